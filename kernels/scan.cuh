@@ -1,0 +1,89 @@
+// Scan of any length by recursive kernel decomposition.
+//
+//   up      reduce_tiles: the sum of every complete tile; of those sums again; until one tile is left
+//   top     scan_tiles on that one tile, inclusive: its outputs are the prefixes of the ends of tiles below
+//   down    scan_tiles on each level below, each tile seeded with the prefix that the level above holds
+//
+// The elements are read twice and written once: 3n of memory traffic. (The variant that scans tiles first and adds
+// bases afterwards moves 4n, and brackets differently.) The base enters at the root of each tile's tree, so the
+// outputs are bracketed as one tree over everything would.
+#pragma once
+#include "blelloch.cuh"
+#include "tile.cuh"
+
+namespace warpfold {
+
+template <class Operator, class T, int THREADS, int ITEMS>
+struct TileScanner {
+    using A = AccumulatorOf<T>;
+    using Tile = StagedTile<T, THREADS, ITEMS>;
+    static constexpr int TILE = THREADS * ITEMS;
+
+    struct Shared {
+        Tile tile;
+        BlockTree<Operator, A, THREADS> tree;
+    };
+
+    /// Scans one tile that is in shared memory; WHOLE says that all its elements are valid.
+    /// `end` is the prefix of the position after the tile, if `has_end`.
+    template <bool WHOLE>
+    static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init, bool seeded, const A& seed,
+                                                     bool inclusive, const A& end, bool has_end) {
+        auto run = shared.tile.read_run();
+        int valid = WHOLE ? ITEMS : length - (int)threadIdx.x * ITEMS;
+        A node[ITEMS];
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
+        run_up_sweep<Operator, WHOLE>(node, valid);
+        if (valid >= ITEMS) shared.tree.nodes[threadIdx.x] = node[ITEMS - 1];
+        shared.tree.scan(WHOLE ? THREADS : length / ITEMS, seed, seeded);
+
+        bool present = seeded || threadIdx.x > 0;
+        run_down_sweep<Operator, WHOLE>(node, valid, shared.tree.nodes[threadIdx.x], present);
+
+        if (inclusive) {
+            // An element's inclusive prefix is the exclusive one of its neighbour on the right, which
+            // for the last of a run is the next thread's and for the last of a tile the next tile's.
+            A after = end;
+            if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes[threadIdx.x + 1];
+            else if (!has_end && valid >= ITEMS) after = seeded ? Operator::combine(seed, shared.tree.total) : shared.tree.total;
+#pragma unroll
+            for (int i = 0; i + 1 < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i + 1]);
+            run.items[ITEMS - 1] = Fold<T>::narrow(after);
+        } else {
+            if (!present) node[0] = init;
+#pragma unroll
+            for (int i = 0; i < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i]);
+        }
+        shared.tile.write_run(run);
+    }
+
+    /// Scans tile `blockIdx.x`, counted from the last: the pass that summed the tiles went upwards, so the last
+    /// ones are still in the L2 cache. `bases` holds the inclusive prefixes of the tiles, and is null if there is one tile only.
+    /// `init` precedes everything if `seeded`; otherwise it is what an exclusive scan shows in the first place.
+    static __device__ __forceinline__ void scan(const T* in, T* out, u64 length, const A* bases, A init, bool seeded,
+                                                bool inclusive) {
+        __shared__ Shared shared;
+
+        u64 tile = gridDim.x - 1 - blockIdx.x;
+        u64 start = tile * TILE;
+        bool whole = length - start >= TILE;
+        int here = whole ? TILE : (int)(length - start);
+
+        shared.tile.load(in + start, here);
+        A seed = init, end = init;
+        bool has_end = false;
+        if (tile > 0) {
+            seed = bases[tile - 1];
+            has_end = inclusive && whole;
+            if (has_end) end = bases[tile];
+        }
+        __syncthreads();
+        if (whole) scan_tile<true>(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
+        else scan_tile<false>(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
+        __syncthreads();
+        shared.tile.store(out + start, here);
+    }
+};
+
+}  // namespace warpfold

@@ -1,0 +1,83 @@
+// A tile in shared memory: read and written coalesced, held by the threads as consecutive runs.
+//
+// Thread t owns the run of elements t*ITEMS … (t+1)*ITEMS - 1. Reading runs straight from global
+// memory would make each access of a warp touch 32 distant places; so the block copies the tile
+// through shared memory, in words as wide as the run allows. A run that spans an even number of words
+// is followed by one word of padding, so that the threads' runs start in different banks.
+#pragma once
+#include "words.cuh"
+
+namespace warpfold {
+
+template <class T, int THREADS, int ITEMS>
+struct StagedTile {
+    using R = Run<T, ITEMS>;
+    static constexpr int WIDE = R::WIDE;
+    static constexpr int PADDING = R::BYTES / WIDE % 2 == 0 ? WIDE : 0;
+    static constexpr int STRIDE = R::BYTES + PADDING;
+    static constexpr int LENGTH = THREADS * ITEMS;
+
+    alignas(16) unsigned char bytes[THREADS * STRIDE];
+
+    /// Where byte `offset` of the tile lies.
+    __device__ __forceinline__ unsigned char* at(int offset) {
+        return bytes + offset + offset / R::BYTES * PADDING;
+    }
+
+    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs.
+    __device__ __forceinline__ void load(const T* source, int valid) {
+        if (valid == LENGTH && is_aligned(source, WIDE)) {
+            // All loads are issued before the first store: that is what hides memory's latency.
+            constexpr int WORDS = R::BYTES / WIDE;
+            Word<WIDE> words[WORDS];
+            const Word<WIDE>* from = reinterpret_cast<const Word<WIDE>*>(source) + threadIdx.x;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) words[i] = from[i * THREADS];
+#pragma unroll
+            for (int i = 0; i < WORDS; i++)
+                *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE)) = words[i];
+        } else {
+            using Narrow = Word<R::NARROW>;
+            const Narrow* from = reinterpret_cast<const Narrow*>(source);
+            int count = valid * (int)sizeof(T) / R::NARROW;
+#pragma unroll 8
+            for (int i = threadIdx.x; i < count; i += THREADS)
+                *reinterpret_cast<Narrow*>(at(i * R::NARROW)) = from[i];
+        }
+    }
+
+    /// Copies `valid` elements to global memory; the block must have synchronised after writing runs.
+    __device__ __forceinline__ void store(T* target, int valid) {
+        if (valid == LENGTH && is_aligned(target, WIDE)) {
+            constexpr int WORDS = R::BYTES / WIDE;
+            Word<WIDE>* to = reinterpret_cast<Word<WIDE>*>(target) + threadIdx.x;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++)
+                to[i * THREADS] = *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE));
+        } else {
+            using Narrow = Word<R::NARROW>;
+            Narrow* to = reinterpret_cast<Narrow*>(target);
+            int count = valid * (int)sizeof(T) / R::NARROW;
+#pragma unroll 8
+            for (int i = threadIdx.x; i < count; i += THREADS)
+                to[i] = *reinterpret_cast<Narrow*>(at(i * R::NARROW));
+        }
+    }
+
+    /// This thread's run.
+    __device__ __forceinline__ R read_run() {
+        R run;
+        Word<WIDE>* from = reinterpret_cast<Word<WIDE>*>(bytes + threadIdx.x * STRIDE);
+#pragma unroll
+        for (int i = 0; i < R::BYTES / WIDE; i++) run.template words<WIDE>()[i] = from[i];
+        return run;
+    }
+
+    __device__ __forceinline__ void write_run(R run) {
+        Word<WIDE>* to = reinterpret_cast<Word<WIDE>*>(bytes + threadIdx.x * STRIDE);
+#pragma unroll
+        for (int i = 0; i < R::BYTES / WIDE; i++) to[i] = run.template words<WIDE>()[i];
+    }
+};
+
+}  // namespace warpfold

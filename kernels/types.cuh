@@ -1,0 +1,60 @@
+// The element types, laid out as they are on the host.
+#pragma once
+#include "device.cuh"
+
+namespace warpfold {
+
+/// A half-precision float as it is stored; arithmetic is done in f32.
+struct f16 {
+    u16 bits;
+};
+
+/// A bfloat16 as it is stored: the upper half of an f32. Arithmetic is done in f32.
+struct bf16 {
+    u16 bits;
+};
+
+template <class Part>
+struct Complex {
+    Part re, im;
+};
+
+/// A fixed-size array as a value. As aligned as its element, like a Rust array.
+template <class E, int N>
+struct Array {
+    E values[N];
+    __device__ E& operator[](int i) { return values[i]; }
+    __device__ const E& operator[](int i) const { return values[i]; }
+};
+
+/// The type that folds over T are carried out in, and the two ways across.
+template <class T>
+struct Fold {
+    using Accumulator = T;
+    static __device__ __forceinline__ T widen(T value) { return value; }
+    static __device__ __forceinline__ T narrow(T value) { return value; }
+};
+
+template <>
+struct Fold<f16> {
+    using Accumulator = f32;
+    static __device__ __forceinline__ f32 widen(f16 value) { return half_bits_to_f32(value.bits); }
+    static __device__ __forceinline__ f16 narrow(f32 value) { return f16{f32_to_half_bits(value)}; }
+};
+
+template <>
+struct Fold<bf16> {
+    using Accumulator = f32;
+    static __device__ __forceinline__ f32 widen(bf16 value) { return from_bits((u32)value.bits << 16); }
+    /// To nearest, ties to even, in integers: `cvt.rn.bf16` exists from sm_80 on only.
+    static __device__ __forceinline__ bf16 narrow(f32 value) {
+        u32 bits = bits_of(value);
+        if ((bits & 0x7fffffffu) > 0x7f800000u) return bf16{(u16)((bits >> 16) | 0x40)};  // NaN stays NaN
+        return bf16{(u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+    }
+};
+
+template <class T>
+using AccumulatorOf = typename Fold<T>::Accumulator;
+
+}  // namespace warpfold

@@ -1,0 +1,61 @@
+// Moving elements of any size as machine words.
+#pragma once
+#include "types.cuh"
+
+namespace warpfold {
+
+/// An unsigned word of BYTES bytes; the hardware moves 16 at once.
+template <int BYTES>
+struct WordOf;
+template <> struct WordOf<1> { using Type = u8; };
+template <> struct WordOf<2> { using Type = u16; };
+template <> struct WordOf<4> { using Type = u32; };
+template <> struct WordOf<8> { using Type = u64; };
+template <> struct WordOf<16> { struct alignas(16) Type { u64 low, high; }; };
+
+template <int BYTES>
+using Word = typename WordOf<BYTES>::Type;
+
+/// The largest power of two, at most 16, that divides `bytes`.
+constexpr int word_bytes(int bytes) {
+    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
+}
+
+/// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
+template <class T, int ITEMS>
+struct alignas(16) Run {
+    static constexpr int BYTES = ITEMS * (int)sizeof(T);
+    /// The widest word that tiles a run, and the one that every element address is aligned to.
+    static constexpr int WIDE = word_bytes(BYTES);
+    static constexpr int NARROW = alignof(T) < 16 ? (int)alignof(T) : 16;
+
+    T items[ITEMS];
+
+    template <int BYTES_PER_WORD>
+    __device__ __forceinline__ Word<BYTES_PER_WORD>* words() {
+        return reinterpret_cast<Word<BYTES_PER_WORD>*>(items);
+    }
+};
+
+/// Whether `address` is a multiple of `bytes`.
+__device__ __forceinline__ bool is_aligned(const void* address, int bytes) {
+    return ((u64)address & (u64)(bytes - 1)) == 0;
+}
+
+/// The value that the lane whose index differs in the bits of `mask` holds.
+template <class T>
+__device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
+    constexpr int WORDS = ((int)sizeof(T) + 3) / 4;
+    union Words {
+        u32 words[WORDS];
+        T value;
+    };
+    Words mine, theirs;
+    mine.words[WORDS - 1] = 0;
+    mine.value = value;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+    return theirs.value;
+}
+
+}  // namespace warpfold

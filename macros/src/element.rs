@@ -1,0 +1,174 @@
+//! `#[derive(Element)]`.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Fields, Result};
+
+/// Words that a C++ compiler would not take as a field's or a struct's name, though Rust does.
+const CPP_KEYWORDS: &[&str] = &[
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
+    "const_cast", "consteval", "constexpr", "constinit", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "explicit", "export", "float", "friend", "goto", "inline", "int", "long", "mutable",
+    "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
+    "protected", "public", "register", "reinterpret_cast", "requires", "short", "signed", "sizeof",
+    "static_assert", "static_cast", "switch", "template", "this", "thread_local", "throw", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "xor",
+    "xor_eq",
+];
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(
+            input.span(),
+            "only structs can be elements: not every bit pattern of an enum or a union is a value",
+        ));
+    };
+    if !input.generics.params.is_empty() {
+        return Err(Error::new(
+            input.generics.span(),
+            "an element cannot have parameters: its CUDA type has one layout; derive it for a struct of definite types",
+        ));
+    }
+    let attributes = Attributes::read(input)?;
+    if !attributes.repr_c {
+        return Err(Error::new(
+            input.ident.span(),
+            "an element must be `#[repr(C)]`: the GPU reads the fields in the order in which they are written",
+        ));
+    }
+    if data.fields.is_empty() {
+        return Err(Error::new(input.ident.span(), "an element must have at least one field"));
+    }
+
+    let name = &input.ident;
+    let cuda_name = cuda_name(name)?;
+    let types: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
+    let cuda_fields = match &data.fields {
+        Fields::Named(fields) => fields
+            .named
+            .iter()
+            .map(|field| cuda_name_of_field(field.ident.as_ref()))
+            .collect::<Result<Vec<_>>>()?,
+        _ => (0..types.len()).map(|i| format!("_{i}")).collect(),
+    };
+
+    let size_checks = quote! {
+        const _: () = {
+            assert!(
+                ::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*,
+                "an element must not have padding: reorder the fields from large to small, or fill the gaps with fields"
+            );
+            assert!(
+                ::core::mem::size_of::<#name>() >= 1
+                    && ::core::mem::size_of::<#name>() <= ::warpfold::MAX_ELEMENT_BYTES,
+                "an element must be 1 to 64 bytes in size"
+            );
+        };
+    };
+    let field_checks = types.iter().enumerate().map(|(i, ty)| {
+        let check = format_ident!("field_{i}_is_an_element");
+        quote_spanned! { ty.span() =>
+            const _: () = {
+                fn #check() where #ty: ::warpfold::Element {}
+            };
+        }
+    });
+    let pod = (!attributes.pod).then(|| {
+        quote! {
+            // SAFETY: `#[repr(C)]`, every field is an element and thereby zeroable.
+            unsafe impl ::warpfold::bytemuck::Zeroable for #name {}
+            // SAFETY: `#[repr(C)]`, every field is an element and thereby `Pod`, and there is no
+            // padding, as the assertion above checks.
+            unsafe impl ::warpfold::bytemuck::Pod for #name {}
+        }
+    });
+
+    Ok(quote! {
+        #size_checks
+        #(#field_checks)*
+        #pod
+        // SAFETY: `Pod` and the size are checked above; the CUDA struct is defined from the same fields in the
+        // same order, and its size and alignment are asserted when it is compiled.
+        unsafe impl ::warpfold::Element for #name {
+            type Accumulator = Self;
+
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(accumulator: Self) -> Self {
+                accumulator
+            }
+
+            fn cuda_type(
+                definitions: &mut ::warpfold::codegen::Definitions,
+            ) -> ::std::string::String {
+                let fields = [#((#cuda_fields, <#types as ::warpfold::Element>::cuda_type(definitions))),*];
+                definitions.define_struct(
+                    #cuda_name,
+                    ::core::mem::size_of::<Self>(),
+                    ::core::mem::align_of::<Self>(),
+                    &fields,
+                )
+            }
+        }
+        ::warpfold::__device_repr!(#name);
+    })
+}
+
+/// What the attributes of a struct say.
+struct Attributes {
+    repr_c: bool,
+    pod: bool,
+}
+
+impl Attributes {
+    fn read(input: &DeriveInput) -> Result<Attributes> {
+        let mut found = Attributes { repr_c: false, pod: false };
+        for attribute in &input.attrs {
+            if attribute.path().is_ident("repr") {
+                attribute.parse_nested_meta(|meta| {
+                    if meta.path.is_ident("C") || meta.path.is_ident("transparent") {
+                        found.repr_c = true;
+                        Ok(())
+                    } else {
+                        Err(meta.error(
+                            "an element is plain `#[repr(C)]`: other representations differ from CUDA's layout",
+                        ))
+                    }
+                })?;
+            } else if attribute.path().is_ident("element") {
+                attribute.parse_nested_meta(|meta| {
+                    if meta.path.is_ident("pod") {
+                        found.pod = true;
+                        Ok(())
+                    } else {
+                        Err(meta.error("expected `pod`: this struct implements bytemuck::Pod itself"))
+                    }
+                })?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn cuda_name_of_field(ident: Option<&syn::Ident>) -> Result<String> {
+    ident.map_or_else(|| Ok(String::new()), cuda_name)
+}
+
+/// The name as C++ can spell it.
+fn cuda_name(ident: &syn::Ident) -> Result<String> {
+    let name = ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    if !name.is_ascii() {
+        return Err(Error::new(ident.span(), "CUDA source is ASCII: rename this"));
+    }
+    if CPP_KEYWORDS.contains(&name) {
+        return Err(Error::new(ident.span(), format!("`{name}` is a keyword of C++: rename this")));
+    }
+    Ok(name.to_owned())
+}

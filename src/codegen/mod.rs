@@ -1,0 +1,94 @@
+//! The templating stage: a typed request in, CUDA source out.
+//!
+//! A request names a [`Primitive`], an element type and an operator. The primitive's template in
+//! `templates/` binds the names that the algorithms in `kernels/` are written against: the types,
+//! the operator, the [`Policy`] (the tile's shape). Everything here is pure: it needs no GPU, no
+//! CUDA and no file, and the same request always gives the same text.
+//!
+//! ```
+//! use warpfold::codegen::{Primitive, source};
+//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan)?;
+//! assert!(cuda.contains("scan_tiles"));
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+
+mod definitions;
+mod plan;
+mod policy;
+mod template;
+
+pub use definitions::Definitions;
+pub use plan::{Kernel, Launch, Plan};
+pub use policy::Policy;
+
+use crate::{Element, Monoid, Result};
+
+/// What a kernel source computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    /// The fold of a whole array.
+    Reduce,
+    /// All its prefixes.
+    Scan,
+}
+
+impl Primitive {
+    /// Every primitive.
+    pub const ALL: [Primitive; 2] = [Primitive::Reduce, Primitive::Scan];
+
+    /// The primitive's name, also that of its template.
+    pub fn name(self) -> &'static str {
+        match self {
+            Primitive::Reduce => "reduce",
+            Primitive::Scan => "scan",
+        }
+    }
+}
+
+/// The CUDA C++ source that computes `primitive` over `T` with `Op`.
+///
+/// The text is complete: it includes nothing, and any CUDA compiler takes it (`--std=c++20
+/// --fmad=false`).
+///
+/// # Errors
+///
+/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet in `T`.
+pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Result<String> {
+    let mut definitions = Definitions::default();
+    let element = T::cuda_type(&mut definitions);
+    T::Accumulator::cuda_type(&mut definitions);
+    template::render(&template::Request {
+        primitive,
+        element,
+        element_bytes: size_of::<T>(),
+        element_align: align_of::<T>(),
+        accumulator_bytes: size_of::<T::Accumulator>(),
+        widens: widens::<T>(),
+        definitions: definitions.finish()?,
+        operator: std::any::type_name::<Op>(),
+        prelude: Op::CUDA_PRELUDE,
+        body: Op::CUDA,
+        exact: Op::EXACT,
+        commutative: Op::COMMUTATIVE,
+        tile: Policy::of::<T>(primitive),
+        sums: Policy::of::<T::Accumulator>(primitive),
+    })
+}
+
+/// Whether `T` is folded in a wider type, for which the kernels exist a second time.
+pub(crate) fn widens<T: Element>() -> bool {
+    std::any::TypeId::of::<T>() != std::any::TypeId::of::<T::Accumulator>()
+}
+
+/// The options that every compiler of generated sources must be given.
+///
+/// `--fmad=false` keeps `a * b + c` two roundings, as in Rust; the other float options are NVRTC's
+/// defaults and are stated because bits depend on them.
+pub const COMPILER_OPTIONS: [&str; 6] = [
+    "--std=c++20",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--device-as-default-execution-space",
+];

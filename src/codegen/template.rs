@@ -1,0 +1,112 @@
+//! From a request to text: the template is rendered, then the kernels it includes are put in.
+
+use super::{Policy, Primitive};
+use crate::{Error, Result};
+use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+/// What the templates can name.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) primitive: Primitive,
+    pub(super) element: String,
+    pub(super) element_bytes: usize,
+    pub(super) element_align: usize,
+    pub(super) accumulator_bytes: usize,
+    pub(super) widens: bool,
+    pub(super) definitions: Vec<String>,
+    pub(super) operator: &'static str,
+    pub(super) prelude: &'static str,
+    pub(super) body: &'static str,
+    pub(super) exact: bool,
+    pub(super) commutative: bool,
+    pub(super) tile: Policy,
+    pub(super) sums: Policy,
+}
+
+impl Request {
+    fn context(&self) -> minijinja::Value {
+        let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
+        context! {
+            version => env!("CARGO_PKG_VERSION"),
+            element => self.element.as_str(),
+            element_bytes => self.element_bytes,
+            element_align => self.element_align,
+            accumulator_bytes => self.accumulator_bytes,
+            widens => self.widens,
+            definitions => self.definitions.clone(),
+            operator => self.operator,
+            prelude => self.prelude,
+            body => self.body,
+            exact => self.exact.to_string(),
+            commutative => self.commutative.to_string(),
+            tile => policy(self.tile),
+            sums => policy(self.sums),
+        }
+    }
+}
+
+macro_rules! files {
+    ($folder:literal: $($name:literal),*) => {
+        &[$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
+    };
+}
+
+const TEMPLATES: &[(&str, &str)] =
+    files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja");
+
+const KERNELS: &[(&str, &str)] = files!("kernels":
+    "device.cuh", "types.cuh", "words.cuh", "ops.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh");
+
+pub(super) fn render(request: &Request) -> Result<String> {
+    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
+    let environment = ENVIRONMENT.get_or_init(|| {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        let syntax = SyntaxConfig::builder().trim_blocks(true).build();
+        environment.set_syntax(syntax.expect("the default delimiters are valid"));
+        for (name, text) in TEMPLATES {
+            environment.add_template(name, text).expect("the templates are well-formed; a test renders each");
+        }
+        environment
+    });
+    let name = format!("{}.cu.jinja", request.primitive.name());
+    let text = environment
+        .get_template(&name)
+        .and_then(|template| template.render(request.context()))
+        .map_err(|error| Error::Codegen(error.to_string()))?;
+    let mut output = String::with_capacity(64 << 10);
+    expand_includes(&text, "generated", &mut Vec::new(), &mut output)?;
+    Ok(output)
+}
+
+/// Puts in the text of every kernel file where it is first included. `#line` directives keep the
+/// compiler's messages pointing at the files as they stand in the repository.
+fn expand_includes(text: &str, file: &str, done: &mut Vec<String>, output: &mut String) -> Result<()> {
+    for (number, line) in text.lines().enumerate() {
+        if line == "#pragma once" {
+            continue;
+        }
+        let Some(name) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'))
+        else {
+            output.push_str(line);
+            output.push('\n');
+            continue;
+        };
+        if done.iter().any(|known| known == name) {
+            continue;
+        }
+        done.push(name.to_owned());
+        let (_, kernel) = KERNELS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .ok_or_else(|| Error::Codegen(format!("{file} includes `{name}`, which is no kernel file")))?;
+        let write = writeln!(output, "#line 1 \"kernels/{name}\"");
+        write.expect("writing to a string cannot fail");
+        expand_includes(kernel, name, done, output)?;
+        let write = writeln!(output, "#line {} \"{file}\"", number + 2);
+        write.expect("writing to a string cannot fail");
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What can go wrong, and what to do about it.
+
+use std::fmt;
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call could not be carried out.
+///
+/// Every message names the cause and, where there is one, the remedy. No function of this crate
+/// panics for want of a GPU, a driver or a compiler.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A library that CUDA needs is missing or lacks a function.
+    #[error("{library} cannot be used: {cause}\n  remedy: {remedy}")]
+    Library {
+        /// The library's name: the CUDA driver or NVRTC.
+        library: &'static str,
+        /// What was tried and how it failed.
+        cause: String,
+        /// What to install or set.
+        remedy: &'static str,
+    },
+
+    /// The crate was built without the feature that this needs.
+    #[error(
+        "this program was built without warpfold's `{feature}` feature\n  remedy: enable the feature, or use Device::cpu()"
+    )]
+    Feature {
+        /// The missing feature.
+        feature: &'static str,
+    },
+
+    /// There is no such device.
+    #[error("there is no device `{requested}`; available: {available}")]
+    NoDevice {
+        /// The device asked for.
+        requested: String,
+        /// The devices that exist.
+        available: String,
+    },
+
+    /// A device's name could not be read.
+    #[error(
+        "`{text}` does not name a device\n  remedy: write `cpu`, `cuda` or `cuda:N` (in {place})"
+    )]
+    DeviceName {
+        /// The text that was given.
+        text: String,
+        /// Where it stood, such as an environment variable's name.
+        place: &'static str,
+    },
+
+    /// A call to the CUDA driver failed.
+    #[error("the CUDA driver failed while {action}: {cause}")]
+    Driver {
+        /// What the crate was doing.
+        action: String,
+        /// The driver's own name and description of the error.
+        cause: String,
+    },
+
+    /// The device has not enough free memory.
+    #[error(
+        "out of device memory: {} asked for, {} free of {}\n  remedy: free other buffers, work in place, or process the data in parts",
+        Bytes(*.requested), Bytes(*.free), Bytes(*.total)
+    )]
+    OutOfMemory {
+        /// The bytes asked for.
+        requested: usize,
+        /// The bytes that were free then.
+        free: usize,
+        /// The device's memory in bytes.
+        total: usize,
+    },
+
+    /// The host has not enough memory.
+    #[error("out of host memory: {} asked for", Bytes(*.requested))]
+    OutOfHostMemory {
+        /// The bytes asked for.
+        requested: usize,
+    },
+
+    /// NVRTC rejected the generated source. Lines that belong to an operator's own CUDA text are
+    /// reported under that operator's name.
+    #[error("the kernel for {operator} does not compile for {architecture}:\n{log}")]
+    Compile {
+        /// The operator's type name.
+        operator: String,
+        /// The architecture compiled for, such as `sm_90`.
+        architecture: String,
+        /// NVRTC's log.
+        log: String,
+    },
+
+    /// The source could not be generated.
+    #[error("the kernel source cannot be generated: {0}")]
+    Codegen(String),
+
+    /// Two arrays that must be of one length are not.
+    #[error("the output holds {output} elements, but {input} are written to it")]
+    Length {
+        /// The number of elements that the call produces.
+        input: usize,
+        /// The number of elements that the output holds.
+        output: usize,
+    },
+
+    /// A workspace is smaller than the call needs.
+    #[error("the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size")]
+    Workspace {
+        /// The bytes that the call needs.
+        needed: usize,
+        /// The bytes that were given.
+        given: usize,
+    },
+
+    /// A buffer or a stream belongs to another device.
+    #[error("the buffer lives on {buffer}, but the call runs on {device}\n  remedy: upload the data to the device that works on it")]
+    WrongDevice {
+        /// Where the buffer lives.
+        buffer: String,
+        /// Where the call runs.
+        device: String,
+    },
+}
+
+/// Shows a byte count with a binary unit, and exactly where it matters.
+struct Bytes(usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} bytes", self.0);
+        }
+        let mut value = self.0 as f64 / 1024.0;
+        let mut unit = 0;
+        while value >= 1024.0 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        write!(f, "{value:.1} {} ({} bytes)", UNITS[unit], self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(Bytes(1023).to_string(), "1023 bytes");
+        assert_eq!(Bytes(1536).to_string(), "1.5 KiB (1536 bytes)");
+        assert_eq!(Bytes(3 << 30).to_string(), "3.0 GiB (3221225472 bytes)");
+    }
+}

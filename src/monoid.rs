@@ -1,0 +1,90 @@
+//! What may be folded with.
+
+use crate::Element;
+
+/// An associative operator over `T`, with an identity.
+///
+/// A type that implements this trait *is* the operator; it is never constructed. The operators of
+/// [`ops`](crate::ops) are such types, and yours can be one too. State the operation twice: as a
+/// Rust function for the host, and as the body of the same function in CUDA C++.
+///
+/// ```
+/// use warpfold::{Element, Monoid, inclusive_scan};
+///
+/// /// The map x ↦ slope·x + offset.
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// #[repr(C)]
+/// struct Affine {
+///     slope: f32,
+///     offset: f32,
+/// }
+///
+/// /// First `a`, then `b`: associative, but not commutative.
+/// struct Then;
+///
+/// impl Monoid<Affine> for Then {
+///     const CUDA: &'static str = "
+///         return T{ a.slope * b.slope, a.offset * b.slope + b.offset };
+///     ";
+///
+///     fn identity() -> Affine {
+///         Affine { slope: 1.0, offset: 0.0 }
+///     }
+///
+///     fn combine(a: Affine, b: Affine) -> Affine {
+///         Affine { slope: a.slope * b.slope, offset: a.offset * b.slope + b.offset }
+///     }
+/// }
+///
+/// let halve_and_add_one = Affine { slope: 0.5, offset: 1.0 };
+/// let maps = inclusive_scan::<Affine, Then>(&[halve_and_add_one; 3])?;
+/// assert_eq!(maps[2], Affine { slope: 0.125, offset: 1.75 });
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # What an implementation promises
+///
+/// 1. **Associativity**: `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, or comes as
+///    near as the type's arithmetic can (floats). The bracketing is always the same one (see
+///    the [crate documentation](crate#the-law)), so results do not vary even where it shows.
+/// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. The crate never
+///    relies on it: the identity is only *shown*, for an empty reduction and as the first
+///    element of an exclusive scan.
+/// 3. **One operation**: `CUDA` computes what `combine` computes, bit for bit. Kernels are compiled
+///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. Write `fma(a, b,
+///    c)` there and `f32::mul_add` here where one rounding is wanted.
+/// 4. **Purity**: no side effects, no dependence on anything but `a` and `b`.
+///
+/// Nothing unsafe follows from a broken promise; the results are then merely not those one expects.
+/// Operators are called with elements of the input and results of `combine` only, never with
+/// padding or uninitialised values.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operator on `{T}`",
+    label = "no such operator",
+    note = "bitwise operators exist on integers only, Min and Max on ordered numbers only; implement `Monoid<{T}>` for a type of your own to define another"
+)]
+pub trait Monoid<T: Element>: 'static {
+    /// The body of a CUDA C++ function `T combine(T a, T b)`.
+    ///
+    /// `T` is the accumulator type ([`Element::Accumulator`]); a derived struct can also be called by its own name. `u8 … i64`,
+    /// `f32`, `f64` and the functions of `kernels/ops.cuh` are in scope, and CUDA's built-in
+    /// functions (`fma`, `__popc`, …); the CUDA and C++ standard headers are not. Signed overflow
+    /// is undefined in C++: use `add(a, b)` and `mul(a, b)`, which wrap.
+    const CUDA: &'static str;
+
+    /// CUDA declarations that `CUDA` uses: helper functions (`__device__`), constants, types.
+    const CUDA_PRELUDE: &'static str = "";
+
+    /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the same order, gives the same
+    /// bits. Says that a kernel may choose the fastest bracketing. When in doubt leave it `false`; it costs little.
+    const EXACT: bool = false;
+
+    /// Whether `combine(a, b)` and `combine(b, a)` are the same bits. Says that a kernel may swap the two.
+    const COMMUTATIVE: bool = false;
+
+    /// The identity element.
+    fn identity() -> T;
+
+    /// `a ⊕ b`, where `a` stands before `b` in the array.
+    fn combine(a: T::Accumulator, b: T::Accumulator) -> T::Accumulator;
+}

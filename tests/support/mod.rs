@@ -1,0 +1,5 @@
+//! What the tests share: the sequential oracle, the test data, the operators, and the skips.
+
+pub(crate) mod data;
+pub(crate) mod operators;
+pub(crate) mod oracle;
