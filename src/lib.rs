@@ -1,19 +1,99 @@
-//! Parallel primitives.
+//! Parallel reduce and scan for any element type and any associative operator: on NVIDIA GPUs through
+//! `cudarc`, on CPUs, and with **the same bits** wherever they run, floats included.
+//!
+//! ```
+//! use warpfold::{inclusive_scan, ops::{Add, Max}, reduce, scan};
+//!
+//! let heights = [3_u32, 1, 7, 0, 4, 1, 6, 3];
+//! assert_eq!(scan::<u32, Add>(&heights)?, [0, 3, 4, 11, 11, 15, 16, 22]);
+//! assert_eq!(inclusive_scan::<u32, Max>(&heights)?, [3, 3, 7, 7, 7, 7, 7, 7]);
+//! assert_eq!(reduce::<u32, Add>(&heights)?, 25);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+//!
+//! # Three levels, each built on the next
+//!
+//! 1. **Host slices**: [`reduce()`], [`reduce_from`], [`scan()`], [`scan_from`], [`inclusive_scan`],
+//!    [`inclusive_scan_from`]. One line each.
+//! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls; the CPU is a device like any other.
+//! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Enqueues on your stream,
+//!    with your workspace, and does nothing else.
+//!
+//! The operators are types: those of [`ops`], and your own, by implementing [`Monoid`]. The elements are numbers, and your own
+//! structs, by deriving [`Element`](derive@Element).
+//!
+//! # The law
+//!
+//! A result depends on the input alone. Let the *aligned blocks* of a position `i` be the unique decomposition of `[0, i)`
+//! into blocks of decreasing powers of two (the set bits of `i`, high to low), each the root of a perfect
+//! binary tree: `S(block) = S(left half) ⊕ S(right half)`. Then
+//!
+//! ```text
+//! prefix(i)    = ((S₁ ⊕ S₂) ⊕ S₃) ⊕ …          over the aligned blocks of [0, i), left to right
+//!                (((init ⊕ S₁) ⊕ S₂) ⊕ S₃) ⊕ …  with an init
+//! exclusive[i] = prefix(i)      inclusive[i] = prefix(i + 1)      reduce = prefix(n)
+//! ```
+//!
+//! For seven elements, `reduce` is `(((x₀ ⊕ x₁) ⊕ (x₂ ⊕ x₃)) ⊕ (x₄ ⊕ x₅)) ⊕ x₆`. This is what Blelloch's up-sweep and down-sweep compute on a
+//! power of two. It follows that
+//!
+//! - the order of elements is kept, so operators need not commute;
+//! - appending data never changes an earlier result;
+//! - `inclusive[i]` is bitwise `exclusive[i + 1]`, and `reduce` is bitwise the last inclusive element;
+//! - the error of a float sum grows with log n, not with n;
+//! - nothing is combined with padding or with the identity: −0, NaN and operators whose identity is inexact
+//!   are safe.
+//!
+//! The payload of a NaN is the one thing that is not promised.
+//!
+//! # Features
+//!
+//! - `cuda` (default): NVIDIA GPUs. Costs compile time only: nothing of CUDA is linked, and a machine without it
+//!   gets an [`Error`] that says what is missing.
+//! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
 
+mod buffer;
 pub mod codegen;
+mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+mod device;
 mod element;
 mod error;
 mod monoid;
 pub mod ops;
+mod reduce;
+mod scan;
 
-pub use bytemuck;
+pub use buffer::Buffer;
+pub use device::Device;
 pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use monoid::Monoid;
+pub use reduce::{reduce, reduce_from};
+pub use scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use warpfold_macros::Element;
 
-extern crate self as warpfold;
+pub use bytemuck;
+pub use half;
 
+/// What `#[derive(Element)]` adds for `cudarc`, if the crate was built with it.
+#[cfg(feature = "cuda")]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __device_repr { ($t:ty) => {}; }
+macro_rules! __device_repr {
+    ($element:ty) => {
+        // SAFETY: an element is `Pod` and laid out in CUDA as it is in Rust.
+        unsafe impl $crate::cuda::cudarc::driver::DeviceRepr for $element {}
+        // SAFETY: every bit pattern of an element is a value.
+        unsafe impl $crate::cuda::cudarc::driver::ValidAsZeroBits for $element {}
+    };
+}
+
+/// What `#[derive(Element)]` adds for `cudarc`: nothing without it.
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __device_repr {
+    ($element:ty) => {};
+}

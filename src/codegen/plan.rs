@@ -22,6 +22,14 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// The kernels of a primitive's source.
+    pub fn of(primitive: Primitive) -> [Kernel; 2] {
+        match primitive {
+            Primitive::Reduce => [Kernel::ReduceTiles, Kernel::ReduceFinish],
+            Primitive::Scan => [Kernel::ReduceTiles, Kernel::ScanTiles],
+        }
+    }
+
     /// The name of the kernel's function for `level` in a source where elements are folded in a wider
     /// type, if `widens`; there the levels above 0 have functions of their own.
     pub fn function(self, level: usize, widens: bool) -> &'static str {

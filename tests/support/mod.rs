@@ -3,3 +3,6 @@
 pub(crate) mod data;
 pub(crate) mod operators;
 pub(crate) mod oracle;
+pub(crate) mod skips;
+
+pub(crate) use skips::skip;

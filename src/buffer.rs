@@ -1,0 +1,71 @@
+//! An array that lives on a device.
+
+use crate::device::Backend;
+use crate::{Device, Element, Result};
+
+/// An array of `T` in the memory of a [`Device`].
+///
+/// Made by [`Device::upload`], [`Device::upload_vec`] or a call that returns one. Between calls the data stays where it is;
+/// [`to_vec`](Buffer::to_vec) copies it back. Memory is freed when the buffer is dropped.
+#[derive(Debug)]
+pub struct Buffer<T: Element> {
+    pub(crate) device: Device,
+    pub(crate) storage: Storage<T>,
+}
+
+/// Where the elements are. The variant always matches the device's backend.
+#[derive(Debug)]
+pub(crate) enum Storage<T: Element> {
+    Cpu(Vec<T>),
+    #[cfg(feature = "cuda")]
+    Cuda(crate::cuda::DeviceArray<T>),
+}
+
+impl<T: Element> Buffer<T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match &self.storage {
+            Storage::Cpu(data) => data.len(),
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => data.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device that the data lives on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A copy of the elements in host memory. Waits for the calls that write the buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`](crate::Error::Driver) if a kernel or the copy failed.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        match (&self.storage, &self.device.backend) {
+            (Storage::Cpu(data), _) => Ok(data.clone()),
+            #[cfg(feature = "cuda")]
+            (Storage::Cuda(data), Backend::Cuda(gpu)) => gpu.download(data),
+            #[cfg(feature = "cuda")]
+            (Storage::Cuda(_), Backend::Cpu) => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+
+    /// The elements in host memory; without a copy if the device is the CPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_vec`](Buffer::to_vec).
+    pub fn into_vec(self) -> Result<Vec<T>> {
+        match self.storage {
+            Storage::Cpu(data) => Ok(data),
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(_) => self.to_vec(),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The CPU backend: rayon over chunks of a power of two, SIMD inside, the law throughout.
+//!
+//! The tree over the input is cut at two heights. A *block* fits the L1 cache; its levels are computed
+//! one after the other as loops over neighbours, which the compiler turns into SIMD code for any
+//! element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is the unit of
+//! work of a thread. The sums of blocks and chunks meet in a binary counter ([`counter`]), which
+//! holds exactly the aligned blocks of the law.
+
+mod counter;
+mod reduce;
+mod scan;
+mod stream;
+mod tree;
+
+pub(crate) use reduce::reduce;
+pub(crate) use scan::{Prefixes, scan, scan_in_place};
+
+/// The bytes of accumulators that a block holds: with its levels it stays in the L1 cache.
+const BLOCK_BYTES: usize = 8 << 10;
+
+/// The elements of a block, a power of two.
+const fn block_len<A>() -> usize {
+    let len = BLOCK_BYTES / size_of::<A>();
+    1 << len.ilog2()
+}
+
+/// The elements of a chunk of `bytes` bytes: a power of two, and at least one block.
+const fn chunk_len<T, A>(bytes: usize) -> usize {
+    let len = 1 << (bytes / size_of::<T>()).ilog2();
+    if len < block_len::<A>() { block_len::<A>() } else { len }
+}
+
+/// Runs `work` compiled for the widest SIMD instructions that this CPU has.
+///
+/// The choice cannot change a result: vector instructions round as scalar ones do, and the
+/// order of operations is fixed by the law.
+#[inline(always)]
+fn with_simd<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}

@@ -1,0 +1,50 @@
+//! Writing past the caches.
+
+use bytemuck::Pod;
+use std::mem::MaybeUninit;
+
+/// Copies `from`, which is initialised, to `to`, of the same length, without reading the destination's cache lines first.
+///
+/// An ordinary store to memory that is not cached fetches the line, changes it, and writes it back later:
+/// twice the traffic. A non-temporal store only writes. It pays for results that are too large
+/// to be found in a cache afterwards; call [`finish`] before another thread may read them.
+#[inline(always)]
+pub(super) fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+    assert_eq!(from.len(), to.len());
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        let bytes = size_of_val(from);
+        let source = from.as_ptr().cast::<u8>();
+        let target = to.as_mut_ptr().cast::<u8>();
+        let head = target.align_offset(64).min(bytes);
+        let lines = (bytes - head) / 64;
+        // SAFETY: SSE2 belongs to every x86-64. All reads lie in `from` and all writes in `to`,
+        // which have `bytes` bytes each and do not overlap; from `head` on the target is aligned to
+        // 64 bytes where a line is written. The caller promises that `from` is initialised.
+        unsafe {
+            std::ptr::copy_nonoverlapping(source, target, head);
+            for line in 0..lines {
+                let offset = head + 64 * line;
+                for part in [0, 16, 32, 48] {
+                    let value = _mm_loadu_si128(source.add(offset + part).cast::<__m128i>());
+                    _mm_stream_si128(target.add(offset + part).cast::<__m128i>(), value);
+                }
+            }
+            let done = head + 64 * lines;
+            std::ptr::copy_nonoverlapping(source.add(done), target.add(done), bytes - done);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.copy_from_slice(from);
+}
+
+/// Makes what [`copy`] wrote visible in order.
+#[inline(always)]
+pub(super) fn finish() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a fence, part of SSE and so of every x86-64.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}

@@ -1,0 +1,281 @@
+//! Compiled kernels on disk, so that the next process need not compile.
+//!
+//! An entry is a file named by the hash of everything that can change the code. It starts with a magic word and the
+//! hash of what follows. It is written to a temporary file and renamed, so that readers, in however many processes,
+//! see a whole entry or none.
+//!
+//! A kernel from the cache runs on the GPU with the rights of the process, so the cache is trusted only as far as its files are: the directory and the entries
+//! must belong to this user, and nobody else may be able to write to them. What fails that, or its checksum, is
+//! compiled again. No failure here is an error, since the cache only saves time: it is logged as a warning.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+/// Moves the cache; an empty value switches it off.
+const DIRECTORY_VARIABLE: &str = "WARPFOLD_CACHE_DIR";
+
+/// Names the format; another format gets another word.
+const MAGIC: &[u8; 8] = b"wfcache1";
+
+/// A cache directory that passed the checks.
+#[derive(Debug, Clone)]
+pub(super) struct DiskCache {
+    directory: PathBuf,
+}
+
+/// The name of an entry: a hash of everything that can change the code.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key(blake3::Hash);
+
+impl Key {
+    pub(super) fn new(parts: &[&[u8]]) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            // With its length before it, no part can pass for the end of another.
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Key(hasher.finalize())
+    }
+}
+
+impl DiskCache {
+    /// Opens the user's cache, creating its directory if need be. `None` if there is none to be had, which is logged once.
+    pub(super) fn open() -> Option<DiskCache> {
+        let directory = match std::env::var_os(DIRECTORY_VARIABLE) {
+            Some(directory) if directory.is_empty() => return None,
+            Some(directory) => PathBuf::from(directory),
+            None => {
+                use etcetera::BaseStrategy;
+                etcetera::choose_base_strategy().ok()?.cache_dir().join("warpfold")
+            }
+        };
+        match DiskCache::at(&directory) {
+            Ok(cache) => Some(cache),
+            Err(error) => {
+                warn_once(&directory, &error);
+                None
+            }
+        }
+    }
+
+    fn at(directory: &Path) -> io::Result<DiskCache> {
+        create_private_directory(directory)?;
+        check_private(&fs::metadata(directory)?)?;
+        Ok(DiskCache { directory: directory.to_owned() })
+    }
+
+    fn path(&self, key: Key) -> PathBuf {
+        self.directory.join(key.0.to_hex().as_str())
+    }
+
+    /// The entry of `key`, if there is a sound one. A damaged or foreign one counts as none.
+    pub(super) fn load(&self, key: Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        match read_entry(&path) {
+            Ok(image) => Some(image),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                log::warn!("the cached kernel {} is not used and will be rebuilt: {error}", path.display());
+                None
+            }
+        }
+    }
+
+    /// Stores the entry of `key`. A failure is logged once.
+    pub(super) fn store(&self, key: Key, image: &[u8]) {
+        if let Err(error) = self.try_store(key, image) {
+            warn_once(&self.directory, &error);
+        }
+    }
+
+    fn try_store(&self, key: Key, image: &[u8]) -> io::Result<()> {
+        // Private from the start: tempfile creates with mode 0600. Removed again if anything fails.
+        let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        file.write_all(MAGIC)?;
+        file.write_all(blake3::hash(image).as_bytes())?;
+        file.write_all(image)?;
+        file.persist(self.path(key)).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+fn read_entry(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open_no_follow(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    check_private(&metadata)?;
+    let mut entry = Vec::new();
+    file.read_to_end(&mut entry)?;
+    let header = MAGIC.len() + blake3::OUT_LEN;
+    if entry.len() < header || !entry.starts_with(MAGIC) {
+        return Err(io::Error::other("it is damaged: its header is wrong"));
+    }
+    let image = entry.split_off(header);
+    if blake3::hash(&image).as_bytes()[..] != entry[MAGIC.len()..] {
+        return Err(io::Error::other("it is damaged: its checksum does not match"));
+    }
+    Ok(image)
+}
+
+fn warn_once(directory: &Path, error: &io::Error) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        log::warn!(
+            "kernels are not cached in {}: {error}; set {DIRECTORY_VARIABLE} to a private, writable directory \
+             (or to nothing, to do without a cache)",
+            directory.display()
+        );
+    });
+}
+
+#[cfg(unix)]
+fn create_private_directory(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    // An existing directory keeps its mode; the check that follows looks at it.
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(unix)]
+fn open_no_follow(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// An error unless the file or directory is this user's, and only this user can write to it.
+#[cfg(unix)]
+fn check_private(metadata: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("it belongs to another user"));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(io::Error::other("other users can write to it"));
+    }
+    Ok(())
+}
+
+// Elsewhere a user's cache directory is private by its access-control list.
+#[cfg(not(unix))]
+fn create_private_directory(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+#[cfg(not(unix))]
+fn open_no_follow(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> (tempfile::TempDir, DiskCache) {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiskCache::at(&directory.path().join("warpfold")).unwrap();
+        (directory, cache)
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded() {
+        let (_directory, cache) = cache();
+        let key = Key::new(&[b"source", b"options"]);
+        assert_eq!(cache.load(key), None);
+        cache.store(key, b"image");
+        assert_eq!(cache.load(key).as_deref(), Some(&b"image"[..]));
+        assert_eq!(cache.load(Key::new(&[b"sourceo", b"ptions"])), None);
+    }
+
+    #[test]
+    fn a_damaged_entry_is_not_loaded_and_can_be_replaced() {
+        let (_directory, cache) = cache();
+        let key = Key::new(&[b"key"]);
+        cache.store(key, b"an image of some length");
+        let path = cache.path(key);
+        let sound = fs::read(&path).unwrap();
+        for position in 0..sound.len() {
+            let mut damaged = sound.clone();
+            damaged[position] ^= 1;
+            fs::write(&path, &damaged).unwrap();
+            assert_eq!(cache.load(key), None, "byte {position} was changed");
+        }
+        for length in 0..sound.len() {
+            fs::write(&path, &sound[..length]).unwrap();
+            assert_eq!(cache.load(key), None, "cut to {length} bytes");
+        }
+        cache.store(key, b"rebuilt");
+        assert_eq!(cache.load(key).as_deref(), Some(&b"rebuilt"[..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_write_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_directory, cache) = cache();
+        let key = Key::new(&[b"key"]);
+        cache.store(key, b"image");
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(&cache.path(key), 0o620);
+        assert_eq!(cache.load(key), None);
+        set_mode(&cache.path(key), 0o600);
+        assert!(cache.load(key).is_some());
+
+        let elsewhere = cache.directory.join("elsewhere");
+        fs::rename(cache.path(key), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, cache.path(key)).unwrap();
+        assert_eq!(cache.load(key), None, "a link can be another user's");
+
+        set_mode(&cache.directory, 0o777);
+        assert!(DiskCache::at(&cache.directory).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_directory_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_directory, cache) = cache();
+        let mode = fs::metadata(&cache.directory).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_no_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(DiskCache::at(file.path()).is_err());
+        let (directory, cache) = cache();
+        drop(directory);
+        cache.store(Key::new(&[b"key"]), b"image");
+        assert_eq!(cache.load(Key::new(&[b"key"])), None);
+    }
+
+    #[test]
+    fn many_writers_leave_a_sound_entry() {
+        let (_directory, cache) = cache();
+        let key = Key::new(&[b"key"]);
+        let image = vec![7_u8; 1 << 16];
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        cache.store(key, &image);
+                        assert_eq!(cache.load(key).as_deref(), Some(&image[..]));
+                    }
+                });
+            }
+        });
+        let files = fs::read_dir(&cache.directory).unwrap().count();
+        assert_eq!(files, 1, "no temporary file is left");
+    }
+}

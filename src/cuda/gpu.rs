@@ -1,0 +1,217 @@
+//! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
+
+use super::{Reduce, Scan, driver_error, library::require_driver};
+use crate::cpu::Prefixes;
+use crate::{Element, Error, Monoid, Result};
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop};
+use cudarc::driver::{result, sys};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A GPU in use. All work goes to one stream, so calls run in the order in which they were made.
+#[derive(Debug, Clone)]
+pub(crate) struct Gpu(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    /// Kept between calls; the stream's order makes sharing it safe once a call's launches are enqueued.
+    workspace: Mutex<Option<CudaSlice<u8>>>,
+}
+
+/// Elements in device memory. An empty array has no memory.
+#[derive(Debug)]
+pub(crate) struct DeviceArray<T> {
+    memory: Option<CudaSlice<u8>>,
+    stream: Arc<CudaStream>,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl Gpu {
+    pub(crate) fn count() -> Result<usize> {
+        require_driver()?;
+        let count = CudaContext::device_count().map_err(|error| driver_error("counting the GPUs", error))?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    pub(crate) fn new(ordinal: usize) -> Result<Gpu> {
+        let count = match Gpu::count() {
+            // A driver without a GPU says so with an error.
+            Err(Error::Driver { cause, .. }) if cause.contains("CUDA_ERROR_NO_DEVICE") => 0,
+            count => count?,
+        };
+        if ordinal >= count {
+            let available: Vec<_> =
+                std::iter::once("cpu".to_owned()).chain((0..count).map(|i| format!("cuda:{i}"))).collect();
+            return Err(Error::NoDevice {
+                requested: format!("cuda:{ordinal}"),
+                available: available.join(", "),
+            });
+        }
+        let open = |error| driver_error(&format!("opening cuda:{ordinal}"), error);
+        let context = CudaContext::new(ordinal).map_err(open)?;
+        // SAFETY: everything of this context object happens on one stream, so there is nothing to track.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(open)?;
+        Ok(Gpu(Arc::new(Inner { context, stream, workspace: Mutex::new(None) })))
+    }
+
+    pub(crate) fn ordinal(&self) -> usize {
+        self.0.context.ordinal()
+    }
+
+    /// Whether both work in the same context, so that buffers can be shared... and on the same stream, so that they are ordered.
+    pub(crate) fn is_same(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn description(&self) -> String {
+        let context = &self.0.context;
+        let name = context.name().unwrap_or_else(|_| "unknown GPU".into());
+        let memory = context.total_mem().unwrap_or(0) as f64 / (1_u64 << 30) as f64;
+        let (major, minor) = context.compute_capability().unwrap_or((0, 0));
+        format!("{name}, {memory:.0} GiB, compute capability {major}.{minor}")
+    }
+
+    /// Device memory for `len` elements, not initialised.
+    pub(crate) fn allocate<T: Element>(&self, len: usize) -> Result<DeviceArray<T>> {
+        let memory = match len {
+            0 => None,
+            len => {
+                let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+                Some(self.allocate_bytes(bytes)?)
+            }
+        };
+        Ok(DeviceArray { memory, stream: self.0.stream.clone(), len, element: PhantomData })
+    }
+
+    fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
+        let Inner { context, stream, .. } = &*self.0;
+        let out_of_memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        // SAFETY: the memory is written before it is read: by an upload, or by the kernels that give a result.
+        let mut memory = unsafe { stream.alloc::<u8>(bytes) };
+        if matches!(&memory, Err(error) if *error == out_of_memory) {
+            // What was freed on the stream comes back when the stream gets there.
+            stream.synchronize().map_err(|error| driver_error("waiting for the stream", error))?;
+            // SAFETY: as above.
+            memory = unsafe { stream.alloc::<u8>(bytes) };
+        }
+        memory.map_err(|error| {
+            if error != out_of_memory {
+                return driver_error("allocating device memory", error);
+            }
+            let (free, total) = context.mem_get_info().unwrap_or((0, 0));
+            Error::OutOfMemory { requested: bytes, free, total }
+        })
+    }
+
+    pub(crate) fn upload<T: Element>(&self, data: &[T]) -> Result<DeviceArray<T>> {
+        let mut array = self.allocate(data.len())?;
+        if let Some(memory) = &mut array.memory {
+            let stream = &self.0.stream;
+            stream
+                .memcpy_htod(bytemuck::cast_slice::<T, u8>(data), memory)
+                .and_then(|()| stream.synchronize())
+                .map_err(|error| driver_error("copying to the device", error))?;
+        }
+        Ok(array)
+    }
+
+    pub(crate) fn download<T: Element>(&self, array: &DeviceArray<T>) -> Result<Vec<T>> {
+        let mut data = Vec::new();
+        data.try_reserve_exact(array.len)
+            .map_err(|_| Error::OutOfHostMemory { requested: array.len * size_of::<T>() })?;
+        let Some(memory) = &array.memory else { return Ok(data) };
+        let stream = &self.0.stream;
+        let (source, _reading) = memory.device_ptr(stream);
+        let target = &mut data.spare_capacity_mut()[..array.len];
+        // SAFETY: source and target have the same number of bytes, and the target is not touched until the copy is done. The stream's context is bound
+        // first. The slice of possibly uninitialised elements is only written to.
+        unsafe {
+            self.0
+                .context
+                .bind_to_thread()
+                .and_then(|()| result::memcpy_dtoh_async(target, source, stream.cu_stream()))
+                .and_then(|()| stream.synchronize())
+                .map_err(|error| driver_error("computing, or copying the result to the host", error))?;
+            data.set_len(array.len);
+        }
+        Ok(data)
+    }
+
+    pub(crate) fn reduce<T: Element, Op: Monoid<T>>(&self, input: &DeviceArray<T>, init: Option<T>) -> Result<T> {
+        let reduce = Reduce::<T, Op>::load(&self.0.context)?;
+        let mut output = self.allocate::<T>(1)?;
+        self.with_workspace(reduce.workspace_bytes(input.len), |stream, workspace| match init {
+            None => reduce.enqueue(stream, input, &mut output, workspace),
+            Some(init) => reduce.enqueue_from(stream, init, input, &mut output, workspace),
+        })?;
+        Ok(self.download(&output)?[0])
+    }
+
+    /// Scans `input`, or `output` itself if there is none, into `output`.
+    pub(crate) fn scan<T: Element, Op: Monoid<T>>(
+        &self,
+        input: Option<&DeviceArray<T>>,
+        output: &mut DeviceArray<T>,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<()> {
+        let scan = Scan::<T, Op>::load(&self.0.context)?;
+        self.with_workspace(scan.workspace_bytes(output.len), |stream, workspace| {
+            scan.run(stream, init, prefixes, input, output, workspace)
+        })
+    }
+
+    /// Calls `enqueue` with a workspace of at least `bytes` bytes.
+    fn with_workspace(
+        &self,
+        bytes: usize,
+        enqueue: impl FnOnce(&CudaStream, &mut CudaSlice<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut kept = self.0.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_none_or(|workspace| workspace.num_bytes() < bytes) {
+            // Freed first: the old and the new one need not fit at once.
+            *kept = None;
+            *kept = Some(self.allocate_bytes(bytes)?);
+        }
+        enqueue(&self.0.stream, kept.as_mut().expect("allocated above"))
+    }
+}
+
+impl<T> DeviceArray<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl<T> DeviceSlice<T> for DeviceArray<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+}
+
+impl<T> DevicePtr<T> for DeviceArray<T> {
+    fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        match &self.memory {
+            Some(memory) => memory.device_ptr(stream),
+            None => (0, SyncOnDrop::Sync(None)),
+        }
+    }
+}
+
+impl<T> DevicePtrMut<T> for DeviceArray<T> {
+    fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        match &mut self.memory {
+            Some(memory) => memory.device_ptr_mut(stream),
+            None => (0, SyncOnDrop::Sync(None)),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The kernels of a request, loaded: from memory, from disk, or compiled.
+
+use super::disk_cache::{DiskCache, Key};
+use super::nvrtc::{self, Target};
+use super::{context_capability, driver_error};
+use crate::codegen::{self, COMPILER_OPTIONS, Kernel, Primitive};
+use crate::{Element, Monoid, Result};
+use cudarc::driver::{CudaContext, CudaFunction};
+use cudarc::nvrtc::Ptx;
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The functions of one generated source, on one context.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    functions: Vec<(&'static str, CudaFunction)>,
+    widens: bool,
+}
+
+/// (context, primitive, element type, operator). Entries keep their context alive, so its address stays its own.
+type CacheKey = (usize, Primitive, TypeId, TypeId);
+
+static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(None);
+
+impl Kernels {
+    /// The kernels that compute `primitive` over `T` with `Op` in `context`.
+    pub(super) fn get<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>, primitive: Primitive) -> Result<Arc<Kernels>> {
+        let key = (context.cu_ctx() as usize, primitive, TypeId::of::<T>(), TypeId::of::<Op>());
+        let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernels) = loaded.as_ref().and_then(|loaded| loaded.get(&key)) {
+            return Ok(kernels.clone());
+        }
+        drop(loaded);
+        // Two threads may compile the same kernels at once; both results are good, and the last one stays.
+        let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive)?);
+        let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
+        loaded.get_or_insert_default().insert(key, kernels.clone());
+        Ok(kernels)
+    }
+
+    fn load<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>, primitive: Primitive) -> Result<Kernels> {
+        let source = codegen::source::<T, Op>(primitive)?;
+        let target = Target::for_capability(context_capability(context)?)?;
+        let image = image(&source, std::any::type_name::<Op>(), target)?;
+        Kernels::from_image::<T>(context, primitive, target, image)
+    }
+
+    pub(super) fn from_image<T: Element>(
+        context: &Arc<CudaContext>,
+        primitive: Primitive,
+        target: Target,
+        image: Vec<u8>,
+    ) -> Result<Kernels> {
+        let image = match target {
+            Target::Cubin(_) => Ptx::from_binary(image),
+            Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
+        };
+        let module = context.load_module(image).map_err(|error| driver_error("loading a kernel", error))?;
+        let widens = codegen::widens::<T>();
+        let mut functions = Vec::new();
+        for kernel in Kernel::of(primitive) {
+            for level in [0, 1] {
+                let name = kernel.function(level, widens);
+                if functions.iter().all(|(known, _)| *known != name) {
+                    let function = module
+                        .load_function(name)
+                        .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
+                    functions.push((name, function));
+                }
+            }
+        }
+        Ok(Kernels { functions, widens })
+    }
+
+    /// The function of `kernel` for a level.
+    pub(super) fn function(&self, kernel: Kernel, level: usize) -> &CudaFunction {
+        let name = kernel.function(level, self.widens);
+        let found = self.functions.iter().find(|(known, _)| *known == name);
+        &found.expect("the functions of a primitive's plan are loaded").1
+    }
+}
+
+/// Unloads all kernels that were loaded into `context`, and lets go of it.
+///
+/// Kernels stay loaded until the process ends, and keep their context alive. A program that
+/// wants its context gone calls this last; a later call loads kernels again.
+pub fn unload(context: &CudaContext) {
+    let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(loaded) = loaded.as_mut() {
+        loaded.retain(|key, _| key.0 != context.cu_ctx() as usize);
+    }
+}
+
+/// The compiled source: from the disk cache, or compiled and stored there.
+fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
+    let (major, minor) = nvrtc::version()?;
+    let options = COMPILER_OPTIONS.join(" ");
+    let toolchain = format!("warpfold {} nvrtc {major}.{minor} {}", env!("CARGO_PKG_VERSION"), target.name());
+    let key = Key::new(&[source.as_bytes(), options.as_bytes(), toolchain.as_bytes()]);
+    let cache = DiskCache::open();
+    if let Some(image) = cache.as_ref().and_then(|cache| cache.load(key)) {
+        return Ok(image);
+    }
+    let image = nvrtc::compile(source, operator, target)?;
+    if let Some(cache) = cache {
+        cache.store(key, &image);
+    }
+    Ok(image)
+}

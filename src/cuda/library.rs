@@ -1,0 +1,116 @@
+//! Finding the CUDA libraries without a panic.
+//!
+//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if they, or the function, are missing.
+//! So before anything else is called, the library is opened here, under the names that `cudarc` tries and in the
+//! same order, and every function that this crate uses is looked up.
+
+use crate::{Error, Result};
+use libloading::Library;
+use std::sync::OnceLock;
+
+/// A library that is loaded at run time.
+struct Requirement {
+    name: &'static str,
+    /// The file's base names, without prefix and suffix.
+    files: &'static [&'static str],
+    functions: &'static [&'static str],
+    remedy: &'static str,
+}
+
+const DRIVER: Requirement = Requirement {
+    name: "the CUDA driver (libcuda)",
+    files: &["cuda", "nvcuda"],
+    functions: &[
+        "cuInit", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName",
+        "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamCreate", "cuStreamDestroy_v2",
+        "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
+        "cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemGetInfo_v2",
+        "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuModuleLoadData", "cuModuleUnload",
+        "cuModuleGetFunction", "cuLaunchKernel",
+    ],
+    remedy: "install an NVIDIA driver of release 470 or later (`nvidia-smi` shows it), or use Device::cpu()",
+};
+
+const NVRTC: Requirement = Requirement {
+    name: "NVRTC, CUDA's run-time compiler (libnvrtc)",
+    files: &["nvrtc"],
+    functions: &[
+        "nvrtcVersion", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram",
+        "nvrtcCompileProgram", "nvrtcDestroyProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog",
+        "nvrtcGetPTXSize", "nvrtcGetPTX", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
+    ],
+    remedy: "install the CUDA toolkit 11.4 or later, or the Python package `nvidia-cuda-nvrtc`, and put the folder \
+             that holds libnvrtc and libnvrtc-builtins into LD_LIBRARY_PATH",
+};
+
+/// `Ok` if the CUDA driver can be called.
+pub(super) fn require_driver() -> Result<()> {
+    static FOUND: OnceLock<Result<()>> = OnceLock::new();
+    FOUND.get_or_init(|| DRIVER.probe()).clone()
+}
+
+/// `Ok` if NVRTC can be called.
+pub(super) fn require_nvrtc() -> Result<()> {
+    static FOUND: OnceLock<Result<()>> = OnceLock::new();
+    FOUND.get_or_init(|| NVRTC.probe()).clone()
+}
+
+impl Requirement {
+    fn probe(&self) -> Result<()> {
+        let mut failures = Vec::new();
+        for file in self.file_names() {
+            // SAFETY: opening a CUDA library runs its initialisers, which have no preconditions;
+            // `cudarc` does the same next.
+            let library = match unsafe { Library::new(&file) } {
+                Ok(library) => library,
+                Err(error) => {
+                    failures.push(error.to_string());
+                    continue;
+                }
+            };
+            // This is the file that `cudarc` will use: if a function is missing here, another file does not help.
+            for function in self.functions {
+                // SAFETY: the symbol is looked up and not called.
+                if unsafe { library.get::<unsafe extern "C" fn()>(*function) }.is_err() {
+                    return Err(self.error(format!("{file} has no function {function}; it is too old")));
+                }
+            }
+            // Kept open: `cudarc` holds the same library for as long as the process runs.
+            std::mem::forget(library);
+            return Ok(());
+        }
+        failures.dedup();
+        Err(self.error(failures.first().cloned().unwrap_or_default()))
+    }
+
+    fn error(&self, cause: String) -> Error {
+        Error::Library { library: self.name, cause, remedy: self.remedy }
+    }
+
+    /// The names under which `cudarc` looks for the library, in its order.
+    fn file_names(&self) -> Vec<String> {
+        use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+        let major = cudarc::driver::sys::CUDA_VERSION / 1000;
+        let minor = cudarc::driver::sys::CUDA_VERSION % 1000 / 10;
+        let endings = [
+            format!("{DLL_SUFFIX}"),
+            format!("64{DLL_SUFFIX}"),
+            format!("64_{major}{DLL_SUFFIX}"),
+            format!("64_{major}{minor}{DLL_SUFFIX}"),
+            format!("64_{major}{minor}_0{DLL_SUFFIX}"),
+            format!("64_{major}0_{minor}{DLL_SUFFIX}"),
+            format!("64_11{DLL_SUFFIX}"),
+            format!("64_12{DLL_SUFFIX}"),
+            format!("64_{major}0_0{DLL_SUFFIX}"),
+            format!("{DLL_SUFFIX}.{major}"),
+            format!("{DLL_SUFFIX}.12"),
+            format!("{DLL_SUFFIX}.11"),
+            format!("{DLL_SUFFIX}.1"),
+        ];
+        self.files
+            .iter()
+            .flat_map(|file| endings.iter().map(move |ending| format!("{DLL_PREFIX}{file}{ending}")))
+            .collect()
+    }
+}

@@ -1,0 +1,58 @@
+//! NVIDIA GPUs: for programs that use [`cudarc`] themselves.
+//!
+//! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded into a context. Their methods
+//! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's workspace. They allocate nothing
+//! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph.
+//!
+//! ```no_run
+//! use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
+//!
+//! let context = CudaContext::new(0)?;
+//! let stream = context.default_stream();
+//! let samples = stream.clone_htod(&vec![1.0_f32; 1 << 20])?;
+//! let mut sums = stream.alloc_zeros::<f32>(samples.len())?;
+//!
+//! let scan = Scan::<f32, Add>::load(&context)?; // compiles, or finds the kernels in the cache
+//! let mut workspace = stream.alloc_zeros::<u8>(scan.workspace_bytes(samples.len()))?;
+//! scan.inclusive(&stream, &samples, &mut sums, &mut workspace)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Use the `cudarc` that is re-exported here, or the same version. It makes events for every slice while its event tracking is on; those waits break a graph's capture,
+//! so switch tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
+
+mod disk_cache;
+mod enqueue;
+mod gpu;
+mod kernels;
+mod library;
+pub mod nvrtc;
+mod primitives;
+
+pub use cudarc;
+pub use kernels::unload;
+pub use primitives::{Reduce, Scan};
+
+pub(crate) use gpu::{DeviceArray, Gpu};
+
+use crate::{Error, Result};
+use cudarc::driver::{CudaContext, DriverError};
+
+/// The compute capability of a context's device as one number: 90 for 9.0.
+fn context_capability(context: &CudaContext) -> Result<u32> {
+    let (major, minor) = context
+        .compute_capability()
+        .map_err(|error| driver_error("asking for the compute capability", error))?;
+    Ok((major * 10 + minor).unsigned_abs())
+}
+
+/// A driver's error with what was being done.
+fn driver_error(action: &str, error: DriverError) -> Error {
+    let text = |text: Result<&std::ffi::CStr, DriverError>| {
+        text.map_or_else(|_| "unknown".into(), |text| text.to_string_lossy().into_owned())
+    };
+    Error::Driver {
+        action: action.to_owned(),
+        cause: format!("{} ({})", text(error.error_string()), text(error.error_name())),
+    }
+}

@@ -1,0 +1,190 @@
+//! Where work is done.
+
+use crate::buffer::Storage;
+use crate::{Buffer, Element, Error, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// The environment variable that says where calls on host data run.
+const DEVICE_VARIABLE: &str = "WARPFOLD_DEVICE";
+
+/// The CPU, or one NVIDIA GPU.
+///
+/// Results do not depend on the device, only speed does. A `Device` is cheap to clone, and may be used by many
+/// threads; the calls of one GPU device run in the order in which they were made, on a stream of its own.
+///
+/// ```
+/// use warpfold::{Device, ops::Add};
+///
+/// let device = Device::cuda(0).unwrap_or_else(|_| Device::cpu());
+/// let mut samples = device.upload(&[1.5_f32, -0.5, 2.0])?;
+/// device.inclusive_scan_in_place::<f32, Add>(&mut samples)?;
+/// assert_eq!(samples.to_vec()?, [1.5, 1.0, 3.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Device {
+    pub(crate) backend: Backend,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Backend {
+    Cpu,
+    #[cfg(feature = "cuda")]
+    Cuda(crate::cuda::Gpu),
+}
+
+impl Device {
+    /// The CPU: all threads of rayon's current pool.
+    pub fn cpu() -> Device {
+        Device { backend: Backend::Cpu }
+    }
+
+    /// The NVIDIA GPU that CUDA numbers `ordinal`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without the CUDA driver, [`Error::NoDevice`] if there are fewer GPUs, [`Error::Driver`] if the
+    /// driver fails, [`Error::Feature`] if the crate was built without `cuda`. NVRTC is not needed until a kernel is.
+    pub fn cuda(ordinal: usize) -> Result<Device> {
+        #[cfg(feature = "cuda")]
+        return Ok(Device { backend: Backend::Cuda(crate::cuda::Gpu::new(ordinal)?) });
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = ordinal;
+            Err(Error::Feature { feature: "cuda" })
+        }
+    }
+
+    /// All devices: the CPU, then every GPU that can be used.
+    ///
+    /// Where a GPU is missing, [`Device::cuda`] says why.
+    pub fn available() -> Vec<Device> {
+        let mut devices = vec![Device::cpu()];
+        #[cfg(feature = "cuda")]
+        devices.extend((0..crate::cuda::Gpu::count().unwrap_or(0)).filter_map(|i| Device::cuda(i).ok()));
+        devices
+    }
+
+    /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is `cuda:0`) or `cuda:N`.
+    /// `None` if it is not set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceName`] if it says something else, and the errors of [`Device::cuda`].
+    pub fn from_env() -> Result<Option<Device>> {
+        match std::env::var_os(DEVICE_VARIABLE) {
+            None => Ok(None),
+            Some(text) => parse(&text.to_string_lossy(), DEVICE_VARIABLE).map(Some),
+        }
+    }
+
+    /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names, or else the CPU.
+    ///
+    /// The CPU, because the data is there: it reads its memory faster than the bus to a GPU can copy it, so for a
+    /// single pass over host data a GPU cannot win (`BENCHMARKS.md` has the figures). A GPU
+    /// is worth it for data that stays there; keep such data in a [`Buffer`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::from_env`].
+    pub fn for_host_data() -> Result<Device> {
+        Ok(Device::from_env()?.unwrap_or_else(Device::cpu))
+    }
+
+    /// Whether this is the CPU.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self.backend, Backend::Cpu)
+    }
+
+    /// What the device is, in words: its model, its memory.
+    pub fn description(&self) -> String {
+        match &self.backend {
+            Backend::Cpu => format!("{} threads", rayon::current_num_threads()),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => gpu.description(),
+        }
+    }
+
+    /// Copies `data` to the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] or [`Error::OutOfHostMemory`], with the sizes; [`Error::Driver`].
+    pub fn upload<T: Element>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let storage = match &self.backend {
+            Backend::Cpu => {
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(data.len())
+                    .map_err(|_| Error::OutOfHostMemory { requested: size_of_val(data) })?;
+                copy.extend_from_slice(data);
+                Storage::Cpu(copy)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => Storage::Cuda(gpu.upload(data)?),
+        };
+        Ok(Buffer { device: self.clone(), storage })
+    }
+
+    /// Moves `data` to the device; without a copy if that is the CPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::upload`].
+    pub fn upload_vec<T: Element>(&self, data: Vec<T>) -> Result<Buffer<T>> {
+        match &self.backend {
+            Backend::Cpu => Ok(Buffer { device: self.clone(), storage: Storage::Cpu(data) }),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => self.upload(&data),
+        }
+    }
+
+    /// An error unless `buffer` lives on this device.
+    pub(crate) fn check_owns<T: Element>(&self, buffer: &Buffer<T>) -> Result<()> {
+        let same = match (&self.backend, &buffer.device.backend) {
+            (Backend::Cpu, Backend::Cpu) => true,
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(this), Backend::Cuda(other)) => this.is_same(other),
+            #[cfg(feature = "cuda")]
+            _ => false,
+        };
+        if same {
+            return Ok(());
+        }
+        Err(Error::WrongDevice { buffer: buffer.device.to_string(), device: self.to_string() })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.backend {
+            Backend::Cpu => f.write_str("cpu"),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => write!(f, "cuda:{}", gpu.ordinal()),
+        }
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    /// Reads `cpu`, `cuda` or `cuda:N`.
+    fn from_str(text: &str) -> Result<Device> {
+        parse(text, "the device's name")
+    }
+}
+
+fn parse(text: &str, place: &'static str) -> Result<Device> {
+    if text == "cpu" {
+        return Ok(Device::cpu());
+    }
+    let ordinal = match text.strip_prefix("cuda") {
+        Some("") => Some(0),
+        Some(rest) => rest.strip_prefix(':').and_then(|number| number.parse().ok()),
+        None => None,
+    };
+    match ordinal {
+        Some(ordinal) => Device::cuda(ordinal),
+        None => Err(Error::DeviceName { text: text.to_owned(), place }),
+    }
+}

@@ -1,0 +1,89 @@
+//! Reduce: the fold of an array.
+
+use crate::buffer::Storage;
+use crate::cpu;
+use crate::device::Backend;
+use crate::element::assert_element_size;
+use crate::{Buffer, Device, Element, Monoid, Result};
+
+/// The fold of all elements, and the identity if there are none.
+///
+/// A tree reduction, bracketed over the aligned blocks of the length, see [the law](crate#the-law): the result
+/// is bitwise the last element of [`inclusive_scan`](crate::inclusive_scan()). The error of a float sum grows with log n. Runs
+/// where [`Device::for_host_data`] says.
+///
+/// Complexity: O(n) work, O(log n) depth. Memory: less than 1% of the input.
+///
+/// ```
+/// use warpfold::{ops::{Add, Max}, reduce};
+/// assert_eq!(reduce::<u64, Add>(&[1, 2, 3, 4])?, 10);
+/// assert_eq!(reduce::<f32, Max>(&[])?, f32::NEG_INFINITY);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// None on the CPU. If `WARPFOLD_DEVICE` sends the call to a GPU, what [`Device::reduce`] gives.
+pub fn reduce<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<T> {
+    reduce_slice::<T, Op>(input, None)
+}
+
+/// The fold of `init` and all elements, and `init` if there are none.
+///
+/// The bracketing is `((init ⊕ S₁) ⊕ S₂) ⊕ …`; otherwise as [`reduce`].
+///
+/// ```
+/// use warpfold::{ops::Min, reduce_from};
+/// assert_eq!(reduce_from::<i16, Min>(100, &[300, 200])?, 100);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`reduce`].
+pub fn reduce_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<T> {
+    reduce_slice::<T, Op>(input, Some(init))
+}
+
+fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Result<T> {
+    const { assert_element_size::<T>() };
+    let device = Device::for_host_data()?;
+    if device.is_cpu() {
+        return Ok(cpu::reduce::<T, Op>(input, init));
+    }
+    device.reduce_buffer::<T, Op>(&device.upload(input)?, init)
+}
+
+/// # Reduce
+///
+/// On a GPU a call enqueues 1 launch below a tile of elements (2048 to 16384, by their size), 2 below a tile squared, and so on.
+/// Memory: the sums of the tiles, less than 1% of the input, in a workspace that the device keeps.
+///
+/// # Errors
+///
+/// All of them: [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere; [`Error::Library`](crate::Error::Library) without NVRTC, [`Error::Compile`](crate::Error::Compile) if
+/// an operator's CUDA text is wrong; [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;
+/// [`Error::Driver`](crate::Error::Driver).
+impl Device {
+    /// The fold of `input`, or the identity; see [`reduce`](crate::reduce()). Waits for the result.
+    pub fn reduce<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<T> {
+        self.reduce_buffer::<T, Op>(input, None)
+    }
+
+    /// The fold of `init` and `input`; see [`reduce_from`](crate::reduce_from()). Waits for the result.
+    pub fn reduce_from<T: Element, Op: Monoid<T>>(&self, init: T, input: &Buffer<T>) -> Result<T> {
+        self.reduce_buffer::<T, Op>(input, Some(init))
+    }
+
+    fn reduce_buffer<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>, init: Option<T>) -> Result<T> {
+        const { assert_element_size::<T>() };
+        self.check_owns(input)?;
+        match (&self.backend, &input.storage) {
+            (Backend::Cpu, Storage::Cpu(input)) => Ok(cpu::reduce::<T, Op>(input, init)),
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(gpu), Storage::Cuda(input)) => gpu.reduce::<T, Op>(input, init),
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+}
