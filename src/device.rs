@@ -106,6 +106,25 @@ impl Device {
         }
     }
 
+    /// A buffer of `len` elements, all of whose bytes are zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::upload`].
+    pub fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        let storage = match &self.backend {
+            Backend::Cpu => {
+                let bytes = len.saturating_mul(size_of::<T>());
+                let zeros = bytemuck::allocation::try_zeroed_vec(len)
+                    .map_err(|()| Error::OutOfHostMemory { requested: bytes })?;
+                Storage::Cpu(zeros)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => Storage::Cuda(gpu.allocate_zeroed(len)?),
+        };
+        Ok(Buffer { device: self.clone(), storage })
+    }
+
     /// Copies `data` to the device.
     ///
     /// # Errors

@@ -1,5 +1,13 @@
 //! The tests of the library, in one binary; each file is named for the property it holds.
 
-mod same_bits_on_the_cpu;
+#[cfg(feature = "cuda")]
+mod bad_input;
 mod emulated;
+#[cfg(feature = "cuda")]
+mod every_kernel_compiles;
+mod same_bits_on_the_cpu;
+#[cfg(feature = "cuda")]
+mod same_bits_on_the_gpu;
+#[cfg(feature = "cuda")]
+mod streams_of_the_caller;
 mod support;

@@ -1,2 +1,35 @@
-//! x
-fn main() {}
+//! `warpfold`: reduce and scan the numbers in a file, on CUDA GPUs and CPUs with the same bits.
+
+#![forbid(unsafe_code)]
+
+#[cfg(target_endian = "big")]
+compile_error!("raw and .npy data are read and written in the machine's own order: little endian");
+
+mod args;
+mod commands;
+mod failure;
+mod input;
+mod logger;
+mod npy;
+mod number;
+mod output;
+mod progress;
+mod raw;
+mod text;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    logger::install();
+    match commands::run(arguments.command) {
+        // The reader of a pipeline has all it wants: not an error, for a filter.
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            logger::show("error", format_args!("{message}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! `#[derive(Element)]`.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Result};
 
@@ -67,11 +67,11 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             );
         };
     };
-    let field_checks = types.iter().enumerate().map(|(i, ty)| {
-        let check = format_ident!("field_{i}_is_an_element");
+    let field_checks = types.iter().map(|ty| {
         quote_spanned! { ty.span() =>
-            const _: () = {
-                fn #check() where #ty: ::warpfold::Element {}
+            const _: fn() = || {
+                fn is_element<T: ::warpfold::Element>() {}
+                is_element::<#ty>();
             };
         }
     });

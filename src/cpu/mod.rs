@@ -7,6 +7,7 @@
 //! holds exactly the aligned blocks of the law.
 
 mod counter;
+mod fold;
 mod reduce;
 mod scan;
 mod stream;

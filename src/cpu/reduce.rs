@@ -1,8 +1,9 @@
-//! Reduce on the CPU: chunks in parallel, their sums in a binary counter, then what filled no chunk.
+//! Reduce on the CPU: the sums of blocks in parallel, in a binary counter, then what filled no block.
 
 use super::counter::Counter;
+use super::fold::Fold;
 use super::tree::Tree;
-use super::{block_len, chunk_len, with_simd};
+use super::{block_len, chunk_len};
 use crate::{Element, Monoid};
 use rayon::prelude::*;
 
@@ -10,62 +11,62 @@ use rayon::prelude::*;
 const CHUNK_BYTES: usize = 512 << 10;
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> T {
+    reduce_with(input, init, Fold::new::<Op>())
+}
+
+fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
     let chunks = input.chunks_exact(chunk);
     let rest = chunks.remainder();
     let sums: Vec<T::Accumulator> = if chunks.len() > 1 {
-        input.par_chunks_exact(chunk).map_init(Tree::new, chunk_sum::<T, Op>).collect()
+        let workers = || Worker::new(fold);
+        input.par_chunks_exact(chunk).map_init(workers, |worker, chunk| worker.sum(chunk)).collect()
     } else {
-        let mut tree = Tree::new();
-        chunks.map(|chunk| chunk_sum::<T, Op>(&mut tree, chunk)).collect()
+        chunks.map(|chunk| Worker::new(fold).sum(chunk)).collect()
     };
+
+    // The chunks, then the blocks that filled no chunk, then the elements that filled no block: each a counter's
+    // worth of aligned blocks, smaller than all before.
+    let mut worker = Worker::new(fold);
+    let tail = worker.sum_blocks(rest);
+    let prefix = init.map(T::widen);
+    let prefix = fold_all(&sums, prefix, fold.combine);
+    let prefix = fold_all(&worker.sums, prefix, fold.combine);
+    let tail: Vec<_> = tail.iter().map(|element| element.widen()).collect();
+    fold_all(&tail, prefix, fold.combine).map_or_else(fold.identity, T::narrow)
+}
+
+/// `prefix` and the aligned blocks of `sums`.
+fn fold_all<A: Copy + bytemuck::Zeroable>(sums: &[A], prefix: Option<A>, combine: fn(A, A) -> A) -> Option<A> {
     let mut counter = Counter::new();
-    sums.into_iter().for_each(|sum| counter.push(sum, Op::combine));
-    let prefix = counter.prefix(init.map(T::widen), Op::combine);
-    fold_rest::<T, Op>(rest, prefix).map_or_else(Op::identity, T::narrow)
+    sums.iter().for_each(|&sum| counter.push(sum, combine));
+    counter.prefix(prefix, combine)
 }
 
-/// The sum of a whole chunk.
-fn chunk_sum<T: Element, Op: Monoid<T>>(tree: &mut Tree<T::Accumulator>, chunk: &[T]) -> T::Accumulator {
-    with_simd(
-        #[inline(always)]
-        || {
-            let mut counter = Counter::new();
-            for block in chunk.chunks_exact(block_len::<T::Accumulator>()) {
-                counter.push(tree.sum::<T, Op>(block), Op::combine);
-            }
-            // A power of two of blocks: the counter holds one sum.
-            counter.prefix(None, Op::combine).expect("a chunk has at least one block")
-        },
-    )
+/// A thread's working memory.
+struct Worker<T: Element> {
+    fold: Fold<T>,
+    tree: Tree<T::Accumulator>,
+    /// The sums of blocks.
+    sums: Vec<T::Accumulator>,
 }
 
-/// `prefix` and the elements that filled no chunk: their whole blocks, then their aligned blocks down to one element.
-fn fold_rest<T: Element, Op: Monoid<T>>(
-    rest: &[T],
-    prefix: Option<T::Accumulator>,
-) -> Option<T::Accumulator> {
-    with_simd(
-        #[inline(always)]
-        || {
-            let mut tree = Tree::new();
-            let mut counter = Counter::new();
-            let blocks = rest.chunks_exact(block_len::<T::Accumulator>());
-            let mut tail = blocks.remainder();
-            for block in blocks {
-                counter.push(tree.sum::<T, Op>(block), Op::combine);
-            }
-            let mut prefix = counter.prefix(prefix, Op::combine);
-            while !tail.is_empty() {
-                let (block, after) = tail.split_at(1 << tail.len().ilog2());
-                let sum = tree.sum::<T, Op>(block);
-                prefix = Some(match prefix {
-                    Some(prefix) => Op::combine(prefix, sum),
-                    None => sum,
-                });
-                tail = after;
-            }
-            prefix
-        },
-    )
+impl<T: Element> Worker<T> {
+    fn new(fold: Fold<T>) -> Worker<T> {
+        Worker { fold, tree: Tree::new(), sums: Vec::new() }
+    }
+
+    /// Computes the sums of the complete blocks of `input`; returns the rest.
+    fn sum_blocks<'a>(&mut self, input: &'a [T]) -> &'a [T] {
+        self.sums.clear();
+        (self.fold.block_sums)(&mut self.tree, input, &mut self.sums);
+        input.chunks_exact(block_len::<T::Accumulator>()).remainder()
+    }
+
+    /// The sum of a whole chunk.
+    fn sum(&mut self, chunk: &[T]) -> T::Accumulator {
+        self.sum_blocks(chunk);
+        // A power of two of blocks: the counter ends with one sum.
+        fold_all(&self.sums, None, self.fold.combine).expect("a chunk has at least one block")
+    }
 }

@@ -7,8 +7,9 @@
 //! begun before it; nobody waits for a chunk that no thread is at work on.
 
 use super::counter::Counter;
-use super::tree::{Target, Tree};
-use super::{block_len, chunk_len, stream, with_simd};
+use super::fold::Fold;
+use super::tree::Tree;
+use super::{block_len, chunk_len, stream};
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,6 +30,21 @@ pub(crate) enum Prefixes {
     Inclusive,
 }
 
+/// A part of the data: where its elements are, and where their prefixes go.
+enum Chunk<'a, T> {
+    Into(&'a [T], &'a mut [MaybeUninit<T>]),
+    InPlace(&'a mut [T]),
+}
+
+impl<T> Chunk<'_, T> {
+    fn input(&self) -> &[T] {
+        match self {
+            Chunk::Into(input, _) => input,
+            Chunk::InPlace(data) => data,
+        }
+    }
+}
+
 /// Scans `input` into `output`, of the same length, and writes all of it.
 pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     input: &[T],
@@ -38,9 +54,10 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
 ) {
     assert_eq!(input.len(), output.len());
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
+    let streams = size_of_val(input) > STREAM_BYTES;
     let chunks = input.chunks(chunk).zip(output.chunks_mut(chunk));
-    let stream = size_of_val(input) > STREAM_BYTES;
-    run::<T, Op>(chunks.map(|(input, output)| Target::Into(input, output)), init, prefixes, stream);
+    let scan = Scan { fold: Fold::new::<Op>(), init: init.map(T::widen), prefixes, streams };
+    run(chunks.map(|(input, output)| Chunk::Into(input, output)), scan);
 }
 
 /// Scans `data` in place.
@@ -50,7 +67,18 @@ pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
     prefixes: Prefixes,
 ) {
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-    run::<T, Op>(data.chunks_mut(chunk).map(Target::InPlace), init, prefixes, false);
+    let scan = Scan { fold: Fold::new::<Op>(), init: init.map(T::widen), prefixes, streams: false };
+    run(data.chunks_mut(chunk).map(Chunk::InPlace), scan);
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+struct Scan<T: Element> {
+    fold: Fold<T>,
+    init: Option<T::Accumulator>,
+    prefixes: Prefixes,
+    /// Whether results go past the caches.
+    streams: bool,
 }
 
 /// What the threads of one scan share.
@@ -65,58 +93,50 @@ struct Shared<A, I> {
     abandoned: AtomicBool,
 }
 
-fn run<'a, T: Element, Op: Monoid<T>>(
-    chunks: impl ExactSizeIterator<Item = Target<'a, T>> + Send,
-    init: Option<T>,
-    prefixes: Prefixes,
-    stream: bool,
-) {
+fn run<'a, T: Element>(chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Send, scan: Scan<T>) {
     let threads = rayon::current_num_threads().min(chunks.len());
     let shared = Shared {
         chunks: Mutex::new(chunks.enumerate()),
         turn: AtomicUsize::new(0),
         counter: Mutex::new(Counter::new()),
-        abandoned: false.into(),
-    };
-    let init = init.map(T::widen);
-    let work = || match prefixes {
-        Prefixes::Exclusive => work::<T, Op, _, false>(&shared, init, stream),
-        Prefixes::Inclusive => work::<T, Op, _, true>(&shared, init, stream),
+        abandoned: AtomicBool::new(false),
     };
     if threads <= 1 {
-        work();
+        work(&shared, scan);
     } else {
-        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work())));
+        rayon::scope(|scope| {
+            (0..threads).for_each(|_| scope.spawn(|_| work(&shared, scan)));
+        });
     }
 }
 
 /// Takes chunks until there are none.
-fn work<'a, T: Element, Op: Monoid<T>, I: Iterator<Item = Target<'a, T>>, const INCLUSIVE: bool>(
+fn work<'a, T: Element, I: Iterator<Item = Chunk<'a, T>>>(
     shared: &Shared<T::Accumulator, I>,
-    init: Option<T::Accumulator>,
-    stream: bool,
+    scan: Scan<T>,
 ) {
+    let combine = scan.fold.combine;
     let mut worker = Worker::<T>::new();
     let unwinding = Abandon(&shared.abandoned);
     loop {
         // The lock is released before the work begins.
         let taken = shared.chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some((index, chunk)) = taken else { break };
-        let sum = worker.sum::<Op>(&chunk);
+        let sum = worker.sum(chunk.input(), &scan.fold);
         if !shared.wait_for_turn(index) {
             break;
         }
         let (base, end) = {
             let mut counter = shared.counter.lock().unwrap_or_else(PoisonError::into_inner);
-            let base = counter.prefix(init, Op::combine);
+            let base = counter.prefix(scan.init, combine);
             let end = sum.and_then(|sum| {
-                counter.push(sum, Op::combine);
-                counter.prefix(init, Op::combine)
+                counter.push(sum, combine);
+                counter.prefix(scan.init, combine)
             });
             (base, end)
         };
         shared.turn.store(index + 1, Ordering::Release);
-        worker.scan::<Op, INCLUSIVE>(chunk, base, end, stream);
+        worker.scan(chunk, &scan, base, end);
     }
     std::mem::forget(unwinding);
 }
@@ -155,7 +175,8 @@ struct Worker<T: Element> {
     tree: Tree<T::Accumulator>,
     /// The sums of the chunk's complete blocks.
     sums: Vec<T::Accumulator>,
-    /// One block of results on its way past the caches.
+    /// One block of results on its way to the output. The detour stays in the L1 cache; it lets one loop serve
+    /// results that go elsewhere, past the caches, or over their own input.
     results: Vec<MaybeUninit<T>>,
 }
 
@@ -171,64 +192,52 @@ impl<T: Element> Worker<T> {
     }
 
     /// Computes the sums of the chunk's complete blocks, and that of the chunk if it is complete.
-    fn sum<Op: Monoid<T>>(&mut self, chunk: &Target<'_, T>) -> Option<T::Accumulator> {
-        let block = block_len::<T::Accumulator>();
-        let input = chunk.input();
+    fn sum(&mut self, input: &[T], fold: &Fold<T>) -> Option<T::Accumulator> {
         self.sums.clear();
-        with_simd(
-            #[inline(always)]
-            || {
-                for block in input.chunks_exact(block) {
-                    self.sums.push(self.tree.sum::<T, Op>(block));
-                }
-            },
-        );
+        (fold.block_sums)(&mut self.tree, input, &mut self.sums);
         let complete = input.len() == chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         complete.then(|| {
             let mut counter = Counter::new();
-            self.sums.iter().for_each(|&sum| counter.push(sum, Op::combine));
-            counter.prefix(None, Op::combine).expect("a chunk has at least one block")
+            self.sums.iter().for_each(|&sum| counter.push(sum, fold.combine));
+            counter.prefix(None, fold.combine).expect("a chunk has at least one block")
         })
     }
 
     /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its end.
-    fn scan<Op: Monoid<T>, const INCLUSIVE: bool>(
+    fn scan(
         &mut self,
-        mut chunk: Target<'_, T>,
+        mut chunk: Chunk<'_, T>,
+        scan: &Scan<T>,
         base: Option<T::Accumulator>,
         end: Option<T::Accumulator>,
-        stream: bool,
     ) {
         let block = block_len::<T::Accumulator>();
-        let Worker { tree, sums, results } = self;
-        with_simd(
-            #[inline(always)]
-            || {
-                let mut counter = Counter::new();
-                let mut next = base;
-                for i in 0..chunk.input().len().div_ceil(block) {
-                    let base_of_block = next;
-                    if let Some(&sum) = sums.get(i) {
-                        counter.push(sum, Op::combine);
-                        next = counter.prefix(base, Op::combine);
-                    }
-                    let target = chunk.take(block);
-                    let last = chunk.input().is_empty();
-                    let end_of_block = if last { end.or(next) } else { next };
-                    match target {
-                        Target::Into(input, output) if stream => {
-                            let results = &mut results[..input.len()];
-                            let target = Target::Into(input, &mut *results);
-                            tree.scan::<T, Op, INCLUSIVE>(target, base_of_block, end_of_block);
-                            stream::copy(results, output);
-                        }
-                        target => {
-                            tree.scan::<T, Op, INCLUSIVE>(target, base_of_block, end_of_block);
-                        }
-                    }
+        let len = chunk.input().len();
+        let mut counter = Counter::new();
+        let mut next = base;
+        for (i, start) in (0..len).step_by(block).enumerate() {
+            let range = start..(start + block).min(len);
+            let base_of_block = next;
+            if let Some(&sum) = self.sums.get(i) {
+                counter.push(sum, scan.fold.combine);
+                next = counter.prefix(base, scan.fold.combine);
+            }
+            let end_of_block = if range.end == len { end.or(next) } else { next };
+            let results = &mut self.results[..range.len()];
+            let input = &chunk.input()[range.clone()];
+            (scan.fold.scan)(&mut self.tree, input, results, scan.prefixes, base_of_block, end_of_block);
+            match &mut chunk {
+                Chunk::Into(_, output) if scan.streams => stream::copy(results, &mut output[range]),
+                Chunk::Into(_, output) => output[range].copy_from_slice(results),
+                Chunk::InPlace(data) => {
+                    // SAFETY: `scan` above wrote every one of `results`, and `T` and `MaybeUninit<T>` have one layout.
+                    let results = unsafe { &*(&raw const *results as *const [T]) };
+                    data[range].copy_from_slice(results);
                 }
-                stream::finish();
-            },
-        );
+            }
+        }
+        if scan.streams {
+            stream::finish();
+        }
     }
 }

@@ -88,6 +88,15 @@ impl Gpu {
         Ok(DeviceArray { memory, stream: self.0.stream.clone(), len, element: PhantomData })
     }
 
+    /// Device memory for `len` elements, all zero.
+    pub(crate) fn allocate_zeroed<T: Element>(&self, len: usize) -> Result<DeviceArray<T>> {
+        let mut array = self.allocate(len)?;
+        if let Some(memory) = &mut array.memory {
+            self.0.stream.memset_zeros(memory).map_err(|error| driver_error("clearing memory", error))?;
+        }
+        Ok(array)
+    }
+
     fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
         let Inner { context, stream, .. } = &*self.0;
         let out_of_memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);

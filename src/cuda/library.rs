@@ -25,7 +25,7 @@ const DRIVER: Requirement = Requirement {
         "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
         "cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamCreate", "cuStreamDestroy_v2",
         "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
-        "cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemGetInfo_v2",
+        "cuMemAlloc_v2", "cuMemFree_v2", "cuMemsetD8Async", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuModuleLoadData", "cuModuleUnload",
         "cuModuleGetFunction", "cuLaunchKernel",
     ],

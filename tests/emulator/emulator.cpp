@@ -25,6 +25,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <ucontext.h>
 
@@ -87,6 +88,8 @@ std::vector<Thread*> ready;
 std::vector<Barrier> warp_barriers;
 Barrier block_barrier;
 size_t unfinished;
+/// One of two kinds of schedule: any thread that can goes on; or one warp runs ahead of the others, as far as
+/// barriers allow, since its threads are the newest of those that can.
 bool newest_first;
 void (*kernel_call)(void* const*);
 void* const* kernel_arguments;
@@ -112,7 +115,6 @@ void switch_fibers(Fiber& from, Fiber& to, bool leaving = false) {
 /// Goes on with a thread that can.
 void resume_another(Fiber& self, bool leaving) {
     if (ready.empty()) fail_of_divergence();
-    // Newest first lets one warp run ahead of the others, as far as barriers allow.
     if (!newest_first) std::swap(ready[random_bits() % ready.size()], ready.back());
     Thread& next = *ready.back();
     ready.pop_back();
@@ -163,6 +165,8 @@ void run_block() {
         thread.shuffles = 0;
         thread.stack = thread.memory.get();
         thread.stack_bytes = STACK_BYTES;
+        // The frames that the last thread left for good still guard their variables.
+        ASAN_UNPOISON_MEMORY_REGION(thread.memory.get(), STACK_BYTES);
         getcontext(&thread.context);
         thread.context.uc_stack.ss_sp = thread.memory.get();
         thread.context.uc_stack.ss_size = STACK_BYTES;
@@ -173,6 +177,11 @@ void run_block() {
         ready.push_back(&thread);
     }
     std::shuffle(ready.begin(), ready.end(), random_bits);
+    if (newest_first) {
+        uint64_t salt = random_bits();
+        auto rank = [salt](const Thread* thread) { return (thread->index / WARP + 1) * salt; };
+        std::stable_sort(ready.begin(), ready.end(), [&](auto* a, auto* b) { return rank(a) < rank(b); });
+    }
     resume_another(host, false);
 }
 

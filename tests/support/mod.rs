@@ -1,8 +1,23 @@
 //! What the tests share: the sequential oracle, the test data, the operators, and the skips.
 
 pub(crate) mod data;
+#[macro_use]
+pub(crate) mod matrix;
 pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
 
 pub(crate) use skips::skip;
+
+/// GPU `ordinal`, or a skip.
+#[cfg(feature = "cuda")]
+#[track_caller]
+pub(crate) fn gpu(ordinal: usize) -> Option<warpfold::Device> {
+    match warpfold::Device::cuda(ordinal) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            skip("cuda", &error.to_string());
+            None
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The command line.
+
+use crate::number::{DType, Operator};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Reduce and scan the numbers in a file, on CUDA GPUs and CPUs, with the same bits on each.
+#[derive(Debug, Parser)]
+#[command(name = "warpfold", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fold all numbers into one
+    #[command(after_help = REDUCE_HELP, after_long_help = REDUCE_LONG_HELP)]
+    Reduce(FoldArguments),
+
+    /// Replace each number by the fold of all before it
+    #[command(after_help = SCAN_HELP, after_long_help = SCAN_LONG_HELP)]
+    Scan {
+        #[command(flatten)]
+        fold: FoldArguments,
+
+        /// Fold each number in too: the first output is the first input, not the identity
+        #[arg(short, long)]
+        inclusive: bool,
+    },
+
+    /// List the devices, and say why CUDA cannot be used if it cannot
+    Devices,
+
+    /// Print the CUDA source that a reduction or scan compiles
+    Source {
+        /// The primitive
+        primitive: PrimitiveName,
+
+        /// The operator
+        #[arg(long, value_enum, default_value_t = Operator::Add)]
+        op: Operator,
+
+        /// The type of the elements
+        #[arg(long, value_enum)]
+        dtype: DType,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FoldArguments {
+    /// The file to read; `-` or nothing is the standard input
+    pub(crate) file: Option<PathBuf>,
+
+    /// The operator
+    #[arg(long, value_enum, default_value_t = Operator::Add)]
+    pub(crate) op: Operator,
+
+    /// Start from this value instead of the operator's identity
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) init: Option<String>,
+
+    /// The file to write, replaced only once the result is complete [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The type of the elements; raw input needs it
+    ///
+    /// An .npy file knows its own type. In text, integers are i64, or f64 if any number has a
+    /// point, an exponent, or is `inf` or `nan`.
+    #[arg(long, value_enum)]
+    pub(crate) dtype: Option<DType>,
+
+    /// The format of the input [default: see the end of --help]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+
+    /// The format of the output [default: see the end of --help]
+    #[arg(long, value_enum)]
+    pub(crate) output_format: Option<Format>,
+
+    /// Where to work: `cpu`, `cuda` or `cuda:N` [default: $WARPFOLD_DEVICE, else cpu]
+    #[arg(long, value_parser = device_name)]
+    pub(crate) device: Option<String>,
+}
+
+/// How numbers are laid out in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// NumPy's .npy, in C order and little endian
+    Npy,
+    /// The elements alone, little endian
+    Raw,
+    /// Decimal numbers, separated by white space or commas; written one per line
+    Text,
+}
+
+impl Format {
+    pub(crate) fn is_binary(self) -> bool {
+        self != Format::Text
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PrimitiveName {
+    /// The fold of all numbers
+    Reduce,
+    /// All prefixes
+    Scan,
+}
+
+/// Catches a misspelt name before any work; whether the device exists is asked later.
+fn device_name(text: &str) -> Result<String, String> {
+    let number = text.strip_prefix("cuda:");
+    if text == "cpu" || text == "cuda" || number.is_some_and(|n| n.parse::<u32>().is_ok()) {
+        Ok(text.into())
+    } else {
+        Err("write `cpu`, `cuda` or `cuda:N`".into())
+    }
+}
+
+/// What the help of both commands says about formats; a macro, for `concat!` to take.
+macro_rules! formats {
+    () => {
+        "\
+Format of the input:
+  1. --format, if given;
+  2. npy, if the data begin with NumPy's magic or the name ends in .npy;
+  3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
+  4. text otherwise, as for .txt, .csv, .tsv and the standard input.
+"
+    };
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  seq 10 | warpfold scan                     0 1 3 6 ... one per line
+  warpfold reduce --op max data.npy          the largest element
+  warpfold scan -i data.npy -o sums.npy      running sums, in the same shape
+  warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
+  warpfold devices                           what there is to work on
+
+`warpfold reduce --help` and `warpfold scan --help` describe the formats.";
+
+const REDUCE_HELP: &str = "\
+Examples:
+  seq 100 | warpfold reduce
+  warpfold reduce --op max --device cuda data.npy";
+
+const REDUCE_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 100 | warpfold reduce
+  warpfold reduce --op max --device cuda data.npy
+  warpfold reduce --dtype u32 --op bitxor words.bin
+
+The fold of no numbers is --init, or the operator's identity.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. text."
+);
+
+const SCAN_HELP: &str = "\
+Examples:
+  seq 10 | warpfold scan
+  warpfold scan -i --op mul rates.csv --init 100
+  warpfold scan data.npy -o sums.npy";
+
+const SCAN_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold scan
+  warpfold scan -i --op mul rates.csv --init 100
+  warpfold scan data.npy -o sums.npy
+  warpfold scan --dtype f32 samples.bin --output-format text | head
+
+An array of several axes is scanned in the order it is stored in, and keeps its shape.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);

@@ -1,0 +1,263 @@
+//! What the commands do.
+
+use crate::args::{Command, FoldArguments, Format, PrimitiveName};
+use crate::failure::{Failure, Result};
+use crate::input::{Input, format_of_name};
+use crate::number::{DType, Number, Operator, Work, with_number};
+use crate::output::Destination;
+use crate::progress::spin;
+use crate::{npy, raw, text};
+use warpfold::codegen::{Primitive, source};
+use warpfold::{Device, Monoid};
+
+/// Carries out one command.
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Reduce(arguments) => fold(&arguments, Task::Reduce),
+        Command::Scan {
+            fold: arguments,
+            inclusive,
+        } => fold(&arguments, Task::Scan { inclusive }),
+        Command::Devices => list_devices(),
+        Command::Source {
+            primitive,
+            op,
+            dtype,
+        } => print_source(primitive, op, dtype),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Task {
+    Reduce,
+    Scan { inclusive: bool },
+}
+
+/// The input once its type is known, and before it is read into elements.
+enum Source {
+    Npy(Input, npy::Header),
+    Raw(Input),
+    Text { text: Vec<u8>, name: String },
+}
+
+/// Reduces or scans. All that can fail early does so, before the long work.
+fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
+    let device = choose_device(arguments.device.as_deref())?;
+    let destination = Destination::look_at(arguments.output.as_deref())?;
+    let mut input = Input::open(arguments.file.as_deref())?;
+    let format = match arguments.format {
+        Some(format) => format,
+        None => input.guess_format()?,
+    };
+    let output_format = choose_output_format(arguments, task, format);
+    if output_format.is_binary() && destination.is_terminal() {
+        return Err(Failure::with_remedy(
+            &destination.name,
+            "binary data would garble the terminal",
+            "give -o FILE, or --output-format text",
+        ));
+    }
+    let (source, dtype) = look_into(input, format, arguments.dtype)?;
+    arguments.op.check(dtype)?;
+    if output_format == Format::Npy {
+        npy::check_output(dtype, &destination.name)?;
+    }
+    with_number!(dtype, T => {
+        let init = parse_init::<T>(arguments.init.as_deref())?;
+        let (values, shape) = read_elements::<T>(source)?;
+        let bytes = size_of_val(values.as_slice()) as u64;
+        let work = Fold { device, values, init, task };
+        let values = spin("computing", bytes, || T::with_operator(arguments.op, work))?;
+        let shape = match task {
+            Task::Reduce => Vec::new(),
+            Task::Scan { .. } => shape,
+        };
+        write_elements(&values, &shape, output_format, destination)
+    })
+}
+
+fn choose_device(name: Option<&str>) -> Result<Device> {
+    let Some(name) = name else {
+        return Ok(Device::for_host_data()?);
+    };
+    name.parse().map_err(|error| {
+        let mut cause = format!("{error}");
+        if !matches!(error, warpfold::Error::NoDevice { .. }) {
+            let names: Vec<_> = Device::available().iter().map(Device::to_string).collect();
+            cause += &format!("\n  available: {}", names.join(", "));
+        }
+        Failure::at(format_args!("--device {name}"), cause)
+    })
+}
+
+fn choose_output_format(arguments: &FoldArguments, task: Task, input: Format) -> Format {
+    let of_name = || arguments.output.as_deref().and_then(format_of_name);
+    arguments
+        .output_format
+        .or_else(of_name)
+        .unwrap_or(match task {
+            Task::Reduce => Format::Text,
+            Task::Scan { .. } => input,
+        })
+}
+
+/// Finds the type of the elements; reads no further than needed for that.
+fn look_into(mut input: Input, format: Format, dtype: Option<DType>) -> Result<(Source, DType)> {
+    match format {
+        Format::Npy => {
+            let header = npy::read_header(&mut input)?;
+            let held = header.dtype;
+            if let Some(wanted) = dtype.filter(|&wanted| wanted != held) {
+                return Err(Failure::with_remedy(
+                    &input.name,
+                    format_args!("the elements are {held}, but --dtype says {wanted}"),
+                    "leave --dtype out, or convert the file",
+                ));
+            }
+            Ok((Source::Npy(input, header), held))
+        }
+        Format::Raw => {
+            let dtype = dtype.ok_or_else(|| {
+                let cause = "raw data do not tell the type of their elements";
+                Failure::with_remedy(&input.name, cause, "give --dtype, such as --dtype f32")
+            })?;
+            Ok((Source::Raw(input), dtype))
+        }
+        Format::Text => {
+            let (text, _) = input.read_elements::<u8>(usize::MAX)?;
+            let dtype = dtype.unwrap_or_else(|| text::infer_dtype(&text));
+            Ok((
+                Source::Text {
+                    text,
+                    name: input.name,
+                },
+                dtype,
+            ))
+        }
+    }
+}
+
+fn parse_init<T: Number>(init: Option<&str>) -> Result<Option<T>> {
+    let Some(init) = init else { return Ok(None) };
+    match T::parse(init.as_bytes()) {
+        Ok(value) => Ok(Some(value)),
+        Err(bad) => Err(Failure::at("--init", bad.describe(init, T::DTYPE))),
+    }
+}
+
+/// The elements and their shape.
+fn read_elements<T: Number>(source: Source) -> Result<(Vec<T>, Vec<usize>)> {
+    let values = match source {
+        Source::Npy(mut input, header) => {
+            return Ok((npy::read(&header, &mut input)?, header.shape));
+        }
+        Source::Raw(mut input) => raw::read(&mut input)?,
+        Source::Text { text, name } => text::parse::<T>(&text, &name)?,
+    };
+    let shape = vec![values.len()];
+    Ok((values, shape))
+}
+
+fn write_elements<T: Number>(
+    values: &[T],
+    shape: &[usize],
+    format: Format,
+    destination: Destination,
+) -> Result<()> {
+    let total = format.is_binary().then_some(size_of_val(values) as u64);
+    let mut output = destination.open(total)?;
+    match format {
+        Format::Npy => npy::write(values, shape, &mut output)?,
+        Format::Raw => raw::write(values, &mut output)?,
+        Format::Text => text::write(values, &mut output)?,
+    }
+    output.finish()
+}
+
+/// A reduction or scan, but for the operator. A reduction gives one element.
+struct Fold<T> {
+    device: Device,
+    values: Vec<T>,
+    init: Option<T>,
+    task: Task,
+}
+
+impl<T: Number> Work<T> for Fold<T> {
+    type Output = Vec<T>;
+
+    fn run<Op: Monoid<T>>(self) -> Result<Vec<T>> {
+        let Fold {
+            device,
+            values,
+            init,
+            task,
+        } = self;
+        let mut buffer = device.upload_vec(values)?;
+        match (task, init) {
+            (Task::Reduce, None) => return Ok(vec![device.reduce::<T, Op>(&buffer)?]),
+            (Task::Reduce, Some(init)) => {
+                return Ok(vec![device.reduce_from::<T, Op>(init, &buffer)?]);
+            }
+            (Task::Scan { inclusive: false }, None) => {
+                device.scan_in_place::<T, Op>(&mut buffer)?;
+            }
+            (Task::Scan { inclusive: false }, Some(init)) => {
+                device.scan_from_in_place::<T, Op>(init, &mut buffer)?;
+            }
+            (Task::Scan { inclusive: true }, None) => {
+                device.inclusive_scan_in_place::<T, Op>(&mut buffer)?;
+            }
+            (Task::Scan { inclusive: true }, Some(init)) => {
+                device.inclusive_scan_from_in_place::<T, Op>(init, &mut buffer)?;
+            }
+        }
+        Ok(buffer.into_vec()?)
+    }
+}
+
+fn list_devices() -> Result<()> {
+    let devices = Device::available();
+    let mut lines = String::new();
+    for device in &devices {
+        lines += &format!("{:<8} {}\n", device.to_string(), device.description());
+    }
+    if !devices
+        .iter()
+        .any(|device| device.to_string().starts_with("cuda"))
+    {
+        match Device::cuda(0) {
+            Ok(device) => lines += &format!("{device:<8} {}\n", device.description()),
+            Err(error) => lines += &format!("{:<8} none: {error}\n", "cuda"),
+        }
+    }
+    print(&lines)
+}
+
+fn print_source(primitive: PrimitiveName, op: Operator, dtype: DType) -> Result<()> {
+    let primitive = match primitive {
+        PrimitiveName::Reduce => Primitive::Reduce,
+        PrimitiveName::Scan => Primitive::Scan,
+    };
+    let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
+    print(&text)
+}
+
+/// The source of a primitive, but for the operator.
+struct Rendering(Primitive);
+
+impl<T: Number> Work<T> for Rendering {
+    type Output = String;
+
+    fn run<Op: Monoid<T>>(self) -> Result<String> {
+        Ok(source::<T, Op>(self.0)?)
+    }
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut output = Destination::look_at(None)?.open(None)?;
+    output.write(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        output.write(b"\n")?;
+    }
+    output.finish()
+}

@@ -1,0 +1,37 @@
+//! How a command fails.
+
+use std::fmt::Display;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something the user should read.
+    Message(String),
+    /// Nobody reads the standard output any more.
+    BrokenPipe,
+}
+
+/// A result whose error ends the command.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// A failure that names its place (a file, an option) and its cause.
+    pub(crate) fn at(place: impl Display, cause: impl Display) -> Self {
+        Failure::Message(format!("{place}: {cause}"))
+    }
+
+    /// The same, with what the user can do about it.
+    pub(crate) fn with_remedy(
+        place: impl Display,
+        cause: impl Display,
+        remedy: impl Display,
+    ) -> Self {
+        Failure::Message(format!("{place}: {cause}\n  remedy: {remedy}"))
+    }
+}
+
+impl From<warpfold::Error> for Failure {
+    fn from(error: warpfold::Error) -> Self {
+        Failure::Message(error.to_string())
+    }
+}

@@ -1,0 +1,268 @@
+//! The element types and operators, and the way from their names to generic code.
+
+use crate::failure::{Failure, Result};
+use clap::ValueEnum;
+use std::fmt;
+use warpfold::half::{bf16, f16};
+use warpfold::{Element, Monoid, ops};
+
+/// The name of an element type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DType {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+/// Evaluates an expression in which a name stands for the type that a [`DType`] names.
+macro_rules! with_number {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_number!(@arms $dtype, $T => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 warpfold::half::f16, Bf16 warpfold::half::bf16, F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $T:ident => $body:expr, $($name:ident $number:ty),*) => {
+        match $dtype {
+            $($crate::number::DType::$name => {
+                type $T = $number;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use with_number;
+
+impl DType {
+    pub(crate) fn size(self) -> usize {
+        with_number!(self, T => size_of::<T>())
+    }
+
+    fn is_float(self) -> bool {
+        matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show_name(self, f)
+    }
+}
+
+/// The name of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub(crate) enum Operator {
+    /// The sum; integers wrap
+    Add,
+    /// The product; integers wrap
+    Mul,
+    /// The smallest; NaN if any is NaN
+    Min,
+    /// The largest; NaN if any is NaN
+    Max,
+    /// Bitwise and, on integers
+    BitAnd,
+    /// Bitwise or, on integers
+    BitOr,
+    /// Bitwise exclusive or, on integers
+    BitXor,
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show_name(self, f)
+    }
+}
+
+/// Writes the name that the command line knows a value by.
+fn show_name(value: &impl ValueEnum, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match value.to_possible_value() {
+        Some(name) => f.write_str(name.get_name()),
+        None => Err(fmt::Error),
+    }
+}
+
+impl Operator {
+    /// Fails for a pair that has no meaning, before anything is read.
+    pub(crate) fn check(self, dtype: DType) -> Result<()> {
+        if dtype.is_float() && matches!(self, Self::BitAnd | Self::BitOr | Self::BitXor) {
+            Err(self.undefined_on(dtype))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn undefined_on(self, dtype: DType) -> Failure {
+        let allowed: Vec<_> = DType::value_variants()
+            .iter()
+            .filter(|dtype| !dtype.is_float())
+            .map(DType::to_string)
+            .collect();
+        Failure::with_remedy(
+            format_args!("--op {self}"),
+            format_args!("not defined on {dtype}"),
+            format_args!("the types it takes are {}", allowed.join(", ")),
+        )
+    }
+}
+
+/// Work that is generic over the operator.
+pub(crate) trait Work<T: Element> {
+    type Output;
+
+    fn run<Op: Monoid<T>>(self) -> Result<Self::Output>;
+}
+
+/// Why a text is not a number of some type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadNumber {
+    NotANumber,
+    NotAnInteger,
+    OutOfRange,
+}
+
+impl BadNumber {
+    /// Says what is wrong with `token`, and what can be done.
+    pub(crate) fn describe(self, token: &str, dtype: DType) -> String {
+        match self {
+            BadNumber::NotANumber => format!("`{token}` is not a number"),
+            BadNumber::NotAnInteger => format!(
+                "`{token}` is not an integer, but the type is {dtype}\n  remedy: choose a type of floats with --dtype, such as f64"
+            ),
+            BadNumber::OutOfRange => format!(
+                "`{token}` is out of the range of {dtype}\n  remedy: choose a wider type with --dtype"
+            ),
+        }
+    }
+}
+
+/// An element type of the command line.
+pub(crate) trait Number: Element {
+    const DTYPE: DType;
+
+    fn parse(token: &[u8]) -> Result<Self, BadNumber>;
+
+    /// Appends the shortest text that reads back as the same bits.
+    fn append_to(self, text: &mut Vec<u8>);
+
+    /// Does `work` with the operator that `op` names.
+    fn with_operator<W: Work<Self>>(op: Operator, work: W) -> Result<W::Output>;
+}
+
+macro_rules! integers {
+    ($($name:ident $number:ty),*) => {$(
+        impl Number for $number {
+            const DTYPE: DType = DType::$name;
+
+            #[inline]
+            fn parse(token: &[u8]) -> Result<Self, BadNumber> {
+                let text = str::from_utf8(token).map_err(|_| BadNumber::NotANumber)?;
+                match text.parse() {
+                    Ok(value) => Ok(value),
+                    Err(_) => parse_odd_integer(text),
+                }
+            }
+
+            fn append_to(self, text: &mut Vec<u8>) {
+                text.extend_from_slice(itoa::Buffer::new().format(self).as_bytes());
+            }
+
+            fn with_operator<W: Work<Self>>(op: Operator, work: W) -> Result<W::Output> {
+                match op {
+                    Operator::Add => work.run::<ops::Add>(),
+                    Operator::Mul => work.run::<ops::Mul>(),
+                    Operator::Min => work.run::<ops::Min>(),
+                    Operator::Max => work.run::<ops::Max>(),
+                    Operator::BitAnd => work.run::<ops::BitAnd>(),
+                    Operator::BitOr => work.run::<ops::BitOr>(),
+                    Operator::BitXor => work.run::<ops::BitXor>(),
+                }
+            }
+        }
+    )*};
+}
+
+integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
+
+macro_rules! floats {
+    ($($name:ident $number:ty, $parse:expr, $widen:expr);*) => {$(
+        impl Number for $number {
+            const DTYPE: DType = DType::$name;
+
+            #[inline]
+            fn parse(token: &[u8]) -> Result<Self, BadNumber> {
+                let text = str::from_utf8(token).map_err(|_| BadNumber::NotANumber)?;
+                let value: Self = $parse(text).map_err(|_| BadNumber::NotANumber)?;
+                if value.is_infinite() && !is_infinity(text) {
+                    return Err(BadNumber::OutOfRange);
+                }
+                Ok(value)
+            }
+
+            fn append_to(self, text: &mut Vec<u8>) {
+                text.extend_from_slice(zmij::Buffer::new().format($widen(self)).as_bytes());
+            }
+
+            fn with_operator<W: Work<Self>>(op: Operator, work: W) -> Result<W::Output> {
+                match op {
+                    Operator::Add => work.run::<ops::Add>(),
+                    Operator::Mul => work.run::<ops::Mul>(),
+                    Operator::Min => work.run::<ops::Min>(),
+                    Operator::Max => work.run::<ops::Max>(),
+                    Operator::BitAnd | Operator::BitOr | Operator::BitXor => {
+                        Err(op.undefined_on(Self::DTYPE))
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+floats!(
+    F16 f16, |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))), f16::to_f32;
+    Bf16 bf16, |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))), bf16::to_f32;
+    F32 f32, str::parse, std::convert::identity;
+    F64 f64, str::parse, std::convert::identity
+);
+
+/// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made of it is as if
+/// made of the `f64`: of two ordinary roundings the first can land on the middle between two
+/// 16-bit floats, and the second then goes to the wrong side.
+fn to_odd_f32(value: f64) -> f32 {
+    let near = value as f32;
+    let back = f64::from(near);
+    if back == value || value.is_nan() {
+        return near;
+    }
+    let toward_zero = near.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(toward_zero | 1)
+}
+
+/// Judges what the standard library's parser for `T` refused, such as `-0` for an unsigned type.
+#[cold]
+fn parse_odd_integer<T: TryFrom<i128>>(text: &str) -> Result<T, BadNumber> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let value: i128 = text.parse().map_err(|_| BadNumber::OutOfRange)?;
+        T::try_from(value).map_err(|_| BadNumber::OutOfRange)
+    } else if text.parse::<f64>().is_ok() {
+        Err(BadNumber::NotAnInteger)
+    } else {
+        Err(BadNumber::NotANumber)
+    }
+}
+
+/// Whether a number's text says `inf` or `infinity`, not just too many digits.
+fn is_infinity(text: &str) -> bool {
+    let word = text.trim_start_matches(['+', '-']);
+    word.starts_with(['i', 'I'])
+}

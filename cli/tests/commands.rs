@@ -1,0 +1,112 @@
+//! What the commands compute and print.
+
+use crate::support::{command, fail_in, pass};
+use std::path::Path;
+
+#[test]
+fn the_example_of_the_help_is_true() {
+    let ten: Vec<_> = (1..=10).map(|i| i.to_string()).collect();
+    assert_eq!(
+        pass("scan --op add", &ten.join("\n")),
+        "0 1 3 6 10 15 21 28 36 45"
+    );
+}
+
+#[test]
+fn all_operators_fold() {
+    for (op, fold, scan) in [
+        ("add", "18", "0 6 9"),
+        ("mul", "162", "1 6 18"),
+        ("min", "3", "9223372036854775807 6 3"),
+        ("max", "9", "-9223372036854775808 6 6"),
+        ("bitand", "0", "-1 6 2"),
+        ("bitor", "15", "0 6 7"),
+        ("bitxor", "12", "0 6 5"),
+    ] {
+        assert_eq!(pass(&format!("reduce --op {op}"), "6 3 9"), fold, "{op}");
+        assert_eq!(pass(&format!("scan --op {op}"), "6 3 9"), scan, "{op}");
+    }
+}
+
+#[test]
+fn init_is_where_a_fold_begins() {
+    assert_eq!(pass("reduce --init -5", "1 2"), "-2");
+    assert_eq!(pass("reduce --init=0.5 --dtype f64", "1 2"), "3.5");
+    assert_eq!(pass("scan --init 100", "1 2"), "100 101");
+    assert_eq!(pass("scan --inclusive --init 100", "1 2"), "101 103");
+    assert_eq!(pass("scan -i", "1 2"), "1 3");
+}
+
+#[test]
+fn the_fold_of_nothing_is_the_identity() {
+    assert_eq!(pass("reduce", ""), "0");
+    assert_eq!(pass("reduce --op mul --dtype f32", " \n"), "1.0");
+    assert_eq!(pass("reduce --init 7", ""), "7");
+    assert_eq!(pass("scan", ""), "");
+}
+
+#[test]
+fn integers_wrap() {
+    assert_eq!(pass("reduce --dtype u8", "200 100"), "44");
+}
+
+#[test]
+fn devices_are_listed_with_the_reason_for_what_is_missing() {
+    let output = command().arg("devices").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(text.starts_with("cpu "), "{text}");
+    assert!(text.contains("\ncuda"), "{text}");
+}
+
+#[test]
+fn a_missing_device_is_an_error_that_names_those_there_are() {
+    for (line, variable) in [("reduce --device cuda:9", None), ("reduce", Some("cuda:9"))] {
+        let mut command = command();
+        command.args(line.split(' '));
+        variable.map(|value| command.env("WARPFOLD_DEVICE", value));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.starts_with("warpfold: error: "), "{errors}");
+        assert!(!errors.contains("panicked"), "{errors}");
+        if variable.is_none() {
+            assert!(
+                errors.contains("cuda:9") && errors.contains("available: cpu"),
+                "{errors}"
+            );
+        }
+    }
+    assert_eq!(pass("reduce --device cpu", "1 2"), "3");
+}
+
+#[test]
+fn the_source_holds_the_operator() {
+    let scan = pass("source scan --op max --dtype f32", "");
+    assert!(scan.contains("ops::Max") && scan.contains("maximum(a, b)"));
+    let reduce = pass("source reduce --dtype bf16", "");
+    assert!(reduce.contains("ops::Add") && reduce.contains("bf16"));
+    let error = fail_in(Path::new("."), "source scan --op bitor --dtype f64", b"");
+    assert!(error.contains("not defined on f64"), "{error}");
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_told_apart() {
+    for line in [
+        "",
+        "fold",
+        "reduce --op pow",
+        "reduce --device gpu",
+        "reduce --inclusive",
+    ] {
+        let output = command().args(line.split_whitespace()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}");
+    }
+    for line in ["--help", "--version", "scan --help", "reduce -h"] {
+        let output = command().args(line.split_whitespace()).output().unwrap();
+        assert!(
+            output.status.success() && !output.stdout.is_empty(),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! The command as its users meet it: arguments in, files and messages out.
+
+mod commands;
+mod errors;
+mod formats;
+mod streams;
+mod support;
+#[cfg(target_os = "linux")]
+mod terminal;

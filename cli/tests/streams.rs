@@ -1,0 +1,140 @@
+//! Files and pipes: where data come from and where they go.
+
+use crate::support::{command, fail_in, folder, names, npy_of, pass_in};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn the_standard_streams_take_every_format() {
+    let here = Path::new(".");
+    let file = npy_of("<i2", "(2, 1)", &[1, 0, 2, 0]);
+    let sums = npy_of("<i2", "(2, 1)", &[1, 0, 3, 0]);
+    for line in [
+        "scan -i",
+        "scan -i -",
+        "scan -i - -o -",
+        "scan -i --format npy --dtype i16",
+    ] {
+        assert_eq!(pass_in(here, line, &file), sums);
+    }
+    assert_eq!(
+        pass_in(here, "scan -i --format raw --dtype u8", &[1, 2, 3]),
+        [1, 3, 6]
+    );
+    assert_eq!(
+        pass_in(here, "scan -i --output-format raw --dtype u8", b"1 2 3"),
+        [1, 3, 6]
+    );
+    assert_eq!(
+        pass_in(here, "scan -i --output-format text", &file),
+        b"1\n3\n"
+    );
+}
+
+#[test]
+fn long_streams_arrive_whole() {
+    // Several pieces of every buffer on the way, and an odd length.
+    let values: Vec<u32> = (0..2_500_001).collect();
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let here = Path::new(".");
+    let convert = |line: &str, input: &[u8]| {
+        pass_in(here, &format!("scan -i --op max --dtype u32 {line}"), input)
+    };
+    let text = convert("--format raw --output-format text", &bytes);
+    let file = convert("--output-format npy", &text);
+    assert_eq!(file, npy_of("<u4", "(2500001,)", &bytes));
+    assert!(convert("--output-format raw", &file) == bytes);
+}
+
+#[test]
+fn the_input_may_be_the_output() {
+    let folder = folder(&[("x.txt", b"1\n2\n3\n")]);
+    assert!(pass_in(folder.path(), "scan -i x.txt -o x.txt", b"").is_empty());
+    assert_eq!(fs::read(folder.path().join("x.txt")).unwrap(), b"1\n3\n6\n");
+    assert_eq!(names(folder.path()), [Path::new("x.txt")]);
+}
+
+#[test]
+fn a_failure_leaves_the_old_output() {
+    let folder = folder(&[("y.txt", b"old")]);
+    fail_in(folder.path(), "scan -o y.txt", b"1 2 x");
+    assert_eq!(fs::read(folder.path().join("y.txt")).unwrap(), b"old");
+    assert_eq!(names(folder.path()), [Path::new("y.txt")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_have_the_permissions_of_files() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder(&[("plain", b""), ("private", b"")]);
+    let at = |name| folder.path().join(name);
+    let mode = |name| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(at("private"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("private", at("link")).unwrap();
+    for name in ["new", "link"] {
+        pass_in(folder.path(), &format!("scan -o {name}"), b"1 2");
+    }
+    assert_eq!(mode("new"), mode("plain"), "a new file follows the umask");
+    assert_eq!(
+        mode("private"),
+        0o640,
+        "a replaced file keeps its permissions"
+    );
+    assert!(
+        fs::symlink_metadata(at("link")).unwrap().is_symlink(),
+        "a link stays a link"
+    );
+    assert_eq!(fs::read(at("private")).unwrap(), b"0\n1\n");
+    pass_in(folder.path(), "scan -o /dev/null", b"1 2");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let mut child = command()
+        .args([
+            "scan",
+            "--format",
+            "raw",
+            "--dtype",
+            "u64",
+            "--output-format",
+            "text",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&vec![1; 8 << 20])
+        .unwrap();
+    let mut first = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut first).unwrap();
+    drop(stdout);
+    assert_eq!(first, "0\n");
+    let mut errors = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut errors)
+        .unwrap();
+    assert!(child.wait().unwrap().success(), "{errors}");
+    assert!(errors.is_empty(), "{errors}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let error = fail_in(Path::new("."), "scan -o /dev/full", b"1 2");
+    assert!(error.starts_with("/dev/full: "), "{error}");
+}

@@ -1,0 +1,47 @@
+//! An operator as the parallel drivers see it.
+
+use super::tree::Tree;
+use super::{Prefixes, tree};
+use crate::{Element, Monoid};
+use std::mem::MaybeUninit;
+
+/// The functions that are compiled for a pair of an element type and an operator.
+///
+/// The drivers call them through pointers, a block or a chunk of work at a time, which costs nothing; so what
+/// has to do with threads is compiled once for an element type, not again for every operator.
+pub(super) struct Fold<T: Element> {
+    pub(super) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
+    pub(super) identity: fn() -> T,
+    /// See [`tree::block_sums`].
+    pub(super) block_sums: fn(&mut Tree<T::Accumulator>, &[T], &mut Vec<T::Accumulator>),
+    /// See [`tree::scan`].
+    pub(super) scan: ScanBlock<T>,
+}
+
+type ScanBlock<T> = fn(
+    &mut Tree<<T as Element>::Accumulator>,
+    &[T],
+    &mut [MaybeUninit<T>],
+    Prefixes,
+    Option<<T as Element>::Accumulator>,
+    Option<<T as Element>::Accumulator>,
+);
+
+impl<T: Element> Fold<T> {
+    pub(super) const fn new<Op: Monoid<T>>() -> Fold<T> {
+        Fold {
+            combine: Op::combine,
+            identity: Op::identity,
+            block_sums: tree::block_sums::<T, Op>,
+            scan: tree::scan::<T, Op>,
+        }
+    }
+}
+
+impl<T: Element> Clone for Fold<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for Fold<T> {}

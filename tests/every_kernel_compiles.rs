@@ -1,0 +1,71 @@
+//! NVRTC compiles every kernel of the matrix for every supported architecture.
+
+use crate::support::data::Sample;
+use crate::support::matrix::{self, Visitor, for_every_group};
+use crate::support::skip;
+use rayon::prelude::*;
+use warpfold::Monoid;
+use warpfold::codegen::{Primitive, source};
+use warpfold::cuda::nvrtc::{self, Target};
+
+/// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest and the newest.
+const ARCHITECTURES: &str = "75,120";
+
+#[derive(Default)]
+struct Sources(Vec<(String, String)>);
+
+impl Visitor for Sources {
+    fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
+        for primitive in Primitive::ALL {
+            let name = format!(
+                "{} {} {}",
+                primitive.name(),
+                std::any::type_name::<T>(),
+                std::any::type_name::<Op>()
+            );
+            self.0.push((name, source::<T, Op>(primitive).unwrap()));
+        }
+    }
+}
+
+fn compile(sources: &[(String, String)]) {
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+    let architectures = std::env::var("WARPFOLD_ARCHITECTURES").unwrap_or(ARCHITECTURES.into());
+    let architectures: Vec<u32> =
+        architectures.split(',').map(|text| text.trim().parse().expect("a list such as 75,90")).collect();
+    let pairs: Vec<_> = sources.iter().flat_map(|source| architectures.iter().map(move |a| (source, *a))).collect();
+    pairs.into_par_iter().for_each(|((name, source), architecture)| {
+        match nvrtc::compile(source, name, Target::Cubin(architecture)) {
+            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
+            Err(error) => panic!("{name} for sm_{architecture}: {error}"),
+        }
+    });
+}
+
+macro_rules! compile_test {
+    ($group:ident) => {
+        #[test]
+        fn $group() {
+            let mut sources = Sources::default();
+            matrix::$group(&mut sources);
+            compile(&sources.0);
+        }
+    };
+}
+
+for_every_group!(compile_test);
+
+#[test]
+fn ptx_is_the_fallback() {
+    let Ok(architectures) = nvrtc::architectures() else {
+        return skip("nvrtc", "NVRTC is not there");
+    };
+    // A GPU that is newer than this NVRTC.
+    let target = Target::for_capability(9999).unwrap();
+    assert_eq!(Some(target), architectures.into_iter().max().map(Target::Ptx));
+    let source = source::<f32, warpfold::ops::Add>(Primitive::Scan).unwrap();
+    let ptx = nvrtc::compile(&source, "Add", target).unwrap();
+    assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
+}

@@ -1,0 +1,51 @@
+//! Every element type with every operator on it.
+
+use super::data::Sample;
+use super::operators::{Affine, Bicyclic, BicyclicProduct, Bracketing, Sums, Then};
+use half::{bf16, f16};
+use warpfold::Monoid;
+use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
+
+/// Something to do with a pair of an element type and an operator.
+pub(crate) trait Visitor {
+    fn visit<T: Sample, Op: Monoid<T>>(&mut self);
+}
+
+/// The groups of the matrix, so that tests can share it out.
+macro_rules! groups {
+    ($($(#[$attribute:meta])* $group:ident: { $($t:ty: $($op:ty),*;)* })*) => {
+        $(
+            $(#[$attribute])*
+            pub(crate) fn $group(visitor: &mut impl Visitor) {
+                $($(visitor.visit::<$t, $op>();)*)*
+            }
+        )*
+
+        /// One test for every group: `test!` gets the group's name.
+        macro_rules! for_every_group {
+            ($test:ident) => {
+                $($(#[$attribute])* $test!($group);)*
+            };
+        }
+        pub(crate) use for_every_group;
+    };
+}
+
+groups! {
+    unsigned_bytes: { u8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    signed_bytes: { i8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    u16s: { u16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    i16s: { i16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    u32s: { u32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    i32s: { i32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    u64s: { u64: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Bracketing; }
+    i64s: { i64: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Mul, Min, Max; }
+    f32s: { f32: Add, Mul, Min, Max; }
+    f64s: { f64: Add, Mul, Min, Max; }
+    structs: { Bicyclic: BicyclicProduct; Affine: Then; }
+    small_arrays: { [u8; 3]: Sums; [u16; 5]: Sums; [u32; 3]: Sums; }
+    large_arrays: { [u8; 33]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
+    #[cfg(feature = "complex")]
+    complex: { num_complex::Complex<f32>: Add, Mul; num_complex::Complex<f64>: Add, Mul; }
+}
