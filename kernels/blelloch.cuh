@@ -71,7 +71,7 @@ struct BlockTree {
 #pragma unroll
         for (int half = 1; half < COUNT; half *= 2) {
             bool owner = lane < complete && (lane & (2 * half - 1)) == 2 * half - 1;
-            if (owner) nodes[slot] = Operator::combine(nodes[slot - half * STRIDE], nodes[slot]);
+            if (owner) nodes.set(slot, Operator::combine(nodes.get(slot - half * STRIDE), nodes.get(slot)));
             __syncwarp();
         }
     }
@@ -83,10 +83,10 @@ struct BlockTree {
 #pragma unroll
         for (int half = COUNT / 2; half >= 1; half /= 2) {
             if (lane < COUNT && (lane & (2 * half - 1)) == 2 * half - 1) {
-                A left = nodes[slot - half * STRIDE], above = nodes[slot];
+                A left = nodes.get(slot - half * STRIDE), above = nodes.get(slot);
                 bool has_above = lane >= 2 * half || present;
-                nodes[slot - half * STRIDE] = above;
-                if (lane - half < complete) nodes[slot] = has_above ? Operator::combine(above, left) : left;
+                nodes.set(slot - half * STRIDE, above);
+                if (lane - half < complete) nodes.set(slot, has_above ? Operator::combine(above, left) : left);
             }
             __syncwarp();
         }
@@ -105,8 +105,8 @@ struct BlockTree {
             int complete_warps = complete / WARP;
             up_sweep<WARPS, WARP>(0, lane, complete_warps < WARPS ? complete_warps : WARPS);
             if (lane == 0) {
-                if (complete == THREADS) total = nodes[THREADS - 1];
-                if (seeded) nodes[THREADS - 1] = seed;
+                if (complete == THREADS) total = nodes.get(THREADS - 1);
+                if (seeded) nodes.set(THREADS - 1, seed);
             }
             __syncwarp();
             down_sweep<WARPS, WARP>(0, lane, complete_warps, seeded);

@@ -87,11 +87,11 @@ struct TileReducer {
             row_sums[row] = lanes_fold<Operator, WARP>(tree_fold<Operator>(values));
         }
         A warp_sum = tree_fold<Operator>(row_sums);
-        if (lane == 0) warp_sums[warp] = warp_sum;
+        if (lane == 0) warp_sums.set(warp, warp_sum);
         __syncthreads();
 
         if (warp == 0) {
-            A sum = lanes_fold<Operator, WARPS>(warp_sums[lane % WARPS]);
+            A sum = lanes_fold<Operator, WARPS>(warp_sums.get(lane % WARPS));
             if (lane == 0) sums[blockIdx.x] = sum;
         }
     }
@@ -117,11 +117,11 @@ struct RemainderFolder {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
         run_up_sweep<Operator, false>(node, valid);
-        if (valid >= ITEMS) shared.tree.nodes[threadIdx.x] = node[ITEMS - 1];
+        if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(length / ITEMS, prefix, present);
 
         // The result is the exclusive prefix of the position after the last element.
-        run_down_sweep<Operator, false>(node, valid, shared.tree.nodes[threadIdx.x], present || threadIdx.x > 0);
+        run_down_sweep<Operator, false>(node, valid, shared.tree.nodes.get(threadIdx.x), present || threadIdx.x > 0);
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
             if (i == valid) shared.tree.total = node[i];

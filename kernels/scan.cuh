@@ -35,17 +35,17 @@ struct TileScanner {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
         run_up_sweep<Operator, WHOLE>(node, valid);
-        if (valid >= ITEMS) shared.tree.nodes[threadIdx.x] = node[ITEMS - 1];
+        if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(WHOLE ? THREADS : length / ITEMS, seed, seeded);
 
         bool present = seeded || threadIdx.x > 0;
-        run_down_sweep<Operator, WHOLE>(node, valid, shared.tree.nodes[threadIdx.x], present);
+        run_down_sweep<Operator, WHOLE>(node, valid, shared.tree.nodes.get(threadIdx.x), present);
 
         if (inclusive) {
             // An element's inclusive prefix is the exclusive one of its neighbour on the right, which
             // for the last of a run is the next thread's and for the last of a tile the next tile's.
             A after = end;
-            if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes[threadIdx.x + 1];
+            if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes.get(threadIdx.x + 1);
             else if (!has_end && valid >= ITEMS) after = seeded ? Operator::combine(seed, shared.tree.total) : shared.tree.total;
 #pragma unroll
             for (int i = 0; i + 1 < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i + 1]);

@@ -97,3 +97,8 @@ macro_rules! __device_repr {
 macro_rules! __device_repr {
     ($element:ty) => {};
 }
+
+/// The programs in the README run as tests.
+#[cfg(all(doctest, feature = "cuda"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -113,8 +113,8 @@ fn what_does_not_fit_is_an_error() {
     let mut workspace = stream.alloc_zeros::<u8>(needed).unwrap();
     let error = scan.exclusive(&stream, &input, &mut short, &mut workspace).unwrap_err();
     assert_eq!(error, Error::Length { input: length, output: length - 1 });
-    let error = scan.exclusive(&stream, &input, &mut output, &mut workspace.slice_mut(..needed - 16)).unwrap_err();
-    assert_eq!(error, Error::Workspace { needed, given: needed - 16 });
+    let error = scan.exclusive(&stream, &input, &mut output, &mut workspace.slice_mut(..needed - 17)).unwrap_err();
+    assert_eq!(error, Error::Workspace { needed, given: needed - 17 });
     scan.exclusive(&stream, &input, &mut output, &mut workspace).unwrap();
 }
 

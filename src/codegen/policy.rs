@@ -18,7 +18,7 @@ pub struct Policy {
 type Row = (usize, u32, usize);
 
 /// A thread of a reduction keeps this many bytes in flight, to cover the latency of memory.
-const REDUCE: [Row; 3] = [(1, 256, 64), (8, 256, 128), (64, 256, 128)];
+const REDUCE: [Row; 3] = [(1, 256, 64), (32, 256, 128), (64, 256, 64)];
 
 /// A scan also keeps a tree over its elements in registers, and the tile in shared memory.
 const SCAN: [Row; 3] = [(1, 256, 32), (2, 256, 32), (64, 256, 64)];

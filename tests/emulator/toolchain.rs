@@ -46,12 +46,12 @@ impl Emulator {
 
     fn find() -> Result<Emulator, String> {
         let named = std::env::var("CXX").ok();
-        let candidates = named
+        let mut candidates = named
             .iter()
             .map(String::as_str)
             .chain(["g++", "clang++", "c++"]);
         let (compiler, version) = candidates
-            .filter_map(|name| {
+            .find_map(|name| {
                 let output = Command::new(name).arg("--version").output().ok()?;
                 let version = String::from_utf8_lossy(&output.stdout)
                     .lines()
@@ -59,7 +59,6 @@ impl Emulator {
                     .to_owned();
                 output.status.success().then(|| (name.to_owned(), version))
             })
-            .next()
             .ok_or("there is no C++ compiler: neither $CXX, g++, clang++ nor c++")?;
         let mut emulator = Emulator {
             compiler,

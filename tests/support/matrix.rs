@@ -45,7 +45,8 @@ groups! {
     f64s: { f64: Add, Mul, Min, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
     small_arrays: { [u8; 3]: Sums; [u16; 5]: Sums; [u32; 3]: Sums; }
-    large_arrays: { [u8; 33]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
+    middle_arrays: { [u64; 3]: Sums; [u8; 31]: Sums; [u32; 8]: Sums; }
+    large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]
     complex: { num_complex::Complex<f32>: Add, Mul; num_complex::Complex<f64>: Add, Mul; }
 }

@@ -1,0 +1,68 @@
+//! Speed of the CPU backend, beside what memory allows: a plain parallel read and a plain parallel copy.
+//!
+//! `cargo bench --bench cpu`
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rayon::prelude::*;
+use std::hint::black_box;
+use warpfold::ops::{Add, Max};
+use warpfold::{Device, Element, Monoid, reduce};
+
+const BYTES: usize = 256 << 20;
+
+/// Reads all of `data` in parallel, as fast as eight independent accumulators of 64 bits allow.
+fn read(data: &[u64]) -> u64 {
+    let fold = |part: &[u64]| {
+        let mut sums = [0_u64; 64];
+        let (parts, _) = part.as_chunks::<64>();
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, x)| *sum |= x);
+        }
+        sums.into_iter().fold(0, |a, b| a | b)
+    };
+    data.par_chunks(1 << 16).map(fold).reduce(|| 0, |a, b| a | b)
+}
+
+/// Copies in parallel, a large part to a thread, so that the C library may choose its fastest way.
+fn copy(from: &[u64], to: &mut [u64]) {
+    let part = from.len().div_ceil(rayon::current_num_threads());
+    from.par_chunks(part).zip(to.par_chunks_mut(part)).for_each(|(from, to)| to.copy_from_slice(from));
+}
+
+fn memory(c: &mut Criterion) {
+    let data: Vec<u64> = (0..BYTES as u64 / 8).collect();
+    let mut target = vec![0; data.len()];
+    let mut group = c.benchmark_group("memory");
+    group.sample_size(20).throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("read", |b| b.iter(|| read(black_box(&data))));
+    group.bench_function("copy", |b| b.iter(|| copy(black_box(&data), &mut target)));
+    group.finish();
+}
+
+fn pair<T: Element, Op: Monoid<T>>(c: &mut Criterion, name: &str, from: impl Fn(usize) -> T) {
+    let data: Vec<T> = (0..BYTES / size_of::<T>()).map(from).collect();
+    let cpu = Device::cpu();
+    let input = cpu.upload(&data).expect("memory");
+    let mut output = cpu.allocate(data.len()).expect("memory");
+    let mut group = c.benchmark_group(name);
+    group.sample_size(20).throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function(BenchmarkId::from_parameter("reduce"), |b| b.iter(|| reduce::<T, Op>(black_box(&data))));
+    group.bench_function(BenchmarkId::from_parameter("scan"), |b| {
+        b.iter(|| cpu.scan_into::<T, Op>(black_box(&input), &mut output));
+    });
+    group.bench_function(BenchmarkId::from_parameter("inclusive scan in place"), |b| {
+        b.iter(|| cpu.inclusive_scan_in_place::<T, Op>(&mut output));
+    });
+    group.finish();
+}
+
+fn pairs(c: &mut Criterion) {
+    pair::<f32, Add>(c, "f32 add", |i| (i % 1000) as f32 * 0.001 - 0.5);
+    pair::<u8, Add>(c, "u8 add", |i| i as u8);
+    pair::<u32, Max>(c, "u32 max", |i| (i as u32).wrapping_mul(2_654_435_761));
+    pair::<f64, Add>(c, "f64 add", |i| (i % 1000) as f64 * 0.001 - 0.5);
+    pair::<warpfold::half::f16, Add>(c, "f16 add", |i| warpfold::half::f16::from_f32((i % 100) as f32));
+}
+
+criterion_group!(benches, memory, pairs);
+criterion_main!(benches);
