@@ -20,20 +20,26 @@ fn read(data: &[u64]) -> u64 {
         }
         sums.into_iter().fold(0, |a, b| a | b)
     };
-    data.par_chunks(1 << 16).map(fold).reduce(|| 0, |a, b| a | b)
+    data.par_chunks(1 << 16)
+        .map(fold)
+        .reduce(|| 0, |a, b| a | b)
 }
 
 /// Copies in parallel, a large part to a thread, so that the C library may choose its fastest way.
 fn copy(from: &[u64], to: &mut [u64]) {
     let part = from.len().div_ceil(rayon::current_num_threads());
-    from.par_chunks(part).zip(to.par_chunks_mut(part)).for_each(|(from, to)| to.copy_from_slice(from));
+    from.par_chunks(part)
+        .zip(to.par_chunks_mut(part))
+        .for_each(|(from, to)| to.copy_from_slice(from));
 }
 
 fn memory(c: &mut Criterion) {
     let data: Vec<u64> = (0..BYTES as u64 / 8).collect();
     let mut target = vec![0; data.len()];
     let mut group = c.benchmark_group("memory");
-    group.sample_size(20).throughput(Throughput::Bytes(BYTES as u64));
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
     group.bench_function("read", |b| b.iter(|| read(black_box(&data))));
     group.bench_function("copy", |b| b.iter(|| copy(black_box(&data), &mut target)));
     group.finish();
@@ -45,14 +51,21 @@ fn pair<T: Element, Op: Monoid<T>>(c: &mut Criterion, name: &str, from: impl Fn(
     let input = cpu.upload(&data).expect("memory");
     let mut output = cpu.allocate(data.len()).expect("memory");
     let mut group = c.benchmark_group(name);
-    group.sample_size(20).throughput(Throughput::Bytes(BYTES as u64));
-    group.bench_function(BenchmarkId::from_parameter("reduce"), |b| b.iter(|| reduce::<T, Op>(black_box(&data))));
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function(BenchmarkId::from_parameter("reduce"), |b| {
+        b.iter(|| reduce::<T, Op>(black_box(&data)))
+    });
     group.bench_function(BenchmarkId::from_parameter("scan"), |b| {
         b.iter(|| cpu.scan_into::<T, Op>(black_box(&input), &mut output));
     });
-    group.bench_function(BenchmarkId::from_parameter("inclusive scan in place"), |b| {
-        b.iter(|| cpu.inclusive_scan_in_place::<T, Op>(&mut output));
-    });
+    group.bench_function(
+        BenchmarkId::from_parameter("inclusive scan in place"),
+        |b| {
+            b.iter(|| cpu.inclusive_scan_in_place::<T, Op>(&mut output));
+        },
+    );
     group.finish();
 }
 
@@ -61,7 +74,9 @@ fn pairs(c: &mut Criterion) {
     pair::<u8, Add>(c, "u8 add", |i| i as u8);
     pair::<u32, Max>(c, "u32 max", |i| (i as u32).wrapping_mul(2_654_435_761));
     pair::<f64, Add>(c, "f64 add", |i| (i % 1000) as f64 * 0.001 - 0.5);
-    pair::<warpfold::half::f16, Add>(c, "f16 add", |i| warpfold::half::f16::from_f32((i % 100) as f32));
+    pair::<warpfold::half::f16, Add>(c, "f16 add", |i| {
+        warpfold::half::f16::from_f32((i % 100) as f32)
+    });
 }
 
 criterion_group!(benches, memory, pairs);

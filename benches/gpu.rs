@@ -34,16 +34,25 @@ impl Monoid<Affine> for Then {
     const CUDA: &'static str = "return T{ a.slope * b.slope, a.offset * b.slope + b.offset };";
 
     fn identity() -> Affine {
-        Affine { slope: 1.0, offset: 0.0 }
+        Affine {
+            slope: 1.0,
+            offset: 0.0,
+        }
     }
 
     fn combine(a: Affine, b: Affine) -> Affine {
-        Affine { slope: a.slope * b.slope, offset: a.offset * b.slope + b.offset }
+        Affine {
+            slope: a.slope * b.slope,
+            offset: a.offset * b.slope + b.offset,
+        }
     }
 }
 
 fn main() {
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
     let device = match Device::cuda(0) {
         Ok(device) => device,
         Err(error) => return eprintln!("no GPU to measure on: {error}"),
@@ -70,7 +79,12 @@ impl Bench {
         // SAFETY: all work goes to one stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().expect("a stream");
-        Bench { context, stream, filter, copy_gbs: 0.0.into() }
+        Bench {
+            context,
+            stream,
+            filter,
+            copy_gbs: 0.0.into(),
+        }
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -97,14 +111,19 @@ impl Bench {
         let bytes = 1_usize << 30;
         let from = self.stream.alloc_zeros::<u8>(bytes).expect("memory");
         let mut to = self.stream.alloc_zeros::<u8>(bytes).expect("memory");
-        let us = self.time(4, |_| self.stream.memcpy_dtod(&from, &mut to).expect("copy"));
+        let us = self.time(4, |_| {
+            self.stream.memcpy_dtod(&from, &mut to).expect("copy")
+        });
         let gbs = 2.0 * bytes as f64 / us / 1e3;
         self.copy_gbs.set(gbs);
         println!("memcpy, 1 GiB: {us:.1} µs, {gbs:.0} GB/s read + written\n");
     }
 
     fn sizes(&self) {
-        println!("{:<34} {:>12} {:>10} {:>9} {:>8} {:>22}", "primitive", "n", "µs", "GB/s", "of copy", "own traffic of copy");
+        println!(
+            "{:<34} {:>12} {:>10} {:>9} {:>8} {:>22}",
+            "primitive", "n", "µs", "GB/s", "of copy", "own traffic of copy"
+        );
         for n in [1000, 1 << 16, 1_000_000, 1 << 22, 1 << 24, 1 << 28] {
             self.reduce::<f32, Add>("reduce f32 add", n);
         }
@@ -121,7 +140,8 @@ impl Bench {
         self.reduce::<f64, Add>("reduce f64 add", n);
         self.reduce::<f32, Max>("reduce f32 max", n);
         self.reduce::<Affine, Then>("reduce affine then", n);
-        self.reduce::<[f32; 3], First>("reduce [f32; 3] first", n / 4);
+        self.reduce::<[f32; 3], Sums>("reduce [f32; 3] sums", n / 4);
+        self.reduce::<[f32; 16], Sums>("reduce [f32; 16] sums", n / 16);
         self.scan::<u8, Add>("scan u8 add", n);
         self.scan::<u16, Add>("scan u16 add", n);
         self.scan::<warpfold::half::f16, Add>("scan f16 add", n);
@@ -130,8 +150,8 @@ impl Bench {
         self.scan::<f64, Mul>("scan f64 mul", n);
         self.scan::<f32, Max>("scan f32 max", n);
         self.scan::<Affine, Then>("scan affine then", n);
-        self.scan::<[f32; 3], First>("scan [f32; 3] first", n / 4);
-        self.scan::<[f32; 16], First>("scan [f32; 16] first", n / 16);
+        self.scan::<[f32; 3], Sums>("scan [f32; 3] sums", n / 4);
+        self.scan::<[f32; 16], Sums>("scan [f32; 16] sums", n / 16);
     }
 
     /// Random elements on the device, repeated to `n`, and a check's worth of them on the host.
@@ -149,12 +169,28 @@ impl Bench {
         let inputs: Vec<_> = (0..copies).map(|_| self.data::<T>(n)).collect();
         // SAFETY: written before it is read.
         let mut output = unsafe { self.stream.alloc::<T>(1) }.expect("memory");
-        let mut workspace = self.stream.alloc_zeros::<u8>(reduce.workspace_bytes(n)).expect("memory");
-        reduce.enqueue(&self.stream, &inputs[0], &mut output, &mut workspace).expect("launch");
+        let mut workspace = self
+            .stream
+            .alloc_zeros::<u8>(reduce.workspace_bytes(n))
+            .expect("memory");
+        reduce
+            .enqueue(&self.stream, &inputs[0], &mut output, &mut workspace)
+            .expect("launch");
         let expected = warpfold::reduce::<T, Op>(&data::<T>(n)).expect("the CPU backend");
-        assert_bits(&self.stream.clone_dtoh(&output).expect("copy"), &[expected], name);
+        assert_bits(
+            &self.stream.clone_dtoh(&output).expect("copy"),
+            &[expected],
+            name,
+        );
         let us = self.time(repeats(n * size_of::<T>()), |i| {
-            reduce.enqueue(&self.stream, &inputs[i % copies], &mut output, &mut workspace).expect("launch");
+            reduce
+                .enqueue(
+                    &self.stream,
+                    &inputs[i % copies],
+                    &mut output,
+                    &mut workspace,
+                )
+                .expect("launch");
         });
         self.report(name, n, us, n * size_of::<T>(), n * size_of::<T>());
     }
@@ -167,15 +203,29 @@ impl Bench {
         let copies = (POOL_BYTES / (n * size_of::<T>() * 2)).clamp(1, 64);
         let inputs: Vec<_> = (0..copies).map(|_| self.data::<T>(n)).collect();
         // SAFETY: written before it is read.
-        let mut outputs: Vec<_> =
-            (0..copies).map(|_| unsafe { self.stream.alloc::<T>(n) }.expect("memory")).collect();
-        let mut workspace = self.stream.alloc_zeros::<u8>(scan.workspace_bytes(n)).expect("memory");
-        scan.exclusive(&self.stream, &inputs[0], &mut outputs[0], &mut workspace).expect("launch");
+        let mut outputs: Vec<_> = (0..copies)
+            .map(|_| unsafe { self.stream.alloc::<T>(n) }.expect("memory"))
+            .collect();
+        let mut workspace = self
+            .stream
+            .alloc_zeros::<u8>(scan.workspace_bytes(n))
+            .expect("memory");
+        scan.exclusive(&self.stream, &inputs[0], &mut outputs[0], &mut workspace)
+            .expect("launch");
         let expected = warpfold::scan::<T, Op>(&data::<T>(n)).expect("the CPU backend");
-        assert_bits(&self.stream.clone_dtoh(&outputs[0]).expect("copy"), &expected, name);
+        assert_bits(
+            &self.stream.clone_dtoh(&outputs[0]).expect("copy"),
+            &expected,
+            name,
+        );
         let us = self.time(repeats(2 * n * size_of::<T>()), |i| {
-            scan.exclusive(&self.stream, &inputs[i % copies], &mut outputs[i % copies], &mut workspace)
-                .expect("launch");
+            scan.exclusive(
+                &self.stream,
+                &inputs[i % copies],
+                &mut outputs[i % copies],
+                &mut workspace,
+            )
+            .expect("launch");
         });
         self.report(name, n, us, 2 * n * size_of::<T>(), 3 * n * size_of::<T>());
     }
@@ -195,7 +245,10 @@ impl Bench {
         if !self.wants("compile") {
             return;
         }
-        println!("\n{:<34} {:>10} {:>10} {:>10}", "kernels of", "cold ms", "disk ms", "memory µs");
+        println!(
+            "\n{:<34} {:>10} {:>10} {:>10}",
+            "kernels of", "cold ms", "disk ms", "memory µs"
+        );
         self.compile::<f32, Add>("f32 add");
         self.compile::<u8, Max>("u8 max");
         self.compile::<warpfold::half::f16, Add>("f16 add");
@@ -211,14 +264,19 @@ impl Bench {
             let load = || {
                 let started = Instant::now();
                 match primitive {
-                    Primitive::Reduce => drop(Reduce::<T, Op>::load(&self.context).expect("kernels")),
+                    Primitive::Reduce => {
+                        drop(Reduce::<T, Op>::load(&self.context).expect("kernels"))
+                    }
                     Primitive::Scan => drop(Scan::<T, Op>::load(&self.context).expect("kernels")),
                 }
                 started.elapsed().as_secs_f64()
             };
-            let mut cold: Vec<f64> = (0..3)
-                .map(|_| {
-                    let source = codegen::source::<T, Op>(primitive).expect("a source");
+            // NVRTC has a cache of its own, so each compilation gets a source that it has not seen.
+            let mut cold: Vec<f64> = (0..5)
+                .map(|i| {
+                    let nonce = std::process::id() + i;
+                    let source = codegen::source::<T, Op>(primitive).expect("a source")
+                        + &format!("__device__ int nonce_{nonce};\n");
                     let started = Instant::now();
                     nvrtc::compile(&source, name, Target::Cubin(90)).expect("a kernel");
                     started.elapsed().as_secs_f64() * 1e3
@@ -271,7 +329,9 @@ impl Bench {
                 true => drop(warpfold::scan::<f32, Add>(&input)),
                 false => {
                     let mut buffer = device.upload(&input).expect("memory");
-                    device.scan_in_place::<f32, Add>(&mut buffer).expect("launch");
+                    device
+                        .scan_in_place::<f32, Add>(&mut buffer)
+                        .expect("launch");
                     drop(buffer.into_vec());
                 }
             });
@@ -280,18 +340,21 @@ impl Bench {
     }
 }
 
-/// Keeps the left one; no arithmetic, so that only the movement of large elements is measured.
-struct First;
+/// Component-wise sums of large elements.
+struct Sums;
 
-impl<const N: usize> Monoid<[f32; N]> for First {
-    const CUDA: &'static str = "return a;";
+impl<const N: usize> Monoid<[f32; N]> for Sums {
+    const CUDA: &'static str = "
+        for (u32 i = 0; i < sizeof(T) / 4; i++) a[i] += b[i];
+        return a;
+    ";
 
     fn identity() -> [f32; N] {
         [0.0; N]
     }
 
-    fn combine(a: [f32; N], _: [f32; N]) -> [f32; N] {
-        a
+    fn combine(a: [f32; N], b: [f32; N]) -> [f32; N] {
+        std::array::from_fn(|i| a[i] + b[i])
     }
 }
 
@@ -299,36 +362,55 @@ impl<const N: usize> Monoid<[f32; N]> for First {
 fn data<T: Element>(n: usize) -> Vec<T> {
     let mut data = vec![T::zeroed(); n];
     let is_float = matches!(std::any::type_name::<T>().trim_start_matches("half::"), name if name.contains('f'));
-    let float_bytes = if std::any::type_name::<T>().contains("f64") { 8 } else { 4 };
-    data.par_chunks_mut(1 << 16).enumerate().for_each(|(part, chunk)| {
-        let mut state = (part as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        for (i, word) in bytemuck::cast_slice_mut::<T, u8>(chunk).chunks_mut(float_bytes).enumerate() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let random = state.to_le_bytes();
-            word.copy_from_slice(&random[..word.len()]);
-            if is_float && size_of::<T>() >= 4 {
-                let value = ((state >> 40) as f64 / (1 << 24) as f64 + 0.5) * if i % 3 == 0 { -1.0 } else { 1.0 };
-                match word.len() {
-                    8 => word.copy_from_slice(&value.to_le_bytes()),
-                    _ => word.copy_from_slice(&(value as f32).to_le_bytes()),
-                }
-            } else if is_float {
-                // Halves of magnitude around 1: exponent bits fixed.
-                for half in word.chunks_mut(2) {
-                    half[1] = half[1] & 0x83 | 0x3c;
+    let float_bytes = if std::any::type_name::<T>().contains("f64") {
+        8
+    } else {
+        4
+    };
+    data.par_chunks_mut(1 << 16)
+        .enumerate()
+        .for_each(|(part, chunk)| {
+            let mut state = (part as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            for (i, word) in bytemuck::cast_slice_mut::<T, u8>(chunk)
+                .chunks_mut(float_bytes)
+                .enumerate()
+            {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                let random = state.to_le_bytes();
+                word.copy_from_slice(&random[..word.len()]);
+                if is_float && size_of::<T>() >= 4 {
+                    let value = ((state >> 40) as f64 / (1 << 24) as f64 + 0.5)
+                        * if i % 3 == 0 { -1.0 } else { 1.0 };
+                    match word.len() {
+                        8 => word.copy_from_slice(&value.to_le_bytes()),
+                        _ => word.copy_from_slice(&(value as f32).to_le_bytes()),
+                    }
+                } else if is_float {
+                    // Halves of magnitude around 1: exponent bits fixed.
+                    for half in word.chunks_mut(2) {
+                        half[1] = half[1] & 0x83 | 0x3c;
+                    }
                 }
             }
-        }
-    });
+        });
     data
 }
 
 fn assert_bits<T: Element>(got: &[T], expected: &[T], name: &str) {
-    let (got, expected) = (bytemuck::cast_slice::<T, u8>(got), bytemuck::cast_slice::<T, u8>(expected));
-    let differs = got.par_iter().zip(expected).position_first(|(got, expected)| got != expected);
-    assert_eq!(differs, None, "{name}: the GPU's bytes differ from the CPU's");
+    let (got, expected) = (
+        bytemuck::cast_slice::<T, u8>(got),
+        bytemuck::cast_slice::<T, u8>(expected),
+    );
+    let differs = got
+        .par_iter()
+        .zip(expected)
+        .position_first(|(got, expected)| got != expected);
+    assert_eq!(
+        differs, None,
+        "{name}: the GPU's bytes differ from the CPU's"
+    );
 }
 
 /// Enough calls to a batch that launches, not events, are what is measured.
@@ -340,4 +422,3 @@ fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
-

@@ -12,7 +12,12 @@ fn main() -> warpfold::Result<()> {
     const VERTICES: usize = 100_000;
     let edges: Vec<(usize, usize)> = (0..1_000_000_u64)
         .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-        .map(|hash| ((hash >> 40) as usize % VERTICES, (hash >> 20) as usize % VERTICES))
+        .map(|hash| {
+            (
+                (hash >> 40) as usize % VERTICES,
+                (hash >> 20) as usize % VERTICES,
+            )
+        })
         .collect();
     let mut degrees = vec![0_u32; VERTICES];
     for &(from, _) in &edges {
@@ -32,6 +37,9 @@ fn main() -> warpfold::Result<()> {
         next[from] += 1;
     }
     let list = |vertex: usize| &neighbours[offsets[vertex] as usize..next[vertex] as usize];
-    println!("on {device}: {total} edges; vertex 0 leads to {:?}", list(0));
+    println!(
+        "on {device}: {total} edges; vertex 0 leads to {:?}",
+        list(0)
+    );
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! An array that lives on a device.
 
+#[cfg(feature = "cuda")]
 use crate::device::Backend;
-use crate::{Device, Element, Result};
+use crate::{Device, Element, Error, Result};
 
 /// An array of `T` in the memory of a [`Device`].
 ///
@@ -45,14 +46,23 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver) if a kernel or the copy failed.
+    /// [`Error::Driver`] if a kernel or the copy failed, [`Error::OutOfHostMemory`] if there is no room for the copy.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        match (&self.storage, &self.device.backend) {
-            (Storage::Cpu(data), _) => Ok(data.clone()),
+        match &self.storage {
+            Storage::Cpu(data) => {
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(data.len())
+                    .map_err(|_| Error::OutOfHostMemory {
+                        requested: size_of_val(&data[..]),
+                    })?;
+                copy.extend_from_slice(data);
+                Ok(copy)
+            }
             #[cfg(feature = "cuda")]
-            (Storage::Cuda(data), Backend::Cuda(gpu)) => gpu.download(data),
-            #[cfg(feature = "cuda")]
-            (Storage::Cuda(_), Backend::Cpu) => unreachable!("a buffer's storage is its device's"),
+            Storage::Cuda(data) => match &self.device.backend {
+                Backend::Cuda(gpu) => gpu.download(data),
+                Backend::Cpu => unreachable!("a buffer's storage is its device's"),
+            },
         }
     }
 

@@ -37,7 +37,9 @@ pub(crate) enum Backend {
 impl Device {
     /// The CPU: all threads of rayon's current pool.
     pub fn cpu() -> Device {
-        Device { backend: Backend::Cpu }
+        Device {
+            backend: Backend::Cpu,
+        }
     }
 
     /// The NVIDIA GPU that CUDA numbers `ordinal`.
@@ -48,7 +50,9 @@ impl Device {
     /// driver fails, [`Error::Feature`] if the crate was built without `cuda`. NVRTC is not needed until a kernel is.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
-        return Ok(Device { backend: Backend::Cuda(crate::cuda::Gpu::new(ordinal)?) });
+        return Ok(Device {
+            backend: Backend::Cuda(crate::cuda::Gpu::new(ordinal)?),
+        });
         #[cfg(not(feature = "cuda"))]
         {
             let _ = ordinal;
@@ -60,10 +64,12 @@ impl Device {
     ///
     /// Where a GPU is missing, [`Device::cuda`] says why.
     pub fn available() -> Vec<Device> {
-        let mut devices = vec![Device::cpu()];
         #[cfg(feature = "cuda")]
-        devices.extend((0..crate::cuda::Gpu::count().unwrap_or(0)).filter_map(|i| Device::cuda(i).ok()));
-        devices
+        let gpus = crate::cuda::Gpu::count().unwrap_or(0);
+        #[cfg(not(feature = "cuda"))]
+        let gpus = 0;
+        let gpus = (0..gpus).filter_map(|ordinal| Device::cuda(ordinal).ok());
+        std::iter::once(Device::cpu()).chain(gpus).collect()
     }
 
     /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is `cuda:0`) or `cuda:N`.
@@ -122,7 +128,10 @@ impl Device {
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => Storage::Cuda(gpu.allocate_zeroed(len)?),
         };
-        Ok(Buffer { device: self.clone(), storage })
+        Ok(Buffer {
+            device: self.clone(),
+            storage,
+        })
     }
 
     /// Copies `data` to the device.
@@ -135,14 +144,19 @@ impl Device {
             Backend::Cpu => {
                 let mut copy = Vec::new();
                 copy.try_reserve_exact(data.len())
-                    .map_err(|_| Error::OutOfHostMemory { requested: size_of_val(data) })?;
+                    .map_err(|_| Error::OutOfHostMemory {
+                        requested: size_of_val(data),
+                    })?;
                 copy.extend_from_slice(data);
                 Storage::Cpu(copy)
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => Storage::Cuda(gpu.upload(data)?),
         };
-        Ok(Buffer { device: self.clone(), storage })
+        Ok(Buffer {
+            device: self.clone(),
+            storage,
+        })
     }
 
     /// Moves `data` to the device; without a copy if that is the CPU.
@@ -152,7 +166,10 @@ impl Device {
     /// As [`Device::upload`].
     pub fn upload_vec<T: Element>(&self, data: Vec<T>) -> Result<Buffer<T>> {
         match &self.backend {
-            Backend::Cpu => Ok(Buffer { device: self.clone(), storage: Storage::Cpu(data) }),
+            Backend::Cpu => Ok(Buffer {
+                device: self.clone(),
+                storage: Storage::Cpu(data),
+            }),
             #[cfg(feature = "cuda")]
             Backend::Cuda(_) => self.upload(&data),
         }
@@ -170,7 +187,10 @@ impl Device {
         if same {
             return Ok(());
         }
-        Err(Error::WrongDevice { buffer: buffer.device.to_string(), device: self.to_string() })
+        Err(Error::WrongDevice {
+            buffer: buffer.device.to_string(),
+            device: self.to_string(),
+        })
     }
 }
 
@@ -199,11 +219,16 @@ fn parse(text: &str, place: &'static str) -> Result<Device> {
     }
     let ordinal = match text.strip_prefix("cuda") {
         Some("") => Some(0),
-        Some(rest) => rest.strip_prefix(':').and_then(|number| number.parse().ok()),
+        Some(rest) => rest
+            .strip_prefix(':')
+            .and_then(|number| number.parse().ok()),
         None => None,
     };
     match ordinal {
         Some(ordinal) => Device::cuda(ordinal),
-        None => Err(Error::DeviceName { text: text.to_owned(), place }),
+        None => Err(Error::DeviceName {
+            text: text.to_owned(),
+            place,
+        }),
     }
 }

@@ -108,7 +108,9 @@ pub enum Error {
     },
 
     /// A workspace is smaller than the call needs.
-    #[error("the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size")]
+    #[error(
+        "the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size"
+    )]
     Workspace {
         /// The bytes that the call needs.
         needed: usize,
@@ -117,7 +119,9 @@ pub enum Error {
     },
 
     /// A buffer or a stream belongs to another device.
-    #[error("the buffer lives on {buffer}, but the call runs on {device}\n  remedy: upload the data to the device that works on it")]
+    #[error(
+        "the buffer lives on {buffer}, but the call runs on {device}\n  remedy: upload the data to the device that works on it"
+    )]
     WrongDevice {
         /// Where the buffer lives.
         buffer: String,

@@ -127,7 +127,6 @@ macro_rules! maximum {
     };
 }
 
-
 macro_rules! float_monoids {
     ($($t:ty as $acc:ty),*) => {$(
         monoid!(Add, $t, exact: false, "return a + b;", <$t as Zero>::zero(), |a: $acc, b: $acc| a + b);

@@ -56,7 +56,7 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 
 /// # Reduce
 ///
-/// On a GPU a call enqueues 1 launch below a tile of elements (2048 to 16384, by their size), 2 below a tile squared, and so on.
+/// On a GPU a call enqueues 1 launch below a tile of elements (256 to 16384, by their size), 2 below a tile squared, and so on.
 /// Memory: the sums of the tiles, less than 1% of the input, in a workspace that the device keeps.
 ///
 /// # Errors
@@ -75,7 +75,11 @@ impl Device {
         self.reduce_buffer::<T, Op>(input, Some(init))
     }
 
-    fn reduce_buffer<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>, init: Option<T>) -> Result<T> {
+    fn reduce_buffer<T: Element, Op: Monoid<T>>(
+        &self,
+        input: &Buffer<T>,
+        init: Option<T>,
+    ) -> Result<T> {
         const { assert_element_size::<T>() };
         self.check_owns(input)?;
         match (&self.backend, &input.storage) {

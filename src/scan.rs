@@ -77,7 +77,11 @@ pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> R
     scan_slice::<T, Op>(input, Some(init), Prefixes::Inclusive)
 }
 
-fn scan_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>, prefixes: Prefixes) -> Result<Vec<T>> {
+fn scan_slice<T: Element, Op: Monoid<T>>(
+    input: &[T],
+    init: Option<T>,
+    prefixes: Prefixes,
+) -> Result<Vec<T>> {
     let device = Device::for_host_data()?;
     if device.is_cpu() {
         return scan_to_vec::<T, Op>(input, init, prefixes);
@@ -87,13 +91,24 @@ fn scan_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>, prefixes:
     buffer.into_vec()
 }
 
-fn scan_to_vec<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>, prefixes: Prefixes) -> Result<Vec<T>> {
+fn scan_to_vec<T: Element, Op: Monoid<T>>(
+    input: &[T],
+    init: Option<T>,
+    prefixes: Prefixes,
+) -> Result<Vec<T>> {
     const { assert_element_size::<T>() };
     let mut output = Vec::new();
     output
         .try_reserve_exact(input.len())
-        .map_err(|_| Error::OutOfHostMemory { requested: size_of_val(input) })?;
-    cpu::scan::<T, Op>(input, &mut output.spare_capacity_mut()[..input.len()], init, prefixes);
+        .map_err(|_| Error::OutOfHostMemory {
+            requested: size_of_val(input),
+        })?;
+    cpu::scan::<T, Op>(
+        input,
+        &mut output.spare_capacity_mut()[..input.len()],
+        init,
+        prefixes,
+    );
     // SAFETY: the capacity is at least `input.len()`, and the scan wrote that many elements.
     unsafe { output.set_len(input.len()) };
     Ok(output)
@@ -120,22 +135,37 @@ impl Device {
     }
 
     /// The exclusive scan from `init` into a new buffer; see [`scan_from`](crate::scan_from()).
-    pub fn scan_from<T: Element, Op: Monoid<T>>(&self, init: T, input: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn scan_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
         self.scan_buffer::<T, Op>(input, Some(init), Prefixes::Exclusive)
     }
 
     /// The inclusive scan of `input` into a new buffer; see [`inclusive_scan`](crate::inclusive_scan()).
-    pub fn inclusive_scan<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn inclusive_scan<T: Element, Op: Monoid<T>>(
+        &self,
+        input: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
         self.scan_buffer::<T, Op>(input, None, Prefixes::Inclusive)
     }
 
     /// The inclusive scan from `init` into a new buffer; see [`inclusive_scan_from`](crate::inclusive_scan_from()).
-    pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(&self, init: T, input: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
         self.scan_buffer::<T, Op>(input, Some(init), Prefixes::Inclusive)
     }
 
     /// The exclusive scan of `input` into `output`.
-    pub fn scan_into<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
+    pub fn scan_into<T: Element, Op: Monoid<T>>(
+        &self,
+        input: &Buffer<T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
         self.scan_buffer_into::<T, Op>(input, output, None, Prefixes::Exclusive)
     }
 
@@ -174,17 +204,28 @@ impl Device {
     }
 
     /// The exclusive scan of `data` from `init`, in its place.
-    pub fn scan_from_in_place<T: Element, Op: Monoid<T>>(&self, init: T, data: &mut Buffer<T>) -> Result<()> {
+    pub fn scan_from_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
         self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Exclusive)
     }
 
     /// The inclusive scan of `data`, in its place.
-    pub fn inclusive_scan_in_place<T: Element, Op: Monoid<T>>(&self, data: &mut Buffer<T>) -> Result<()> {
+    pub fn inclusive_scan_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
         self.scan_buffer_in_place::<T, Op>(data, None, Prefixes::Inclusive)
     }
 
     /// The inclusive scan of `data` from `init`, in its place.
-    pub fn inclusive_scan_from_in_place<T: Element, Op: Monoid<T>>(&self, init: T, data: &mut Buffer<T>) -> Result<()> {
+    pub fn inclusive_scan_from_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
         self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Inclusive)
     }
 
@@ -196,7 +237,9 @@ impl Device {
     ) -> Result<Buffer<T>> {
         self.check_owns(input)?;
         let storage = match (&self.backend, &input.storage) {
-            (Backend::Cpu, Storage::Cpu(input)) => Storage::Cpu(scan_to_vec::<T, Op>(input, init, prefixes)?),
+            (Backend::Cpu, Storage::Cpu(input)) => {
+                Storage::Cpu(scan_to_vec::<T, Op>(input, init, prefixes)?)
+            }
             #[cfg(feature = "cuda")]
             (Backend::Cuda(gpu), Storage::Cuda(input)) => {
                 let mut output = gpu.allocate(input.len())?;
@@ -206,7 +249,10 @@ impl Device {
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),
         };
-        Ok(Buffer { device: self.clone(), storage })
+        Ok(Buffer {
+            device: self.clone(),
+            storage,
+        })
     }
 
     fn scan_buffer_into<T: Element, Op: Monoid<T>>(
@@ -220,12 +266,16 @@ impl Device {
         self.check_owns(input)?;
         self.check_owns(output)?;
         if input.len() != output.len() {
-            return Err(Error::Length { input: input.len(), output: output.len() });
+            return Err(Error::Length {
+                input: input.len(),
+                output: output.len(),
+            });
         }
         match (&self.backend, &input.storage, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(input), Storage::Cpu(output)) => {
                 // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements only.
-                let output = unsafe { &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]) };
+                let output =
+                    unsafe { &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]) };
                 cpu::scan::<T, Op>(input, output, init, prefixes);
                 Ok(())
             }
@@ -252,7 +302,9 @@ impl Device {
                 Ok(())
             }
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(data)) => gpu.scan::<T, Op>(None, data, init, prefixes),
+            (Backend::Cuda(gpu), Storage::Cuda(data)) => {
+                gpu.scan::<T, Op>(None, data, init, prefixes)
+            }
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),
         }

@@ -31,16 +31,24 @@ fn a_wrong_operator_is_reported_with_its_own_line() {
     }
     let source = source::<f32, Misspelt>(Primitive::Scan).unwrap();
     let error = nvrtc::compile(&source, "Misspelt", Target::Cubin(90)).unwrap_err();
-    let Error::Compile { operator, log, .. } = &error else { panic!("{error}") };
+    let Error::Compile { operator, log, .. } = &error else {
+        panic!("{error}")
+    };
     assert_eq!(operator, "Misspelt");
-    assert!(log.contains("Misspelt::CUDA(3): error: identifier \"summ\" is undefined"), "{log}");
+    assert!(
+        log.contains("Misspelt::CUDA(3): error: identifier \"summ\" is undefined"),
+        "{log}"
+    );
 }
 
 #[test]
 fn a_wrong_operator_fails_on_the_gpu_and_the_device_goes_on() {
     let Some(device) = gpu(0) else { return };
     let buffer = device.upload(&[1.0_f32, 2.0]).unwrap();
-    assert!(matches!(device.scan::<f32, Misspelt>(&buffer), Err(Error::Compile { .. })));
+    assert!(matches!(
+        device.scan::<f32, Misspelt>(&buffer),
+        Err(Error::Compile { .. })
+    ));
     assert_eq!(device.reduce::<f32, Add>(&buffer).unwrap(), 3.0);
 }
 
@@ -50,7 +58,9 @@ fn a_gpu_that_is_not_there_is_an_error_that_says_what_is() {
     let text = error.to_string();
     match &error {
         Error::NoDevice { available, .. } => assert!(available.starts_with("cpu"), "{text}"),
-        Error::Library { .. } => assert!(text.contains("remedy: install an NVIDIA driver"), "{text}"),
+        Error::Library { .. } => {
+            assert!(text.contains("remedy: install an NVIDIA driver"), "{text}")
+        }
         Error::Driver { .. } => {}
         _ => panic!("{text}"),
     }
@@ -72,12 +82,24 @@ fn lengths_and_devices_must_match() {
     let input = cpu.upload(&[1_u32, 2, 3]).unwrap();
     let mut output = cpu.upload(&[9_u32; 2]).unwrap();
     let error = cpu.scan_into::<u32, Add>(&input, &mut output).unwrap_err();
-    assert_eq!(error, Error::Length { input: 3, output: 2 });
+    assert_eq!(
+        error,
+        Error::Length {
+            input: 3,
+            output: 2
+        }
+    );
     assert_eq!(output.to_vec().unwrap(), [9, 9], "the output is as it was");
 
     let Some(device) = gpu(0) else { return };
     let error = device.scan::<u32, Add>(&input).unwrap_err();
-    assert_eq!(error, Error::WrongDevice { buffer: "cpu".into(), device: "cuda:0".into() });
+    assert_eq!(
+        error,
+        Error::WrongDevice {
+            buffer: "cpu".into(),
+            device: "cuda:0".into()
+        }
+    );
 }
 
 #[test]
@@ -87,7 +109,14 @@ fn out_of_memory_names_the_sizes_and_the_device_goes_on() {
     let small = device.upload(&data).unwrap();
     // The terabyte is asked for and never touched.
     let error = device.allocate::<u64>(1 << 37).unwrap_err();
-    let Error::OutOfMemory { requested, free, total } = error else { panic!("{error}") };
+    let Error::OutOfMemory {
+        requested,
+        free,
+        total,
+    } = error
+    else {
+        panic!("{error}")
+    };
     assert_eq!(requested, 1 << 40);
     assert!(0 < free && free <= total);
     let expected = data.iter().fold(0_u64, |sum, x| sum.wrapping_add(*x));
@@ -127,5 +156,10 @@ fn structs_of_one_name_cannot_meet() {
     let mut definitions = Definitions::default();
     assert_eq!(Point::cuda_type(&mut definitions), "Point");
     let error = source::<Point, First>(Primitive::Reduce).unwrap_err();
-    assert!(error.to_string().contains("two different structs named `Point`"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("two different structs named `Point`"),
+        "{error}"
+    );
 }

@@ -33,15 +33,22 @@ fn compile(sources: &[(String, String)]) {
         return skip("nvrtc", &error.to_string());
     }
     let architectures = std::env::var("WARPFOLD_ARCHITECTURES").unwrap_or(ARCHITECTURES.into());
-    let architectures: Vec<u32> =
-        architectures.split(',').map(|text| text.trim().parse().expect("a list such as 75,90")).collect();
-    let pairs: Vec<_> = sources.iter().flat_map(|source| architectures.iter().map(move |a| (source, *a))).collect();
-    pairs.into_par_iter().for_each(|((name, source), architecture)| {
-        match nvrtc::compile(source, name, Target::Cubin(architecture)) {
-            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
-            Err(error) => panic!("{name} for sm_{architecture}: {error}"),
-        }
-    });
+    let architectures: Vec<u32> = architectures
+        .split(',')
+        .map(|text| text.trim().parse().expect("a list such as 75,90"))
+        .collect();
+    let pairs: Vec<_> = sources
+        .iter()
+        .flat_map(|source| architectures.iter().map(move |a| (source, *a)))
+        .collect();
+    pairs
+        .into_par_iter()
+        .for_each(|((name, source), architecture)| {
+            match nvrtc::compile(source, name, Target::Cubin(architecture)) {
+                Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
+                Err(error) => panic!("{name} for sm_{architecture}: {error}"),
+            }
+        });
 }
 
 macro_rules! compile_test {
@@ -64,7 +71,10 @@ fn ptx_is_the_fallback() {
     };
     // A GPU that is newer than this NVRTC.
     let target = Target::for_capability(9999).unwrap();
-    assert_eq!(Some(target), architectures.into_iter().max().map(Target::Ptx));
+    assert_eq!(
+        Some(target),
+        architectures.into_iter().max().map(Target::Ptx)
+    );
     let source = source::<f32, warpfold::ops::Add>(Primitive::Scan).unwrap();
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));

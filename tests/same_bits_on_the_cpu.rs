@@ -11,7 +11,11 @@ use warpfold::{Device, Monoid};
 fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
     let input = sample::<T>(length, 7);
     let init = sample::<T>(1, 8)[0];
-    let what = format!("{} on {} × {length}", std::any::type_name::<Op>(), std::any::type_name::<T>());
+    let what = format!(
+        "{} on {} × {length}",
+        std::any::type_name::<Op>(),
+        std::any::type_name::<T>()
+    );
     let cpu = Device::cpu();
     for init in [None, Some(init)] {
         let reduced = oracle::reduce::<T, Op>(&input, init);
@@ -25,7 +29,8 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
             None => {
                 cpu.scan_into::<T, Op>(&buffer, &mut into).unwrap();
                 cpu.scan_in_place::<T, Op>(&mut in_place).unwrap();
-                cpu.inclusive_scan_in_place::<T, Op>(&mut in_place_inclusive).unwrap();
+                cpu.inclusive_scan_in_place::<T, Op>(&mut in_place_inclusive)
+                    .unwrap();
                 (
                     warpfold::reduce::<T, Op>(&input).unwrap(),
                     warpfold::scan::<T, Op>(&input).unwrap(),
@@ -33,9 +38,12 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
                 )
             }
             Some(init) => {
-                cpu.scan_from_into::<T, Op>(init, &buffer, &mut into).unwrap();
-                cpu.scan_from_in_place::<T, Op>(init, &mut in_place).unwrap();
-                cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut in_place_inclusive).unwrap();
+                cpu.scan_from_into::<T, Op>(init, &buffer, &mut into)
+                    .unwrap();
+                cpu.scan_from_in_place::<T, Op>(init, &mut in_place)
+                    .unwrap();
+                cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut in_place_inclusive)
+                    .unwrap();
                 (
                     warpfold::reduce_from::<T, Op>(init, &input).unwrap(),
                     warpfold::scan_from::<T, Op>(init, &input).unwrap(),
@@ -45,11 +53,27 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
         };
         assert_same(&[got], &[reduced], &format!("reduce, {what}"));
         assert_same(&got_exclusive, &exclusive, &format!("scan, {what}"));
-        assert_same(&got_inclusive, &inclusive, &format!("inclusive scan, {what}"));
-        assert_same(&into.to_vec().unwrap(), &exclusive, &format!("scan into, {what}"));
-        assert_same(&in_place.into_vec().unwrap(), &exclusive, &format!("scan in place, {what}"));
+        assert_same(
+            &got_inclusive,
+            &inclusive,
+            &format!("inclusive scan, {what}"),
+        );
+        assert_same(
+            &into.to_vec().unwrap(),
+            &exclusive,
+            &format!("scan into, {what}"),
+        );
+        assert_same(
+            &in_place.into_vec().unwrap(),
+            &exclusive,
+            &format!("scan in place, {what}"),
+        );
         let in_place_inclusive = in_place_inclusive.into_vec().unwrap();
-        assert_same(&in_place_inclusive, &inclusive, &format!("inclusive scan in place, {what}"));
+        assert_same(
+            &in_place_inclusive,
+            &inclusive,
+            &format!("inclusive scan in place, {what}"),
+        );
     }
 }
 

@@ -23,28 +23,60 @@ impl Visitor for Boundaries<'_> {
 fn check<T: Sample, Op: Monoid<T>>(device: &Device, length: usize) {
     let input = sample::<T>(length, 1);
     let init = sample::<T>(1, 2)[0];
-    let what = format!("{} on {} × {length}", std::any::type_name::<Op>(), std::any::type_name::<T>());
+    let what = format!(
+        "{} on {} × {length}",
+        std::any::type_name::<Op>(),
+        std::any::type_name::<T>()
+    );
     let buffer = device.upload(&input).unwrap();
 
     let reduced = device.reduce::<T, Op>(&buffer).unwrap();
-    assert_same(&[reduced], &[oracle::reduce::<T, Op>(&input, None)], &format!("reduce, {what}"));
+    assert_same(
+        &[reduced],
+        &[oracle::reduce::<T, Op>(&input, None)],
+        &format!("reduce, {what}"),
+    );
     let reduced = device.reduce_from::<T, Op>(init, &buffer).unwrap();
-    assert_same(&[reduced], &[oracle::reduce::<T, Op>(&input, Some(init))], &format!("reduce_from, {what}"));
+    assert_same(
+        &[reduced],
+        &[oracle::reduce::<T, Op>(&input, Some(init))],
+        &format!("reduce_from, {what}"),
+    );
 
     let scanned = device.scan::<T, Op>(&buffer).unwrap().into_vec().unwrap();
-    assert_same(&scanned, &oracle::exclusive::<T, Op>(&input, None), &format!("scan, {what}"));
-    let scanned = device.inclusive_scan_from::<T, Op>(init, &buffer).unwrap().into_vec().unwrap();
+    assert_same(
+        &scanned,
+        &oracle::exclusive::<T, Op>(&input, None),
+        &format!("scan, {what}"),
+    );
+    let scanned = device
+        .inclusive_scan_from::<T, Op>(init, &buffer)
+        .unwrap()
+        .into_vec()
+        .unwrap();
     let expected = oracle::inclusive::<T, Op>(&input, Some(init));
     assert_same(&scanned, &expected, &format!("inclusive_scan_from, {what}"));
 
     let mut into = device.upload(&vec![init; length]).unwrap();
-    device.scan_from_into::<T, Op>(init, &buffer, &mut into).unwrap();
+    device
+        .scan_from_into::<T, Op>(init, &buffer, &mut into)
+        .unwrap();
     let expected = oracle::exclusive::<T, Op>(&input, Some(init));
-    assert_same(&into.into_vec().unwrap(), &expected, &format!("scan_from_into, {what}"));
+    assert_same(
+        &into.into_vec().unwrap(),
+        &expected,
+        &format!("scan_from_into, {what}"),
+    );
     let mut in_place = buffer;
-    device.inclusive_scan_in_place::<T, Op>(&mut in_place).unwrap();
+    device
+        .inclusive_scan_in_place::<T, Op>(&mut in_place)
+        .unwrap();
     let expected = oracle::inclusive::<T, Op>(&input, None);
-    assert_same(&in_place.into_vec().unwrap(), &expected, &format!("inclusive_scan_in_place, {what}"));
+    assert_same(
+        &in_place.into_vec().unwrap(),
+        &expected,
+        &format!("inclusive_scan_in_place, {what}"),
+    );
 }
 
 macro_rules! boundary_test {
@@ -66,7 +98,17 @@ mod at_every_boundary {
 #[test]
 fn special_floats_keep_their_meaning() {
     let Some(device) = gpu(0) else { return };
-    let values = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE / 4.0, f32::MAX];
+    let values = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        f32::MIN_POSITIVE / 4.0,
+        f32::MAX,
+    ];
     let mut random = Random::new(3);
     for length in [1, 2, 9, 100, 5000] {
         // Mostly zeros of both signs, for which an inexact identity would show.
@@ -119,9 +161,15 @@ fn large_sample<T: Sample>(length: usize) -> Vec<T> {
 /// As `assert_same`, by all threads.
 fn assert_same_in_parallel<T: Sample>(got: &[T], expected: &[T], what: &str) {
     assert_eq!(got.len(), expected.len(), "{what}: length");
-    let first = got.par_iter().zip(expected).position_first(|(got, expected)| !got.same(*expected));
+    let first = got
+        .par_iter()
+        .zip(expected)
+        .position_first(|(got, expected)| !got.same(*expected));
     if let Some(i) = first {
-        panic!("{what}: at {i}: got {:?}, expected {:?}", got[i], expected[i]);
+        panic!(
+            "{what}: at {i}: got {:?}, expected {:?}",
+            got[i], expected[i]
+        );
     }
 }
 
@@ -139,23 +187,41 @@ fn check_large<T: Sample, Op: Monoid<T>>(device: &Device, length: usize) {
     let cpu = Device::cpu();
     let input = large_sample::<T>(length);
     let init = T::sample(&mut Random::new(99));
-    let what = format!("{} on {} × {length}", std::any::type_name::<Op>(), std::any::type_name::<T>());
+    let what = format!(
+        "{} on {} × {length}",
+        std::any::type_name::<Op>(),
+        std::any::type_name::<T>()
+    );
 
     let on_gpu = device.upload(&input).unwrap();
     let on_cpu = cpu.upload_vec(input).unwrap();
     let reduced = device.reduce::<T, Op>(&on_gpu).unwrap();
-    assert_same(&[reduced], &[cpu.reduce::<T, Op>(&on_cpu).unwrap()], &format!("reduce, {what}"));
+    assert_same(
+        &[reduced],
+        &[cpu.reduce::<T, Op>(&on_cpu).unwrap()],
+        &format!("reduce, {what}"),
+    );
     {
         let exclusive = device.scan::<T, Op>(&on_gpu).unwrap().into_vec().unwrap();
         let expected = cpu.scan::<T, Op>(&on_cpu).unwrap().into_vec().unwrap();
         assert_same_in_parallel(&exclusive, &expected, &format!("scan, {what}"));
     }
     let (mut on_gpu, mut on_cpu) = (on_gpu, on_cpu);
-    device.inclusive_scan_from_in_place::<T, Op>(init, &mut on_gpu).unwrap();
-    cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut on_cpu).unwrap();
+    device
+        .inclusive_scan_from_in_place::<T, Op>(init, &mut on_gpu)
+        .unwrap();
+    cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut on_cpu)
+        .unwrap();
     let (got, expected) = (on_gpu.into_vec().unwrap(), on_cpu.into_vec().unwrap());
-    assert_same_in_parallel(&got, &expected, &format!("inclusive_scan_from_in_place, {what}"));
-    eprintln!("same bits: {what}, {:.1} s", started.elapsed().as_secs_f64());
+    assert_same_in_parallel(
+        &got,
+        &expected,
+        &format!("inclusive_scan_from_in_place, {what}"),
+    );
+    eprintln!(
+        "same bits: {what}, {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
 }
 
 /// 2^28 elements and a few more of every pair; fewer of elements over 16 bytes.
@@ -163,7 +229,11 @@ struct Large<'a>(&'a Device);
 
 impl Visitor for Large<'_> {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
-        let length = if size_of::<T>() > 16 { 1 << 25 } else { 1 << 28 };
+        let length = if size_of::<T>() > 16 {
+            1 << 25
+        } else {
+            1 << 28
+        };
         check_large::<T, Op>(self.0, length);
         check_large::<T, Op>(self.0, (length >> 4) + 54_321);
     }
@@ -173,7 +243,9 @@ macro_rules! large_test {
     ($group:ident) => {
         #[test]
         fn $group() {
-            if wants_large() && let Some(device) = gpu(0) {
+            if wants_large()
+                && let Some(device) = gpu(0)
+            {
                 matrix::$group(&mut Large(&device));
             }
         }
@@ -186,14 +258,18 @@ mod large {
 
     #[test]
     fn over_two_to_the_32_bytes() {
-        if wants_large() && let Some(device) = gpu(0) {
+        if wants_large()
+            && let Some(device) = gpu(0)
+        {
             check_large::<f32, ops::Add>(&device, (1 << 30) + 4097);
         }
     }
 
     #[test]
     fn over_two_to_the_32_elements() {
-        if wants_large() && let Some(device) = gpu(0) {
+        if wants_large()
+            && let Some(device) = gpu(0)
+        {
             check_large::<u8, ops::Add>(&device, (1 << 32) + 12_345);
         }
     }

@@ -23,7 +23,10 @@ fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
 }
 
 /// Scans and reduces views that start and end at odd places, and checks that nothing else is written.
-fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) {
+fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
+    context: &Arc<CudaContext>,
+    stream: &Arc<CudaStream>,
+) {
     let scan = Scan::<T, Op>::load(context).unwrap();
     let reduce = Reduce::<T, Op>::load(context).unwrap();
     for length in [0, 1, 100, 4097, 100_003] {
@@ -31,7 +34,9 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(context: &Arc<CudaContext>
             let data = sample::<T>(length + 8, 4);
             let input = stream.clone_htod(&data).unwrap();
             let mut output = stream.clone_htod(&data).unwrap();
-            let mut workspace = stream.alloc_zeros::<u8>(scan.workspace_bytes(length) + 3).unwrap();
+            let mut workspace = stream
+                .alloc_zeros::<u8>(scan.workspace_bytes(length) + 3)
+                .unwrap();
             let part = &data[from..from + length];
             scan.inclusive(
                 stream,
@@ -46,15 +51,28 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(context: &Arc<CudaContext>
             assert_same(&stream.clone_dtoh(&output).unwrap(), &expected, &what);
 
             let mut in_place = stream.clone_htod(&data).unwrap();
-            scan.exclusive_from_in_place(stream, data[0], &mut in_place.slice_mut(from..from + length), &mut workspace)
-                .unwrap();
+            scan.exclusive_from_in_place(
+                stream,
+                data[0],
+                &mut in_place.slice_mut(from..from + length),
+                &mut workspace,
+            )
+            .unwrap();
             let mut expected = data.clone();
-            expected[from..from + length].copy_from_slice(&oracle::exclusive::<T, Op>(part, Some(data[0])));
+            expected[from..from + length]
+                .copy_from_slice(&oracle::exclusive::<T, Op>(part, Some(data[0])));
             assert_same(&stream.clone_dtoh(&in_place).unwrap(), &expected, &what);
 
-            let mut workspace = stream.alloc_zeros::<u8>(reduce.workspace_bytes(length)).unwrap();
+            let mut workspace = stream
+                .alloc_zeros::<u8>(reduce.workspace_bytes(length))
+                .unwrap();
             reduce
-                .enqueue(stream, &input.slice(from..from + length), &mut output.slice_mut(7..8), &mut workspace)
+                .enqueue(
+                    stream,
+                    &input.slice(from..from + length),
+                    &mut output.slice_mut(7..8),
+                    &mut workspace,
+                )
                 .unwrap();
             let reduced = stream.clone_dtoh(&output.slice(7..8)).unwrap();
             assert_same(&reduced, &[oracle::reduce::<T, Op>(part, None)], &what);
@@ -64,7 +82,9 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(context: &Arc<CudaContext>
 
 #[test]
 fn views_at_any_offset_work() {
-    let Some((context, stream)) = stream() else { return };
+    let Some((context, stream)) = stream() else {
+        return;
+    };
     check_views::<f32, Add>(&context, &stream);
     check_views::<u8, Add>(&context, &stream);
     check_views::<half::f16, Max>(&context, &stream);
@@ -76,34 +96,56 @@ fn views_at_any_offset_work() {
 
 #[test]
 fn a_graph_replays_over_new_data() {
-    let Some((context, stream)) = stream() else { return };
+    let Some((context, stream)) = stream() else {
+        return;
+    };
     let length = 300_001;
     let scan = Scan::<f32, Add>::load(&context).unwrap();
     let reduce = Reduce::<f32, Add>::load(&context).unwrap();
     let mut input = stream.alloc_zeros::<f32>(length).unwrap();
     let mut output = stream.alloc_zeros::<f32>(length).unwrap();
     let mut total = stream.alloc_zeros::<f32>(1).unwrap();
-    let bytes = scan.workspace_bytes(length).max(reduce.workspace_bytes(length));
+    let bytes = scan
+        .workspace_bytes(length)
+        .max(reduce.workspace_bytes(length));
     let mut workspace = stream.alloc_zeros::<u8>(bytes).unwrap();
 
-    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
-    scan.exclusive(&stream, &input, &mut output, &mut workspace).unwrap();
-    reduce.enqueue(&stream, &output, &mut total, &mut workspace).unwrap();
-    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().expect("something was captured");
+    stream
+        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    scan.exclusive(&stream, &input, &mut output, &mut workspace)
+        .unwrap();
+    reduce
+        .enqueue(&stream, &output, &mut total, &mut workspace)
+        .unwrap();
+    let graph = stream
+        .end_capture(sys::CUgraphInstantiate_flags(0))
+        .unwrap()
+        .expect("something was captured");
     for seed in 0..3 {
         let data = sample::<f32>(length, seed);
         stream.memcpy_htod(&data, &mut input).unwrap();
         graph.launch().unwrap();
         let expected = oracle::exclusive::<f32, Add>(&data, None);
-        assert_same(&stream.clone_dtoh(&output).unwrap(), &expected, "replayed scan");
+        assert_same(
+            &stream.clone_dtoh(&output).unwrap(),
+            &expected,
+            "replayed scan",
+        );
         let total = stream.clone_dtoh(&total).unwrap();
-        assert_same(&total, &[oracle::reduce::<f32, Add>(&expected, None)], "replayed reduction");
+        assert_same(
+            &total,
+            &[oracle::reduce::<f32, Add>(&expected, None)],
+            "replayed reduction",
+        );
     }
 }
 
 #[test]
 fn what_does_not_fit_is_an_error() {
-    let Some((context, stream)) = stream() else { return };
+    let Some((context, stream)) = stream() else {
+        return;
+    };
     let scan = Scan::<f32, Add>::load(&context).unwrap();
     let length = 1 << 20;
     let input = stream.alloc_zeros::<f32>(length).unwrap();
@@ -111,22 +153,50 @@ fn what_does_not_fit_is_an_error() {
     let mut output = stream.alloc_zeros::<f32>(length).unwrap();
     let needed = scan.workspace_bytes(length);
     let mut workspace = stream.alloc_zeros::<u8>(needed).unwrap();
-    let error = scan.exclusive(&stream, &input, &mut short, &mut workspace).unwrap_err();
-    assert_eq!(error, Error::Length { input: length, output: length - 1 });
-    let error = scan.exclusive(&stream, &input, &mut output, &mut workspace.slice_mut(..needed - 17)).unwrap_err();
-    assert_eq!(error, Error::Workspace { needed, given: needed - 17 });
-    scan.exclusive(&stream, &input, &mut output, &mut workspace).unwrap();
+    let error = scan
+        .exclusive(&stream, &input, &mut short, &mut workspace)
+        .unwrap_err();
+    assert_eq!(
+        error,
+        Error::Length {
+            input: length,
+            output: length - 1
+        }
+    );
+    let error = scan
+        .exclusive(
+            &stream,
+            &input,
+            &mut output,
+            &mut workspace.slice_mut(..needed - 17),
+        )
+        .unwrap_err();
+    assert_eq!(
+        error,
+        Error::Workspace {
+            needed,
+            given: needed - 17
+        }
+    );
+    scan.exclusive(&stream, &input, &mut output, &mut workspace)
+        .unwrap();
 }
 
 #[test]
 fn the_workspace_is_all_the_memory_that_is_used() {
     fn check<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>) {
         let length = 1 << 24;
-        let scan = Scan::<T, Op>::load(context).unwrap().workspace_bytes(length);
-        let reduce = Reduce::<T, Op>::load(context).unwrap().workspace_bytes(length);
+        let scan = Scan::<T, Op>::load(context)
+            .unwrap()
+            .workspace_bytes(length);
+        let reduce = Reduce::<T, Op>::load(context)
+            .unwrap()
+            .workspace_bytes(length);
         assert!(scan.max(reduce) * 100 <= length * size_of::<T>());
     }
-    let Some((context, _stream)) = stream() else { return };
+    let Some((context, _stream)) = stream() else {
+        return;
+    };
     check::<u8, Add>(&context);
     check::<f32, Add>(&context);
     check::<Affine, Then>(&context);

@@ -7,14 +7,82 @@ use syn::{Data, DeriveInput, Error, Fields, Result};
 
 /// Words that a C++ compiler would not take as a field's or a struct's name, though Rust does.
 const CPP_KEYWORDS: &[&str] = &[
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch", "char",
-    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const_cast", "consteval", "constexpr", "constinit", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "explicit", "export", "float", "friend", "goto", "inline", "int", "long", "mutable",
-    "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
-    "protected", "public", "register", "reinterpret_cast", "requires", "short", "signed", "sizeof",
-    "static_assert", "static_cast", "switch", "template", "this", "thread_local", "throw", "typedef",
-    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "xor",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "float",
+    "friend",
+    "goto",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "short",
+    "signed",
+    "sizeof",
+    "static_assert",
+    "static_cast",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "xor",
     "xor_eq",
 ];
 
@@ -39,7 +107,10 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         ));
     }
     if data.fields.is_empty() {
-        return Err(Error::new(input.ident.span(), "an element must have at least one field"));
+        return Err(Error::new(
+            input.ident.span(),
+            "an element must have at least one field",
+        ));
     }
 
     let name = &input.ident;
@@ -128,7 +199,10 @@ struct Attributes {
 
 impl Attributes {
     fn read(input: &DeriveInput) -> Result<Attributes> {
-        let mut found = Attributes { repr_c: false, pod: false };
+        let mut found = Attributes {
+            repr_c: false,
+            pod: false,
+        };
         for attribute in &input.attrs {
             if attribute.path().is_ident("repr") {
                 attribute.parse_nested_meta(|meta| {
@@ -147,7 +221,8 @@ impl Attributes {
                         found.pod = true;
                         Ok(())
                     } else {
-                        Err(meta.error("expected `pod`: this struct implements bytemuck::Pod itself"))
+                        Err(meta
+                            .error("expected `pod`: this struct implements bytemuck::Pod itself"))
                     }
                 })?;
             }
@@ -165,10 +240,16 @@ fn cuda_name(ident: &syn::Ident) -> Result<String> {
     let name = ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
     if !name.is_ascii() {
-        return Err(Error::new(ident.span(), "CUDA source is ASCII: rename this"));
+        return Err(Error::new(
+            ident.span(),
+            "CUDA source is ASCII: rename this",
+        ));
     }
     if CPP_KEYWORDS.contains(&name) {
-        return Err(Error::new(ident.span(), format!("`{name}` is a keyword of C++: rename this")));
+        return Err(Error::new(
+            ident.span(),
+            format!("`{name}` is a keyword of C++: rename this"),
+        ));
     }
     Ok(name.to_owned())
 }

@@ -12,5 +12,7 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    element::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+    element::derive(&input)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
 }

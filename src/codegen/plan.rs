@@ -113,7 +113,8 @@ impl Plan {
 
     /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16.
     pub fn offset(&self, level: usize) -> usize {
-        let bytes = |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
+        let bytes =
+            |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
         (1..level).map(bytes).sum()
     }
 
@@ -130,20 +131,22 @@ impl Plan {
             blocks: self.lengths[level + 1],
             threads: self.policy(level).threads,
         });
-        let down = (0..self.levels).rev().filter_map(|level| match self.primitive {
-            Primitive::Reduce => (level == 0).then_some(Launch {
-                kernel: Kernel::ReduceFinish,
-                level: 0,
-                blocks: 1,
-                threads: self.element.threads,
-            }),
-            Primitive::Scan => Some(Launch {
-                kernel: Kernel::ScanTiles,
-                level,
-                blocks: self.lengths[level].div_ceil(self.policy(level).tile()),
-                threads: self.policy(level).threads,
-            }),
-        });
+        let down = (0..self.levels)
+            .rev()
+            .filter_map(|level| match self.primitive {
+                Primitive::Reduce => (level == 0).then_some(Launch {
+                    kernel: Kernel::ReduceFinish,
+                    level: 0,
+                    blocks: 1,
+                    threads: self.element.threads,
+                }),
+                Primitive::Scan => Some(Launch {
+                    kernel: Kernel::ScanTiles,
+                    level,
+                    blocks: self.lengths[level].div_ceil(self.policy(level).tile()),
+                    threads: self.policy(level).threads,
+                }),
+            });
         up.chain(down)
     }
 }
@@ -156,7 +159,10 @@ mod tests {
     fn a_scan_goes_up_to_one_tile_and_down_again() {
         let tile = Policy::of::<f32>(Primitive::Scan).tile();
         let plan = Plan::new::<f32>(Primitive::Scan, (tile * tile + 1) as usize);
-        let steps: Vec<_> = plan.launches().map(|l| (l.kernel, l.level, l.blocks)).collect();
+        let steps: Vec<_> = plan
+            .launches()
+            .map(|l| (l.kernel, l.level, l.blocks))
+            .collect();
         assert_eq!(
             steps,
             [
@@ -172,8 +178,14 @@ mod tests {
     fn a_reduction_leaves_less_than_a_tile() {
         let tile = Policy::of::<u8>(Primitive::Reduce).tile();
         let plan = Plan::new::<u8>(Primitive::Reduce, (tile * tile) as usize);
-        assert_eq!((plan.levels(), plan.length(1), plan.length(2)), (3, tile, 1));
-        assert_eq!(plan.launches().last().map(|l| l.kernel), Some(Kernel::ReduceFinish));
+        assert_eq!(
+            (plan.levels(), plan.length(1), plan.length(2)),
+            (3, tile, 1)
+        );
+        assert_eq!(
+            plan.launches().last().map(|l| l.kernel),
+            Some(Kernel::ReduceFinish)
+        );
     }
 
     #[test]
@@ -190,7 +202,11 @@ mod tests {
             for primitive in Primitive::ALL {
                 let plan = Plan::new::<T>(primitive, 1 << 24);
                 let input = (1 << 24) * size_of::<T>();
-                assert!(plan.workspace_bytes() * 100 <= input, "{}", std::any::type_name::<T>());
+                assert!(
+                    plan.workspace_bytes() * 100 <= input,
+                    "{}",
+                    std::any::type_name::<T>()
+                );
             }
         }
         check::<u8>();

@@ -18,23 +18,28 @@ pub struct Policy {
 type Row = (usize, u32, usize);
 
 /// A thread of a reduction keeps this many bytes in flight, to cover the latency of memory.
-const REDUCE: [Row; 3] = [(1, 256, 64), (32, 256, 128), (64, 256, 64)];
+const REDUCE: &[Row] = &[(1, 256, 64), (32, 256, 128), (64, 256, 64)];
 
 /// A scan also keeps a tree over its elements in registers, and the tile in shared memory.
-const SCAN: [Row; 3] = [(1, 256, 32), (2, 256, 32), (64, 256, 64)];
+const SCAN: &[Row] = &[(4, 128, 64), (64, 128, 128)];
 
 impl Policy {
     /// The policy for elements of type `T`.
     pub fn of<T: Element>(primitive: Primitive) -> Policy {
         let size = size_of::<T>();
         let table = match primitive {
-            Primitive::Reduce => &REDUCE,
-            Primitive::Scan => &SCAN,
+            Primitive::Reduce => REDUCE,
+            Primitive::Scan => SCAN,
         };
-        let (_, threads, bytes) =
-            table.iter().find(|(largest, ..)| size <= *largest).expect("elements have at most 64 bytes");
+        let (_, threads, bytes) = table
+            .iter()
+            .find(|(largest, ..)| size <= *largest)
+            .expect("elements have at most 64 bytes");
         let items = (bytes / size).max(1);
-        Policy { threads: *threads, items: 1 << items.ilog2() }
+        Policy {
+            threads: *threads,
+            items: 1 << items.ilog2(),
+        }
     }
 
     /// The elements of a tile, a power of two.

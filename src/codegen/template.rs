@@ -67,7 +67,9 @@ pub(super) fn render(request: &Request) -> Result<String> {
         let syntax = SyntaxConfig::builder().trim_blocks(true).build();
         environment.set_syntax(syntax.expect("the default delimiters are valid"));
         for (name, text) in TEMPLATES {
-            environment.add_template(name, text).expect("the templates are well-formed; a test renders each");
+            environment
+                .add_template(name, text)
+                .expect("the templates are well-formed; a test renders each");
         }
         environment
     });
@@ -83,12 +85,19 @@ pub(super) fn render(request: &Request) -> Result<String> {
 
 /// Puts in the text of every kernel file where it is first included. `#line` directives keep the
 /// compiler's messages pointing at the files as they stand in the repository.
-fn expand_includes(text: &str, file: &str, done: &mut Vec<String>, output: &mut String) -> Result<()> {
+fn expand_includes(
+    text: &str,
+    file: &str,
+    done: &mut Vec<String>,
+    output: &mut String,
+) -> Result<()> {
     for (number, line) in text.lines().enumerate() {
         if line == "#pragma once" {
             continue;
         }
-        let Some(name) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'))
+        let Some(name) = line
+            .strip_prefix("#include \"")
+            .and_then(|rest| rest.strip_suffix('"'))
         else {
             output.push_str(line);
             output.push('\n');
@@ -98,13 +107,16 @@ fn expand_includes(text: &str, file: &str, done: &mut Vec<String>, output: &mut 
             continue;
         }
         done.push(name.to_owned());
+        let path = format!("kernels/{name}");
         let (_, kernel) = KERNELS
             .iter()
             .find(|(known, _)| *known == name)
-            .ok_or_else(|| Error::Codegen(format!("{file} includes `{name}`, which is no kernel file")))?;
-        let write = writeln!(output, "#line 1 \"kernels/{name}\"");
+            .ok_or_else(|| {
+                Error::Codegen(format!("{file} includes `{name}`, which is no kernel file"))
+            })?;
+        let write = writeln!(output, "#line 1 \"{path}\"");
         write.expect("writing to a string cannot fail");
-        expand_includes(kernel, name, done, output)?;
+        expand_includes(kernel, &path, done, output)?;
         let write = writeln!(output, "#line {} \"{file}\"", number + 2);
         write.expect("writing to a string cannot fail");
     }

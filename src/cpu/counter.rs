@@ -11,7 +11,11 @@ pub(super) struct Counter<A> {
 
 impl<A: Copy + bytemuck::Zeroable> Counter<A> {
     pub(super) fn new() -> Counter<A> {
-        Counter { sums: [A::zeroed(); usize::BITS as usize], depth: 0, count: 0 }
+        Counter {
+            sums: [A::zeroed(); usize::BITS as usize],
+            depth: 0,
+            count: 0,
+        }
     }
 
     /// Appends the sum of the next block. Blocks of one size join, as digits carry.

@@ -13,10 +13,13 @@ pub(super) struct Fold<T: Element> {
     pub(super) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
     pub(super) identity: fn() -> T,
     /// See [`tree::block_sums`].
-    pub(super) block_sums: fn(&mut Tree<T::Accumulator>, &[T], &mut Vec<T::Accumulator>),
+    pub(super) block_sums: SumBlocks<T>,
     /// See [`tree::scan`].
     pub(super) scan: ScanBlock<T>,
 }
+
+type SumBlocks<T> =
+    fn(&mut Tree<<T as Element>::Accumulator>, &[T], &mut Vec<<T as Element>::Accumulator>);
 
 type ScanBlock<T> = fn(
     &mut Tree<<T as Element>::Accumulator>,

@@ -28,7 +28,11 @@ const fn block_len<A>() -> usize {
 /// The elements of a chunk of `bytes` bytes: a power of two, and at least one block.
 const fn chunk_len<T, A>(bytes: usize) -> usize {
     let len = 1 << (bytes / size_of::<T>()).ilog2();
-    if len < block_len::<A>() { block_len::<A>() } else { len }
+    if len < block_len::<A>() {
+        block_len::<A>()
+    } else {
+        len
+    }
 }
 
 /// Runs `work` compiled for the widest SIMD instructions that this CPU has.

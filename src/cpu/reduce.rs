@@ -20,7 +20,10 @@ fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
     let rest = chunks.remainder();
     let sums: Vec<T::Accumulator> = if chunks.len() > 1 {
         let workers = || Worker::new(fold);
-        input.par_chunks_exact(chunk).map_init(workers, |worker, chunk| worker.sum(chunk)).collect()
+        input
+            .par_chunks_exact(chunk)
+            .map_init(workers, |worker, chunk| worker.sum(chunk))
+            .collect()
     } else {
         chunks.map(|chunk| Worker::new(fold).sum(chunk)).collect()
     };
@@ -37,7 +40,11 @@ fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
 }
 
 /// `prefix` and the aligned blocks of `sums`.
-fn fold_all<A: Copy + bytemuck::Zeroable>(sums: &[A], prefix: Option<A>, combine: fn(A, A) -> A) -> Option<A> {
+fn fold_all<A: Copy + bytemuck::Zeroable>(
+    sums: &[A],
+    prefix: Option<A>,
+    combine: fn(A, A) -> A,
+) -> Option<A> {
     let mut counter = Counter::new();
     sums.iter().for_each(|&sum| counter.push(sum, combine));
     counter.prefix(prefix, combine)
@@ -53,14 +60,20 @@ struct Worker<T: Element> {
 
 impl<T: Element> Worker<T> {
     fn new(fold: Fold<T>) -> Worker<T> {
-        Worker { fold, tree: Tree::new(), sums: Vec::new() }
+        Worker {
+            fold,
+            tree: Tree::new(),
+            sums: Vec::new(),
+        }
     }
 
     /// Computes the sums of the complete blocks of `input`; returns the rest.
     fn sum_blocks<'a>(&mut self, input: &'a [T]) -> &'a [T] {
         self.sums.clear();
         (self.fold.block_sums)(&mut self.tree, input, &mut self.sums);
-        input.chunks_exact(block_len::<T::Accumulator>()).remainder()
+        input
+            .chunks_exact(block_len::<T::Accumulator>())
+            .remainder()
     }
 
     /// The sum of a whole chunk.

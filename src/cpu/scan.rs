@@ -56,8 +56,16 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
     let streams = size_of_val(input) > STREAM_BYTES;
     let chunks = input.chunks(chunk).zip(output.chunks_mut(chunk));
-    let scan = Scan { fold: Fold::new::<Op>(), init: init.map(T::widen), prefixes, streams };
-    run(chunks.map(|(input, output)| Chunk::Into(input, output)), scan);
+    let scan = Scan {
+        fold: Fold::new::<Op>(),
+        init: init.map(T::widen),
+        prefixes,
+        streams,
+    };
+    run(
+        chunks.map(|(input, output)| Chunk::Into(input, output)),
+        scan,
+    );
 }
 
 /// Scans `data` in place.
@@ -67,7 +75,12 @@ pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
     prefixes: Prefixes,
 ) {
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-    let scan = Scan { fold: Fold::new::<Op>(), init: init.map(T::widen), prefixes, streams: false };
+    let scan = Scan {
+        fold: Fold::new::<Op>(),
+        init: init.map(T::widen),
+        prefixes,
+        streams: false,
+    };
     run(data.chunks_mut(chunk).map(Chunk::InPlace), scan);
 }
 
@@ -120,14 +133,21 @@ fn work<'a, T: Element, I: Iterator<Item = Chunk<'a, T>>>(
     let unwinding = Abandon(&shared.abandoned);
     loop {
         // The lock is released before the work begins.
-        let taken = shared.chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let taken = shared
+            .chunks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next();
         let Some((index, chunk)) = taken else { break };
         let sum = worker.sum(chunk.input(), &scan.fold);
         if !shared.wait_for_turn(index) {
             break;
         }
         let (base, end) = {
-            let mut counter = shared.counter.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut counter = shared
+                .counter
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             let base = counter.prefix(scan.init, combine);
             let end = sum.and_then(|sum| {
                 counter.push(sum, combine);
@@ -198,8 +218,12 @@ impl<T: Element> Worker<T> {
         let complete = input.len() == chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         complete.then(|| {
             let mut counter = Counter::new();
-            self.sums.iter().for_each(|&sum| counter.push(sum, fold.combine));
-            counter.prefix(None, fold.combine).expect("a chunk has at least one block")
+            self.sums
+                .iter()
+                .for_each(|&sum| counter.push(sum, fold.combine));
+            counter
+                .prefix(None, fold.combine)
+                .expect("a chunk has at least one block")
         })
     }
 
@@ -225,7 +249,14 @@ impl<T: Element> Worker<T> {
             let end_of_block = if range.end == len { end.or(next) } else { next };
             let results = &mut self.results[..range.len()];
             let input = &chunk.input()[range.clone()];
-            (scan.fold.scan)(&mut self.tree, input, results, scan.prefixes, base_of_block, end_of_block);
+            (scan.fold.scan)(
+                &mut self.tree,
+                input,
+                results,
+                scan.prefixes,
+                base_of_block,
+                end_of_block,
+            );
             match &mut chunk {
                 Chunk::Into(_, output) if scan.streams => stream::copy(results, &mut output[range]),
                 Chunk::Into(_, output) => output[range].copy_from_slice(results),

@@ -1,4 +1,4 @@
-//! Writing past the caches.
+//! Reading ahead of need, and writing past the caches.
 
 use bytemuck::Pod;
 use std::mem::MaybeUninit;
@@ -47,4 +47,20 @@ pub(super) fn finish() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
+}
+
+/// Asks for `data` to be brought into the L1 cache, and does not wait for it.
+#[inline(always)]
+pub(super) fn prefetch<T>(data: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = data.as_ptr().cast::<i8>();
+        for offset in (0..size_of_val(data)).step_by(64) {
+            // SAFETY: a hint, which reads nothing; the address lies in `data`.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(offset)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
 }

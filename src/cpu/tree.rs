@@ -8,15 +8,16 @@
 //! [`block_sums`] and [`scan`] are all that is compiled for a pair of an element type and an operator, once for
 //! every SIMD level of the CPU.
 
-use super::{Prefixes, block_len, with_simd};
+use super::{Prefixes, block_len, stream, with_simd};
 use crate::{Element, Monoid};
 use bytemuck::Zeroable;
 use std::mem::MaybeUninit;
 
 /// Working memory for the trees of blocks over accumulators `A`.
 pub(super) struct Tree<A> {
-    /// Levels 1, 2, … of the block, one after the other.
-    sums: Vec<A>,
+    /// Levels 1, 2, … of the block. Each is an array of its own: so the compiler can tell that a loop's source and
+    /// target do not overlap, without which it would not vectorise.
+    levels: Vec<Vec<A>>,
     /// The prefixes of the level above and of the level at hand, in turn.
     prefixes: [Vec<A>; 2],
 }
@@ -24,27 +25,33 @@ pub(super) struct Tree<A> {
 impl<A: Copy + Zeroable> Tree<A> {
     pub(super) fn new() -> Tree<A> {
         let len = block_len::<A>();
-        let prefixes = || vec![A::zeroed(); len / 2 + 1];
-        Tree { sums: vec![A::zeroed(); len], prefixes: [prefixes(), prefixes()] }
+        let zeros = |len| vec![A::zeroed(); len];
+        Tree {
+            levels: (1..=len.ilog2()).map(|level| zeros(len >> level)).collect(),
+            prefixes: [zeros(len / 2 + 1), zeros(len / 2 + 1)],
+        }
     }
 
-    /// Computes levels 1, 2, … over `input`; returns where the last one starts.
+    /// Computes levels 1, 2, … over `input`, as far as it has them.
     #[inline(always)]
-    fn up_sweep<T, Op>(&mut self, input: &[T]) -> usize
+    fn up_sweep<T, Op>(&mut self, input: &[T])
     where
         T: Element<Accumulator = A>,
         Op: Monoid<T>,
     {
         let mut len = input.len() / 2;
-        fold_pairs(input, &mut self.sums[..len], |a, b| Op::combine(a.widen(), b.widen()));
-        let mut start = 0;
-        while len > 1 {
-            let (level, above) = self.sums[start..].split_at_mut(len);
-            fold_pairs(level, &mut above[..len / 2], Op::combine);
-            start += len;
+        let mut levels = self.levels.iter_mut();
+        let Some(mut level) = levels.next() else {
+            return;
+        };
+        fold_pairs(input, &mut level[..len], |a, b| {
+            Op::combine(a.widen(), b.widen())
+        });
+        for above in levels {
+            fold_pairs(&level[..len], &mut above[..len / 2], Op::combine);
+            level = above;
             len /= 2;
         }
-        start
     }
 
     /// The prefixes of level 1: of the start of every pair of elements, and of the end of the last pair.
@@ -55,19 +62,24 @@ impl<A: Copy + Zeroable> Tree<A> {
         Op: Monoid<T>,
     {
         let len = input.len();
-        let mut start = self.up_sweep::<T, Op>(input);
+        self.up_sweep::<T, Op>(input);
         let [above, below] = &mut self.prefixes;
         let (mut above, mut below) = (above, below);
         above[0] = base.unwrap_or_else(A::zeroed);
         let top = len.ilog2();
         for level in (1..=top).rev() {
             let count = len >> level;
-            let sums = &self.sums[start..start + count];
-            spread_pairs(above, sums, &mut below[..count + 1], base.is_some(), Op::combine);
+            let sums = &self.levels[level as usize - 1][..count];
+            spread_pairs(
+                above,
+                sums,
+                &mut below[..count + 1],
+                base.is_some(),
+                Op::combine,
+            );
             if level == top && len == block_len::<A>() {
                 below[1] = end.unwrap_or(below[1]);
             }
-            start -= if level > 1 { len >> (level - 1) } else { 0 };
             std::mem::swap(&mut above, &mut below);
         }
         &above[..len / 2 + 1]
@@ -83,9 +95,14 @@ pub(super) fn block_sums<T: Element, Op: Monoid<T>>(
     with_simd(
         #[inline(always)]
         || {
-            for block in input.chunks_exact(block_len::<T::Accumulator>()) {
-                let top = tree.up_sweep::<T, Op>(block);
-                sums.push(tree.sums[top]);
+            let len = block_len::<T::Accumulator>();
+            for (i, block) in input.chunks_exact(len).enumerate() {
+                // Only level 1 reads the input; memory would idle while the others are computed.
+                stream::prefetch(
+                    &input[((i + 1) * len).min(input.len())..((i + 2) * len).min(input.len())],
+                );
+                tree.up_sweep::<T, Op>(block);
+                sums.extend(tree.levels.last().map(|top| top[0]));
             }
         },
     );
@@ -104,13 +121,25 @@ pub(super) fn scan<T: Element, Op: Monoid<T>>(
     end: Option<T::Accumulator>,
 ) {
     assert_eq!(input.len(), output.len());
-    with_simd(
-        #[inline(always)]
-        || {
-            let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
-            write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
-        },
-    );
+    let block = block_len::<T::Accumulator>();
+    if input.len() == block && base.is_some() {
+        // Nearly every block. The compiler knows the length here, and that there is a prefix.
+        with_simd(
+            #[inline(always)]
+            || {
+                let (input, output) = (&input[..block], &mut output[..block]);
+                let pairs = tree.pair_prefixes::<T, Op>(
+                    input,
+                    Some(base.unwrap_or_else(Zeroable::zeroed)),
+                    end,
+                );
+                write_prefixes::<T, Op>(input, output, pairs, prefixes, true);
+            },
+        );
+    } else {
+        let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
+        write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
+    }
 }
 
 /// The next level: `to[i] = from[2i] ⊕ from[2i + 1]`, for all complete pairs.
@@ -134,17 +163,24 @@ fn spread_pairs<A: Copy>(
     present: bool,
     combine: impl Fn(A, A) -> A,
 ) {
-    let first = to[0];
     let (pairs, last) = to.as_chunks_mut::<2>();
-    for ((pair, &prefix), left) in pairs.iter_mut().zip(above).zip(sums.chunks(2)).skip(usize::from(!present)) {
-        *pair = [prefix, combine(prefix, left[0])];
+    let (lefts, last_left) = sums.as_chunks::<2>();
+    // Slices, not `skip`: the compiler does not vectorise an iterator that skips.
+    let skipped = usize::from(!present).min(lefts.len());
+    let sources = above[skipped..].iter().zip(&lefts[skipped..]);
+    for (pair, (&prefix, &[left, _])) in pairs[skipped..].iter_mut().zip(sources) {
+        *pair = [prefix, combine(prefix, left)];
     }
-    if let [last] = last {
-        *last = above[pairs.len()];
+    match (last, last_left) {
+        ([last], _) => *last = above[pairs.len()],
+        (_, [left]) if present || pairs.len() > 1 => {
+            let i = pairs.len() - 1;
+            pairs[i] = [above[i], combine(above[i], *left)];
+        }
+        _ => {}
     }
     if !present {
-        to[0] = first;
-        to[1] = sums[0];
+        pairs[0] = [above[0], sums[0]];
     }
 }
 
@@ -163,16 +199,18 @@ fn write_prefixes<T, Op>(
     let middle = |prefix: T::Accumulator, left: T| T::narrow(Op::combine(prefix, left.widen()));
     let (inputs, last_input) = input.as_chunks::<2>();
     let (outputs, last_output) = output.as_chunks_mut::<2>();
-    let skipped = usize::from(!present);
-    let all = outputs.iter_mut().zip(inputs.iter().zip(pairs)).skip(skipped);
+    let skipped = usize::from(!present).min(inputs.len());
+    let sources = inputs[skipped..].iter().zip(&pairs[skipped..]);
+    let targets = outputs[skipped..].iter_mut();
     match prefixes {
         Prefixes::Exclusive => {
-            for (output, (&[left, _], &prefix)) in all {
+            for (output, (&[left, _], &prefix)) in targets.zip(sources) {
                 *output = [T::narrow(prefix), middle(prefix, left)].map(MaybeUninit::new);
             }
         }
         Prefixes::Inclusive => {
-            for ((output, (&[left, _], &prefix)), &next) in all.zip(pairs[1..].iter().skip(skipped)) {
+            let nexts = &pairs[(skipped + 1).min(pairs.len())..];
+            for (output, ((&[left, _], &prefix), &next)) in targets.zip(sources.zip(nexts)) {
                 *output = [middle(prefix, left), T::narrow(next)].map(MaybeUninit::new);
             }
         }
@@ -187,8 +225,14 @@ fn write_prefixes<T, Op>(
         // No prefix precedes the first element, so nothing is combined with it.
         let first = match prefixes {
             Prefixes::Exclusive => [Op::identity(), input[0]],
-            Prefixes::Inclusive => [input[0], pairs.get(1).map_or(input[0], |&next| T::narrow(next))],
+            Prefixes::Inclusive => [
+                input[0],
+                pairs.get(1).map_or(input[0], |&next| T::narrow(next)),
+            ],
         };
-        output.iter_mut().zip(first).for_each(|(output, value)| *output = MaybeUninit::new(value));
+        output
+            .iter_mut()
+            .zip(first)
+            .for_each(|(output, value)| *output = MaybeUninit::new(value));
     }
 }

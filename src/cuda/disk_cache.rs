@@ -49,7 +49,10 @@ impl DiskCache {
             Some(directory) => PathBuf::from(directory),
             None => {
                 use etcetera::BaseStrategy;
-                etcetera::choose_base_strategy().ok()?.cache_dir().join("warpfold")
+                etcetera::choose_base_strategy()
+                    .ok()?
+                    .cache_dir()
+                    .join("warpfold")
             }
         };
         match DiskCache::at(&directory) {
@@ -64,7 +67,9 @@ impl DiskCache {
     fn at(directory: &Path) -> io::Result<DiskCache> {
         create_private_directory(directory)?;
         check_private(&fs::metadata(directory)?)?;
-        Ok(DiskCache { directory: directory.to_owned() })
+        Ok(DiskCache {
+            directory: directory.to_owned(),
+        })
     }
 
     fn path(&self, key: Key) -> PathBuf {
@@ -78,7 +83,10 @@ impl DiskCache {
             Ok(image) => Some(image),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                log::warn!("the cached kernel {} is not used and will be rebuilt: {error}", path.display());
+                log::warn!(
+                    "the cached kernel {} is not used and will be rebuilt: {error}",
+                    path.display()
+                );
                 None
             }
         }
@@ -117,7 +125,9 @@ fn read_entry(path: &Path) -> io::Result<Vec<u8>> {
     }
     let image = entry.split_off(header);
     if blake3::hash(&image).as_bytes()[..] != entry[MAGIC.len()..] {
-        return Err(io::Error::other("it is damaged: its checksum does not match"));
+        return Err(io::Error::other(
+            "it is damaged: its checksum does not match",
+        ));
     }
     Ok(image)
 }
@@ -137,7 +147,10 @@ fn warn_once(directory: &Path, error: &io::Error) {
 fn create_private_directory(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     // An existing directory keeps its mode; the check that follows looks at it.
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 #[cfg(unix)]

@@ -31,7 +31,12 @@ pub(super) struct Call<A> {
 ///
 /// The addresses must be valid for the plan's lengths, in the stream's context, until the launches are
 /// done; nothing else may write to them meanwhile. `kernels` must be those of the plan's types.
-pub(super) unsafe fn enqueue<A: Element>(kernels: &Kernels, stream: &CudaStream, plan: &Plan, call: &Call<A>) -> Result<()> {
+pub(super) unsafe fn enqueue<A: Element>(
+    kernels: &Kernels,
+    stream: &CudaStream,
+    plan: &Plan,
+    call: &Call<A>,
+) -> Result<()> {
     let level = |level: usize, at_zero: u64| match level {
         0 => at_zero,
         level => call.workspace + plan.offset(level) as u64,
@@ -42,23 +47,38 @@ pub(super) unsafe fn enqueue<A: Element>(kernels: &Kernels, stream: &CudaStream,
         let input = level(launch.level, call.input);
         let output = level(launch.level, call.output);
         let length = plan.length(launch.level);
-        let above = if launch.level + 1 < plan.levels() { level(launch.level + 1, 0) } else { 0 };
+        let above = if launch.level + 1 < plan.levels() {
+            level(launch.level + 1, 0)
+        } else {
+            0
+        };
         let inclusive = u32::from(call.inclusive || launch.level > 0);
 
         let mut builder = stream.launch_builder(kernels.function(launch.kernel, launch.level));
         match launch.kernel {
             Kernel::ReduceTiles => builder.arg(&input).arg(&above),
-            Kernel::ReduceFinish => {
-                builder.arg(&input).arg(&length).arg(&call.workspace).arg(&output).arg(&init).arg(&seeded)
-            }
-            Kernel::ScanTiles => {
-                builder.arg(&input).arg(&output).arg(&length).arg(&above).arg(&init).arg(&seeded).arg(&inclusive)
-            }
+            Kernel::ReduceFinish => builder
+                .arg(&input)
+                .arg(&length)
+                .arg(&call.workspace)
+                .arg(&output)
+                .arg(&init)
+                .arg(&seeded),
+            Kernel::ScanTiles => builder
+                .arg(&input)
+                .arg(&output)
+                .arg(&length)
+                .arg(&above)
+                .arg(&init)
+                .arg(&seeded)
+                .arg(&inclusive),
         };
         let blocks = u32::try_from(launch.blocks)
             .ok()
             .filter(|&blocks| blocks <= i32::MAX as u32)
-            .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))?;
+            .ok_or_else(|| {
+                Error::Codegen(format!("{length} elements are more than a grid can hold"))
+            })?;
         let shape = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (launch.threads, 1, 1),

@@ -4,7 +4,10 @@ use super::{Reduce, Scan, driver_error, library::require_driver};
 use crate::cpu::Prefixes;
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::sys::CUresult;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop};
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError,
+    SyncOnDrop,
+};
 use cudarc::driver::{result, sys};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +36,8 @@ pub(crate) struct DeviceArray<T> {
 impl Gpu {
     pub(crate) fn count() -> Result<usize> {
         require_driver()?;
-        let count = CudaContext::device_count().map_err(|error| driver_error("counting the GPUs", error))?;
+        let count = CudaContext::device_count()
+            .map_err(|error| driver_error("counting the GPUs", error))?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
@@ -44,8 +48,9 @@ impl Gpu {
             count => count?,
         };
         if ordinal >= count {
-            let available: Vec<_> =
-                std::iter::once("cpu".to_owned()).chain((0..count).map(|i| format!("cuda:{i}"))).collect();
+            let available: Vec<_> = std::iter::once("cpu".to_owned())
+                .chain((0..count).map(|i| format!("cuda:{i}")))
+                .collect();
             return Err(Error::NoDevice {
                 requested: format!("cuda:{ordinal}"),
                 available: available.join(", "),
@@ -56,14 +61,19 @@ impl Gpu {
         // SAFETY: everything of this context object happens on one stream, so there is nothing to track.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(open)?;
-        Ok(Gpu(Arc::new(Inner { context, stream, workspace: Mutex::new(None) })))
+        Ok(Gpu(Arc::new(Inner {
+            context,
+            stream,
+            workspace: Mutex::new(None),
+        })))
     }
 
     pub(crate) fn ordinal(&self) -> usize {
         self.0.context.ordinal()
     }
 
-    /// Whether both work in the same context, so that buffers can be shared... and on the same stream, so that they are ordered.
+    /// Whether both are one context and one stream. Buffers of one `Gpu` cannot be used with another of the same
+    /// ordinal: the streams of the two are not ordered.
     pub(crate) fn is_same(&self, other: &Gpu) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -81,30 +91,42 @@ impl Gpu {
         let memory = match len {
             0 => None,
             len => {
-                let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+                let bytes = len.saturating_mul(size_of::<T>());
                 Some(self.allocate_bytes(bytes)?)
             }
         };
-        Ok(DeviceArray { memory, stream: self.0.stream.clone(), len, element: PhantomData })
+        Ok(DeviceArray {
+            memory,
+            stream: self.0.stream.clone(),
+            len,
+            element: PhantomData,
+        })
     }
 
     /// Device memory for `len` elements, all zero.
     pub(crate) fn allocate_zeroed<T: Element>(&self, len: usize) -> Result<DeviceArray<T>> {
         let mut array = self.allocate(len)?;
         if let Some(memory) = &mut array.memory {
-            self.0.stream.memset_zeros(memory).map_err(|error| driver_error("clearing memory", error))?;
+            self.0
+                .stream
+                .memset_zeros(memory)
+                .map_err(|error| driver_error("clearing memory", error))?;
         }
         Ok(array)
     }
 
     fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
-        let Inner { context, stream, .. } = &*self.0;
+        let Inner {
+            context, stream, ..
+        } = &*self.0;
         let out_of_memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         // SAFETY: the memory is written before it is read: by an upload, or by the kernels that give a result.
         let mut memory = unsafe { stream.alloc::<u8>(bytes) };
         if matches!(&memory, Err(error) if *error == out_of_memory) {
             // What was freed on the stream comes back when the stream gets there.
-            stream.synchronize().map_err(|error| driver_error("waiting for the stream", error))?;
+            stream
+                .synchronize()
+                .map_err(|error| driver_error("waiting for the stream", error))?;
             // SAFETY: as above.
             memory = unsafe { stream.alloc::<u8>(bytes) };
         }
@@ -113,7 +135,11 @@ impl Gpu {
                 return driver_error("allocating device memory", error);
             }
             let (free, total) = context.mem_get_info().unwrap_or((0, 0));
-            Error::OutOfMemory { requested: bytes, free, total }
+            Error::OutOfMemory {
+                requested: bytes,
+                free,
+                total,
+            }
         })
     }
 
@@ -132,8 +158,12 @@ impl Gpu {
     pub(crate) fn download<T: Element>(&self, array: &DeviceArray<T>) -> Result<Vec<T>> {
         let mut data = Vec::new();
         data.try_reserve_exact(array.len)
-            .map_err(|_| Error::OutOfHostMemory { requested: array.len * size_of::<T>() })?;
-        let Some(memory) = &array.memory else { return Ok(data) };
+            .map_err(|_| Error::OutOfHostMemory {
+                requested: array.len * size_of::<T>(),
+            })?;
+        let Some(memory) = &array.memory else {
+            return Ok(data);
+        };
         let stream = &self.0.stream;
         let (source, _reading) = memory.device_ptr(stream);
         let target = &mut data.spare_capacity_mut()[..array.len];
@@ -145,19 +175,28 @@ impl Gpu {
                 .bind_to_thread()
                 .and_then(|()| result::memcpy_dtoh_async(target, source, stream.cu_stream()))
                 .and_then(|()| stream.synchronize())
-                .map_err(|error| driver_error("computing, or copying the result to the host", error))?;
+                .map_err(|error| {
+                    driver_error("computing, or copying the result to the host", error)
+                })?;
             data.set_len(array.len);
         }
         Ok(data)
     }
 
-    pub(crate) fn reduce<T: Element, Op: Monoid<T>>(&self, input: &DeviceArray<T>, init: Option<T>) -> Result<T> {
+    pub(crate) fn reduce<T: Element, Op: Monoid<T>>(
+        &self,
+        input: &DeviceArray<T>,
+        init: Option<T>,
+    ) -> Result<T> {
         let reduce = Reduce::<T, Op>::load(&self.0.context)?;
         let mut output = self.allocate::<T>(1)?;
-        self.with_workspace(reduce.workspace_bytes(input.len), |stream, workspace| match init {
-            None => reduce.enqueue(stream, input, &mut output, workspace),
-            Some(init) => reduce.enqueue_from(stream, init, input, &mut output, workspace),
-        })?;
+        self.with_workspace(
+            reduce.workspace_bytes(input.len),
+            |stream, workspace| match init {
+                None => reduce.enqueue(stream, input, &mut output, workspace),
+                Some(init) => reduce.enqueue_from(stream, init, input, &mut output, workspace),
+            },
+        )?;
         Ok(self.download(&output)?[0])
     }
 
@@ -181,8 +220,15 @@ impl Gpu {
         bytes: usize,
         enqueue: impl FnOnce(&CudaStream, &mut CudaSlice<u8>) -> Result<()>,
     ) -> Result<()> {
-        let mut kept = self.0.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.as_ref().is_none_or(|workspace| workspace.num_bytes() < bytes) {
+        let mut kept = self
+            .0
+            .workspace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if kept
+            .as_ref()
+            .is_none_or(|workspace| workspace.num_bytes() < bytes)
+        {
             // Freed first: the old and the new one need not fit at once.
             *kept = None;
             *kept = Some(self.allocate_bytes(bytes)?);
@@ -217,7 +263,10 @@ impl<T> DevicePtr<T> for DeviceArray<T> {
 }
 
 impl<T> DevicePtrMut<T> for DeviceArray<T> {
-    fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+    fn device_ptr_mut<'a>(
+        &'a mut self,
+        stream: &'a CudaStream,
+    ) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         match &mut self.memory {
             Some(memory) => memory.device_ptr_mut(stream),
             None => (0, SyncOnDrop::Sync(None)),

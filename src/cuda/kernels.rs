@@ -25,8 +25,16 @@ static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(Non
 
 impl Kernels {
     /// The kernels that compute `primitive` over `T` with `Op` in `context`.
-    pub(super) fn get<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>, primitive: Primitive) -> Result<Arc<Kernels>> {
-        let key = (context.cu_ctx() as usize, primitive, TypeId::of::<T>(), TypeId::of::<Op>());
+    pub(super) fn get<T: Element, Op: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        primitive: Primitive,
+    ) -> Result<Arc<Kernels>> {
+        let key = (
+            context.cu_ctx() as usize,
+            primitive,
+            TypeId::of::<T>(),
+            TypeId::of::<Op>(),
+        );
         let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernels) = loaded.as_ref().and_then(|loaded| loaded.get(&key)) {
             return Ok(kernels.clone());
@@ -39,7 +47,10 @@ impl Kernels {
         Ok(kernels)
     }
 
-    fn load<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>, primitive: Primitive) -> Result<Kernels> {
+    fn load<T: Element, Op: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        primitive: Primitive,
+    ) -> Result<Kernels> {
         let source = codegen::source::<T, Op>(primitive)?;
         let target = Target::for_capability(context_capability(context)?)?;
         let image = image(&source, std::any::type_name::<Op>(), target)?;
@@ -56,16 +67,18 @@ impl Kernels {
             Target::Cubin(_) => Ptx::from_binary(image),
             Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
         };
-        let module = context.load_module(image).map_err(|error| driver_error("loading a kernel", error))?;
+        let module = context
+            .load_module(image)
+            .map_err(|error| driver_error("loading a kernel", error))?;
         let widens = codegen::widens::<T>();
         let mut functions = Vec::new();
         for kernel in Kernel::of(primitive) {
             for level in [0, 1] {
                 let name = kernel.function(level, widens);
                 if functions.iter().all(|(known, _)| *known != name) {
-                    let function = module
-                        .load_function(name)
-                        .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
+                    let function = module.load_function(name).map_err(|error| {
+                        driver_error(&format!("looking up the kernel {name}"), error)
+                    })?;
                     functions.push((name, function));
                 }
             }
@@ -77,7 +90,9 @@ impl Kernels {
     pub(super) fn function(&self, kernel: Kernel, level: usize) -> &CudaFunction {
         let name = kernel.function(level, self.widens);
         let found = self.functions.iter().find(|(known, _)| *known == name);
-        &found.expect("the functions of a primitive's plan are loaded").1
+        &found
+            .expect("the functions of a primitive's plan are loaded")
+            .1
     }
 }
 
@@ -96,7 +111,11 @@ pub fn unload(context: &CudaContext) {
 fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
     let (major, minor) = nvrtc::version()?;
     let options = COMPILER_OPTIONS.join(" ");
-    let toolchain = format!("warpfold {} nvrtc {major}.{minor} {}", env!("CARGO_PKG_VERSION"), target.name());
+    let toolchain = format!(
+        "warpfold {} nvrtc {major}.{minor} {}",
+        env!("CARGO_PKG_VERSION"),
+        target.name()
+    );
     let key = Key::new(&[source.as_bytes(), options.as_bytes(), toolchain.as_bytes()]);
     let cache = DiskCache::open();
     if let Some(image) = cache.as_ref().and_then(|cache| cache.load(key)) {

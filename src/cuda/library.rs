@@ -21,13 +21,38 @@ const DRIVER: Requirement = Requirement {
     name: "the CUDA driver (libcuda)",
     files: &["cuda", "nvcuda"],
     functions: &[
-        "cuInit", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName",
-        "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-        "cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamCreate", "cuStreamDestroy_v2",
-        "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
-        "cuMemAlloc_v2", "cuMemFree_v2", "cuMemsetD8Async", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemGetInfo_v2",
-        "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuModuleLoadData", "cuModuleUnload",
-        "cuModuleGetFunction", "cuLaunchKernel",
+        "cuInit",
+        "cuGetErrorName",
+        "cuGetErrorString",
+        "cuDeviceGet",
+        "cuDeviceGetCount",
+        "cuDeviceGetName",
+        "cuDeviceGetAttribute",
+        "cuDeviceTotalMem_v2",
+        "cuDevicePrimaryCtxRetain",
+        "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxGetCurrent",
+        "cuCtxSetCurrent",
+        "cuCtxSynchronize",
+        "cuStreamCreate",
+        "cuStreamDestroy_v2",
+        "cuStreamSynchronize",
+        "cuStreamWaitEvent",
+        "cuEventCreate",
+        "cuEventDestroy_v2",
+        "cuEventRecord",
+        "cuMemAlloc_v2",
+        "cuMemFree_v2",
+        "cuMemsetD8Async",
+        "cuMemAllocAsync",
+        "cuMemFreeAsync",
+        "cuMemGetInfo_v2",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuModuleLoadData",
+        "cuModuleUnload",
+        "cuModuleGetFunction",
+        "cuLaunchKernel",
     ],
     remedy: "install an NVIDIA driver of release 470 or later (`nvidia-smi` shows it), or use Device::cpu()",
 };
@@ -36,9 +61,18 @@ const NVRTC: Requirement = Requirement {
     name: "NVRTC, CUDA's run-time compiler (libnvrtc)",
     files: &["nvrtc"],
     functions: &[
-        "nvrtcVersion", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram",
-        "nvrtcCompileProgram", "nvrtcDestroyProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog",
-        "nvrtcGetPTXSize", "nvrtcGetPTX", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
+        "nvrtcVersion",
+        "nvrtcGetNumSupportedArchs",
+        "nvrtcGetSupportedArchs",
+        "nvrtcCreateProgram",
+        "nvrtcCompileProgram",
+        "nvrtcDestroyProgram",
+        "nvrtcGetProgramLogSize",
+        "nvrtcGetProgramLog",
+        "nvrtcGetPTXSize",
+        "nvrtcGetPTX",
+        "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN",
     ],
     remedy: "install the CUDA toolkit 11.4 or later, or the Python package `nvidia-cuda-nvrtc`, and put the folder \
              that holds libnvrtc and libnvrtc-builtins into LD_LIBRARY_PATH",
@@ -73,7 +107,9 @@ impl Requirement {
             for function in self.functions {
                 // SAFETY: the symbol is looked up and not called.
                 if unsafe { library.get::<unsafe extern "C" fn()>(*function) }.is_err() {
-                    return Err(self.error(format!("{file} has no function {function}; it is too old")));
+                    return Err(
+                        self.error(format!("{file} has no function {function}; it is too old"))
+                    );
                 }
             }
             // Kept open: `cudarc` holds the same library for as long as the process runs.
@@ -85,7 +121,11 @@ impl Requirement {
     }
 
     fn error(&self, cause: String) -> Error {
-        Error::Library { library: self.name, cause, remedy: self.remedy }
+        Error::Library {
+            library: self.name,
+            cause,
+            remedy: self.remedy,
+        }
     }
 
     /// The names under which `cudarc` looks for the library, in its order.
@@ -94,7 +134,7 @@ impl Requirement {
         let major = cudarc::driver::sys::CUDA_VERSION / 1000;
         let minor = cudarc::driver::sys::CUDA_VERSION % 1000 / 10;
         let endings = [
-            format!("{DLL_SUFFIX}"),
+            DLL_SUFFIX.to_owned(),
             format!("64{DLL_SUFFIX}"),
             format!("64_{major}{DLL_SUFFIX}"),
             format!("64_{major}{minor}{DLL_SUFFIX}"),
@@ -110,7 +150,11 @@ impl Requirement {
         ];
         self.files
             .iter()
-            .flat_map(|file| endings.iter().map(move |ending| format!("{DLL_PREFIX}{file}{ending}")))
+            .flat_map(|file| {
+                endings
+                    .iter()
+                    .map(move |ending| format!("{DLL_PREFIX}{file}{ending}"))
+            })
             .collect()
     }
 }

@@ -49,10 +49,17 @@ fn context_capability(context: &CudaContext) -> Result<u32> {
 /// A driver's error with what was being done.
 fn driver_error(action: &str, error: DriverError) -> Error {
     let text = |text: Result<&std::ffi::CStr, DriverError>| {
-        text.map_or_else(|_| "unknown".into(), |text| text.to_string_lossy().into_owned())
+        text.map_or_else(
+            |_| "unknown".into(),
+            |text| text.to_string_lossy().into_owned(),
+        )
     };
     Error::Driver {
         action: action.to_owned(),
-        cause: format!("{} ({})", text(error.error_string()), text(error.error_name())),
+        cause: format!(
+            "{} ({})",
+            text(error.error_string()),
+            text(error.error_name())
+        ),
     }
 }

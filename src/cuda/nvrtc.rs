@@ -28,10 +28,18 @@ impl Target {
         if known.contains(&capability) {
             return Ok(Target::Cubin(capability));
         }
-        let older = known.iter().copied().filter(|&known| known < capability).max();
+        let older = known
+            .iter()
+            .copied()
+            .filter(|&known| known < capability)
+            .max();
         older.map(Target::Ptx).ok_or_else(|| Error::Library {
             library: "NVRTC, CUDA's run-time compiler (libnvrtc)",
-            cause: format!("it does not compile for a GPU as old as compute capability {}.{}", capability / 10, capability % 10),
+            cause: format!(
+                "it does not compile for a GPU as old as compute capability {}.{}",
+                capability / 10,
+                capability % 10
+            ),
             remedy: "install the NVRTC of an older CUDA toolkit, such as 12, for this GPU",
         })
     }
@@ -54,7 +62,9 @@ pub fn version() -> Result<(u32, u32)> {
     require_nvrtc()?;
     let (mut major, mut minor): (c_int, c_int) = (0, 0);
     // SAFETY: NVRTC is loaded, and both pointers are valid for a write.
-    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result().map_err(|error| failure(&error))?;
+    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }
+        .result()
+        .map_err(|error| failure(&error))?;
     Ok((major.unsigned_abs(), minor.unsigned_abs()))
 }
 
@@ -67,13 +77,18 @@ pub fn architectures() -> Result<Vec<u32>> {
     require_nvrtc()?;
     let mut count: c_int = 0;
     // SAFETY: NVRTC is loaded, and the pointer is valid for a write.
-    unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }.result().map_err(|error| failure(&error))?;
+    unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }
+        .result()
+        .map_err(|error| failure(&error))?;
     let mut architectures = vec![0 as c_int; usize::try_from(count).unwrap_or(0)];
     // SAFETY: the array has room for as many entries as NVRTC just announced.
     unsafe { sys::nvrtcGetSupportedArchs(architectures.as_mut_ptr()) }
         .result()
         .map_err(|error| failure(&error))?;
-    Ok(architectures.into_iter().filter_map(|known| u32::try_from(known).ok()).collect())
+    Ok(architectures
+        .into_iter()
+        .filter_map(|known| u32::try_from(known).ok())
+        .collect())
 }
 
 /// Compiles a source of [`codegen::source`](crate::codegen::source) to a binary that the CUDA driver loads: an ELF image,
@@ -84,8 +99,11 @@ pub fn architectures() -> Result<Vec<u32>> {
 /// [`Error::Compile`] with NVRTC's log; [`Error::Library`] without NVRTC.
 pub fn compile(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
     require_nvrtc()?;
-    let text = CString::new(source)
-        .map_err(|_| Error::Codegen(format!("the CUDA text of {operator} contains a NUL character")))?;
+    let text = CString::new(source).map_err(|_| {
+        Error::Codegen(format!(
+            "the CUDA text of {operator} contains a NUL character"
+        ))
+    })?;
     let program = Program::new(&text)?;
     let mut options: Vec<String> = COMPILER_OPTIONS.map(str::to_owned).into();
     options.push(format!("--gpu-architecture={}", target.name()));
@@ -123,22 +141,32 @@ type CopyOf = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
 impl Program {
     fn new(text: &CString) -> Result<Program> {
         // NVRTC copies the text, whatever cudarc's documentation fears; the caller keeps it for the program's lifetime anyway.
-        result::create_program(text, Some(c"warpfold.cu")).map(Program).map_err(|error| failure(&error))
+        result::create_program(text, Some(c"warpfold.cu"))
+            .map(Program)
+            .map_err(|error| failure(&error))
     }
 
     fn image(&self, size_of: SizeOf, copy_of: CopyOf) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: the program is alive, and the pointer is valid for a write.
-        unsafe { size_of(self.0, &mut size) }.result().map_err(|error| failure(&error))?;
+        unsafe { size_of(self.0, &mut size) }
+            .result()
+            .map_err(|error| failure(&error))?;
         let mut image = vec![0_u8; size];
         // SAFETY: the program is alive, and the buffer has the size that NVRTC asked for.
-        unsafe { copy_of(self.0, image.as_mut_ptr().cast()) }.result().map_err(|error| failure(&error))?;
+        unsafe { copy_of(self.0, image.as_mut_ptr().cast()) }
+            .result()
+            .map_err(|error| failure(&error))?;
         Ok(image)
     }
 
     fn log(&self) -> String {
-        let log = self.image(sys::nvrtcGetProgramLogSize, sys::nvrtcGetProgramLog).unwrap_or_default();
-        String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned()
+        let log = self
+            .image(sys::nvrtcGetProgramLogSize, sys::nvrtcGetProgramLog)
+            .unwrap_or_default();
+        String::from_utf8_lossy(&log)
+            .trim_end_matches(['\0', '\n'])
+            .to_owned()
     }
 }
 

@@ -38,13 +38,19 @@ pub struct Scan<T: Element, Op: Monoid<T>> {
 
 impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
     fn clone(&self) -> Self {
-        Reduce { loaded: self.loaded.clone(), types: PhantomData }
+        Reduce {
+            loaded: self.loaded.clone(),
+            types: PhantomData,
+        }
     }
 }
 
 impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
     fn clone(&self) -> Self {
-        Scan { loaded: self.loaded.clone(), types: PhantomData }
+        Scan {
+            loaded: self.loaded.clone(),
+            types: PhantomData,
+        }
     }
 }
 
@@ -56,10 +62,16 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new<T: Element, Op: Monoid<T>>(context: &Arc<CudaContext>, primitive: Primitive) -> Result<Loaded> {
+    fn new<T: Element, Op: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        primitive: Primitive,
+    ) -> Result<Loaded> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        Ok(Loaded { context: context.clone(), kernels: Kernels::get::<T, Op>(context, primitive)? })
+        Ok(Loaded {
+            context: context.clone(),
+            kernels: Kernels::get::<T, Op>(context, primitive)?,
+        })
     }
 
     /// An error unless `stream` is one of the context's device.
@@ -69,7 +81,10 @@ impl Loaded {
         }
         Err(Error::WrongDevice {
             buffer: format!("another context ({what}, on cuda:{})", context.ordinal()),
-            device: format!("cuda:{}, where the kernels were loaded", self.context.ordinal()),
+            device: format!(
+                "cuda:{}, where the kernels were loaded",
+                self.context.ordinal()
+            ),
         })
     }
 }
@@ -77,14 +92,21 @@ impl Loaded {
 /// The bytes to ask for, so that an aligned workspace can be found in any allocation.
 fn with_alignment(bytes: usize) -> usize {
     // At least one byte, since CUDA allocates nothing for zero; the rest is slack for views at odd offsets.
-    if bytes == 0 { 1 } else { bytes + WORKSPACE_ALIGN as usize }
+    if bytes == 0 {
+        1
+    } else {
+        bytes + WORKSPACE_ALIGN as usize
+    }
 }
 
 /// The aligned start of a workspace of `given` bytes, which must leave room for `needed`.
 fn align_workspace(address: u64, given: usize, needed: usize) -> Result<u64> {
     let aligned = address.next_multiple_of(WORKSPACE_ALIGN);
     if needed > 0 && (aligned - address) as usize + needed > given {
-        return Err(Error::Workspace { needed: with_alignment(needed), given });
+        return Err(Error::Workspace {
+            needed: with_alignment(needed),
+            given,
+        });
     }
     Ok(aligned)
 }
@@ -97,7 +119,10 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         let loaded = Loaded::new::<T, Op>(context, Primitive::Reduce)?;
-        Ok(Reduce { loaded, types: PhantomData })
+        Ok(Reduce {
+            loaded,
+            types: PhantomData,
+        })
     }
 
     /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size.
@@ -147,12 +172,16 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ) -> Result<()> {
         let plan = Plan::new::<T>(Primitive::Reduce, input.len());
         if output.is_empty() {
-            return Err(Error::Length { input: 1, output: 0 });
+            return Err(Error::Length {
+                input: 1,
+                output: 0,
+            });
         }
         self.loaded.check("stream", stream.context())?;
         self.loaded.check("input", input.stream().context())?;
         self.loaded.check("output", output.stream().context())?;
-        self.loaded.check("workspace", workspace.stream().context())?;
+        self.loaded
+            .check("workspace", workspace.stream().context())?;
         let given = workspace.num_bytes();
         let (input, _reading) = input.device_ptr(stream);
         let (output, _writing) = output.device_ptr_mut(stream);
@@ -224,7 +253,10 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         let loaded = Loaded::new::<T, Op>(context, Primitive::Scan)?;
-        Ok(Scan { loaded, types: PhantomData })
+        Ok(Scan {
+            loaded,
+            types: PhantomData,
+        })
     }
 
     /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size.
@@ -255,13 +287,17 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         let len = output.len();
         if let Some(input) = input {
             if input.len() != len {
-                return Err(Error::Length { input: input.len(), output: len });
+                return Err(Error::Length {
+                    input: input.len(),
+                    output: len,
+                });
             }
             self.loaded.check("input", input.stream().context())?;
         }
         self.loaded.check("stream", stream.context())?;
         self.loaded.check("output", output.stream().context())?;
-        self.loaded.check("workspace", workspace.stream().context())?;
+        self.loaded
+            .check("workspace", workspace.stream().context())?;
         let plan = Plan::new::<T>(Primitive::Scan, len);
         let given = workspace.num_bytes();
         let (output, _writing) = output.device_ptr_mut(stream);

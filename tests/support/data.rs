@@ -94,13 +94,19 @@ impl<E: Sample, const N: usize> Sample for [E; N] {
 
 impl Sample for Bicyclic {
     fn sample(random: &mut Random) -> Self {
-        Bicyclic { p: (random.next() >> 60) as u32, q: (random.next() >> 60) as u32 }
+        Bicyclic {
+            p: (random.next() >> 60) as u32,
+            q: (random.next() >> 60) as u32,
+        }
     }
 }
 
 impl Sample for Affine {
     fn sample(random: &mut Random) -> Self {
-        Affine { slope: f32::sample(random), offset: f32::sample(random) }
+        Affine {
+            slope: f32::sample(random),
+            offset: f32::sample(random),
+        }
     }
 
     fn same(self, other: Self) -> bool {
@@ -119,13 +125,19 @@ pub(crate) fn sample<T: Sample>(length: usize, seed: u64) -> Vec<T> {
 pub(crate) fn assert_same<T: Sample>(got: &[T], expected: &[T], what: &str) {
     assert_eq!(got.len(), expected.len(), "{what}: length");
     for (i, (&got, &expected)) in got.iter().zip(expected).enumerate() {
-        assert!(got.same(expected), "{what}: at {i}: got {got:?}, expected {expected:?}");
+        assert!(
+            got.same(expected),
+            "{what}: at {i}: got {got:?}, expected {expected:?}"
+        );
     }
 }
 
 /// Lengths at which something changes for a tile of `tile` elements: nothing, one, warps, tiles, their neighbours, primes.
 pub(crate) fn boundary_lengths(tile: usize) -> Vec<usize> {
-    let mut lengths = vec![0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 255, 256, 257, 1009];
+    let mut lengths = vec![
+        0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 255, 256, 257,
+        1009,
+    ];
     for base in [tile / 2, tile, 2 * tile, 3 * tile, 4 * tile, 33 * tile] {
         lengths.extend([base.saturating_sub(1), base, base + 1]);
     }

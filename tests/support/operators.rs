@@ -47,11 +47,17 @@ impl Monoid<Affine> for Then {
     const CUDA: &'static str = "return T{ a.slope * b.slope, a.offset * b.slope + b.offset };";
 
     fn identity() -> Affine {
-        Affine { slope: 1.0, offset: 0.0 }
+        Affine {
+            slope: 1.0,
+            offset: 0.0,
+        }
     }
 
     fn combine(a: Affine, b: Affine) -> Affine {
-        Affine { slope: a.slope * b.slope, offset: a.offset * b.slope + b.offset }
+        Affine {
+            slope: a.slope * b.slope,
+            offset: a.offset * b.slope + b.offset,
+        }
     }
 }
 

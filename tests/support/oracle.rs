@@ -30,7 +30,10 @@ impl<A: Copy> AlignedBlocks<A> {
 /// prefix(0), prefix(1), …, prefix(n).
 fn prefixes<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Vec<T> {
     let init = init.map(T::widen);
-    let mut blocks = AlignedBlocks { sums: Vec::new(), count: 0 };
+    let mut blocks = AlignedBlocks {
+        sums: Vec::new(),
+        count: 0,
+    };
     let shown = |prefix: Option<T::Accumulator>| prefix.map_or_else(Op::identity, T::narrow);
     let mut output = vec![shown(init)];
     for &element in input {
@@ -42,11 +45,16 @@ fn prefixes<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Vec<T> {
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> T {
     let init = init.map(T::widen);
-    let mut blocks = AlignedBlocks { sums: Vec::new(), count: 0 };
+    let mut blocks = AlignedBlocks {
+        sums: Vec::new(),
+        count: 0,
+    };
     for &element in input {
         blocks.push(element.widen(), Op::combine);
     }
-    blocks.prefix(init, Op::combine).map_or_else(Op::identity, T::narrow)
+    blocks
+        .prefix(init, Op::combine)
+        .map_or_else(Op::identity, T::narrow)
 }
 
 pub(crate) fn exclusive<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Vec<T> {
