@@ -24,29 +24,33 @@ struct TileScanner {
         BlockTree<Operator, A, THREADS> tree;
     };
 
-    /// Scans one tile that is in shared memory; WHOLE says that all its elements are valid.
+    /// Scans one tile that is in shared memory, of which `length` elements are valid.
     /// `end` is the prefix of the position after the tile, if `has_end`.
-    template <bool WHOLE>
     static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init, bool seeded, const A& seed,
                                                      bool inclusive, const A& end, bool has_end) {
         auto run = shared.tile.read_run();
-        int valid = WHOLE ? ITEMS : length - (int)threadIdx.x * ITEMS;
+        bool whole = length == TILE;
+        int valid = length - (int)threadIdx.x * ITEMS;
         A node[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
-        run_up_sweep<Operator, WHOLE>(node, valid);
+        if (whole) run_up_sweep<Operator, true>(node, valid);
+        else run_up_sweep<Operator, false>(node, valid);
         if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
-        shared.tree.scan(WHOLE ? THREADS : length / ITEMS, seed, seeded);
+        shared.tree.scan(length / ITEMS, seed, seeded);
 
         bool present = seeded || threadIdx.x > 0;
-        run_down_sweep<Operator, WHOLE>(node, valid, shared.tree.nodes.get(threadIdx.x), present);
+        A prefix = shared.tree.nodes.get(threadIdx.x);
+        if (whole) run_down_sweep<Operator, true>(node, valid, prefix, present);
+        else run_down_sweep<Operator, false>(node, valid, prefix, present);
 
         if (inclusive) {
             // An element's inclusive prefix is the exclusive one of its neighbour on the right, which
             // for the last of a run is the next thread's and for the last of a tile the next tile's.
             A after = end;
             if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes.get(threadIdx.x + 1);
-            else if (!has_end && valid >= ITEMS) after = seeded ? Operator::combine(seed, shared.tree.total) : shared.tree.total;
+            else if (!has_end && valid >= ITEMS)
+                after = seeded ? Operator::combine(seed, shared.tree.total) : shared.tree.total;
 #pragma unroll
             for (int i = 0; i + 1 < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i + 1]);
             run.items[ITEMS - 1] = Fold<T>::narrow(after);
@@ -79,8 +83,7 @@ struct TileScanner {
             if (has_end) end = bases[tile];
         }
         __syncthreads();
-        if (whole) scan_tile<true>(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
-        else scan_tile<false>(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
+        scan_tile(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
         __syncthreads();
         shared.tile.store(out + start, here);
     }
