@@ -120,11 +120,25 @@ struct RemainderFolder {
         if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(length / ITEMS, prefix, present);
 
-        // The result is the exclusive prefix of the position after the last element.
-        run_down_sweep<Operator, false>(node, valid, shared.tree.nodes.get(threadIdx.x), present || threadIdx.x > 0);
+        // The result is the prefix of the end of the elements. One thread's run holds that position; the aligned
+        // blocks between the run's start and it are nodes of the run's tree.
+        if (0 <= valid && valid < ITEMS) {
+            A sum = shared.tree.nodes.get(threadIdx.x);
+            bool has_sum = present || threadIdx.x > 0;
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++)
-            if (i == valid) shared.tree.total = node[i];
+            for (int half = ITEMS / 2; half >= 1; half /= 2) {
+                if ((valid & half) != 0) {
+                    // Chosen by comparison: an index known at run time would move the array out of the registers.
+                    A block = node[half - 1];
+#pragma unroll
+                    for (int i = half - 1; i < ITEMS; i += 2 * half)
+                        if (i == (valid & -2 * half) + half - 1) block = node[i];
+                    sum = has_sum ? Operator::combine(sum, block) : block;
+                    has_sum = true;
+                }
+            }
+            shared.tree.total = sum;
+        }
         __syncthreads();
         A result = shared.tree.total;
         __syncthreads();
