@@ -77,22 +77,33 @@ pub unsafe trait Element: Pod + Send + Sync {
     fn cuda_type(definitions: &mut Definitions) -> String;
 }
 
+/// For a type that is folded in itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __own_accumulator {
+    () => {
+        type Accumulator = Self;
+
+        #[inline(always)]
+        fn widen(self) -> Self {
+            self
+        }
+
+        #[inline(always)]
+        fn narrow(accumulator: Self) -> Self {
+            accumulator
+        }
+    };
+}
+
+use __own_accumulator as own_accumulator;
+
 macro_rules! scalar_elements {
     ($($scalar:ty),*) => {$(
         // SAFETY: a primitive number is `Pod`, at most 8 bytes, laid out in CUDA as in Rust, and
         // its own accumulator.
         unsafe impl Element for $scalar {
-            type Accumulator = Self;
-
-            #[inline(always)]
-            fn widen(self) -> Self {
-                self
-            }
-
-            #[inline(always)]
-            fn narrow(accumulator: Self) -> Self {
-                accumulator
-            }
+            own_accumulator!();
 
             fn cuda_type(_: &mut Definitions) -> String {
                 stringify!($scalar).into()
@@ -135,17 +146,7 @@ macro_rules! complex_elements {
         // SAFETY: `#[repr(C)]` with two parts of one type, as `warpfold::Complex` in
         // `kernels/types.cuh`, and its own accumulator.
         unsafe impl Element for num_complex::Complex<$part> {
-            type Accumulator = Self;
-
-            #[inline(always)]
-            fn widen(self) -> Self {
-                self
-            }
-
-            #[inline(always)]
-            fn narrow(accumulator: Self) -> Self {
-                accumulator
-            }
+            own_accumulator!();
 
             fn cuda_type(_: &mut Definitions) -> String {
                 concat!("Complex<", stringify!($part), ">").into()
@@ -161,17 +162,7 @@ complex_elements!(f32, f64);
 // around the same C array. Arrays are their own accumulator: an operator over an array of halves
 // works on the halves as they are stored.
 unsafe impl<E: Element, const N: usize> Element for [E; N] {
-    type Accumulator = Self;
-
-    #[inline(always)]
-    fn widen(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn narrow(accumulator: Self) -> Self {
-        accumulator
-    }
+    own_accumulator!();
 
     fn cuda_type(definitions: &mut Definitions) -> String {
         format!("Array<{}, {N}>", E::cuda_type(definitions))

@@ -163,17 +163,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         // SAFETY: `Pod` and the size are checked above; the CUDA struct is defined from the same fields in the
         // same order, and its size and alignment are asserted when it is compiled.
         unsafe impl ::warpfold::Element for #name {
-            type Accumulator = Self;
-
-            #[inline(always)]
-            fn widen(self) -> Self {
-                self
-            }
-
-            #[inline(always)]
-            fn narrow(accumulator: Self) -> Self {
-                accumulator
-            }
+            ::warpfold::__own_accumulator!();
 
             fn cuda_type(
                 definitions: &mut ::warpfold::codegen::Definitions,

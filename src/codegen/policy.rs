@@ -18,7 +18,7 @@ pub struct Policy {
 type Row = (usize, u32, usize);
 
 /// A thread of a reduction keeps this many bytes in flight, to cover the latency of memory.
-const REDUCE: &[Row] = &[(1, 256, 64), (16, 256, 128), (64, 256, 64)];
+const REDUCE: &[Row] = &[(64, 256, 64)];
 
 /// A scan also keeps a tree over its elements in registers, and the tile in shared memory.
 const SCAN: &[Row] = &[(1, 64, 64), (4, 128, 64), (32, 128, 128), (64, 64, 256)];
