@@ -42,7 +42,8 @@ impl Device {
         }
     }
 
-    /// The NVIDIA GPU that CUDA numbers `ordinal`.
+    /// The NVIDIA GPU that CUDA numbers `ordinal`: one and the same device for every call with that number, with a
+    /// stream of its own in the GPU's primary context.
     ///
     /// # Errors
     ///
@@ -51,7 +52,7 @@ impl Device {
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return Ok(Device {
-            backend: Backend::Cuda(crate::cuda::Gpu::new(ordinal)?),
+            backend: Backend::Cuda(crate::cuda::Gpu::get(ordinal)?),
         });
         #[cfg(not(feature = "cuda"))]
         {
@@ -73,7 +74,7 @@ impl Device {
     }
 
     /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is `cuda:0`) or `cuda:N`.
-    /// `None` if it is not set.
+    /// `None` if it is not set, or empty.
     ///
     /// # Errors
     ///
@@ -81,6 +82,7 @@ impl Device {
     pub fn from_env() -> Result<Option<Device>> {
         match std::env::var_os(DEVICE_VARIABLE) {
             None => Ok(None),
+            Some(text) if text.is_empty() => Ok(None),
             Some(text) => parse(&text.to_string_lossy(), DEVICE_VARIABLE).map(Some),
         }
     }

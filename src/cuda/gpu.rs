@@ -9,6 +9,7 @@ use cudarc::driver::{
     SyncOnDrop,
 };
 use cudarc::driver::{result, sys};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,26 +42,38 @@ impl Gpu {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    pub(crate) fn new(ordinal: usize) -> Result<Gpu> {
+    /// The GPU `ordinal`: opened at the first call, and the same one from then on, so that all buffers of a
+    /// process on one GPU can be used together.
+    pub(crate) fn get(ordinal: usize) -> Result<Gpu> {
+        static OPEN: Mutex<BTreeMap<usize, Gpu>> = Mutex::new(BTreeMap::new());
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gpu) = open.get(&ordinal) {
+            return Ok(gpu.clone());
+        }
+        let gpu = Gpu::open(ordinal)?;
+        open.insert(ordinal, gpu.clone());
+        Ok(gpu)
+    }
+
+    fn open(ordinal: usize) -> Result<Gpu> {
         let count = match Gpu::count() {
             // A driver without a GPU says so with an error.
             Err(Error::Driver { cause, .. }) if cause.contains("CUDA_ERROR_NO_DEVICE") => 0,
             count => count?,
         };
         if ordinal >= count {
-            let available: Vec<_> = std::iter::once("cpu".to_owned())
-                .chain((0..count).map(|i| format!("cuda:{i}")))
-                .collect();
+            let gpus = (0..count).map(|ordinal| format!("cuda:{ordinal}"));
+            let available: Vec<_> = std::iter::once("cpu".to_owned()).chain(gpus).collect();
             return Err(Error::NoDevice {
                 requested: format!("cuda:{ordinal}"),
                 available: available.join(", "),
             });
         }
-        let open = |error| driver_error(&format!("opening cuda:{ordinal}"), error);
-        let context = CudaContext::new(ordinal).map_err(open)?;
+        let failed = |error| driver_error(&format!("opening cuda:{ordinal}"), error);
+        let context = CudaContext::new(ordinal).map_err(failed)?;
         // SAFETY: everything of this context object happens on one stream, so there is nothing to track.
         unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().map_err(open)?;
+        let stream = context.new_stream().map_err(failed)?;
         Ok(Gpu(Arc::new(Inner {
             context,
             stream,
@@ -72,8 +85,7 @@ impl Gpu {
         self.0.context.ordinal()
     }
 
-    /// Whether both are one context and one stream. Buffers of one `Gpu` cannot be used with another of the same
-    /// ordinal: the streams of the two are not ordered.
+    /// Whether both are one GPU.
     pub(crate) fn is_same(&self, other: &Gpu) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
