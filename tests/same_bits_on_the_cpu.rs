@@ -1,10 +1,8 @@
 //! The CPU backend gives the bits of the sequential oracle: for every type and operator, at every boundary.
 
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
-use crate::support::operators::{Affine, Bicyclic, BicyclicProduct, Bracketing, Sums, Then};
+use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
-use half::{bf16, f16};
-use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
 use warpfold::{Device, Monoid};
 
 /// Compares all six functions, and the forms in place and into a given buffer, at one length.
@@ -77,52 +75,31 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
     }
 }
 
-fn check<T: Sample, Op: Monoid<T>>() {
-    // Blocks of the CPU backend hold 8 KiB of accumulators, chunks 128 and 512 KiB of elements.
-    let block = (8192 / size_of::<T::Accumulator>()).next_power_of_two();
-    for length in boundary_lengths(block) {
-        check_length::<T, Op>(length);
-    }
-    for chunk in [(128 << 10) / size_of::<T>(), (512 << 10) / size_of::<T>()] {
-        let chunk = 1 << chunk.ilog2();
-        for length in [chunk - 1, chunk, chunk + 1, 3 * chunk + block + 5] {
+struct Boundaries;
+
+impl Visitor for Boundaries {
+    fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
+        // Blocks of the CPU backend hold 8 KiB of accumulators, chunks 128 and 512 KiB of elements.
+        let block = (8192 / size_of::<T::Accumulator>()).next_power_of_two();
+        for length in boundary_lengths(block) {
             check_length::<T, Op>(length);
         }
+        for chunk in [(128 << 10) / size_of::<T>(), (512 << 10) / size_of::<T>()] {
+            let chunk = 1 << chunk.ilog2();
+            for length in [chunk - 1, chunk, chunk + 1, 3 * chunk + block + 5] {
+                check_length::<T, Op>(length);
+            }
+        }
     }
 }
 
-macro_rules! tests {
-    ($($name:ident: $t:ty, [$($op:ty),*];)*) => {$(
+macro_rules! boundary_test {
+    ($group:ident) => {
         #[test]
-        fn $name() {
-            $(check::<$t, $op>();)*
+        fn $group() {
+            matrix::$group(&mut Boundaries);
         }
-    )*};
+    };
 }
 
-tests! {
-    on_u8: u8, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_i8: i8, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_u16: u16, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_i16: i16, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_u32: u32, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_i32: i32, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_u64: u64, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Bracketing];
-    on_i64: i64, [Add, Mul, Min, Max, BitAnd, BitOr, BitXor];
-    on_f16: f16, [Add, Mul, Min, Max];
-    on_bf16: bf16, [Add, Mul, Min, Max];
-    on_f32: f32, [Add, Mul, Min, Max];
-    on_f64: f64, [Add, Mul, Min, Max];
-    on_structs_that_do_not_commute: Bicyclic, [BicyclicProduct];
-    on_structs_of_floats: Affine, [Then];
-    on_arrays_of_odd_sizes: [u8; 3], [Sums];
-    on_arrays_of_33_bytes: [u8; 33], [Sums];
-    on_arrays_of_12_bytes: [u32; 3], [Sums];
-    on_arrays_of_64_bytes: [u32; 16], [Sums];
-}
-
-#[cfg(feature = "complex")]
-tests! {
-    on_complex_f32: num_complex::Complex<f32>, [Add, Mul];
-    on_complex_f64: num_complex::Complex<f64>, [Add, Mul];
-}
+for_every_group!(boundary_test);
