@@ -5,6 +5,7 @@ mod bad_input;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
+mod laws;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
