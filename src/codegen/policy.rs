@@ -4,6 +4,7 @@
 
 use super::Primitive;
 use crate::Element;
+use crate::element::assert_element_size;
 
 /// The shape of a tile: how many threads work on it, and how many elements each of them holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,7 @@ const SCAN: &[Row] = &[(1, 64, 64), (4, 128, 64), (32, 128, 128), (64, 64, 256)]
 impl Policy {
     /// The policy for elements of type `T`.
     pub fn of<T: Element>(primitive: Primitive) -> Policy {
+        const { assert_element_size::<T>() };
         let size = size_of::<T>();
         let table = match primitive {
             Primitive::Reduce => REDUCE,

@@ -127,3 +127,56 @@ fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
     }
     Ok(image)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::Plan;
+    use crate::cuda::enqueue::{Call, enqueue};
+    use crate::ops::Add;
+    use cudarc::driver::{DevicePtr, DevicePtrMut};
+
+    /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver translates.
+    #[test]
+    fn ptx_runs_and_gives_the_same_bits() {
+        if let Err(error) = crate::Device::cuda(0) {
+            let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
+            assert!(
+                !required.contains("cuda"),
+                "WARPFOLD_REQUIRE names cuda, but {error}"
+            );
+            return eprintln!("skipped (cuda): {error}");
+        }
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
+        let source = codegen::source::<f32, Add>(Primitive::Reduce).unwrap();
+        let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
+        let kernels =
+            Kernels::from_image::<f32>(&context, Primitive::Reduce, Target::Ptx(oldest), image)
+                .unwrap();
+
+        let data: Vec<f32> = (0..100_003_u32).map(|i| i as f32 * 0.37 - 5.0).collect();
+        let plan = Plan::new::<f32>(Primitive::Reduce, data.len());
+        let input = stream.clone_htod(&data).unwrap();
+        let mut output = stream.alloc_zeros::<f32>(1).unwrap();
+        let mut workspace = stream
+            .alloc_zeros::<u8>(plan.workspace_bytes().max(1))
+            .unwrap();
+        let call = Call {
+            input: input.device_ptr(&stream).0,
+            output: output.device_ptr_mut(&stream).0,
+            workspace: workspace.device_ptr_mut(&stream).0,
+            init: 0.0,
+            seeded: false,
+            inclusive: false,
+        };
+        // SAFETY: the allocations have the plan's sizes and live until the copy below has waited.
+        unsafe { enqueue(&kernels, &stream, &plan, &call) }.unwrap();
+        let result = stream.clone_dtoh(&output).unwrap()[0];
+        assert_eq!(
+            result.to_bits(),
+            crate::reduce::<f32, Add>(&data).unwrap().to_bits()
+        );
+    }
+}

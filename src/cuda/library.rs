@@ -99,7 +99,9 @@ impl Requirement {
             let library = match unsafe { Library::new(&file) } {
                 Ok(library) => library,
                 Err(error) => {
-                    failures.push(error.to_string());
+                    // The loader's own words, which name the file, are the source of the error.
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    failures.push(cause.unwrap_or_else(|| format!("{file}: {error}")));
                     continue;
                 }
             };
