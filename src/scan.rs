@@ -119,7 +119,7 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 /// The twelve forms are one grid: `scan` or `inclusive_scan`, from the first element or `_from` an `init`,
 /// and into a new buffer, `_into` a given one, or `_in_place`.
 ///
-/// On a GPU each call enqueues 1 launch up to a tile of elements (256 to 8192, by their size), 3 up to a tile squared, and so
+/// On a GPU each call enqueues 1 launch up to a tile of elements (256 to 4096, by their size), 3 up to a tile squared, and so
 /// on, and returns without waiting; [`Buffer::to_vec`] waits. The elements are read twice and written once.
 /// Memory: the sums of the tiles, less than 1% of the input, in a workspace that the device keeps.
 ///
