@@ -53,7 +53,8 @@ use crate::Element;
 /// 3. **One operation**: `CUDA` computes what `combine` computes, bit for bit. Kernels are compiled
 ///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. Write `fma(a, b,
 ///    c)` there and `f32::mul_add` here where one rounding is wanted.
-/// 4. **Purity**: no side effects, no dependence on anything but `a` and `b`.
+/// 4. **Purity**: no side effects, no dependence on anything but `a` and `b`. In particular, `combine` does not wait
+///    for other threads: a call into rayon or back into this crate from within it can deadlock.
 ///
 /// Nothing unsafe follows from a broken promise; the results are then merely not those one expects.
 /// Operators are called with elements of the input and results of `combine` only, never with

@@ -258,7 +258,10 @@ impl<T: Element> Worker<T> {
                 end_of_block,
             );
             match &mut chunk {
-                Chunk::Into(_, output) if scan.streams => stream::copy(results, &mut output[range]),
+                Chunk::Into(_, output) if scan.streams => {
+                    // SAFETY: `scan` above wrote every one of `results`.
+                    unsafe { stream::copy(results, &mut output[range]) };
+                }
                 Chunk::Into(_, output) => output[range].copy_from_slice(results),
                 Chunk::InPlace(data) => {
                     // SAFETY: `scan` above wrote every one of `results`, and `T` and `MaybeUninit<T>` have one layout.

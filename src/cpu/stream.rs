@@ -1,15 +1,19 @@
-//! Reading ahead of need, and writing past the caches.
+//! Writing past the caches.
 
 use bytemuck::Pod;
 use std::mem::MaybeUninit;
 
-/// Copies `from`, which is initialised, to `to`, of the same length, without reading the destination's cache lines first.
+/// Copies `from` to `to`, of the same length, without reading the destination's cache lines first.
 ///
 /// An ordinary store to memory that is not cached fetches the line, changes it, and writes it back later:
 /// twice the traffic. A non-temporal store only writes. It pays for results that are too large
 /// to be found in a cache afterwards; call [`finish`] before another thread may read them.
+///
+/// # Safety
+///
+/// - `from` is initialised.
 #[inline(always)]
-pub(super) fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+pub(super) unsafe fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
     #[cfg(target_arch = "x86_64")]
     {
@@ -47,20 +51,4 @@ pub(super) fn finish() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
-}
-
-/// Asks for `data` to be brought into the L1 cache, and does not wait for it.
-#[inline(always)]
-pub(super) fn prefetch<T>(data: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = data.as_ptr().cast::<i8>();
-        for offset in (0..size_of_val(data)).step_by(64) {
-            // SAFETY: a hint, which reads nothing; the address lies in `data`.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(offset)) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = data;
 }

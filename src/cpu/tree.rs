@@ -8,7 +8,7 @@
 //! [`block_sums`] and [`scan`] are all that is compiled for a pair of an element type and an operator, once for
 //! every SIMD level of the CPU.
 
-use super::{Prefixes, block_len, stream, with_simd};
+use super::{Prefixes, block_len, with_simd};
 use crate::{Element, Monoid};
 use bytemuck::Zeroable;
 use std::mem::MaybeUninit;
@@ -96,11 +96,7 @@ pub(super) fn block_sums<T: Element, Op: Monoid<T>>(
         #[inline(always)]
         || {
             let len = block_len::<T::Accumulator>();
-            for (i, block) in input.chunks_exact(len).enumerate() {
-                // Only level 1 reads the input; memory would idle while the others are computed.
-                stream::prefetch(
-                    &input[((i + 1) * len).min(input.len())..((i + 2) * len).min(input.len())],
-                );
+            for block in input.chunks_exact(len) {
                 tree.up_sweep::<T, Op>(block);
                 sums.extend(tree.levels.last().map(|top| top[0]));
             }
@@ -137,6 +133,7 @@ pub(super) fn scan<T: Element, Op: Monoid<T>>(
             },
         );
     } else {
+        // The first block and the last: not worth compiling for every SIMD level.
         let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
         write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
     }
