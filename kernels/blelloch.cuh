@@ -94,6 +94,7 @@ struct BlockTree {
 
     /// Replaces the sums of the first `complete` threads' runs, in `nodes`, by the prefixes of the
     /// starts of the runs, as far as those are complete; `total` gets the sum of all if all are complete.
+    /// The other nodes count for nothing, but must have been set too, because they are moved about.
     /// `seed` precedes the tile if `seeded`. Synchronises the block before and after.
     __device__ __forceinline__ void scan(int complete, const A& seed, bool seeded) {
         int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

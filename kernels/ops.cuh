@@ -22,9 +22,8 @@ WARPFOLD_INTEGER(u64, u64)
 WARPFOLD_INTEGER(i64, u64)
 #undef WARPFOLD_INTEGER
 
-// IEEE 754-2019 minimum and maximum. In f32 the hardware has them from sm_80 on; elsewhere word for word as on the host (src/ops.rs): equal numbers
-// differ at most in the sign of zero, which or/and settles; what does not compare holds a NaN,
-// which + passes on.
+// IEEE 754-2019 minimum and maximum, word for word as on the host (src/ops.rs): equal numbers differ at
+// most in the sign of zero, which or/and settles; what does not compare holds a NaN, which + passes on.
 template <class T>
 __device__ __forceinline__ T minimum_by_comparison(T a, T b) {
     return a < b ? a : b < a ? b : a == b ? from_bits(bits_of(a) | bits_of(b)) : a + b;
@@ -37,26 +36,12 @@ __device__ __forceinline__ T maximum_by_comparison(T a, T b) {
 
 __device__ __forceinline__ f32 add(f32 a, f32 b) { return a + b; }
 __device__ __forceinline__ f32 mul(f32 a, f32 b) { return a * b; }
+__device__ __forceinline__ f32 minimum(f32 a, f32 b) { return minimum_f32(a, b); }
+__device__ __forceinline__ f32 maximum(f32 a, f32 b) { return maximum_f32(a, b); }
 __device__ __forceinline__ f64 add(f64 a, f64 b) { return a + b; }
 __device__ __forceinline__ f64 mul(f64 a, f64 b) { return a * b; }
 __device__ __forceinline__ f64 minimum(f64 a, f64 b) { return minimum_by_comparison(a, b); }
 __device__ __forceinline__ f64 maximum(f64 a, f64 b) { return maximum_by_comparison(a, b); }
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-__device__ __forceinline__ f32 minimum(f32 a, f32 b) {
-    f32 result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-}
-__device__ __forceinline__ f32 maximum(f32 a, f32 b) {
-    f32 result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-}
-#else
-__device__ __forceinline__ f32 minimum(f32 a, f32 b) { return minimum_by_comparison(a, b); }
-__device__ __forceinline__ f32 maximum(f32 a, f32 b) { return maximum_by_comparison(a, b); }
-#endif
 
 template <class Part>
 __device__ __forceinline__ Complex<Part> add(Complex<Part> a, Complex<Part> b) {

@@ -58,6 +58,10 @@ struct TileReducer {
     static constexpr int ROWS = ITEMS / RUN;
     using R = Run<T, RUN>;
 
+    struct Shared {
+        PaddedArray<A, WARPS> warp_sums;
+    };
+
     template <int BYTES>
     static __device__ __forceinline__ void load(R (&rows)[ROWS], const T* source) {
         constexpr int WORDS = R::BYTES / BYTES;
@@ -70,7 +74,7 @@ struct TileReducer {
     }
 
     static __device__ __forceinline__ void reduce(const T* in, A* sums) {
-        __shared__ PaddedArray<A, WARPS> warp_sums;
+        auto& warp_sums = block_shared<Shared>().warp_sums;
         int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
         const T* source = in + (u64)blockIdx.x * TILE + warp * (WARP * ITEMS) + lane * RUN;
@@ -111,13 +115,13 @@ struct RemainderFolder {
         shared.tile.load(in, length);
         __syncthreads();
 
-        auto run = shared.tile.read_run();
         int valid = length - (int)threadIdx.x * ITEMS;
+        auto run = shared.tile.read_run(valid);
         A node[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
         run_up_sweep<Operator, false>(node, valid);
-        if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
+        shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(length / ITEMS, prefix, present);
 
         // The result is the prefix of the end of the elements. One thread's run holds that position; the aligned
@@ -157,12 +161,14 @@ struct ReduceFinisher {
     using Sums = RemainderFolder<Operator, A, SumPolicy::THREADS, SumPolicy::ITEMS>;
     static_assert(TilePolicy::THREADS == SumPolicy::THREADS, "one block works on both");
 
+    union Shared {
+        typename Elements::Shared elements;
+        typename Sums::Shared sums;
+    };
+
     static __device__ __forceinline__ void finish(const T* in, u64 length, const A* levels, T* out, A init,
                                                   bool seeded) {
-        __shared__ union Shared {
-            typename Elements::Shared elements;
-            typename Sums::Shared sums;
-        } shared;
+        auto& shared = block_shared<Shared>();
 
         const A* level[MAX_LEVELS];
         u64 lengths[MAX_LEVELS];

@@ -28,15 +28,15 @@ struct TileScanner {
     /// `end` is the prefix of the position after the tile, if `has_end`.
     static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init, bool seeded, const A& seed,
                                                      bool inclusive, const A& end, bool has_end) {
-        auto run = shared.tile.read_run();
         bool whole = length == TILE;
         int valid = length - (int)threadIdx.x * ITEMS;
+        auto run = shared.tile.read_run(valid);
         A node[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
         if (whole) run_up_sweep<Operator, true>(node, valid);
         else run_up_sweep<Operator, false>(node, valid);
-        if (valid >= ITEMS) shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
+        shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(length / ITEMS, seed, seeded);
 
         bool present = seeded || threadIdx.x > 0;
@@ -67,7 +67,7 @@ struct TileScanner {
     /// `init` precedes everything if `seeded`; otherwise it is what an exclusive scan shows in the first place.
     static __device__ __forceinline__ void scan(const T* in, T* out, u64 length, const A* bases, A init, bool seeded,
                                                 bool inclusive) {
-        __shared__ Shared shared;
+        auto& shared = block_shared<Shared>();
 
         u64 tile = gridDim.x - 1 - blockIdx.x;
         u64 start = tile * TILE;

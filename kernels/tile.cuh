@@ -2,8 +2,11 @@
 //
 // Thread t owns the run of elements t*ITEMS … (t+1)*ITEMS - 1. Reading runs straight from global
 // memory would make each access of a warp touch 32 distant places; so the block copies the tile
-// through shared memory, in words as wide as the run allows. A run that spans an even number of words
-// is followed by one word of padding, so that the threads' runs start in different banks.
+// through shared memory, in words as wide as the run allows.
+//
+// Runs of an even number of words would start in few different banks, so now and then a word of padding follows:
+// where both a run and a row of all 32 banks end. Neighbouring words of the tile then still lie in different banks,
+// which a word after every run would spoil.
 #pragma once
 #include "words.cuh"
 
@@ -14,17 +17,21 @@ struct StagedTile {
     using R = Run<T, ITEMS>;
     static constexpr int WIDE = R::WIDE;
     static constexpr int PADDING = R::BYTES / WIDE % 2 == 0 ? WIDE : 0;
-    static constexpr int STRIDE = R::BYTES + PADDING;
+    /// The least common multiple of a run and of the banks' 128 bytes.
+    static constexpr int POWER_OF_TWO = R::BYTES & -R::BYTES;
+    static constexpr int ROW = R::BYTES * (POWER_OF_TWO < 128 ? 128 / POWER_OF_TWO : 1);
     static constexpr int LENGTH = THREADS * ITEMS;
+    static constexpr int BYTES = THREADS * R::BYTES;
 
-    alignas(16) unsigned char bytes[THREADS * STRIDE];
+    alignas(16) unsigned char bytes[BYTES + BYTES / ROW * PADDING];
 
     /// Where byte `offset` of the tile lies.
     __device__ __forceinline__ unsigned char* at(int offset) {
-        return bytes + offset + offset / R::BYTES * PADDING;
+        return bytes + offset + offset / ROW * PADDING;
     }
 
-    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs.
+    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs. A run
+    /// that is valid in part is filled up with zeros.
     __device__ __forceinline__ void load(const T* source, int valid) {
         if (valid == LENGTH && is_aligned(source, WIDE)) {
             // All loads are issued before the first store: that is what hides memory's latency.
@@ -40,9 +47,10 @@ struct StagedTile {
             using Narrow = Word<R::NARROW>;
             const Narrow* from = reinterpret_cast<const Narrow*>(source);
             int count = valid * (int)sizeof(T) / R::NARROW;
+            int filled = (valid + ITEMS - 1) / ITEMS * (R::BYTES / R::NARROW);
 #pragma unroll 8
-            for (int i = threadIdx.x; i < count; i += THREADS)
-                *reinterpret_cast<Narrow*>(at(i * R::NARROW)) = from[i];
+            for (int i = threadIdx.x; i < filled; i += THREADS)
+                *reinterpret_cast<Narrow*>(at(i * R::NARROW)) = i < count ? from[i] : Narrow{};
         }
     }
 
@@ -64,17 +72,18 @@ struct StagedTile {
         }
     }
 
-    /// This thread's run.
-    __device__ __forceinline__ R read_run() {
+    /// This thread's run, of which `valid` elements count. If none does, it is the tile's first run instead:
+    /// nobody wrote this one.
+    __device__ __forceinline__ R read_run(int valid) {
         R run;
-        Word<WIDE>* from = reinterpret_cast<Word<WIDE>*>(bytes + threadIdx.x * STRIDE);
+        Word<WIDE>* from = reinterpret_cast<Word<WIDE>*>(at((valid > 0 ? (int)threadIdx.x : 0) * R::BYTES));
 #pragma unroll
         for (int i = 0; i < R::BYTES / WIDE; i++) run.template words<WIDE>()[i] = from[i];
         return run;
     }
 
     __device__ __forceinline__ void write_run(R run) {
-        Word<WIDE>* to = reinterpret_cast<Word<WIDE>*>(bytes + threadIdx.x * STRIDE);
+        Word<WIDE>* to = reinterpret_cast<Word<WIDE>*>(at((int)threadIdx.x * R::BYTES));
 #pragma unroll
         for (int i = 0; i < R::BYTES / WIDE; i++) to[i] = run.template words<WIDE>()[i];
     }

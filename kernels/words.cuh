@@ -11,7 +11,7 @@ template <> struct WordOf<1> { using Type = u8; };
 template <> struct WordOf<2> { using Type = u16; };
 template <> struct WordOf<4> { using Type = u32; };
 template <> struct WordOf<8> { using Type = u64; };
-template <> struct WordOf<16> { struct alignas(16) Type { u64 low, high; }; };
+template <> struct WordOf<16> { using Type = u64x2; };
 
 template <int BYTES>
 using Word = typename WordOf<BYTES>::Type;

@@ -3,9 +3,12 @@
 #[cfg(feature = "cuda")]
 mod bad_input;
 mod emulated;
+mod emulator;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
 mod laws;
+#[cfg(feature = "cuda")]
+mod layer_on_the_gpu;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;

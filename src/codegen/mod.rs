@@ -75,6 +75,22 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Result<String>
     })
 }
 
+/// Completes a CUDA source of one's own: where `text`, which messages call `name`, includes a file of `kernels/`
+/// (`#include "blelloch.cuh"`), gets the text of that file, once. The result includes nothing.
+///
+/// # Errors
+///
+/// [`Error::Codegen`](crate::Error::Codegen) if there is no such file.
+///
+/// ```
+/// let cuda = warpfold::codegen::with_kernels("#include \"words.cuh\"\n", "mine.cu")?;
+/// assert!(cuda.contains("shuffle_xor"));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+pub fn with_kernels(text: &str, name: &str) -> Result<String> {
+    template::expand(text, name)
+}
+
 /// Whether `T` is folded in a wider type, for which the kernels exist a second time.
 pub(crate) fn widens<T: Element>() -> bool {
     std::any::TypeId::of::<T>() != std::any::TypeId::of::<T::Accumulator>()

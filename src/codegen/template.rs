@@ -57,7 +57,7 @@ const TEMPLATES: &[(&str, &str)] =
     files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "types.cuh", "words.cuh", "ops.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh");
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -78,8 +78,13 @@ pub(super) fn render(request: &Request) -> Result<String> {
         .get_template(&name)
         .and_then(|template| template.render(request.context()))
         .map_err(|error| Error::Codegen(error.to_string()))?;
+    expand(&text, "generated")
+}
+
+/// Completes a source that includes kernel files.
+pub(super) fn expand(text: &str, file: &str) -> Result<String> {
     let mut output = String::with_capacity(64 << 10);
-    expand_includes(&text, "generated", &mut Vec::new(), &mut output)?;
+    expand_includes(text, file, &mut Vec::new(), &mut output)?;
     Ok(output)
 }
 

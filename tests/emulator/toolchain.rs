@@ -4,39 +4,90 @@ use crate::support::skip;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
 
-const HEADER: &str = include_str!("emulator.hpp");
-const PROGRAM: &str = include_str!("emulator.cpp");
+macro_rules! files {
+    ($($name:literal),*) => {
+        &[$(($name, include_str!($name))),*]
+    };
+}
 
-/// Float contraction is off as with `--fmad=false`; kernels move elements as words, so that aliasing
-/// is not a question of types.
-const OPTIONS: &[&str] = &[
-    "-std=c++20",
+const PROGRAM: &str = include_str!("program.cpp");
+const HEADERS: &[(&str, &str)] = files!(
+    "kernel.hpp",
+    "machine.hpp",
+    "memory.hpp",
+    "clock.hpp",
+    "counters.hpp",
+    "fiber.hpp"
+);
+
+/// In DWARF 5, addr2line may take the name of the file for that of the first `#line`.
+const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pragmas"];
+/// Assertions, since a wrong emulator helps nobody.
+const PROGRAM_OPTIONS: &[&str] = &["-O2", "-D_GLIBCXX_ASSERTIONS"];
+/// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in the program.
+/// The emulator itself takes the place of the thread sanitizer's.
+const PROGRAM_LINK_OPTIONS: &[&str] = &[
+    "-Wl,--no-as-needed",
+    "-fsanitize=undefined",
+    "-rdynamic",
+    "-ldl",
+];
+/// The thread sanitizer's instrumentation calls the emulator at each load and store. Float contraction is off as
+/// with `--fmad=false`; kernels move elements as words, so that aliasing is not a question of types. More
+/// optimisation than `-O1` would merge accesses that a GPU makes one by one.
+const MODULE_OPTIONS: &[&str] = &[
     "-O1",
-    "-g",
-    "-fPIC",
-    "-fsanitize=address,undefined",
+    "-fsanitize=thread,undefined",
     "-fno-sanitize-recover=all",
     "-ffp-contract=off",
     "-fno-strict-aliasing",
-    "-Wno-unknown-pragmas",
 ];
+/// Clang leaves out a load that a store to the same place follows, unless told not to.
+const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-write=1"];
+const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
 
-/// A C++ compiler whose programs run under the sanitizers here, and the emulator compiled with it.
-pub(crate) struct Emulator {
+/// A C++ compiler, and the emulator compiled with it.
+#[derive(Debug)]
+pub(crate) struct Toolchain {
     compiler: String,
     version: String,
+    folder: PathBuf,
     program: PathBuf,
 }
 
-impl Emulator {
-    /// The emulator, or `None` after reporting the skip.
-    pub(crate) fn get() -> Option<&'static Emulator> {
-        static EMULATOR: OnceLock<Result<Emulator, String>> = OnceLock::new();
-        match EMULATOR.get_or_init(Emulator::find) {
-            Ok(emulator) => Some(emulator),
+/// Kernels that the emulator can load.
+#[derive(Debug, Clone)]
+pub(crate) struct Module {
+    program: PathBuf,
+    object: PathBuf,
+}
+
+impl Module {
+    /// The command that runs a script.
+    pub(crate) fn command(&self, script: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(&self.object).arg(script);
+        command.env("UBSAN_OPTIONS", "print_stacktrace=0");
+        command
+    }
+}
+
+impl Toolchain {
+    /// The toolchain of `$CXX`, or else of the first compiler that will do; `None` after reporting the skip.
+    pub(crate) fn get() -> Option<&'static Toolchain> {
+        static TOOLCHAIN: OnceLock<Result<Toolchain, String>> = OnceLock::new();
+        let found = TOOLCHAIN.get_or_init(|| {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+            match std::env::var("CXX") {
+                Ok(named) => Toolchain::find(&[&named], &folder),
+                Err(_) => Toolchain::find(&["g++", "clang++", "c++"], &folder),
+            }
+        });
+        match found {
+            Ok(toolchain) => Some(toolchain),
             Err(why) => {
                 skip("emulator", why);
                 None
@@ -44,107 +95,192 @@ impl Emulator {
         }
     }
 
-    fn find() -> Result<Emulator, String> {
-        let named = std::env::var("CXX").ok();
-        let mut candidates = named
-            .iter()
-            .map(String::as_str)
-            .chain(["g++", "clang++", "c++"]);
-        let (compiler, version) = candidates
-            .find_map(|name| {
-                let output = Command::new(name).arg("--version").output().ok()?;
-                let version = String::from_utf8_lossy(&output.stdout)
-                    .lines()
-                    .next()?
-                    .to_owned();
-                output.status.success().then(|| (name.to_owned(), version))
-            })
-            .ok_or("there is no C++ compiler: neither $CXX, g++, clang++ nor c++")?;
-        let mut emulator = Emulator {
-            compiler,
+    /// The toolchain of the first of the compilers that will do, or else what each of them lacks.
+    pub(crate) fn find(compilers: &[&str], folder: &Path) -> Result<Toolchain, String> {
+        let mut failures = String::new();
+        for compiler in compilers {
+            match Toolchain::of(compiler, folder) {
+                Ok(toolchain) => return Ok(toolchain),
+                Err(why) => write!(failures, "\n  {compiler}: {why}").expect("strings grow"),
+            }
+        }
+        Err(format!(
+            "no C++ compiler here will do:{failures}\n  remedy: install g++ 11 or clang++ 16, or a later one, \
+             with its sanitizers, or name one in CXX"
+        ))
+    }
+
+    pub(crate) fn compiler(&self) -> &str {
+        &self.compiler
+    }
+
+    fn of(compiler: &str, folder: &Path) -> Result<Toolchain, String> {
+        let output = Command::new(compiler)
+            .arg("--version")
+            .output()
+            .map_err(|error| format!("it cannot be started: {error}"))?;
+        let version = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .next()
+            .filter(|_| output.status.success())
+            .ok_or("it does not tell its version")?
+            .to_owned();
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        let mut toolchain = Toolchain {
+            compiler: compiler.to_owned(),
             version,
+            folder: folder.to_owned(),
             program: PathBuf::new(),
         };
 
-        let probe = emulator.compile("probe", "int main() {}\n", &[]);
-        let runs = probe.and_then(|probe| {
-            let status = Command::new(probe)
-                .status()
-                .map_err(|error| error.to_string())?;
-            status.success().then_some(()).ok_or(status.to_string())
-        });
-        runs.map_err(|why| {
+        let probe = |name, text, options, link| toolchain.compile(name, text, options, link);
+        probe(
+            "probe-language",
+            "int main() { return [](auto... x) requires(sizeof...(x) == 0) { return 0; }(); }\n",
+            PROGRAM_OPTIONS,
+            &[],
+        )
+        .map_err(|message| format!("it is too old for C++20: {}", first_error(&message)))?;
+        let module = "extern \"C\" int add(int* a) { return *a + 1; }\n";
+        probe(
+            "probe-instrumentation",
+            module,
+            &toolchain.module_options(),
+            MODULE_LINK_OPTIONS,
+        )
+        .and_then(|_| {
+            let program = "int main() {}\n";
+            probe(
+                "probe-library",
+                program,
+                PROGRAM_OPTIONS,
+                PROGRAM_LINK_OPTIONS,
+            )
+        })
+        .map_err(|message| {
             format!(
-                "a program that {} compiles with sanitizers does not run: {why}",
-                emulator.compiler
+                "it lacks the instrumentation of the thread sanitizer, or the undefined behaviour \
+                 sanitizer (a package such as libubsan or libclang-rt): {}",
+                first_error(&message)
             )
         })?;
-
-        let program = emulator.compile("emulator", PROGRAM, &["-rdynamic", "-ldl"]);
-        emulator.program = program.unwrap_or_else(|message| panic!("{message}"));
-        Ok(emulator)
+        toolchain.program = toolchain
+            .compile("emulator", PROGRAM, PROGRAM_OPTIONS, PROGRAM_LINK_OPTIONS)
+            .map_err(|message| format!("it does not compile the emulator: {message}"))?;
+        Ok(toolchain)
     }
 
-    /// Compiles `text` unless that has been done before; returns what it became.
-    fn compile(&self, name: &str, text: &str, options: &[&str]) -> Result<PathBuf, String> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-        fs::create_dir_all(&folder).expect("cargo's folder for tests can be written");
-        let text = text.replace(
-            "#include \"emulator.hpp\"",
-            &format!("#line 1 \"emulator.hpp\"\n{HEADER}"),
-        );
-        let text = format!(
-            "// {} {OPTIONS:?} {options:?}\n#line 1 \"{name}.cpp\"\n{text}",
+    fn module_options(&self) -> Vec<&'static str> {
+        let is_clang = self.version.contains("clang");
+        let more: &[&str] = if is_clang { CLANG_MODULE_OPTIONS } else { &[] };
+        [MODULE_OPTIONS, more].concat()
+    }
+
+    /// Compiles and links `text` unless that has been done before; returns what it became.
+    fn compile(
+        &self,
+        name: &str,
+        text: &str,
+        options: &[&str],
+        link: &[&str],
+    ) -> Result<PathBuf, String> {
+        let mut whole = format!(
+            "// {} {OPTIONS:?} {options:?} {link:?}\n#line 1 \"{name}.cpp\"\n",
             self.version
         );
-        let source = folder.join(format!("{name}.cpp"));
-        let output = folder.join(format!("{name}.out"));
-        if fs::read_to_string(&source).is_ok_and(|known| known == text) && output.exists() {
-            return Ok(output);
+        include(text, name, &mut Vec::new(), &mut whole);
+        let source = self.folder.join(format!("{name}.cpp"));
+        let result = self.folder.join(format!("{name}.out"));
+        if fs::read_to_string(&source).is_ok_and(|known| known == whole) && result.exists() {
+            return Ok(result);
         }
 
         // Only what was compiled to the end gets the name that is looked for.
-        let unfinished = folder.join(format!("{name}.{}.tmp", std::process::id()));
-        let _ = fs::remove_file(&output);
-        fs::write(&source, text).expect("cargo's folder for tests can be written");
-        let mut command = Command::new(&self.compiler);
-        command
+        let unfinished = |what: &str| {
+            self.folder
+                .join(format!("{name}.{}.{what}", std::process::id()))
+        };
+        let write = |error: std::io::Error| format!("{}: {error}", self.folder.display());
+        let _ = fs::remove_file(&result);
+        fs::write(&source, whole).map_err(write)?;
+        let compiler = || Command::new(&self.compiler);
+        run(compiler()
             .args(OPTIONS)
-            .arg("-o")
-            .arg(&unfinished)
+            .args(options)
+            .arg("-c")
             .arg(&source)
-            .args(options);
-        let result = command.output().map_err(|error| error.to_string())?;
-        if !result.status.success() {
-            return Err(format!(
-                "{command:?}:\n{}",
-                String::from_utf8_lossy(&result.stderr)
-            ));
-        }
-        fs::rename(&unfinished, &output).expect("cargo's folder for tests can be written");
-        Ok(output)
+            .arg("-o")
+            .arg(unfinished("o")))?;
+        let linked = run(compiler()
+            .arg(unfinished("o"))
+            .args(link)
+            .arg("-o")
+            .arg(unfinished("out")));
+        let _ = fs::remove_file(unfinished("o"));
+        linked?;
+        fs::rename(unfinished("out"), &result).map_err(write)?;
+        Ok(result)
     }
 
-    /// Compiles `text` and makes its `kernels` known to the emulator.
-    pub(crate) fn module(&self, name: &str, text: &str, kernels: &[&str]) -> PathBuf {
-        let mut text = format!("#include \"emulator.hpp\"\n{text}\n");
+    /// Compiles CUDA source, and makes its `kernels` known to the emulator.
+    pub(crate) fn module(&self, name: &str, text: &str, kernels: &[&str]) -> Module {
+        let name: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
+        let mut text = format!("#include \"kernel.hpp\"\n#line 1 \"{name}.cu\"\n{text}\n");
         for kernel in kernels {
-            writeln!(text, "EMULATE({kernel})").expect("writing to a string cannot fail");
+            writeln!(text, "EMULATE({kernel})").expect("strings grow");
         }
-        self.compile(name, &text, &["-shared"])
-            .unwrap_or_else(|message| panic!("{message}"))
+        let object = self
+            .compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)
+            .unwrap_or_else(|message| panic!("{message}"));
+        Module {
+            program: self.program.clone(),
+            object,
+        }
     }
+}
 
-    /// Runs a script in `folder`.
-    pub(crate) fn run(&self, module: &Path, script: &str, folder: &Path) -> Output {
-        let path = folder.join("script");
-        fs::write(&path, script).expect("the temporary folder can be written");
-        let mut command = Command::new(&self.program);
-        command.arg(module).arg(path).current_dir(folder);
-        // The leak sanitizer needs more rights than some containers give.
-        command
-            .env("ASAN_OPTIONS", "detect_leaks=0")
-            .env("UBSAN_OPTIONS", "print_stacktrace=1");
-        command.output().expect("the emulator starts")
+/// Runs a compiler.
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?}:\n{messages}"))
+}
+
+/// The line of a compiler's messages that says what is wrong.
+fn first_error(messages: &str) -> &str {
+    let mut lines = messages.lines();
+    lines
+        .find(|line| line.contains("error"))
+        .or(messages.lines().nth(1))
+        .unwrap_or(messages)
+}
+
+/// Puts the text of the emulator's headers where they are first included, so that one file holds all that
+/// decides whether to compile again.
+fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut String) {
+    for (number, line) in text.lines().enumerate() {
+        let header = HEADERS
+            .iter()
+            .find(|(name, _)| line == format!("#include \"{name}\""));
+        let result = match header {
+            _ if line == "#pragma once" => writeln!(output),
+            None => writeln!(output, "{line}"),
+            Some((name, _)) if done.contains(name) => writeln!(output),
+            Some((name, header)) => {
+                done.push(name);
+                let path = format!("{}/tests/emulator/{name}", env!("CARGO_MANIFEST_DIR"));
+                writeln!(output, "#line 1 \"{path}\"").expect("strings grow");
+                include(header, &path, done, output);
+                writeln!(output, "#line {} \"{file}\"", number + 2)
+            }
+        };
+        result.expect("strings grow");
     }
 }

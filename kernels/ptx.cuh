@@ -1,0 +1,217 @@
+// The layer of device.cuh as a GPU has it, in PTX. Each function says the least GPU that it needs, unless any
+// will do. Only what a kernel calls gets to the assembler, so the rest may ask for more than the GPU has.
+#pragma once
+
+namespace warpfold {
+
+// ---- numbers ----
+
+__device__ __forceinline__ f32 half_bits_to_f32(u16 bits) {
+    f32 value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+__device__ __forceinline__ u16 f32_to_half_bits(f32 value) {
+    u16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+__device__ __forceinline__ u32 bits_of(f32 value) { return __float_as_uint(value); }
+__device__ __forceinline__ u64 bits_of(f64 value) { return (u64)__double_as_longlong(value); }
+__device__ __forceinline__ f32 from_bits(u32 bits) { return __uint_as_float(bits); }
+__device__ __forceinline__ f64 from_bits(u64 bits) { return __longlong_as_double((i64)bits); }
+
+// IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on; before, they are what ops.cuh
+// defines for the other types.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+__device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) {
+    f32 result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+__device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) {
+    f32 result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+#else
+template <class T> __device__ __forceinline__ T minimum_by_comparison(T a, T b);
+template <class T> __device__ __forceinline__ T maximum_by_comparison(T a, T b);
+__device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_comparison(a, b); }
+__device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
+#endif
+
+// ---- shared memory ----
+
+/// The block's one variable of type T in shared memory, which nothing initialises.
+template <class T>
+__device__ __forceinline__ T& block_shared() {
+    __shared__ T value;
+    return value;
+}
+
+/// The shared memory that the launch asks for, aligned to 128 bytes.
+__device__ __forceinline__ unsigned char* dynamic_shared() {
+    extern __shared__ __align__(128) unsigned char launch_shared[];
+    return launch_shared;
+}
+
+/// The address of something in shared memory, as PTX wants it.
+__device__ __forceinline__ u32 shared_address(const void* address) {
+    return (u32)__cvta_generic_to_shared(address);
+}
+
+/// The address of something in global memory, as PTX wants it.
+__device__ __forceinline__ u64 global_address(const void* address) {
+    return (u64)__cvta_generic_to_global(address);
+}
+
+// ---- words in global memory that other blocks access at the same time ----
+//
+// Each is one access, which no other can come in the middle of, and is ordered as its name says towards all
+// threads of the GPU. sm_70; 16 bytes need PTX 8.3, which is CUDA 12.3.
+
+/// 16 bytes.
+struct alignas(16) u64x2 {
+    u64 low, high;
+};
+
+#define WARPFOLD_WORD(W, TYPE, REGISTER)                                                                   \
+    __device__ __forceinline__ W load_relaxed(const W* from) {                                             \
+        W word;                                                                                            \
+        asm volatile("ld.relaxed.gpu.global." TYPE " %0, [%1];"                                            \
+                     : "=" REGISTER(word) : "l"(global_address(from)) : "memory");                         \
+        return word;                                                                                       \
+    }                                                                                                      \
+    __device__ __forceinline__ W load_acquire(const W* from) {                                             \
+        W word;                                                                                            \
+        asm volatile("ld.acquire.gpu.global." TYPE " %0, [%1];"                                            \
+                     : "=" REGISTER(word) : "l"(global_address(from)) : "memory");                         \
+        return word;                                                                                       \
+    }                                                                                                      \
+    __device__ __forceinline__ void store_relaxed(W* to, W word) {                                         \
+        asm volatile("st.relaxed.gpu.global." TYPE " [%0], %1;"                                            \
+                     :: "l"(global_address(to)), REGISTER(word) : "memory");                               \
+    }                                                                                                      \
+    __device__ __forceinline__ void store_release(W* to, W word) {                                         \
+        asm volatile("st.release.gpu.global." TYPE " [%0], %1;"                                            \
+                     :: "l"(global_address(to)), REGISTER(word) : "memory");                               \
+    }
+
+WARPFOLD_WORD(u32, "u32", "r")
+WARPFOLD_WORD(u64, "u64", "l")
+#undef WARPFOLD_WORD
+
+#define WARPFOLD_LOAD_16(NAME, ORDER)                                                                      \
+    __device__ __forceinline__ u64x2 NAME(const u64x2* from) {                                             \
+        u64x2 word;                                                                                        \
+        asm volatile("{ .reg .b128 word;"                                                                  \
+                     " ld." ORDER ".gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }"                \
+                     : "=l"(word.low), "=l"(word.high) : "l"(global_address(from)) : "memory");            \
+        return word;                                                                                       \
+    }
+#define WARPFOLD_STORE_16(NAME, ORDER)                                                                     \
+    __device__ __forceinline__ void NAME(u64x2* to, u64x2 word) {                                          \
+        asm volatile("{ .reg .b128 word;"                                                                  \
+                     " mov.b128 word, {%1, %2}; st." ORDER ".gpu.global.b128 [%0], word; }"                \
+                     :: "l"(global_address(to)), "l"(word.low), "l"(word.high) : "memory");                \
+    }
+
+WARPFOLD_LOAD_16(load_relaxed, "relaxed")
+WARPFOLD_LOAD_16(load_acquire, "acquire")
+WARPFOLD_STORE_16(store_relaxed, "relaxed")
+WARPFOLD_STORE_16(store_release, "release")
+#undef WARPFOLD_LOAD_16
+#undef WARPFOLD_STORE_16
+
+// ---- barriers in shared memory ----
+
+/// Lets threads wait for the arrivals of others and for bulk copies, in phases that are counted from 0.
+struct Mbarrier {
+    u64 state;
+};
+
+/// Begins phase 0. Every phase completes with `arrivals` arrivals and all expected bytes. Other threads may
+/// use the barrier once the block has synchronised; bulk copies need fence_mbarrier_init before. sm_80
+__device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, u32 arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;"
+                 :: "r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+}
+
+/// Arrives. Releases to those in the block that wait. sm_80
+__device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }"
+                 :: "r"(shared_address(&barrier)) : "memory");
+}
+
+/// Has the phase wait for `bytes` more of bulk copies, and arrives. Releases as mbarrier_arrive does. sm_90
+__device__ __forceinline__ void mbarrier_expect(Mbarrier& barrier, u32 bytes) {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }"
+                 :: "r"(shared_address(&barrier)), "r"(bytes) : "memory");
+}
+
+/// Waits until the phase of this parity has completed, be it the current phase or the one before.
+/// Acquires what those who arrived released, and the bytes of the bulk copies. sm_90
+__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
+    u32 completed;
+    do {
+        asm volatile("{ .reg .pred completed; mbarrier.try_wait.parity.shared.b64 completed, [%1], %2;"
+                     " selp.u32 %0, 1, 0, completed; }"
+                     : "=r"(completed) : "r"(shared_address(&barrier)), "r"(parity) : "memory");
+    } while (completed == 0);
+}
+
+/// Makes the barriers that this thread has begun known to bulk copies. sm_90
+__device__ __forceinline__ void fence_mbarrier_init() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// ---- bulk copies, which go on while the thread does: sm_90 ----
+//
+// Addresses and sizes are multiples of 16 bytes. One thread begins a copy for all.
+
+/// Copies from global to shared memory. The barrier's phase counts the bytes as they arrive.
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 bytes, Mbarrier& barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :: "r"(shared_address(shared)), "l"(global_address(global)), "r"(bytes),
+                    "r"(shared_address(&barrier)) : "memory");
+}
+
+/// Copies from shared to global memory, in the thread's next group. Whoever wrote those bytes must have
+/// called fence_proxy_async and then synchronised with this thread.
+__device__ __forceinline__ void bulk_store(void* global, const void* shared, u32 bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :: "l"(global_address(global)), "r"(shared_address(shared)), "r"(bytes) : "memory");
+}
+
+/// Ends the group of this thread's stores so far.
+__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+/// Waits until all but the thread's last N groups have read shared memory, which may then be overwritten.
+template <int N>
+__device__ __forceinline__ void bulk_wait_read() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
+}
+
+/// Waits until all but the thread's last N groups have been written.
+template <int N>
+__device__ __forceinline__ void bulk_wait() {
+    asm volatile("cp.async.bulk.wait_group %0;" :: "n"(N) : "memory");
+}
+
+/// Orders this thread's accesses to shared memory before the bulk copies that it begins, or that others begin
+/// which synchronise with it afterwards. sm_90
+__device__ __forceinline__ void fence_proxy_async() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- barriers of a part of the block ----
+
+/// __syncthreads of those warps that name `barrier`, 1 … 15, and have `threads` threads together.
+__device__ __forceinline__ void sync_threads(int barrier, int threads) {
+    asm volatile("bar.sync %0, %1;" :: "r"(barrier), "r"(threads) : "memory");
+}
+
+}  // namespace warpfold

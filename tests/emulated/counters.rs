@@ -1,0 +1,218 @@
+//! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory, bank conflicts.
+
+use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain};
+use crate::support::data::{Sample, sample};
+use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
+use std::any::type_name;
+use warpfold::bytemuck;
+use warpfold::codegen::{Kernel, Policy, Primitive, source, with_kernels};
+use warpfold::ops::Add;
+use warpfold::{Element, Monoid};
+
+// ---- textbook kernels, whose figures are known ----
+
+const REDUCTIONS: &str = include_str!("../kernels/reductions.cu");
+
+/// What one of the kernels of `reductions.cu` asks for, to add up `length` ones.
+fn reduction(module: &Module, kernel: &str, length: usize) -> Vec<Tally> {
+    let mut script = Script::new();
+    script.file("ones", bytemuck::cast_slice(&vec![1f32; length]));
+    script.filled("data", 0, 4 * length, "ones");
+    script.buffer("sum", 0, 4);
+    let arguments = [Argument::At("data", 0), Argument::At("sum", 0)];
+    script.launch(kernel, Grid::new(1, length as u32 / 2), &arguments);
+    script.save("sum");
+    let (sum, tallies) = script.count(kernel, module);
+    assert_eq!(sum, (length as f32).to_ne_bytes(), "{kernel}");
+    tallies
+}
+
+/// The places of the steps in `reductions.cu`, in the order of the kernels.
+fn steps() -> Vec<String> {
+    let lines = REDUCTIONS.lines().zip(1..);
+    lines
+        .filter(|(line, _)| line.ends_with("// the step"))
+        .map(|(_, number)| format!("reductions.cu:{number}"))
+        .collect()
+}
+
+fn is_global(tally: &Tally) -> bool {
+    tally.operation.starts_with("global")
+}
+
+#[test]
+fn figures_of_the_textbook_reductions() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let kernels = ["divergent", "convergent", "in_shared_memory"];
+    let text = with_kernels(REDUCTIONS, "reductions.cu").unwrap();
+    let module = toolchain.module("reductions", &text, &kernels);
+    let count = |kernel: usize, length| reduction(&module, kernels[kernel], length);
+    let steps = steps();
+
+    // At 256 numbers, 255 sums are stored. The text has four warps at work for five rounds, then two and one, which could have
+    // stored 736, and so a utilisation of 0.35. It leaves out the sixth round, in which each of the four warps has one
+    // lane at work; its formulas for the sums and for the requests have that round, as the counters do.
+    let step = |tally: &Tally| tally.place == steps[0] && tally.operation == "global_store";
+    let sums = Tally::sum(&count(0, 256), step);
+    let sixth_round = 4 * 32;
+    assert_eq!((sums.lanes, 32 * sums.issued - sixth_round), (255, 736));
+
+    // Requests of 128 bytes, for the steps of the first two kernels and for all that the third does.
+    for (length, requests) in [(256, [141, 36, 9]), (2048, [1149, 204, 65])] {
+        for kernel in [0, 1] {
+            let tallies = count(kernel, length);
+            let in_steps = Tally::sum(&tallies, |t| is_global(t) && t.place == steps[kernel]);
+            assert_eq!(
+                in_steps.lines, requests[kernel],
+                "{} of {length}",
+                kernels[kernel]
+            );
+            // The sum is read and written once more at the end.
+            assert_eq!(Tally::sum(&tallies, is_global).lines, requests[kernel] + 2);
+        }
+        let tallies = count(2, length);
+        assert_eq!(
+            Tally::sum(&tallies, is_global).lines,
+            requests[2],
+            "{length}"
+        );
+        assert_eq!(Tally::sum(&tallies, |_| true).conflicts, 0, "{length}");
+    }
+
+    // Every warp comes to every barrier.
+    let barriers = Tally::sum(&count(1, 256), |t| t.operation == "block_barrier");
+    assert_eq!((barriers.issued, barriers.lanes), (8 * 4, 8 * 128));
+}
+
+// ---- the generated kernels ----
+
+/// The scan's source and the module it becomes, after `change`.
+fn scan_module<T: Element, Op: Monoid<T>>(
+    toolchain: &Toolchain,
+    name: &str,
+    change: impl Fn(String) -> String,
+) -> Module {
+    let text = change(source::<T, Op>(Primitive::Scan).unwrap());
+    let name = format!("{name} scan {}", type_name::<T>());
+    let function = Kernel::ScanTiles.function(0, false);
+    toolchain.module(&name, &text, &[function])
+}
+
+/// What the scan of one whole tile asks for.
+fn scan_of_a_tile<T: Sample, Op: Monoid<T>>(module: &Module) -> Vec<Tally> {
+    let policy = Policy::of::<T>(Primitive::Scan);
+    let tile = policy.tile() as usize;
+    let bytes = tile * size_of::<T>();
+    let mut script = Script::new();
+    script.file("data", bytemuck::cast_slice(&sample::<T>(tile, 0)));
+    script.filled("in", 0, bytes, "data");
+    script.buffer("out", 0, bytes);
+    let arguments = [
+        Argument::At("in", 0),
+        Argument::At("out", 0),
+        Argument::value(tile as u64),
+        Argument::Null,
+        Argument::value(Op::identity().widen()),
+        Argument::value(0u32),
+        Argument::value(0u32),
+    ];
+    let function = Kernel::ScanTiles.function(0, false);
+    script.launch(function, Grid::new(1, policy.threads), &arguments);
+    script.save("out");
+    script.count("scan_tiles", module).1
+}
+
+fn replace_once(text: String, from: &str, to: &str) -> String {
+    assert_eq!(
+        text.matches(from).count(),
+        1,
+        "`{from}` stands once in the kernels"
+    );
+    text.replace(from, to)
+}
+
+/// The same kernel, but trees and tiles lie in shared memory without gaps.
+fn without_padding(text: String) -> String {
+    let text = replace_once(
+        text,
+        "(WORDS % 2 == 0 ? WORDS + 1 : WORDS) * WORD",
+        "WORDS * WORD",
+    );
+    let text = replace_once(
+        text,
+        "bytes + i * STRIDE + i / WARP * WORD",
+        "bytes + i * STRIDE",
+    );
+    let text = replace_once(
+        text,
+        "LENGTH * STRIDE + LENGTH / WARP * WORD",
+        "LENGTH * STRIDE",
+    );
+    replace_once(text, "R::BYTES / WIDE % 2 == 0 ? WIDE : 0", "0")
+}
+
+/// Conflicts in the trees and in the tiles.
+fn conflicts(tallies: &[Tally]) -> (u64, u64) {
+    let in_file = |file| Tally::sum(tallies, |t| t.place.starts_with(file)).conflicts;
+    let (trees, tiles) = (in_file("padded.cuh:"), in_file("tile.cuh:"));
+    assert_eq!(trees + tiles, Tally::sum(tallies, |_| true).conflicts);
+    (trees, tiles)
+}
+
+/// There are none; `unpadded` is what there would be.
+fn check_conflicts<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain, unpadded: (u64, u64)) {
+    let module = scan_module::<T, Op>(toolchain, "padded", |text| text);
+    let plain = scan_module::<T, Op>(toolchain, "plain", without_padding);
+    let found = [&module, &plain].map(|module| conflicts(&scan_of_a_tile::<T, Op>(module)));
+    assert_eq!(
+        found,
+        [(0, 0), unpadded],
+        "{}: in trees and in tiles",
+        type_name::<T>()
+    );
+}
+
+#[test]
+fn padding_removes_bank_conflicts() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    check_conflicts::<u8, Add>(toolchain, (0, 192));
+    check_conflicts::<u16, Add>(toolchain, (7, 384));
+    check_conflicts::<f32, Add>(toolchain, (7, 384));
+    check_conflicts::<f64, Add>(toolchain, (7, 1792));
+    check_conflicts::<Bicyclic, BicyclicProduct>(toolchain, (7, 1792));
+    check_conflicts::<[u32; 3], Sums>(toolchain, (21, 192));
+    check_conflicts::<[u64; 8], Sums>(toolchain, (1088, 1792));
+}
+
+/// Whole tiles are read once and written once, each line of memory by one request.
+fn check_requests<T: Sample>(toolchain: &Toolchain)
+where
+    Add: Monoid<T>,
+{
+    let module = scan_module::<T, Add>(toolchain, "padded", |text| text);
+    let tallies = scan_of_a_tile::<T, Add>(&module);
+    let bytes = Policy::of::<T>(Primitive::Scan).tile() * size_of::<T>() as u64;
+    for operation in ["global_load", "global_store"] {
+        let sum = Tally::sum(&tallies, |t| t.operation == operation);
+        assert_eq!(
+            (sum.lines, sum.sectors, sum.lanes),
+            (bytes / 128, bytes / 32, 32 * sum.issued),
+            "{operation} of {}",
+            type_name::<T>()
+        );
+    }
+}
+
+#[test]
+fn a_scan_touches_each_line_of_memory_once() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    check_requests::<u8>(toolchain);
+    check_requests::<f32>(toolchain);
+    check_requests::<u64>(toolchain);
+}

@@ -1,0 +1,332 @@
+//! Each fault that the emulator is there for, planted in a small kernel, is found and named; and the same
+//! kernel without the fault runs to its end.
+
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain};
+use std::sync::OnceLock;
+use warpfold::bytemuck;
+use warpfold::codegen::with_kernels;
+
+const KERNELS: &str = include_str!("../kernels/faults.cu");
+const SEEDS: u64 = 12;
+
+/// The kernels of `faults.cu`, or a skip.
+fn module() -> Option<&'static Module> {
+    let toolchain = Toolchain::get()?;
+    static MODULE: OnceLock<Module> = OnceLock::new();
+    Some(MODULE.get_or_init(|| {
+        let names = KERNELS
+            .split("__global__ void ")
+            .skip(1)
+            .filter_map(|rest| rest.split('(').next());
+        let text = with_kernels(KERNELS, "faults.cu").unwrap();
+        toolchain.module("faults", &text, &names.collect::<Vec<_>>())
+    }))
+}
+
+/// What a kernel of one block of 64 threads writes for the input 0, 1, … 63, or what it is stopped with.
+fn run(module: &Module, kernel: &str, seed: u64) -> Result<Vec<u32>, String> {
+    run_in(module, kernel, seed, Grid::new(1, 64), 0)
+}
+
+/// The same for any grid, and with `work` numbers in a buffer that starts as zeros.
+fn run_in(
+    module: &Module,
+    kernel: &str,
+    seed: u64,
+    grid: Grid,
+    work: usize,
+) -> Result<Vec<u32>, String> {
+    let input: Vec<u32> = (0..64).collect();
+    let mut script = Script::new();
+    script.file("numbers", bytemuck::cast_slice(&input));
+    script.file("zeros", &vec![0; 4 * work]);
+    script.seed(seed);
+    script.filled("in", 0, 256, "numbers");
+    script.buffer("out", 0, 256);
+    let mut arguments = vec![Argument::At("in", 0), Argument::At("out", 0)];
+    if work > 0 {
+        script.filled("work", 0, 4 * work, "zeros");
+        arguments.push(Argument::At("work", 0));
+    }
+    script.launch(kernel, grid, &arguments);
+    script.save("out");
+    let output = script.run(module)?;
+    Ok(bytemuck::pod_collect_to_vec(&output))
+}
+
+/// Under every seed, each kernel is stopped with a message that has all the words given.
+fn all_are_stopped(faults: &[(&str, &[&str])]) {
+    let Some(module) = module() else {
+        return;
+    };
+    for (kernel, words) in faults {
+        for seed in 0..SEEDS {
+            let result = run(module, kernel, seed);
+            let message = result.expect_err(&format!("{kernel} under seed {seed}"));
+            for word in *words {
+                assert!(
+                    message.contains(word),
+                    "{kernel} under seed {seed} is stopped without the words `{word}`:\n{message}"
+                );
+            }
+            assert!(
+                message.contains(&format!("under seed {seed}\n")),
+                "{kernel} under seed {seed}:\n{message}"
+            );
+        }
+    }
+}
+
+/// Under every seed, each kernel gives what it should for its place.
+fn all_give(kernels: &[&str], expected: impl Fn(u32) -> u32) {
+    let Some(module) = module() else {
+        return;
+    };
+    let expected: Vec<u32> = (0..64).map(expected).collect();
+    for kernel in kernels {
+        for seed in 0..SEEDS {
+            let result = run(module, kernel, seed);
+            assert_eq!(result.as_ref(), Ok(&expected), "{kernel} under seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn kernels_without_a_fault_run_to_their_end() {
+    all_give(&["rotate_block"], |i| (i + 1) % 64);
+    all_give(&["rotate_warps"], |i| i / 32 * 32 + (i + 1) % 32);
+    all_give(&["reads_before_writing"], |i| (i + 3) % 64);
+    all_give(&["copies_through_a_stage"], |i| i + 1);
+}
+
+#[test]
+fn accesses_out_of_bounds() {
+    all_are_stopped(&[
+        (
+            "reads_after",
+            &[
+                "out of bounds: 4 bytes at in+256, but in has 256 bytes",
+                "faults.cu:",
+            ],
+        ),
+        ("writes_after", &["out of bounds: 4 bytes at out+256"]),
+        ("writes_before", &["out of bounds: 4 bytes at out+-4"]),
+        (
+            "writes_after_shared",
+            &["out of bounds: 4 bytes at shared", "Values+256"],
+        ),
+        (
+            "reads_before_shared",
+            &["out of bounds: 4 bytes at shared", "Values+-4"],
+        ),
+        ("leaves_a_local_array", &["out of bounds for type"]),
+        ("copies_too_much", &["out of bounds: 272 bytes at"]),
+        (
+            "asks_too_much_shared",
+            &["48 KiB of shared variables, and not 52000 bytes"],
+        ),
+    ]);
+}
+
+#[test]
+fn reads_of_what_nothing_wrote() {
+    all_are_stopped(&[
+        (
+            "reads_unwritten_shared",
+            &["a read of what nothing wrote: byte", "Values"],
+        ),
+        (
+            "reads_unwritten_global",
+            &["a read of what nothing wrote: byte", "of out"],
+        ),
+        (
+            "leaves_output_unwritten",
+            &["nothing wrote byte 20 of the 256 of out"],
+        ),
+    ]);
+}
+
+#[test]
+fn missing_barriers_and_fences_are_races() {
+    all_are_stopped(&[
+        (
+            "lacks_syncthreads",
+            &["a race: thread", "nothing orders the two", "faults.cu:"],
+        ),
+        ("lacks_syncwarp", &["a race: thread"]),
+        ("writes_too_early", &["a race: thread"]),
+        ("trusts_a_shuffle", &["a race: thread"]),
+        ("lacks_wait_for_copy", &["a race: "]),
+        ("lacks_wait_for_others", &["a race: "]),
+        (
+            "overwrites_what_is_copied",
+            &["a race: ", "a bulk copy of block 0"],
+        ),
+        (
+            "lacks_proxy_fence",
+            &[
+                "a missing proxy fence: a bulk copy of block 0 reads",
+                "fence_proxy_async() does",
+            ],
+        ),
+        (
+            "lacks_init_fence",
+            &["a missing proxy fence", "fence_mbarrier_init()"],
+        ),
+        ("lacks_init_barrier", &["mbarrier"]),
+        (
+            "returns_while_copying",
+            &["returns while a bulk copy may use its shared memory"],
+        ),
+    ]);
+}
+
+#[test]
+fn divergence() {
+    all_are_stopped(&[
+        ("some_wait", &["a divergent barrier: thread", "returned"]),
+        (
+            "wait_at_two_places",
+            &["a divergent barrier: thread", "while thread"],
+        ),
+        ("lanes_part", &["lanes of a warp diverge: lane"]),
+        ("shuffles_with_returned", &["lane 3"]),
+        (
+            "shuffles_from_outside",
+            &["a shuffle from an inactive lane: lane"],
+        ),
+        (
+            "shuffles_unnamed",
+            &["does not name the lane which comes to it"],
+        ),
+        (
+            "some_lanes_shuffle",
+            &[
+                "a d",
+                "for an exchange between lanes",
+                "for a barrier of the block",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn misaligned_accesses() {
+    all_are_stopped(&[
+        ("misaligned", &["misaligned address"]),
+        (
+            "copies_from_misaligned",
+            &["a misaligned bulk copy: 240 bytes", "at one of 16n+4"],
+        ),
+        (
+            "copies_misaligned_size",
+            &["a misaligned bulk copy: 252 bytes"],
+        ),
+    ]);
+}
+
+#[test]
+fn undefined_arithmetic() {
+    all_are_stopped(&[(
+        "overflows",
+        &[
+            "signed integer overflow",
+            "emulator: undefined behaviour\nin thread",
+        ],
+    )]);
+}
+
+#[test]
+fn deadlocks_say_who_waits_for_what() {
+    all_are_stopped(&[
+        (
+            "lacks_an_arrival",
+            &[
+                "a deadlock",
+                "block 0: thread 0: waits at",
+                "mbarrier at shared",
+                "it lacks 1 arrivals and 0 bytes",
+            ],
+        ),
+        (
+            "expects_too_many_bytes",
+            &[
+                "a deadlock",
+                "thread 0 and 63 others: waits at",
+                "of parity 0; it lacks 0 arrivals and 16 bytes",
+            ],
+        ),
+        // To wait for the phase before the first is not to wait.
+        ("waits_for_wrong_parity", &["a race: "]),
+    ]);
+    let Some(module) = module() else {
+        return;
+    };
+    for seed in 0..3 {
+        let grid = Grid::new(2, 32);
+        let message = run_in(module, "waits_for_nobody", seed, grid, 8).unwrap_err();
+        for words in [
+            "a deadlock: nobody can go on",
+            "block 0: thread 0: looks at work+28",
+        ] {
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_wait_for_each_other() {
+    let Some(module) = module() else {
+        return;
+    };
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    let numbers: Vec<u32> = (0..64).collect();
+    let grid = Grid::new(64, 32);
+    let mut stuck = 0;
+    for seed in 0..SEEDS {
+        let run = |kernel, grid| run_in(module, kernel, seed, grid, 129);
+        assert_eq!(
+            run("chain_of_tickets", grid),
+            Ok(sums.clone()),
+            "seed {seed}"
+        );
+        assert_eq!(
+            run("last_block_copies", grid),
+            Ok(numbers.clone()),
+            "seed {seed}"
+        );
+        for kernel in ["lacks_release", "lacks_threadfence"] {
+            let message = run(kernel, grid).unwrap_err();
+            assert!(
+                message.contains("a race: thread 0 of block"),
+                "{kernel}:\n{message}"
+            );
+        }
+
+        // Whether blocks that start in any order get stuck is a question of the order and of how many there is room for.
+        match run("chain_of_blocks", grid) {
+            Ok(result) => assert_eq!(result, sums),
+            Err(message) => {
+                stuck += 1;
+                for words in [
+                    "a deadlock",
+                    "looks at work+",
+                    "not started, since no more than",
+                    "block",
+                ] {
+                    assert!(message.contains(words), "{message}");
+                }
+            }
+        }
+        let room = Grid {
+            resident: 64,
+            ..grid
+        };
+        assert_eq!(
+            run("chain_of_blocks", room),
+            Ok(sums.clone()),
+            "seed {seed}"
+        );
+    }
+    assert!(stuck > SEEDS / 2, "{stuck} of {SEEDS} schedules get stuck");
+}

@@ -1,0 +1,343 @@
+// What generated kernels find in place of CUDA when they run in the emulator: CUDA's built-in names, and the emulator's
+// face of the layer that kernels/device.cuh describes.
+//
+// Nothing happens here. Whatever touches memory that threads share, or another thread, calls the emulator.
+// A place in the source is passed along for messages, and because threads must meet at one place.
+#pragma once
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <type_traits>
+#include <utility>
+
+#define WARPFOLD_EMULATOR
+
+#define __global__
+#define __host__
+#define __device__
+#define __constant__ const
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __shared__ static_assert(false, "shared variables are declared as `auto& x = block_shared<X>()`");
+
+struct uint3 {
+    unsigned x, y, z;
+};
+using dim3 = uint3;
+
+// Constants to a kernel, so that looking at them counts for no access. The emulator sets them when it goes on with a thread.
+#ifdef WARPFOLD_EMULATOR_PROGRAM
+#define EMULATED_CONSTANT
+#else
+#define EMULATED_CONSTANT const
+#endif
+extern EMULATED_CONSTANT uint3 threadIdx, blockIdx;
+extern EMULATED_CONSTANT dim3 blockDim, gridDim;
+
+namespace emulator {
+
+struct Source {
+    const char* file;
+    int line;
+    Source(const char* file = __builtin_FILE(), int line = __builtin_LINE()) : file(file), line(line) {}
+};
+
+/// A kernel without its type: to be called with a pointer to each argument, as a launch in CUDA is.
+struct Kernel {
+    void (*call)(void* const* arguments);
+    const size_t* sizes;
+    size_t count;
+};
+
+template <class... Arguments>
+struct Signature {
+    static constexpr size_t SIZES[] = {sizeof(Arguments)..., 0};
+
+    template <void (*kernel)(Arguments...)>
+    static void call(void* const* arguments) {
+        [&]<size_t... I>(std::index_sequence<I...>) {
+            kernel(*static_cast<Arguments*>(arguments[I])...);
+        }(std::index_sequence_for<Arguments...>());
+    }
+};
+
+template <class... Arguments>
+Signature<Arguments...> signature_of(void (*)(Arguments...));
+
+// ---- what the emulator does (machine.hpp) ----
+
+enum class Barrier { BLOCK, WARP, NAMED };
+enum class Order { RELAXED, ACQUIRE, RELEASE };
+enum class Exchange { SHUFFLE, BALLOT, ALL, ANY, MATCH, ADD, MIN, MAX, AND, OR, XOR };
+
+void synchronise_block(unsigned barrier, unsigned threads, Source source);
+void synchronise_warp(unsigned mask, Source source);
+/// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of lane `from`.
+unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from, Source source);
+/// The lanes that are about to run the same: all that have not returned.
+unsigned active_lanes();
+unsigned lane();
+
+void* shared_variable(size_t bytes, size_t align, const char* name);
+void* dynamic_shared_memory();
+
+void load(const void* from, void* to, size_t bytes, Order order);
+void store(void* to, const void* from, size_t bytes, Order order);
+/// Before an update of memory, which nothing comes between. Returns where the memory is.
+void* begin_update(void* address, size_t bytes, void* place);
+void fence();
+
+void mbarrier_init(void* barrier, unsigned arrivals);
+void mbarrier_arrive(void* barrier, unsigned expected_bytes);
+void mbarrier_wait(void* barrier, unsigned parity, Source source);
+void fence_mbarrier_init();
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
+void bulk_store(void* global, const void* shared, unsigned bytes);
+void bulk_commit();
+void bulk_wait(unsigned groups, bool reads_only, Source source);
+void fence_proxy_async();
+
+template <class T>
+const char* name_of() {
+    return __PRETTY_FUNCTION__;
+}
+
+template <class T, class F>
+__attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T update(T* address, F change) {
+    volatile T* memory = static_cast<T*>(begin_update(address, sizeof(T), __builtin_return_address(0)));
+    T before = *memory;
+    *memory = change(before);
+    return before;
+}
+
+}  // namespace emulator
+
+/// Makes a kernel known to the emulator by its name.
+#define EMULATE(kernel)                                                                                   \
+    extern "C" {                                                                                          \
+    extern const emulator::Kernel emulated_##kernel;                                                      \
+    const emulator::Kernel emulated_##kernel = {                                                          \
+        decltype(emulator::signature_of(kernel))::call<kernel>, decltype(emulator::signature_of(kernel))::SIZES, \
+        sizeof(decltype(emulator::signature_of(kernel))::SIZES) / sizeof(size_t) - 1};                    \
+    }
+
+// ---- CUDA's built-in names -------------------------------------------------------------------------
+
+inline void __syncthreads(emulator::Source source = {}) { emulator::synchronise_block(0, 0, source); }
+inline void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) { emulator::synchronise_warp(mask, source); }
+inline unsigned __activemask() { return emulator::active_lanes(); }
+
+inline void __threadfence() { emulator::fence(); }
+inline void __threadfence_block() { emulator::fence(); }
+
+#define EMULATE_SHUFFLES(T, BITS, FROM_BITS)                                                                          \
+    inline T emulated_shuffle(unsigned mask, T value, int from, emulator::Source source) {                            \
+        return FROM_BITS(emulator::exchange(emulator::Exchange::SHUFFLE, mask, BITS(value), from, source));           \
+    }                                                                                                                 \
+    inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, emulator::Source source = {}) {            \
+        int self = (int)emulator::lane();                                                                             \
+        return emulated_shuffle(mask, value, (self & -width) | (lane & (width - 1)), source);                         \
+    }                                                                                                                 \
+    inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) {   \
+        int self = (int)emulator::lane(), from = self - (int)delta;                                                   \
+        return emulated_shuffle(mask, value, from < (self & -width) ? self : from, source);                           \
+    }                                                                                                                 \
+    inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) { \
+        int self = (int)emulator::lane(), from = self + (int)delta;                                                   \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                  \
+    }                                                                                                                 \
+    inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, emulator::Source source = {}) {   \
+        int self = (int)emulator::lane(), from = self ^ lane_mask;                                                    \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                  \
+    }
+#define EMULATED_SAME(x) x
+#define EMULATED_NARROW(x) (unsigned)(x)
+#define EMULATED_BITS_F32(x) __builtin_bit_cast(unsigned, x)
+#define EMULATED_F32(x) __builtin_bit_cast(float, (unsigned)(x))
+#define EMULATED_BITS_F64(x) __builtin_bit_cast(unsigned long long, x)
+#define EMULATED_F64(x) __builtin_bit_cast(double, x)
+EMULATE_SHUFFLES(unsigned, EMULATED_SAME, EMULATED_NARROW)
+EMULATE_SHUFFLES(int, EMULATED_NARROW, (int))
+EMULATE_SHUFFLES(unsigned long long, EMULATED_SAME, EMULATED_SAME)
+EMULATE_SHUFFLES(long long, EMULATED_SAME, (long long))
+EMULATE_SHUFFLES(float, EMULATED_BITS_F32, EMULATED_F32)
+EMULATE_SHUFFLES(double, EMULATED_BITS_F64, EMULATED_F64)
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+    return (unsigned)emulator::exchange(emulator::Exchange::BALLOT, mask, predicate != 0, 0, source);
+}
+inline int __all_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+    return (int)emulator::exchange(emulator::Exchange::ALL, mask, predicate != 0, 0, source);
+}
+inline int __any_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+    return (int)emulator::exchange(emulator::Exchange::ANY, mask, predicate != 0, 0, source);
+}
+inline unsigned __match_any_sync(unsigned mask, unsigned long long value, emulator::Source source = {}) {
+    return (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, value, 0, source);
+}
+inline unsigned __match_all_sync(unsigned mask, unsigned long long value, int* all, emulator::Source source = {}) {
+    *all = (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, value, 0, source) == mask;
+    return *all ? mask : 0;
+}
+
+#define EMULATE_REDUCE(T, NAME, WHAT)                                                             \
+    inline T NAME(unsigned mask, T value, emulator::Source source = {}) {                         \
+        auto bits = (unsigned long long)(long long)value;                                         \
+        return (T)emulator::exchange(emulator::Exchange::WHAT, mask, bits, 0, source);            \
+    }
+EMULATE_REDUCE(unsigned, __reduce_add_sync, ADD)
+EMULATE_REDUCE(int, __reduce_add_sync, ADD)
+EMULATE_REDUCE(unsigned, __reduce_min_sync, MIN)
+EMULATE_REDUCE(int, __reduce_min_sync, MIN)
+EMULATE_REDUCE(unsigned, __reduce_max_sync, MAX)
+EMULATE_REDUCE(int, __reduce_max_sync, MAX)
+EMULATE_REDUCE(unsigned, __reduce_and_sync, AND)
+EMULATE_REDUCE(unsigned, __reduce_or_sync, OR)
+EMULATE_REDUCE(unsigned, __reduce_xor_sync, XOR)
+
+template <class T>
+T atomicAdd(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return (T)(old + value); });
+}
+template <class T>
+T atomicExch(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T) { return value; });
+}
+template <class T>
+T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return old == expected ? value : old; });
+}
+template <class T>
+T atomicMin(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return value < old ? value : old; });
+}
+template <class T>
+T atomicMax(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return old < value ? value : old; });
+}
+template <class T>
+T atomicAnd(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return (T)(old & value); });
+}
+template <class T>
+T atomicOr(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return (T)(old | value); });
+}
+template <class T>
+T atomicXor(T* address, std::type_identity_t<T> value) {
+    return emulator::update(address, [&](T old) { return (T)(old ^ value); });
+}
+/// Counts up to `limit`, and then from 0 again.
+inline unsigned atomicInc(unsigned* address, unsigned limit) {
+    return emulator::update(address, [&](unsigned old) { return old >= limit ? 0 : old + 1; });
+}
+
+inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
+inline int __clzll(unsigned long long x) { return x ? __builtin_clzll(x) : 64; }
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
+inline int __ffsll(unsigned long long x) { return __builtin_ffsll((long long)x); }
+
+// ---- the layer of kernels/device.cuh ---------------------------------------------------------------
+
+namespace warpfold {
+
+typedef unsigned long long u64x2 __attribute__((vector_size(16)));
+
+template <class T>
+T& block_shared() {
+    return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
+}
+inline unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
+
+template <class W>
+W load_relaxed(const W* address) {
+    W value;
+    emulator::load(address, &value, sizeof value, emulator::Order::RELAXED);
+    return value;
+}
+template <class W>
+W load_acquire(const W* address) {
+    W value;
+    emulator::load(address, &value, sizeof value, emulator::Order::ACQUIRE);
+    return value;
+}
+template <class W>
+void store_relaxed(W* address, W value) {
+    emulator::store(address, &value, sizeof value, emulator::Order::RELAXED);
+}
+template <class W>
+void store_release(W* address, W value) {
+    emulator::store(address, &value, sizeof value, emulator::Order::RELEASE);
+}
+
+struct Mbarrier {
+    unsigned long long state;
+};
+inline void mbarrier_init(Mbarrier& barrier, unsigned arrivals) { emulator::mbarrier_init(&barrier, arrivals); }
+inline void mbarrier_arrive(Mbarrier& barrier) { emulator::mbarrier_arrive(&barrier, 0); }
+inline void mbarrier_expect(Mbarrier& barrier, unsigned bytes) { emulator::mbarrier_arrive(&barrier, bytes); }
+inline void mbarrier_wait(Mbarrier& barrier, unsigned parity, emulator::Source source = {}) {
+    emulator::mbarrier_wait(&barrier, parity, source);
+}
+inline void fence_mbarrier_init() { emulator::fence_mbarrier_init(); }
+
+inline void bulk_load(void* shared, const void* global, unsigned bytes, Mbarrier& barrier) {
+    emulator::bulk_load(shared, global, bytes, &barrier);
+}
+inline void bulk_store(void* global, const void* shared, unsigned bytes) { emulator::bulk_store(global, shared, bytes); }
+inline void bulk_commit() { emulator::bulk_commit(); }
+template <int GROUPS>
+void bulk_wait_read(emulator::Source source = {}) {
+    emulator::bulk_wait(GROUPS, true, source);
+}
+template <int GROUPS>
+void bulk_wait(emulator::Source source = {}) {
+    emulator::bulk_wait(GROUPS, false, source);
+}
+inline void fence_proxy_async() { emulator::fence_proxy_async(); }
+
+inline void sync_threads(int barrier, int threads, emulator::Source source = {}) {
+    emulator::synchronise_block((unsigned)barrier, (unsigned)threads, source);
+}
+
+// As on chips before sm_80: by the definition in ops.cuh.
+template <class T>
+T minimum_by_comparison(T a, T b);
+template <class T>
+T maximum_by_comparison(T a, T b);
+inline float minimum_f32(float a, float b) { return minimum_by_comparison(a, b); }
+inline float maximum_f32(float a, float b) { return maximum_by_comparison(a, b); }
+
+inline unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
+inline unsigned long long bits_of(double value) { return __builtin_bit_cast(unsigned long long, value); }
+inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
+
+inline float half_bits_to_f32(unsigned short half) {
+    unsigned sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
+    if (magnitude < 0x0400) return from_bits(sign | bits_of((float)magnitude * 0x1p-24f));  // subnormal
+    unsigned exponent_offset = magnitude < 0x7c00 ? 127 - 15 : 255 - 31;
+    return from_bits(sign | ((magnitude << 13) + (exponent_offset << 23)));
+}
+
+/// value / 2^shift, to nearest, ties to even.
+inline unsigned shift_and_round(unsigned value, unsigned shift) {
+    return (value + (1u << (shift - 1)) - 1 + (value >> shift & 1)) >> shift;
+}
+
+inline unsigned short f32_to_half_bits(float value) {
+    unsigned sign = bits_of(value) >> 16 & 0x8000u, magnitude = bits_of(value) & 0x7fffffffu, half;
+    if (magnitude > 0x7f800000) half = 0x7fff;        // NaN
+    else if (magnitude >= 0x477ff000) half = 0x7c00;  // rounds to 2^16 or more, which is infinity
+    else if (magnitude >= 0x38800000) half = shift_and_round(magnitude - ((127u - 15u) << 23), 13);
+    else if (magnitude < 0x33000000) half = 0;        // less than half of the smallest subnormal
+    else half = shift_and_round((magnitude & 0x7fffff) | 0x800000, 126 - (magnitude >> 23));
+    return (unsigned short)(sign | half);
+}
+
+}  // namespace warpfold

@@ -1,0 +1,783 @@
+// The machine: blocks that live at the same time, their threads, and all the ways in which threads wait for each other.
+//
+// A thread runs until it must wait, touches memory atomically, or returns. Who goes on is drawn from the seed: any
+// thread that can; or the newest of those, so that one warp runs ahead of the others as far as barriers allow. Blocks start
+// in any order, and no more live at a time than the launch says, so that a block which waits for one that has not
+// started may wait for ever. Bulk copies are made some time between their start and the last moment somebody can do without.
+#pragma once
+#include "counters.hpp"
+#include "fiber.hpp"
+#include "kernel.hpp"
+#include <deque>
+#include <random>
+
+namespace emulator {
+
+constexpr unsigned LANES = 32;
+constexpr unsigned NAMED_BARRIERS = 16;
+constexpr size_t STATIC_SHARED_BYTES = 48 << 10;
+/// Copies that a block can have under way before two of them are taken for one.
+constexpr unsigned COPY_SLOTS = 64;
+/// Atomic loads in a row, without anything having happened, after which nothing will happen any more.
+constexpr uint64_t PATIENCE = 200'000;
+
+/// What is passed on where threads synchronise.
+struct Knowledge {
+    Clock seen, fenced;
+
+    void add(const Knowledge& other) {
+        seen = join(seen, other.seen);
+        fenced = join(fenced, other.fenced);
+    }
+};
+
+/// The bulk stores that a thread committed together.
+struct CopyGroup {
+    size_t unread = 0, unwritten = 0;
+    Clock reads, writes;
+    bool waited_for = false;
+    Place place = 0;  // of one of the copies, if there are any
+};
+
+struct Block;
+
+struct Thread : Actor {
+    Block* block = nullptr;
+    unsigned index = 0;
+    std::unique_ptr<Fiber> fiber;
+    bool returned = false;
+    /// What it waits for, if it does: told when all wait.
+    const char* waits = nullptr;
+    Source source{nullptr, 0};
+    const void* object = nullptr;
+    unsigned number = 0;
+    /// What it looks at, if it has just begun an atomic load.
+    uintptr_t looks_at = 0;
+    Place looks_from = 0;
+    /// What it got from the last exchange.
+    unsigned long long result = 0;
+    /// What atomic stores pass on since its last fence, and what atomic loads met that a fence would make known.
+    Knowledge released, met;
+    std::shared_ptr<CopyGroup> open_group = std::make_shared<CopyGroup>();
+    std::deque<std::shared_ptr<CopyGroup>> groups;
+
+    unsigned lane() const { return index % LANES; }
+
+    /// Ends its step: what it did until now is what the result says, and what it does next is not.
+    Knowledge release() {
+        Gathering all;
+        all.add(seen);
+        all.add(agent, step++, numbering.agents_of_a_block);
+        return {all.clock(), fenced};
+    }
+    void acquire(const Knowledge& other) {
+        seen = join(seen, other.seen);
+        fenced = join(fenced, other.fenced);
+    }
+};
+
+/// Lanes that meet to exchange values, or at a warp's barrier.
+struct Meeting {
+    unsigned mask;
+    bool is_barrier;
+    Exchange what;
+    Source source;
+    unsigned arrived = 0;
+    unsigned long long values[LANES] = {};
+    int from[LANES] = {};
+};
+
+struct BlockBarrier {
+    std::vector<Thread*> waiting;
+    unsigned expected = 0;
+    Source source{nullptr, 0};
+};
+
+struct MbarrierState {
+    unsigned count = 0, missing = 0;
+    int64_t bytes = 0;
+    unsigned phase = 0;
+    Knowledge gathered, completed;
+    std::vector<Thread*> waiting;
+    Access initialised;
+    bool fenced = false;
+};
+
+struct Copy {
+    Block* block;
+    bool is_load;
+    unsigned char *shared, *global;
+    size_t bytes;
+    uintptr_t barrier = 0;
+    Place place;
+    Actor reader, writer;
+    std::shared_ptr<CopyGroup> group;
+    std::vector<unsigned char> data;
+    bool read = false;
+};
+
+struct Block {
+    unsigned number, index;
+    std::vector<Thread> threads;
+    size_t living;
+    std::vector<std::vector<Meeting>> meetings;  // of each warp
+    BlockBarrier barriers[NAMED_BARRIERS];
+    std::map<uintptr_t, MbarrierState> mbarriers;
+    std::map<const char*, std::unique_ptr<Region>> variables;
+    std::unique_ptr<Region> dynamic;
+    uint32_t copies = 0;
+};
+
+struct Launch {
+    const Kernel* kernel;
+    std::string name;
+    unsigned blocks, threads;
+    size_t shared_bytes;
+    unsigned resident;
+    void* const* arguments;
+};
+
+inline std::mt19937_64 random_bits;
+inline uint64_t seed;
+inline Memory memory;
+inline Counters counters;
+
+inline const Launch* launched;
+inline std::vector<unsigned> order;  // of the blocks: which one is started as number …
+inline std::vector<std::unique_ptr<Block>> living_blocks;
+inline size_t started_blocks;
+inline std::vector<Thread*> ready;
+inline std::vector<std::unique_ptr<Copy>> copies;
+inline std::vector<std::unique_ptr<Fiber>> spare_fibers;
+inline std::map<uintptr_t, Knowledge> released;  // by atomic stores, to their addresses
+inline Thread* current;
+inline uint64_t polls;
+inline bool newest_first, copies_first;
+/// A read of what nothing wrote, so far.
+inline std::string suspicion;
+
+Place place_of(void* return_address);
+std::vector<std::string> texts_of_places(const std::vector<Place>& places);
+void set_indices(unsigned thread, unsigned block);
+
+inline uint64_t draw(uint64_t below) { return random_bits() % below; }
+
+std::string text_of_thread(const Thread& thread) {
+    return "thread " + std::to_string(thread.index) + " of block " + std::to_string(thread.block->index);
+}
+
+std::string text_of_agent(Id id) {
+    Agent agent = numbering.agent(id);
+    std::string block = "block " + std::to_string(order[agent.block]);
+    if (agent.index >= launched->threads) return "a bulk copy of " + block;
+    return "thread " + std::to_string(agent.index) + " of " + block;
+}
+
+std::string text_of_source(Source source) { return std::string(source.file) + ":" + std::to_string(source.line); }
+
+bool same(Source a, Source b) { return a.line == b.line && strcmp(a.file, b.file) == 0; }
+
+bool Region::wrote_as_copy(const Access& write) {
+    return write.id >= numbering.first && numbering.agent(write.id).index >= launched->threads;
+}
+
+void suspect_read(const Region& region, size_t byte, Place place) {
+    if (!suspicion.empty()) return;
+    suspicion = "a read of what nothing wrote: byte " + std::to_string(byte) + " of " + region.name + "\n  at " + text_of_place(place);
+    if (current) suspicion += "\nin " + text_of_thread(*current);
+}
+
+// ---- waiting and going on --------------------------------------------------------------------------
+
+void progress() { polls = 0; }
+
+/// Lets others go on until somebody wakes this thread.
+void wait_for(const char* what, Source source, const void* object = nullptr, unsigned number = 0) {
+    Thread& self = *current;
+    self.waits = what;
+    self.source = source;
+    self.object = object;
+    self.number = number;
+    self.fiber->pause();
+}
+
+void wake(Thread& thread) {
+    thread.waits = nullptr;
+    ready.push_back(&thread);
+    progress();
+}
+
+void wake_all(std::vector<Thread*>& threads) {
+    std::shuffle(threads.begin(), threads.end(), random_bits);
+    for (Thread* thread : threads) wake(*thread);
+    threads.clear();
+}
+
+/// The threads that met know what any of them knew.
+void synchronise(const std::vector<Thread*>& threads) {
+    Gathering seen, fenced;
+    for (Thread* thread : threads) {
+        seen.add(thread->seen);
+        seen.add(thread->agent, thread->step++, numbering.agents_of_a_block);
+        fenced.add(thread->fenced);
+    }
+    Knowledge all{seen.clock(), fenced.clock()};
+    for (Thread* thread : threads) {
+        thread->seen = all.seen;
+        thread->fenced = all.fenced;
+    }
+}
+
+std::string text_of_wait(const Block& block, const Thread& thread) {
+    if (thread.returned) return "returned";
+    if (thread.looks_at)
+        return "looks at " + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
+    if (!thread.waits) return "could go on";
+    std::string text = std::string("waits at ") + text_of_source(thread.source) + " for " + thread.waits;
+    if (thread.waits == std::string("an mbarrier")) {
+        auto& barrier = block.mbarriers.at(reinterpret_cast<uintptr_t>(thread.object));
+        text += " at " + memory.find(reinterpret_cast<uintptr_t>(thread.object), 8, 0).at(reinterpret_cast<uintptr_t>(thread.object));
+        text += " to complete a phase of parity " + std::to_string(thread.number) + "; it lacks " +
+                std::to_string(barrier.missing) + " arrivals and " + std::to_string(barrier.bytes) + " bytes";
+    }
+    return text;
+}
+
+/// Who waits for what.
+[[noreturn]] void fail_of_deadlock() {
+    std::string message = "a deadlock: nobody can go on";
+    for (auto& block : living_blocks) {
+        std::map<std::string, std::vector<unsigned>> groups;
+        for (const Thread& thread : block->threads) groups[text_of_wait(*block, thread)].push_back(thread.index);
+        for (auto& [text, threads] : groups) {
+            message += "\n  block " + std::to_string(block->index) + ": thread " + std::to_string(threads.front());
+            if (threads.size() > 1) message += " and " + std::to_string(threads.size() - 1) + " others";
+            message += ": " + text;
+        }
+    }
+    if (started_blocks < order.size()) {
+        message += "\n  not started, since no more than " + std::to_string(launched->resident) + " blocks live at a time:";
+        for (size_t i = started_blocks; i < std::min(order.size(), started_blocks + 16); i++)
+            message += " block " + std::to_string(order[i]);
+    }
+    current = nullptr;
+    fail(message);
+}
+
+/// Lets others go on, if the schedule wants it.
+void yield() {
+    if (++polls > PATIENCE + 100 * ready.size()) fail_of_deadlock();
+    Thread& self = *current;
+    ready.push_back(&self);
+    std::swap(ready.back(), ready[draw(ready.size())]);
+    self.fiber->pause();
+}
+
+// ---- barriers and exchanges ------------------------------------------------------------------------
+
+unsigned lane() { return current->lane(); }
+
+unsigned active_lanes() {
+    Thread& self = *current;
+    unsigned mask = 0, first = self.index - self.lane();
+    for (unsigned i = first; i < std::min<size_t>(first + LANES, self.block->threads.size()); i++)
+        if (!self.block->threads[i].returned) mask |= 1u << i % LANES;
+    return mask;
+}
+
+void synchronise_block(unsigned number, unsigned threads, Source source) {
+    Thread& self = *current;
+    Block& block = *self.block;
+    if (number >= NAMED_BARRIERS) fail("there are 16 barriers, and no barrier " + std::to_string(number));
+    if (threads == 0) threads = (unsigned)block.threads.size();
+    if (threads % LANES != 0 && threads != block.threads.size())
+        fail("a barrier is for whole warps, not for " + std::to_string(threads) + " threads\n  at " + text_of_source(source));
+    counters.add(self.agent, Operation::BLOCK_BARRIER, place_of(__builtin_return_address(0)));
+    BlockBarrier& barrier = block.barriers[number];
+    if (barrier.waiting.empty()) {
+        barrier.expected = threads;
+        barrier.source = source;
+    } else if (!same(barrier.source, source) || barrier.expected != threads) {
+        fail("a divergent barrier: " + text_of_thread(self) + " comes to " + text_of_source(source) + " while " +
+             text_of_thread(*barrier.waiting.front()) + " waits at " + text_of_source(barrier.source));
+    }
+    barrier.waiting.push_back(&self);
+    // Only a barrier of all threads is one for those that have returned.
+    if (block.living < block.threads.size() && threads == block.threads.size())
+        fail("a divergent barrier: " + text_of_thread(self) + " comes to " + text_of_source(source) + ", but " +
+             std::to_string(block.threads.size() - block.living) + " threads of the block have returned");
+    if (barrier.waiting.size() == barrier.expected) {
+        synchronise(barrier.waiting);
+        for (Thread* thread : barrier.waiting) counters.meet(thread->agent);
+        wake_all(barrier.waiting);
+        self.fiber->pause();
+    } else {
+        wait_for("a barrier of the block", source);
+    }
+}
+
+void finish(Meeting& meeting, std::vector<Thread*>& lanes) {
+    using enum Exchange;
+    unsigned long long combined = meeting.values[lanes.front()->lane()];
+    unsigned ballot = 0;
+    for (Thread* thread : lanes) {
+        unsigned long long value = meeting.values[thread->lane()];
+        if (value) ballot |= 1u << thread->lane();
+        if (thread == lanes.front()) continue;
+        if (meeting.what == ADD) combined += value;
+        if (meeting.what == MIN) combined = std::min((long long)combined, (long long)value);
+        if (meeting.what == MAX) combined = std::max((long long)combined, (long long)value);
+        if (meeting.what == AND) combined &= value;
+        if (meeting.what == OR) combined |= value;
+        if (meeting.what == XOR) combined ^= value;
+    }
+    for (Thread* thread : lanes) {
+        switch (meeting.what) {
+            case SHUFFLE: thread->result = meeting.values[meeting.from[thread->lane()]]; break;
+            case BALLOT: thread->result = ballot; break;
+            case ALL: thread->result = ballot == meeting.mask; break;
+            case ANY: thread->result = ballot != 0; break;
+            case MATCH:
+                thread->result = 0;
+                for (Thread* other : lanes)
+                    if (meeting.values[other->lane()] == meeting.values[thread->lane()])
+                        thread->result |= 1u << other->lane();
+                break;
+            default: thread->result = combined;
+        }
+    }
+}
+
+/// Comes to a meeting of the lanes of `mask`.
+void meet(Meeting meeting, unsigned long long value, int from, Place place) {
+    Thread& self = *current;
+    Block& block = *self.block;
+    const char* what = meeting.is_barrier ? "a barrier of the warp" : "an exchange between lanes";
+    unsigned bit = 1u << self.lane(), first = self.index - self.lane();
+    std::string here = " at " + text_of_source(meeting.source);
+    if (!(meeting.mask & bit)) fail(std::string(what) + " that does not name the lane which comes to it\n " + here);
+    for (unsigned i = 0; i < LANES; i++) {
+        if (!(meeting.mask >> i & 1)) continue;
+        if (first + i >= block.threads.size() || block.threads[first + i].returned)
+            fail(std::string(what) + " with an inactive lane: it names lane " + std::to_string(i) +
+                 (first + i >= block.threads.size() ? ", which is not there" : ", which has returned") + "\n " + here);
+    }
+    if (!meeting.is_barrier && meeting.what == Exchange::SHUFFLE) {
+        if (from < 0 || from >= (int)LANES) fail("a shuffle from lane " + std::to_string(from) + ", which there is not\n " + here);
+        if (!(meeting.mask >> from & 1))
+            fail("a shuffle from an inactive lane: lane " + std::to_string(from) + " is not named by the mask\n " + here);
+    }
+    counters.add(self.agent, meeting.is_barrier ? Operation::WARP_BARRIER : Operation::EXCHANGE, place);
+
+    // Lanes that each wait for the other, but at different places, would wait for ever.
+    auto& meetings = block.meetings[self.index / LANES];
+    auto found = meetings.end();
+    for (auto other = meetings.begin(); other != meetings.end(); other++) {
+        if (other->mask == meeting.mask && other->is_barrier == meeting.is_barrier && other->what == meeting.what &&
+            same(other->source, meeting.source))
+            found = other;
+        else if ((other->mask & bit) && (other->arrived & meeting.mask))
+            fail("lanes of a warp diverge: lane " + std::to_string(self.lane()) + " comes to " + what + here +
+                 ", while others of the lanes that it names wait at " + text_of_source(other->source));
+    }
+    if (found == meetings.end()) found = meetings.insert(meetings.end(), meeting);
+    found->arrived |= bit;
+    found->values[self.lane()] = value;
+    found->from[self.lane()] = from;
+    if (found->arrived != found->mask) return wait_for(what, meeting.source);
+
+    std::vector<Thread*> lanes;
+    for (unsigned i = 0; i < LANES; i++)
+        if (found->mask >> i & 1) lanes.push_back(&block.threads[first + i]);
+    if (meeting.is_barrier) synchronise(lanes);
+    else finish(*found, lanes);
+    counters.meet(self.agent);
+    meetings.erase(found);
+    wake_all(lanes);
+    self.fiber->pause();
+}
+
+void synchronise_warp(unsigned mask, Source source) {
+    meet({mask, true, {}, source}, 0, 0, place_of(__builtin_return_address(0)));
+}
+
+unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from, Source source) {
+    Thread& self = *current;
+    meet({mask, false, what, source}, value, from, place_of(__builtin_return_address(0)));
+    return self.result;
+}
+
+// ---- memory ----------------------------------------------------------------------------------------
+
+void* shared_variable(size_t bytes, size_t align, const char* name) {
+    Block& block = *current->block;
+    auto& region = block.variables[name];
+    if (!region) {
+        size_t together = bytes;
+        for (auto& [other, variable] : block.variables)
+            if (variable) together += variable->bytes;
+        if (together > STATIC_SHARED_BYTES)
+            fail("a block has 48 KiB of shared variables, and not " + std::to_string(together) + " bytes");
+        if (align > 256) fail("shared variables are aligned to 256 bytes at most");
+        std::string text = name;  // … [with T = X] or [T = X]
+        size_t start = text.find("T = ");
+        region = std::make_unique<Region>("shared " + text.substr(start + 4, text.size() - start - 5), true, 0, bytes);
+        memory.add(*region);
+    }
+    return region->data();
+}
+
+void* dynamic_shared_memory() {
+    Region* region = current->block->dynamic.get();
+    if (!region) fail("the launch gives no dynamic shared memory");
+    return region->data();
+}
+
+void check_alignment(uintptr_t address, size_t bytes, Place place) {
+    if (address % bytes != 0)
+        fail("a misaligned access of " + std::to_string(bytes) + " bytes\n  at " + text_of_place(place));
+}
+
+/// Touches memory as atomic operations do.
+Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* from) {
+    uintptr_t number = reinterpret_cast<uintptr_t>(address);
+    Place place = place_of(from);
+    check_alignment(number, bytes, place);
+    if (reach == Reach::READ) current->looks_at = number;
+    current->looks_from = place;
+    yield();
+    current->looks_at = 0;
+    Region& region = memory.find(number, bytes, place);
+    region.access(*current, number, bytes, reach, true, place);
+    counters.add(current->agent, Operation::ATOMIC, place, number, bytes);
+    if (reach != Reach::READ) progress();
+    return region;
+}
+
+void load(const void* from, void* to, size_t bytes, Order order) {
+    touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0));
+    memcpy(to, from, bytes);
+    auto found = released.find(reinterpret_cast<uintptr_t>(from));
+    if (found == released.end()) return;
+    if (order == Order::ACQUIRE) current->acquire(found->second);
+    else current->met.add(found->second);
+}
+
+void store(void* to, const void* from, size_t bytes, Order order) {
+    touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0));
+    memcpy(to, from, bytes);
+    released[reinterpret_cast<uintptr_t>(to)] = order == Order::RELEASE ? current->release() : current->released;
+}
+
+/// Updates are relaxed, as CUDA's are, and carry on what the stores before them released.
+void* begin_update(void* address, size_t bytes, void* place) {
+    touch_atomically(address, bytes, Reach::UPDATE, place);
+    Knowledge& here = released[reinterpret_cast<uintptr_t>(address)];
+    current->met.add(here);
+    here.add(current->released);
+    return address;
+}
+
+void fence() {
+    current->acquire(current->met);
+    current->released = current->release();
+}
+
+// ---- mbarriers and bulk copies ---------------------------------------------------------------------
+
+MbarrierState& mbarrier_at(const Block& block, const void* barrier, Place place) {
+    uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
+    check_alignment(address, 8, place);
+    auto& all = const_cast<Block&>(block).mbarriers;
+    auto found = all.find(address);
+    if (found == all.end()) fail("an mbarrier that nobody initialised\n  at " + text_of_place(place));
+    return found->second;
+}
+
+/// The mbarrier, as a thread that must know that it is initialised finds it.
+MbarrierState& known_mbarrier(const void* barrier, Place place) {
+    MbarrierState& state = mbarrier_at(*current->block, barrier, place);
+    if (!current->knows(current->seen, state.initialised.id, state.initialised.step))
+        fail("a race: " + text_of_thread(*current) + " uses an mbarrier\n  at " + text_of_place(place) + "\nwhich " +
+             text_of_agent(state.initialised.id) + " initialised\n  at " + text_of_place(state.initialised.place) +
+             "\nand nothing orders the two");
+    return state;
+}
+
+void complete_if_due(MbarrierState& state) {
+    if (state.missing != 0 || state.bytes != 0) return;
+    state.completed = std::move(state.gathered);
+    state.gathered = {};
+    state.missing = state.count;
+    state.phase++;
+    wake_all(state.waiting);
+}
+
+void mbarrier_init(void* barrier, unsigned arrivals) {
+    Place place = place_of(__builtin_return_address(0));
+    uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
+    Region& region = memory.find(address, 8, place);
+    if (!region.shared) fail("an mbarrier outside shared memory\n  at " + text_of_place(place));
+    check_alignment(address, 8, place);
+    if (arrivals == 0 || arrivals >= 1u << 20) fail("an mbarrier for " + std::to_string(arrivals) + " arrivals\n  at " + text_of_place(place));
+    region.access(*current, address, 8, Reach::WRITE, false, place);
+    MbarrierState& state = current->block->mbarriers[address];
+    state = {};
+    state.count = state.missing = arrivals;
+    state.initialised = {current->id, current->step, 0, place};
+}
+
+void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
+    Place place = place_of(__builtin_return_address(0));
+    MbarrierState& state = known_mbarrier(barrier, place);
+    if (state.missing == 0) fail("more arrivals at an mbarrier than it was initialised for\n  at " + text_of_place(place));
+    state.gathered.add(current->release());
+    state.bytes += expected_bytes;
+    state.missing--;
+    progress();
+    complete_if_due(state);
+}
+
+void mbarrier_wait(void* barrier, unsigned parity, Source source) {
+    MbarrierState& state = known_mbarrier(barrier, place_of(__builtin_return_address(0)));
+    if (parity > 1) fail("a phase has parity 0 or 1, and not " + std::to_string(parity) + "\n  at " + text_of_source(source));
+    while ((state.phase & 1) == parity) {
+        state.waiting.push_back(current);
+        wait_for("an mbarrier", source, barrier, parity);
+    }
+    current->acquire(state.completed);
+}
+
+void fence_mbarrier_init() {
+    for (auto& [address, state] : current->block->mbarriers)
+        if (state.initialised.id == current->id) state.fenced = true;
+}
+
+void fence_proxy_async() {
+    fence_mbarrier_init();
+    current->fenced = join(current->fenced, current->release().seen);
+}
+
+/// Checks a bulk copy and gets it under way.
+void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* barrier, Place place) {
+    Thread& self = *current;
+    std::string here = "\n  at " + text_of_place(place);
+    uintptr_t inner = reinterpret_cast<uintptr_t>(shared), outer = reinterpret_cast<uintptr_t>(global);
+    if (inner % 16 || outer % 16 || bytes % 16 || bytes == 0)
+        fail("a misaligned bulk copy: " + std::to_string(bytes) + " bytes between shared memory at an address of 16n+" +
+             std::to_string(inner % 16) + " and global memory at one of 16n+" + std::to_string(outer % 16) +
+             "; the copy engine wants multiples of 16 bytes" + here);
+    if (!memory.find(inner, bytes, place).shared) fail("a bulk copy whose shared memory is not shared" + here);
+    if (memory.find(outer, bytes, place).shared) fail("a bulk copy whose global memory is not global" + here);
+    auto copy = std::make_unique<Copy>();
+    copy->block = self.block;
+    copy->is_load = is_load;
+    copy->shared = static_cast<unsigned char*>(shared);
+    copy->global = static_cast<unsigned char*>(global);
+    copy->bytes = bytes;
+    copy->place = place;
+    Knowledge issued = self.release();
+    for (Actor* actor : {&copy->reader, &copy->writer}) {
+        unsigned number = self.block->copies++;
+        actor->become({self.block->number, launched->threads + number % COPY_SLOTS});
+        actor->step = number / COPY_SLOTS + 1;
+        actor->seen = issued.seen;
+        actor->fenced = self.fenced;
+        actor->is_copy = true;
+    }
+    if (is_load) {
+        MbarrierState& state = known_mbarrier(barrier, place);
+        if (!state.fenced)
+            fail("a missing proxy fence: the bulk copy may not see that its mbarrier is initialised: fence_mbarrier_init() "
+                 "after the initialisation makes it visible" + here);
+        copy->barrier = reinterpret_cast<uintptr_t>(barrier);
+    } else {
+        copy->group = self.open_group;
+        copy->group->unread++;
+        copy->group->unwritten++;
+        copy->group->place = place;
+    }
+    copies.push_back(std::move(copy));
+}
+
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier) {
+    start_copy(true, shared, const_cast<void*>(global), bytes, barrier, place_of(__builtin_return_address(0)));
+}
+
+void bulk_store(void* global, const void* shared, unsigned bytes) {
+    start_copy(false, const_cast<void*>(shared), global, bytes, nullptr, place_of(__builtin_return_address(0)));
+}
+
+void bulk_commit() {
+    current->groups.push_back(std::exchange(current->open_group, std::make_shared<CopyGroup>()));
+}
+
+/// Waits for all but the last `groups` of the thread's committed groups.
+void bulk_wait(unsigned groups, bool reads_only, Source source) {
+    Thread& self = *current;
+    for (size_t i = 0; i + groups < self.groups.size(); i++) {
+        CopyGroup& group = *self.groups[i];
+        while (reads_only ? group.unread : group.unwritten) wait_for("its bulk stores", source, &group);
+        group.waited_for = true;
+        self.acquire({reads_only ? group.reads : join(group.reads, group.writes), nullptr});
+    }
+    while (!reads_only && self.groups.size() > groups) self.groups.pop_front();
+}
+
+/// Takes a copy a step further: a load is made at once, a store first reads and later writes.
+void advance_copy(size_t which) {
+    Copy& copy = *copies[which];
+    uintptr_t inner = reinterpret_cast<uintptr_t>(copy.shared), outer = reinterpret_cast<uintptr_t>(copy.global);
+    progress();
+    auto access = [&](const Actor& actor, uintptr_t address, Reach reach) {
+        memory.find(address, copy.bytes, copy.place).access(actor, address, copy.bytes, reach, false, copy.place);
+    };
+    auto done = [&](const Actor& actor) {
+        Gathering all;
+        all.add(actor.seen);
+        all.add(actor.agent, actor.step, numbering.agents_of_a_block);
+        return all.clock();
+    };
+    auto wake_waiting = [&] {
+        for (Thread& thread : copy.block->threads)
+            if (thread.waits && thread.object == copy.group.get()) wake(thread);
+    };
+    if (copy.is_load) {
+        access(copy.reader, outer, Reach::READ);
+        access(copy.writer, inner, Reach::WRITE);
+        memcpy(copy.shared, copy.global, copy.bytes);
+        MbarrierState& state = mbarrier_at(*copy.block, reinterpret_cast<void*>(copy.barrier), copy.place);
+        state.gathered.add({join(done(copy.reader), done(copy.writer)), nullptr});
+        state.bytes -= (int64_t)copy.bytes;
+        complete_if_due(state);
+    } else if (!copy.read) {
+        access(copy.reader, inner, Reach::READ);
+        copy.data.assign(copy.shared, copy.shared + copy.bytes);
+        copy.read = true;
+        copy.group->unread--;
+        copy.group->reads = join(copy.group->reads, done(copy.reader));
+        return wake_waiting();
+    } else {
+        access(copy.writer, outer, Reach::WRITE);
+        memcpy(copy.global, copy.data.data(), copy.bytes);
+        copy.group->unwritten--;
+        copy.group->writes = join(copy.group->writes, done(copy.writer));
+        // The block may be gone, but then nobody waits.
+        for (auto& block : living_blocks)
+            if (block.get() == copy.block) wake_waiting();
+    }
+    copies.erase(copies.begin() + (long)which);
+}
+
+// ---- launches --------------------------------------------------------------------------------------
+
+void run_thread() {
+    launched->kernel->call(launched->arguments);
+    current->returned = true;
+    current->fiber->pause();
+}
+
+void start_block() {
+    auto block = std::make_unique<Block>();
+    block->number = (unsigned)started_blocks++;
+    block->index = order[block->number];
+    block->threads = std::vector<Thread>(launched->threads);
+    block->living = launched->threads;
+    block->meetings.resize((launched->threads + LANES - 1) / LANES);
+    if (launched->shared_bytes) {
+        block->dynamic = std::make_unique<Region>("dynamic shared memory", true, 0, launched->shared_bytes);
+        memory.add(*block->dynamic);
+    }
+    std::vector<Thread*> threads;
+    for (unsigned i = 0; i < launched->threads; i++) {
+        Thread& thread = block->threads[i];
+        thread.block = block.get();
+        thread.index = i;
+        thread.become({block->number, i});
+        if (spare_fibers.empty()) spare_fibers.push_back(std::make_unique<Fiber>());
+        thread.fiber = std::move(spare_fibers.back());
+        spare_fibers.pop_back();
+        thread.fiber->start(run_thread);
+        threads.push_back(&thread);
+    }
+    std::shuffle(threads.begin(), threads.end(), random_bits);
+    if (newest_first) {  // by warps, in any order
+        uint64_t salt = random_bits() | 1;
+        auto rank = [salt](const Thread* thread) { return (thread->index / LANES + 1) * salt; };
+        std::stable_sort(threads.begin(), threads.end(), [&](auto* a, auto* b) { return rank(a) < rank(b); });
+    }
+    ready.insert(ready.end(), threads.begin(), threads.end());
+    living_blocks.push_back(std::move(block));
+    progress();
+}
+
+[[noreturn]] void fail_of_copy(Place place) {
+    fail("a block returns while a bulk copy may use its shared memory: bulk_wait_read<0>() waits for stores, "
+         "mbarrier_wait() for loads\n  at " + text_of_place(place));
+}
+
+void end_block(Block& block) {
+    for (size_t i = 0; i < copies.size(); i++) {
+        if (copies[i]->block != &block || copies[i]->read) continue;
+        Place place = copies[i]->place;
+        advance_copy(i);  // which may be stopped for a race, and that says more
+        fail_of_copy(place);
+    }
+    for (Thread& thread : block.threads) {
+        thread.groups.push_back(thread.open_group);
+        for (auto& group : thread.groups)
+            if (group->place && !group->waited_for) fail_of_copy(group->place);
+    }
+    if (block.dynamic) memory.remove(*block.dynamic);
+    for (auto& [name, region] : block.variables) memory.remove(*region);
+    for (Thread& thread : block.threads) spare_fibers.push_back(std::move(thread.fiber));
+    std::erase_if(living_blocks, [&](auto& other) { return other.get() == &block; });
+}
+
+void resume(Thread& thread) {
+    current = &thread;
+    set_indices(thread.index, thread.block->index);
+    thread.fiber->resume();
+    if (!thread.returned) return;
+    progress();
+    current = nullptr;
+    Block& block = *thread.block;
+    if (--block.living == 0) {
+        end_block(block);
+    } else {
+        for (BlockBarrier& barrier : block.barriers)
+            if (!barrier.waiting.empty() && barrier.expected == block.threads.size())
+                fail("a divergent barrier: " + text_of_thread(thread) + " has returned, but " +
+                     std::to_string(barrier.waiting.size()) + " threads of the block wait at " + text_of_source(barrier.source));
+    }
+}
+
+void launch(const Launch& what) {
+    launched = &what;
+    numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block, what.threads + COPY_SLOTS};
+    order.resize(what.blocks);
+    for (unsigned i = 0; i < what.blocks; i++) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random_bits);
+    newest_first = draw(2);
+    copies_first = draw(2);
+    started_blocks = 0;
+    while (started_blocks < what.blocks || !living_blocks.empty() || !copies.empty()) {
+        while (started_blocks < what.blocks && living_blocks.size() < what.resident) start_block();
+        current = nullptr;
+        if (!copies.empty() && (ready.empty() || draw(copies_first ? 2 : 64) == 0)) {
+            advance_copy(draw(copies.size()));
+            continue;
+        }
+        if (ready.empty()) fail_of_deadlock();
+        if (!newest_first) std::swap(ready[draw(ready.size())], ready.back());
+        Thread& next = *ready.back();
+        ready.pop_back();
+        resume(next);
+    }
+    if (!suspicion.empty()) fail(std::exchange(suspicion, {}));
+    launched = nullptr;
+    released.clear();
+    if (counters.on) counters.end(texts_of_places);
+}
+
+}  // namespace emulator

@@ -1,0 +1,225 @@
+//! What the emulator is to do, and what came of it.
+
+use super::Module;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Output;
+use tempfile::TempDir;
+use warpfold::bytemuck;
+
+/// The seed that a run of tests starts from: `WARPFOLD_SEED`, or 0. Other seeds are other schedules.
+pub(crate) fn base_seed() -> u64 {
+    std::env::var("WARPFOLD_SEED").map_or(0, |text| {
+        text.parse().expect("WARPFOLD_SEED is a whole number")
+    })
+}
+
+/// An argument of a kernel.
+#[derive(Debug, Clone)]
+pub(crate) enum Argument {
+    Null,
+    /// An address: a buffer, and an offset in bytes.
+    At(&'static str, usize),
+    Value(Vec<u8>),
+}
+
+impl Argument {
+    pub(crate) fn value<T: bytemuck::NoUninit>(value: T) -> Argument {
+        Argument::Value(bytemuck::bytes_of(&value).to_vec())
+    }
+}
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    pub(crate) blocks: u64,
+    pub(crate) threads: u32,
+    /// Bytes of dynamic shared memory.
+    pub(crate) shared: usize,
+    /// How many blocks live at a time; 0 for a number drawn from the seed.
+    pub(crate) resident: u32,
+}
+
+impl Grid {
+    pub(crate) fn new(blocks: u64, threads: u32) -> Grid {
+        Grid {
+            blocks,
+            threads,
+            shared: 0,
+            resident: 0,
+        }
+    }
+}
+
+/// What was counted at one place of a source, or at several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) operation: String,
+    /// `file:line`, as the source's `#line` directives have it.
+    pub(crate) place: String,
+    /// Warp instructions, and the lanes active in them.
+    pub(crate) issued: u64,
+    pub(crate) lanes: u64,
+    /// Pieces of 32 and of 128 bytes of global memory.
+    pub(crate) sectors: u64,
+    pub(crate) lines: u64,
+    /// Passes through shared memory, and those of them that bank conflicts cost.
+    pub(crate) passes: u64,
+    pub(crate) conflicts: u64,
+}
+
+/// Commands for the emulator, and the files that they name.
+#[derive(Debug)]
+pub(crate) struct Script {
+    text: String,
+    folder: TempDir,
+}
+
+impl Script {
+    pub(crate) fn new() -> Script {
+        Script {
+            text: String::new(),
+            folder: tempfile::tempdir().expect("there is room for temporary files"),
+        }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        writeln!(self.text, "{line}").expect("strings grow");
+    }
+
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.line(format_args!("seed {seed}"));
+    }
+
+    /// Makes bytes known, to fill buffers with.
+    pub(crate) fn file(&mut self, name: &str, bytes: &[u8]) {
+        fs::write(self.folder.path().join(name), bytes).expect("there is room for temporary files");
+    }
+
+    /// A buffer with the start of a file, `shift` bytes after where an allocation starts.
+    pub(crate) fn filled(&mut self, name: &str, shift: usize, bytes: usize, file: &str) {
+        let path = self.folder.path().join(file);
+        self.line(format_args!(
+            "buffer {name} {shift} {bytes} {}",
+            path.display()
+        ));
+    }
+
+    /// A buffer that nobody has written to.
+    pub(crate) fn buffer(&mut self, name: &str, shift: usize, bytes: usize) {
+        self.line(format_args!("buffer {name} {shift} {bytes}"));
+    }
+
+    pub(crate) fn launch(&mut self, kernel: &str, grid: Grid, arguments: &[Argument]) {
+        let Grid {
+            blocks,
+            threads,
+            shared,
+            resident,
+        } = grid;
+        let mut line = format!("launch {kernel} {blocks} {threads} {shared} {resident}");
+        for argument in arguments {
+            match argument {
+                Argument::Null => line.push_str(" null"),
+                Argument::At(buffer, offset) => {
+                    write!(line, " {buffer}+{offset}").expect("strings grow");
+                }
+                Argument::Value(bytes) => {
+                    line.push_str(" =");
+                    for byte in bytes {
+                        write!(line, "{byte:02x}").expect("strings grow");
+                    }
+                }
+            }
+        }
+        self.line(format_args!("{line}"));
+    }
+
+    /// Appends a buffer, all of which must have been written, to the output.
+    pub(crate) fn save(&mut self, name: &str) {
+        self.line(format_args!("save {name}"));
+    }
+
+    /// Frees all buffers.
+    pub(crate) fn clear(&mut self) {
+        self.line(format_args!("clear"));
+    }
+
+    fn execute(&mut self, module: &Module) -> Output {
+        let path = self.folder.path().join("script");
+        fs::write(&path, &self.text).expect("there is room for temporary files");
+        module.command(&path).output().expect("the emulator starts")
+    }
+
+    /// The bytes that were saved, or the message that the run ended with.
+    pub(crate) fn run(mut self, module: &Module) -> Result<Vec<u8>, String> {
+        let output = self.execute(module);
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{message}({})", output.status))
+        }
+    }
+
+    /// The bytes that were saved. A run that is stopped fails the test, and leaves what it takes to repeat it.
+    #[track_caller]
+    pub(crate) fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
+        let output = self.execute(module);
+        if output.status.success() {
+            return output.stdout;
+        }
+        let message = String::from_utf8_lossy(&output.stderr);
+        let folder = self.folder.keep();
+        let command = module.command(&folder.join("script"));
+        panic!(
+            "{what}:\n{message}({})\nto run it again: {command:?}",
+            output.status
+        );
+    }
+
+    /// The bytes that were saved, and what the launches ask of the machine, by places in the source.
+    #[track_caller]
+    pub(crate) fn count(mut self, what: &str, module: &Module) -> (Vec<u8>, Vec<Tally>) {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let path = folder.path().join("tallies");
+        self.text.insert_str(0, "count\n");
+        self.line(format_args!("tallies {}", path.display()));
+        let saved = self.run_to_the_end(what, module);
+        let text = fs::read_to_string(path).expect("the emulator wrote its tallies");
+        (saved, text.lines().map(Tally::parse).collect())
+    }
+}
+
+impl Tally {
+    fn parse(line: &str) -> Tally {
+        let mut words = line.split(' ');
+        let mut word = || words.next().expect("eight words a line");
+        let (operation, place) = (word().to_owned(), word().to_owned());
+        let mut number = || word().parse().expect("a number");
+        Tally {
+            operation,
+            place,
+            issued: number(),
+            lanes: number(),
+            sectors: number(),
+            lines: number(),
+            passes: number(),
+            conflicts: number(),
+        }
+    }
+
+    /// The sum over the tallies that `choose` takes.
+    pub(crate) fn sum(tallies: &[Tally], choose: impl Fn(&Tally) -> bool) -> Tally {
+        let mut sum = Tally::default();
+        for tally in tallies.iter().filter(|tally| choose(tally)) {
+            sum.issued += tally.issued;
+            sum.lanes += tally.lanes;
+            sum.sectors += tally.sectors;
+            sum.lines += tally.lines;
+            sum.passes += tally.passes;
+            sum.conflicts += tally.conflicts;
+        }
+        sum
+    }
+}

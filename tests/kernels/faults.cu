@@ -1,0 +1,229 @@
+// Kernels that break one rule each. Beside each stands what is right, so that what is found is the fault and not the kernel.
+#include "words.cuh"
+using namespace warpfold;
+
+constexpr u32 N = 64;
+
+struct Values {
+    u32 at[N];
+};
+
+enum Barrier { NONE, WARPS, BLOCK };
+
+template <Barrier BARRIER>
+__device__ void rotate(const u32* in, u32* out, u32 group) {
+    auto& values = block_shared<Values>();
+    u32 i = threadIdx.x, next = i / group * group + (i + 1) % group;
+    values.at[i] = in[i];
+    if (BARRIER == WARPS) __syncwarp();
+    if (BARRIER == BLOCK) __syncthreads();
+    out[i] = values.at[next];
+}
+__global__ void rotate_block(const u32* in, u32* out) { rotate<BLOCK>(in, out, N); }
+__global__ void rotate_warps(const u32* in, u32* out) { rotate<WARPS>(in, out, 32); }
+__global__ void lacks_syncthreads(const u32* in, u32* out) { rotate<WARPS>(in, out, N); }
+__global__ void lacks_syncwarp(const u32* in, u32* out) { rotate<NONE>(in, out, 32); }
+
+/// Each round reads what the last one wrote; the barrier before the write is the one that is easily forgotten.
+template <bool BEFORE_WRITING>
+__device__ void rotate_often(const u32* in, u32* out) {
+    auto& values = block_shared<Values>();
+    u32 i = threadIdx.x;
+    values.at[i] = in[i];
+    for (int round = 0; round < 3; round++) {
+        __syncthreads();
+        u32 next = values.at[(i + 1) % N];
+        if (BEFORE_WRITING) __syncthreads();
+        values.at[i] = next;
+    }
+    out[i] = values.at[i];
+}
+__global__ void reads_before_writing(const u32* in, u32* out) { rotate_often<true>(in, out); }
+__global__ void writes_too_early(const u32* in, u32* out) { rotate_often<false>(in, out); }
+
+/// A shuffle orders no memory.
+__global__ void trusts_a_shuffle(const u32* in, u32* out) {
+    auto& values = block_shared<Values>();
+    u32 i = threadIdx.x;
+    values.at[i] = in[i];
+    out[i] = values.at[i ^ 1] + 0 * __shfl_xor_sync(ALL_LANES, in[i], 1);
+}
+
+// ---- bounds, and what nothing wrote ----
+
+__global__ void reads_after(const u32* in, u32* out) { out[threadIdx.x] = in[threadIdx.x + 1]; }
+__global__ void writes_after(const u32* in, u32* out) { out[threadIdx.x + 1] = in[threadIdx.x]; }
+__global__ void writes_before(const u32* in, u32* out) { out[(int)threadIdx.x - 1] = in[threadIdx.x]; }
+__global__ void writes_after_shared(const u32* in, u32* out) {
+    u32* values = block_shared<Values>().at;
+    values[threadIdx.x + 1] = in[threadIdx.x];
+    out[threadIdx.x] = values[threadIdx.x + 1];
+}
+__global__ void reads_before_shared(const u32*, u32* out) {
+    u32* values = block_shared<Values>().at;
+    values[threadIdx.x] = 0;
+    __syncthreads();
+    out[threadIdx.x] = values[(int)threadIdx.x - 1];
+}
+__global__ void leaves_a_local_array(const u32* in, u32* out) {
+    u32 values[4] = {in[0], in[1], in[2], in[3]};
+    out[threadIdx.x] = values[threadIdx.x / 8];
+}
+__global__ void reads_unwritten_shared(const u32*, u32* out) { out[threadIdx.x] = block_shared<Values>().at[threadIdx.x]; }
+__global__ void reads_unwritten_global(const u32*, u32* out) {
+    out[threadIdx.x] = out[threadIdx.x] + 1;
+}
+__global__ void leaves_output_unwritten(const u32* in, u32* out) {
+    if (threadIdx.x != 5) out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void misaligned(const u32* in, u32* out) {
+    out[threadIdx.x] = *(const u32*)((const char*)(in + threadIdx.x / 2) + 1);
+}
+__global__ void overflows(const u32* in, u32* out) { out[threadIdx.x] = (u32)((int)in[threadIdx.x] + 0x7fffffff); }
+__global__ void asks_too_much_shared(const u32*, u32* out) {
+    struct Much {
+        u32 at[13000];
+    };
+    auto& much = block_shared<Much>();
+    much.at[threadIdx.x] = 0;
+    out[threadIdx.x] = 0;
+}
+
+// ---- divergence ----
+
+__global__ void some_wait(const u32*, u32* out) {
+    if (threadIdx.x % 2) __syncthreads();
+    out[threadIdx.x] = 0;
+}
+__global__ void wait_at_two_places(const u32*, u32* out) {
+    if (threadIdx.x % 2) __syncthreads();
+    else __syncthreads();
+    out[threadIdx.x] = 0;
+}
+__global__ void lanes_part(const u32*, u32* out) {
+    if (threadIdx.x % 2) __syncwarp();
+    else out[threadIdx.x] = __shfl_xor_sync(ALL_LANES, 0u, 1);
+}
+__global__ void shuffles_with_returned(const u32*, u32* out) {
+    out[threadIdx.x] = 0;
+    if (threadIdx.x % 32 == 3) return;
+    out[threadIdx.x] = __shfl_xor_sync(ALL_LANES, 0u, 1);
+}
+__global__ void shuffles_from_outside(const u32*, u32* out) {
+    u32 mask = threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u;
+    out[threadIdx.x] = __shfl_xor_sync(mask, threadIdx.x, 16);
+}
+__global__ void shuffles_unnamed(const u32*, u32* out) { out[threadIdx.x] = __shfl_xor_sync(0x0000ffffu, threadIdx.x, 1); }
+__global__ void some_lanes_shuffle(const u32*, u32* out) {
+    out[threadIdx.x] = 0;
+    if (threadIdx.x % 32 < 20) out[threadIdx.x] = __shfl_xor_sync(ALL_LANES, 0u, 1);
+    else __syncthreads();
+}
+
+// ---- blocks that wait for each other ----
+
+template <bool IN_ORDER_OF_START, bool RELEASE>
+__device__ void chain(const u32* in, u32* out, u32* flags, u32* sums, u32* tickets) {
+    if (threadIdx.x != 0) return;
+    u32 block = IN_ORDER_OF_START ? atomicAdd(tickets, 1u) : blockIdx.x;
+    u32 sum = in[block];
+    if (block > 0) {
+        while (load_acquire(&flags[block - 1]) == 0) {}
+        sum += sums[block - 1];
+    }
+    sums[block] = sum;
+    if (RELEASE) store_release(&flags[block], 1u);
+    else store_relaxed(&flags[block], 1u);
+    out[block] = sum;
+}
+__global__ void chain_of_tickets(const u32* in, u32* out, u32* work) { chain<true, true>(in, out, work + 1, work + 65, work); }
+__global__ void chain_of_blocks(const u32* in, u32* out, u32* work) { chain<false, true>(in, out, work + 1, work + 65, work); }
+__global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, false>(in, out, work + 1, work + 65, work); }
+
+template <bool FENCE>
+__device__ void last_block(const u32* in, u32* out, u32* work) {
+    if (threadIdx.x != 0) return;
+    work[1 + blockIdx.x] = in[blockIdx.x];
+    if (FENCE) __threadfence();
+    bool last = atomicAdd(work, 1u) == gridDim.x - 1;
+    __threadfence();
+    for (u32 i = 0; last && i < gridDim.x; i++) out[i] = work[1 + i];
+}
+__global__ void last_block_copies(const u32* in, u32* out, u32* work) { last_block<true>(in, out, work); }
+__global__ void lacks_threadfence(const u32* in, u32* out, u32* work) { last_block<false>(in, out, work); }
+
+__global__ void waits_for_nobody(const u32*, u32* out, u32* work) {
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        while (load_relaxed(&work[7]) == 0) {}
+}
+
+// ---- mbarriers and bulk copies ----
+
+enum Fault {
+    NO_FAULT, NO_PROXY_FENCE, NO_INIT_FENCE, NO_INIT_BARRIER, NO_WAIT, NO_DONE, NO_EXPECTED_BYTES, WRONG_PARITY, NO_ARRIVAL,
+    NO_WAIT_READ, MISALIGNED_ADDRESS, MISALIGNED_SIZE, TOO_LONG
+};
+
+/// out = in + 1 for 64 numbers, through a stage that a bulk copy fills and another empties.
+template <Fault FAULT>
+__device__ void stage(const u32* in, u32* out) {
+    struct Stage {
+        alignas(16) u32 items[N];
+        Mbarrier full, done;
+    };
+    auto& stage = block_shared<Stage>();
+    u32 i = threadIdx.x, bytes = N * 4;
+    if (i == 0) {
+        mbarrier_init(stage.full, 1);
+        mbarrier_init(stage.done, N);
+        if (FAULT != NO_INIT_FENCE) fence_mbarrier_init();
+    }
+    if (FAULT != NO_INIT_BARRIER) __syncthreads();
+    if (i == 0) {
+        mbarrier_expect(stage.full, FAULT == NO_EXPECTED_BYTES ? bytes + 16 : bytes);
+        if (FAULT == MISALIGNED_ADDRESS) bulk_load(stage.items, in + 1, bytes - 16, stage.full);
+        else if (FAULT == MISALIGNED_SIZE) bulk_load(stage.items, in, bytes - 4, stage.full);
+        else if (FAULT == TOO_LONG) bulk_load(stage.items, in, bytes + 16, stage.full);
+        else bulk_load(stage.items, in, bytes, stage.full);
+    }
+    if (FAULT != NO_WAIT) mbarrier_wait(stage.full, FAULT == WRONG_PARITY ? 1 : 0);
+    stage.items[i]++;
+    if (FAULT != NO_PROXY_FENCE) fence_proxy_async();
+    if (FAULT != NO_ARRIVAL || i != 9) mbarrier_arrive(stage.done);
+    if (i == 0) {
+        if (FAULT != NO_DONE) mbarrier_wait(stage.done, 0);
+        bulk_store(out, stage.items, bytes);
+        bulk_commit();
+        if (FAULT != NO_WAIT_READ) bulk_wait_read<0>();
+        stage.items[0] = 0;
+        bulk_wait<0>();
+    }
+}
+__global__ void copies_through_a_stage(const u32* in, u32* out) { stage<NO_FAULT>(in, out); }
+__global__ void lacks_proxy_fence(const u32* in, u32* out) { stage<NO_PROXY_FENCE>(in, out); }
+__global__ void lacks_init_fence(const u32* in, u32* out) { stage<NO_INIT_FENCE>(in, out); }
+__global__ void lacks_init_barrier(const u32* in, u32* out) { stage<NO_INIT_BARRIER>(in, out); }
+__global__ void lacks_wait_for_copy(const u32* in, u32* out) { stage<NO_WAIT>(in, out); }
+__global__ void lacks_wait_for_others(const u32* in, u32* out) { stage<NO_DONE>(in, out); }
+__global__ void expects_too_many_bytes(const u32* in, u32* out) { stage<NO_EXPECTED_BYTES>(in, out); }
+__global__ void waits_for_wrong_parity(const u32* in, u32* out) { stage<WRONG_PARITY>(in, out); }
+__global__ void lacks_an_arrival(const u32* in, u32* out) { stage<NO_ARRIVAL>(in, out); }
+__global__ void overwrites_what_is_copied(const u32* in, u32* out) { stage<NO_WAIT_READ>(in, out); }
+__global__ void copies_from_misaligned(const u32* in, u32* out) { stage<MISALIGNED_ADDRESS>(in, out); }
+__global__ void copies_misaligned_size(const u32* in, u32* out) { stage<MISALIGNED_SIZE>(in, out); }
+__global__ void copies_too_much(const u32* in, u32* out) { stage<TOO_LONG>(in, out); }
+
+__global__ void returns_while_copying(const u32* in, u32* out) {
+    struct Stage {
+        alignas(16) u32 items[N];
+    };
+    auto& stage = block_shared<Stage>();
+    stage.items[threadIdx.x] = in[threadIdx.x];
+    fence_proxy_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        bulk_store(out, stage.items, sizeof stage.items);
+        bulk_commit();
+    }
+}
