@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
-use warpfold::codegen::Primitive;
+use warpfold::codegen::{Engine, Primitive, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::cuda::{Reduce, Scan};
@@ -227,7 +227,13 @@ impl Bench {
             )
             .expect("launch");
         });
-        self.report(name, n, us, 2 * n * size_of::<T>(), 3 * n * size_of::<T>());
+        let passes = if WavePolicy::of::<T>().is_some() {
+            2
+        } else {
+            3
+        };
+        let bytes = n * size_of::<T>();
+        self.report(name, n, us, 2 * bytes, passes * bytes);
     }
 
     fn report(&self, name: &str, n: usize, us: f64, bytes: usize, traffic: usize) {
@@ -275,7 +281,8 @@ impl Bench {
             let mut cold: Vec<f64> = (0..5)
                 .map(|i| {
                     let nonce = std::process::id() + i;
-                    let source = codegen::source::<T, Op>(primitive).expect("a source")
+                    let source = codegen::source::<T, Op>(primitive, Engine::Blelloch)
+                        .expect("a source")
                         + &format!("__device__ int nonce_{nonce};\n");
                     let started = Instant::now();
                     nvrtc::compile(&source, name, Target::Cubin(90)).expect("a kernel");

@@ -43,6 +43,11 @@ __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_com
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
 
+// ---- the end ----
+
+/// Ends the kernel with an error, which the stream will report. The emulator says what is wrong.
+__device__ __forceinline__ void trap(const char*) { asm volatile("trap;"); }
+
 // ---- shared memory ----
 
 /// The block's one variable of type T in shared memory, which nothing initialises.

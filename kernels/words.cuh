@@ -42,19 +42,33 @@ __device__ __forceinline__ bool is_aligned(const void* address, int bytes) {
     return ((u64)address & (u64)(bytes - 1)) == 0;
 }
 
+/// A value as the words that lanes exchange.
+template <class T>
+union Words {
+    static constexpr int COUNT = ((int)sizeof(T) + 3) / 4;
+    u32 words[COUNT];
+    T value;
+};
+
 /// The value that the lane whose index differs in the bits of `mask` holds.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
-    constexpr int WORDS = ((int)sizeof(T) + 3) / 4;
-    union Words {
-        u32 words[WORDS];
-        T value;
-    };
-    Words mine, theirs;
-    mine.words[WORDS - 1] = 0;
+    Words<T> mine, theirs;
+    mine.words[Words<T>::COUNT - 1] = 0;
     mine.value = value;
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+    for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+    return theirs.value;
+}
+
+/// The value that `lane` holds.
+template <class T>
+__device__ __forceinline__ T shuffle(const T& value, int lane) {
+    Words<T> mine, theirs;
+    mine.words[Words<T>::COUNT - 1] = 0;
+    mine.value = value;
+#pragma unroll
+    for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
     return theirs.value;
 }
 

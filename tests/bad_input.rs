@@ -2,7 +2,7 @@
 
 use crate::support::data::sample;
 use crate::support::{gpu, skip};
-use warpfold::codegen::{Definitions, Primitive, source};
+use warpfold::codegen::{Definitions, Engine, Primitive, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::ops::Add;
 use warpfold::{Device, Element, Error, Monoid};
@@ -29,7 +29,7 @@ fn a_wrong_operator_is_reported_with_its_own_line() {
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }
-    let source = source::<f32, Misspelt>(Primitive::Scan).unwrap();
+    let source = source::<f32, Misspelt>(Primitive::Scan, Engine::Blelloch).unwrap();
     let error = nvrtc::compile(&source, "Misspelt", Target::Cubin(90)).unwrap_err();
     let Error::Compile { operator, log, .. } = &error else {
         panic!("{error}")
@@ -155,7 +155,7 @@ fn structs_of_one_name_cannot_meet() {
     }
     let mut definitions = Definitions::default();
     assert_eq!(Point::cuda_type(&mut definitions), "Point");
-    let error = source::<Point, First>(Primitive::Reduce).unwrap_err();
+    let error = source::<Point, First>(Primitive::Reduce, Engine::Blelloch).unwrap_err();
     assert!(
         error
             .to_string()

@@ -5,30 +5,39 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
 use warpfold::Monoid;
-use warpfold::codegen::{Primitive, source};
+use warpfold::codegen::{Engine, Primitive, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 
-/// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest and the newest.
-const ARCHITECTURES: &str = "75,120";
+/// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest, one for every
+/// engine, and the newest.
+const ARCHITECTURES: &str = "75,90,120";
 
+/// Engines, names and texts.
 #[derive(Default)]
-struct Sources(Vec<(String, String)>);
+struct Sources(Vec<(Engine, String, String)>);
 
 impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
-            let name = format!(
-                "{} {} {}",
-                primitive.name(),
-                std::any::type_name::<T>(),
-                std::any::type_name::<Op>()
-            );
-            self.0.push((name, source::<T, Op>(primitive).unwrap()));
+            let mut engines = vec![Engine::Blelloch];
+            if primitive == Primitive::Scan {
+                engines.extend(WavePolicy::of::<T>().map(Engine::Wave));
+            }
+            for engine in engines {
+                let name = format!(
+                    "{} {} {} {engine:?}",
+                    primitive.name(),
+                    std::any::type_name::<T>(),
+                    std::any::type_name::<Op>()
+                );
+                let text = source::<T, Op>(primitive, engine).unwrap();
+                self.0.push((engine, name, text));
+            }
         }
     }
 }
 
-fn compile(sources: &[(String, String)]) {
+fn compile(sources: &[(Engine, String, String)]) {
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }
@@ -40,10 +49,11 @@ fn compile(sources: &[(String, String)]) {
     let pairs: Vec<_> = sources
         .iter()
         .flat_map(|source| architectures.iter().map(move |a| (source, *a)))
+        .filter(|((engine, ..), architecture)| engine.runs_on(*architecture))
         .collect();
     pairs
         .into_par_iter()
-        .for_each(|((name, source), architecture)| {
+        .for_each(|((_, name, source), architecture)| {
             match nvrtc::compile(source, name, Target::Cubin(architecture)) {
                 Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
                 Err(error) => panic!("{name} for sm_{architecture}: {error}"),
@@ -75,7 +85,7 @@ fn ptx_is_the_fallback() {
         Some(target),
         architectures.into_iter().max().map(Target::Ptx)
     );
-    let source = source::<f32, warpfold::ops::Add>(Primitive::Scan).unwrap();
+    let source = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Blelloch).unwrap();
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }

@@ -4,7 +4,9 @@ use crate::support::data::{Random, Sample, assert_same, boundary_lengths, sample
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
-use warpfold::codegen::{Policy, Primitive};
+use warpfold::codegen::{Engine, Policy, Primitive, WavePolicy};
+use warpfold::cuda::Scan;
+use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
 use warpfold::{Device, Monoid, ops};
 
 /// Compares reduce and the forms of scan with the oracle at every boundary of the tiles.
@@ -93,6 +95,74 @@ macro_rules! boundary_test {
 mod at_every_boundary {
     use super::*;
     for_every_group!(boundary_test);
+}
+
+/// Both engines give the oracle's bits around the ends of the wave engine's tiles and waves.
+#[test]
+fn sanitized_waves() {
+    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
+    let Some(_) = gpu(0) else { return };
+    check_waves::<u64, Bracketing>();
+    check_waves::<f32, ops::Add>();
+    check_waves::<u8, ops::Add>();
+    check_waves::<half::f16, ops::Add>();
+    check_waves::<Bicyclic, BicyclicProduct>();
+    check_waves::<[u32; 3], Sums>();
+    check_waves::<[u64; 2], Sums>();
+}
+
+fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.new_stream().unwrap();
+    let policy = WavePolicy::of::<T>().expect("a policy");
+    let wave = policy.tile() as usize * policy.wave as usize;
+    let tile = policy.tile() as usize;
+    let longest = 2 * wave + 3 * tile + 5;
+    let data = sample::<T>(longest, 1);
+    let input = stream.clone_htod(&data).unwrap();
+    let expected = [
+        oracle::exclusive::<T, Op>(&data, None),
+        oracle::inclusive::<T, Op>(&data, None),
+    ];
+    let mut engines = vec![Engine::Blelloch];
+    let (major, minor) = context.compute_capability().unwrap();
+    if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {
+        engines.push(Engine::Wave(policy));
+    } else {
+        skip(
+            "cuda",
+            &format!("compute capability {major}.{minor} has no wave engine"),
+        );
+    }
+    for engine in engines {
+        let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
+        let mut workspace = stream
+            .alloc_zeros::<u8>(scan.workspace_bytes(longest))
+            .unwrap();
+        for length in [
+            1,
+            tile - 1,
+            tile,
+            tile + 1,
+            wave - 1,
+            wave,
+            wave + 1,
+            2 * wave,
+            longest,
+        ] {
+            let input = input.slice(..length);
+            let mut output = stream.clone_htod(&data[..length]).unwrap();
+            let what = format!("{} × {length} by {engine:?}", std::any::type_name::<Op>());
+            scan.exclusive(&stream, &input, &mut output, &mut workspace)
+                .unwrap();
+            let got = stream.clone_dtoh(&output).unwrap();
+            assert_same(&got, &expected[0][..length], &what);
+            scan.inclusive(&stream, &input, &mut output, &mut workspace)
+                .unwrap();
+            let got = stream.clone_dtoh(&output).unwrap();
+            assert_same(&got, &expected[1][..length], &what);
+        }
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
                 stream,
                 data[0],
                 &mut in_place.slice_mut(from..from + length),
-                &mut workspace,
+                &mut workspace.slice_mut(3..),
             )
             .unwrap();
             let mut expected = data.clone();
@@ -122,7 +122,7 @@ fn a_graph_replays_over_new_data() {
         .end_capture(sys::CUgraphInstantiate_flags(0))
         .unwrap()
         .expect("something was captured");
-    for seed in 0..3 {
+    for seed in 0..12 {
         let data = sample::<f32>(length, seed);
         stream.memcpy_htod(&data, &mut input).unwrap();
         graph.launch().unwrap();
@@ -137,6 +137,39 @@ fn a_graph_replays_over_new_data() {
             &total,
             &[oracle::reduce::<f32, Add>(&expected, None)],
             "replayed reduction",
+        );
+    }
+}
+
+/// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a block that has
+/// not started.
+#[test]
+fn two_streams_at_once_do_not_wait_for_each_other() {
+    let Some((context, first)) = stream() else {
+        return;
+    };
+    let second = context.new_stream().unwrap();
+    let length = (1 << 22) + 3;
+    let scan = Scan::<f32, Add>::load(&context).unwrap();
+    let data = sample::<f32>(length, 1);
+    let mut expected = data.clone();
+    let mut streams = [&first, &second].map(|stream| {
+        let values = stream.clone_htod(&data).unwrap();
+        let bytes = scan.workspace_bytes(length);
+        (stream, values, stream.alloc_zeros::<u8>(bytes).unwrap())
+    });
+    context.synchronize().unwrap();
+    for _ in 0..20 {
+        for (stream, values, workspace) in &mut streams {
+            scan.inclusive_in_place(stream, values, workspace).unwrap();
+        }
+        expected = oracle::inclusive::<f32, Add>(&expected, None);
+    }
+    for (stream, values, _) in &streams {
+        assert_same(
+            &stream.clone_dtoh(values).unwrap(),
+            &expected,
+            "in place, 20 times",
         );
     }
 }

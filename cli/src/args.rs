@@ -105,8 +105,10 @@ impl Format {
 pub(crate) enum PrimitiveName {
     /// The fold of all numbers
     Reduce,
-    /// All prefixes
+    /// All prefixes, on any GPU
     Scan,
+    /// All prefixes in one launch, on GPUs of compute capability 9.0 to 10.x
+    ScanWave,
 }
 
 /// Catches a misspelt name before any work; whether the device exists is asked later.

@@ -7,7 +7,7 @@ use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, text};
-use warpfold::codegen::{Primitive, source};
+use warpfold::codegen::{Engine, Primitive, WavePolicy, source};
 use warpfold::{Device, Monoid};
 
 /// Carries out one command.
@@ -234,22 +234,26 @@ fn list_devices() -> Result<()> {
 }
 
 fn print_source(primitive: PrimitiveName, op: Operator, dtype: DType) -> Result<()> {
-    let primitive = match primitive {
-        PrimitiveName::Reduce => Primitive::Reduce,
-        PrimitiveName::Scan => Primitive::Scan,
-    };
     let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
     print(&text)
 }
 
 /// The source of a primitive, but for the operator.
-struct Rendering(Primitive);
+struct Rendering(PrimitiveName);
 
 impl<T: Number> Work<T> for Rendering {
     type Output = String;
 
     fn run<Op: Monoid<T>>(self) -> Result<String> {
-        Ok(source::<T, Op>(self.0)?)
+        let (primitive, engine) = match self.0 {
+            PrimitiveName::Reduce => (Primitive::Reduce, Engine::Blelloch),
+            PrimitiveName::Scan => (Primitive::Scan, Engine::Blelloch),
+            PrimitiveName::ScanWave => {
+                let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
+                (Primitive::Scan, Engine::Wave(policy))
+            }
+        };
+        Ok(source::<T, Op>(primitive, engine)?)
     }
 }
 

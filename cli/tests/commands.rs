@@ -84,6 +84,11 @@ fn a_missing_device_is_an_error_that_names_those_there_are() {
 fn the_source_holds_the_operator() {
     let scan = pass("source scan --op max --dtype f32", "");
     assert!(scan.contains("ops::Max") && scan.contains("maximum(a, b)"));
+    let wave = pass("source scan-wave --op max --dtype u8", "");
+    assert!(
+        wave.contains("maximum(a, b)") && wave.contains("scan_wave("),
+        "{wave}"
+    );
     let reduce = pass("source reduce --dtype bf16", "");
     assert!(reduce.contains("ops::Add") && reduce.contains("bf16"));
     let error = fail_in(Path::new("."), "source scan --op bitor --dtype f64", b"");

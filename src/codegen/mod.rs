@@ -6,8 +6,8 @@
 //! CUDA and no file, and the same request always gives the same text.
 //!
 //! ```
-//! use warpfold::codegen::{Primitive, source};
-//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan)?;
+//! use warpfold::codegen::{Engine, Primitive, source};
+//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Blelloch)?;
 //! assert!(cuda.contains("scan_tiles"));
 //! # Ok::<(), warpfold::Error>(())
 //! ```
@@ -18,8 +18,8 @@ mod policy;
 mod template;
 
 pub use definitions::Definitions;
-pub use plan::{Kernel, Launch, Plan};
-pub use policy::Policy;
+pub use plan::{Kernel, Launch, Plan, WavePlan};
+pub use policy::{Policy, WavePolicy};
 
 use crate::{Element, Monoid, Result};
 
@@ -45,6 +45,26 @@ impl Primitive {
     }
 }
 
+/// How a primitive is computed. The results are the same, bit for bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
+    Blelloch,
+    /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as there is from compute
+    /// capability 9.0 to 10.x.
+    Wave(WavePolicy),
+}
+
+impl Engine {
+    /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
+    pub fn runs_on(self, capability: u32) -> bool {
+        match self {
+            Engine::Blelloch => true,
+            Engine::Wave(_) => (90..110).contains(&capability),
+        }
+    }
+}
+
 /// The CUDA C++ source that computes `primitive` over `T` with `Op`.
 ///
 /// The text is complete: it includes nothing, and any CUDA compiler takes it (`--std=c++20
@@ -53,12 +73,17 @@ impl Primitive {
 /// # Errors
 ///
 /// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet in `T`.
-pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Result<String> {
+///
+/// # Panics
+///
+/// If a reduction is asked of the wave engine.
+pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -> Result<String> {
     let mut definitions = Definitions::default();
     let element = T::cuda_type(&mut definitions);
     T::Accumulator::cuda_type(&mut definitions);
     template::render(&template::Request {
         primitive,
+        engine,
         element,
         element_bytes: size_of::<T>(),
         element_align: align_of::<T>(),

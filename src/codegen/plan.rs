@@ -3,7 +3,7 @@
 //! Level 0 is the input. Level `k + 1` holds one value for every complete tile of level `k`, in the
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
-use super::{Policy, Primitive, widens};
+use super::{Engine, Policy, Primitive, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
@@ -19,14 +19,17 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
+    /// `scan_wave(in, out, length, workspace, init, seeded, inclusive)`: everything.
+    ScanWave,
 }
 
 impl Kernel {
-    /// The kernels of a primitive's source.
-    pub fn of(primitive: Primitive) -> [Kernel; 2] {
-        match primitive {
-            Primitive::Reduce => [Kernel::ReduceTiles, Kernel::ReduceFinish],
-            Primitive::Scan => [Kernel::ReduceTiles, Kernel::ScanTiles],
+    /// The kernels of a source.
+    pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
+        match (primitive, engine) {
+            (Primitive::Reduce, _) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
+            (Primitive::Scan, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
+            (Primitive::Scan, Engine::Wave(_)) => &[Kernel::ScanWave],
         }
     }
 
@@ -39,6 +42,7 @@ impl Kernel {
             (Kernel::ScanTiles, false) => "scan_tiles",
             (Kernel::ScanTiles, true) => "scan_sums",
             (Kernel::ReduceFinish, _) => "reduce_finish",
+            (Kernel::ScanWave, _) => "scan_wave",
         }
     }
 }
@@ -111,16 +115,20 @@ impl Plan {
         self.levels
     }
 
-    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16.
+    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after what is left to
+    /// the wave engine.
     pub fn offset(&self, level: usize) -> usize {
         let bytes =
             |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
-        (1..level).map(bytes).sum()
+        WavePlan::HEADER_BYTES + (1..level).map(bytes).sum::<usize>()
     }
 
-    /// The size of the workspace in bytes.
+    /// The size of the workspace in bytes: 0 if there is one level only.
     pub fn workspace_bytes(&self) -> usize {
-        self.offset(self.levels)
+        match self.levels {
+            1 => 0,
+            levels => self.offset(levels),
+        }
     }
 
     /// The launches, in the order in which they must run.
@@ -151,6 +159,48 @@ impl Plan {
     }
 }
 
+/// One call of the wave engine: a single launch.
+#[derive(Debug, Clone, Copy)]
+pub struct WavePlan {
+    policy: WavePolicy,
+    chunks: u64,
+    length: u64,
+}
+
+impl WavePlan {
+    /// The bytes at the start of the workspace that every call of every engine leaves to the wave engine.
+    pub const HEADER_BYTES: usize = 64;
+
+    /// The plan for `length` elements of type `T`.
+    pub fn new<T: Element>(policy: WavePolicy, length: usize) -> WavePlan {
+        WavePlan {
+            policy,
+            chunks: size_of::<T::Accumulator>().div_ceil(8) as u64,
+            length: length as u64,
+        }
+    }
+
+    /// The tiles. An inclusive scan ends with one that is not full, and be it empty.
+    pub fn tiles(&self, inclusive: bool) -> u64 {
+        let tile = self.policy.tile();
+        if inclusive {
+            self.length / tile + 1
+        } else {
+            self.length.div_ceil(tile)
+        }
+    }
+
+    /// The size of the workspace in bytes: the header, and 16 bytes for each 8 of every tile's sum.
+    pub fn workspace_bytes(&self) -> usize {
+        Self::HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
+    }
+
+    /// The number of threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.policy.threads()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +221,7 @@ mod tests {
                 (Kernel::ScanTiles, 0, tile + 1),
             ]
         );
-        assert_eq!(plan.workspace_bytes() as u64, tile * 4);
+        assert_eq!(plan.workspace_bytes() as u64, 64 + tile * 4);
     }
 
     #[test]
@@ -201,13 +251,19 @@ mod tests {
         fn check<T: Element>() {
             for primitive in Primitive::ALL {
                 let plan = Plan::new::<T>(primitive, 1 << 24);
-                let input = (1 << 24) * size_of::<T>();
-                assert!(
-                    plan.workspace_bytes() * 100 <= input,
-                    "{}",
-                    std::any::type_name::<T>()
-                );
+                assert_small::<T>(plan.workspace_bytes());
             }
+            if let Some(policy) = WavePolicy::of::<T>() {
+                assert_small::<T>(WavePlan::new::<T>(policy, 1 << 24).workspace_bytes());
+            }
+        }
+        fn assert_small<T: Element>(workspace: usize) {
+            let input = (1 << 24) * size_of::<T>();
+            assert!(
+                workspace * 100 <= input,
+                "{}: {workspace} for {input}",
+                std::any::type_name::<T>()
+            );
         }
         check::<u8>();
         check::<half::f16>();

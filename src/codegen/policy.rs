@@ -49,3 +49,74 @@ impl Policy {
         u64::from(self.threads) * u64::from(self.items)
     }
 }
+
+/// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
+///
+/// All but `stages` and `reducers` are powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WavePolicy {
+    /// Warps that scan. Each has its share of a tile.
+    pub warps: u32,
+    /// Rows of a warp's share: 32 runs, one a lane.
+    pub rows: u32,
+    /// Elements of a run, which take a multiple of 16 bytes.
+    pub run: u32,
+    /// Tiles that a block holds.
+    pub stages: u32,
+    /// Tiles of a wave, a multiple of 32.
+    pub wave: u32,
+    /// Rows that a warp scans at once.
+    pub batch: u32,
+    /// Warps that add up tiles before they are scanned; a divisor of `warps`.
+    pub reducers: u32,
+}
+
+/// What a tile may take of shared memory.
+const WAVE_TILE_BYTES: u32 = 32 << 10;
+/// The longest run that a lane holds, in bytes.
+const WAVE_RUN_BYTES: u32 = 80;
+/// (largest element in bytes, warps, batch, reducers). Longer ones do not leave a block registers enough.
+const WAVE: &[(u32, u32, u32, u32)] = &[(1, 16, 2, 4), (8, 8, 2, 8), (16, 8, 1, 4)];
+/// (largest accumulator in bytes, tiles of a wave): a lane of the look-back holds its share of a wave.
+const WAVES: &[(u32, u32)] = &[(8, 128), (16, 64)];
+
+impl WavePolicy {
+    /// The shared memory that a block asks for: all that a multiprocessor gives to one.
+    pub const SHARED_BYTES: u32 = 227 << 10;
+
+    /// The policy for elements of type `T`; `None` if they have more than 16 bytes, or no short run of them takes a multiple
+    /// of 16 bytes.
+    pub fn of<T: Element>() -> Option<WavePolicy> {
+        const { assert_element_size::<T>() };
+        let size = size_of::<T>() as u32;
+        let accumulator = size_of::<T::Accumulator>() as u32;
+        let run = (0..5)
+            .map(|power| 1 << power)
+            .find(|run| (run * size).is_multiple_of(16))?;
+        if run * size > WAVE_RUN_BYTES {
+            return None;
+        }
+        let (_, warps, batch, reducers) = *WAVE.iter().find(|(largest, ..)| size <= *largest)?;
+        let (_, wave) = *WAVES.iter().find(|(largest, _)| accumulator <= *largest)?;
+        let rows = WAVE_TILE_BYTES / (warps * 32 * run * size);
+        Some(WavePolicy {
+            warps,
+            rows: 1 << rows.max(1).ilog2(),
+            run,
+            stages: 6,
+            wave,
+            batch,
+            reducers,
+        })
+    }
+
+    /// The elements of a tile.
+    pub fn tile(self) -> u64 {
+        u64::from(self.warps * self.rows * 32 * self.run)
+    }
+
+    /// The threads of a block: those that scan, those that add up, and five warps that fetch and carry.
+    pub fn threads(self) -> u32 {
+        (self.warps + self.reducers + 5) * 32
+    }
+}

@@ -1,6 +1,6 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Policy, Primitive};
+use super::{Engine, Policy, Primitive, WavePolicy};
 use crate::{Error, Result};
 use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
 use std::fmt::Write as _;
@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) primitive: Primitive,
+    pub(super) engine: Engine,
     pub(super) element: String,
     pub(super) element_bytes: usize,
     pub(super) element_align: usize,
@@ -28,6 +29,19 @@ pub(super) struct Request {
 impl Request {
     fn context(&self) -> minijinja::Value {
         let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
+        let wave = match self.engine {
+            Engine::Blelloch => context! {},
+            Engine::Wave(policy) => context! {
+                warps => policy.warps,
+                rows => policy.rows,
+                run => policy.run,
+                stages => policy.stages,
+                wave => policy.wave,
+                batch => policy.batch,
+                reducers => policy.reducers,
+                shared_bytes => WavePolicy::SHARED_BYTES,
+            },
+        };
         context! {
             version => env!("CARGO_PKG_VERSION"),
             element => self.element.as_str(),
@@ -43,6 +57,7 @@ impl Request {
             commutative => self.commutative.to_string(),
             tile => policy(self.tile),
             sums => policy(self.sums),
+            wave => wave,
         }
     }
 }
@@ -53,11 +68,11 @@ macro_rules! files {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] =
-    files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh");
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
+    "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -73,7 +88,11 @@ pub(super) fn render(request: &Request) -> Result<String> {
         }
         environment
     });
-    let name = format!("{}.cu.jinja", request.primitive.name());
+    let name = match (request.primitive, request.engine) {
+        (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
+        (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
+        (Primitive::Reduce, Engine::Wave(_)) => panic!("the wave engine scans only"),
+    };
     let text = environment
         .get_template(&name)
         .and_then(|template| template.render(request.context()))

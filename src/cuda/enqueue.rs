@@ -2,7 +2,7 @@
 
 use super::driver_error;
 use super::kernels::Kernels;
-use crate::codegen::{Kernel, Plan};
+use crate::codegen::{Kernel, Plan, WavePlan, WavePolicy};
 use crate::{Element, Error, Result};
 use cudarc::driver::{CudaStream, DeviceRepr, LaunchConfig, PushKernelArg};
 
@@ -54,13 +54,14 @@ pub(super) unsafe fn enqueue<A: Element>(
         };
         let inclusive = u32::from(call.inclusive || launch.level > 0);
 
+        let sums = level(1, 0);
         let mut builder = stream.launch_builder(kernels.function(launch.kernel, launch.level));
         match launch.kernel {
             Kernel::ReduceTiles => builder.arg(&input).arg(&above),
             Kernel::ReduceFinish => builder
                 .arg(&input)
                 .arg(&length)
-                .arg(&call.workspace)
+                .arg(&sums)
                 .arg(&output)
                 .arg(&init)
                 .arg(&seeded),
@@ -72,6 +73,7 @@ pub(super) unsafe fn enqueue<A: Element>(
                 .arg(&init)
                 .arg(&seeded)
                 .arg(&inclusive),
+            Kernel::ScanWave => unreachable!("a plan of levels has no wave"),
         };
         let blocks = u32::try_from(launch.blocks)
             .ok()
@@ -89,5 +91,46 @@ pub(super) unsafe fn enqueue<A: Element>(
         unsafe { builder.launch(shape) }
             .map_err(|error| driver_error(&format!("launching {:?}", launch.kernel), error))?;
     }
+    Ok(())
+}
+
+/// Enqueues the one launch of a scan by the wave engine.
+///
+/// # Safety
+///
+/// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16, and the start of the workspace as a
+/// launch of this engine left it, or zero.
+pub(super) unsafe fn enqueue_wave<A: Element>(
+    kernels: &Kernels,
+    stream: &CudaStream,
+    plan: &WavePlan,
+    length: usize,
+    call: &Call<A>,
+) -> Result<()> {
+    let blocks = plan
+        .tiles(call.inclusive)
+        .min(u64::from(kernels.multiprocessors()));
+    if length == 0 {
+        return Ok(());
+    }
+    let (length, init) = (length as u64, Value(call.init));
+    let (seeded, inclusive) = (u32::from(call.seeded), u32::from(call.inclusive));
+    let mut builder = stream.launch_builder(kernels.function(Kernel::ScanWave, 0));
+    builder
+        .arg(&call.input)
+        .arg(&call.output)
+        .arg(&length)
+        .arg(&call.workspace)
+        .arg(&init)
+        .arg(&seeded)
+        .arg(&inclusive);
+    let shape = LaunchConfig {
+        grid_dim: (blocks as u32, 1, 1),
+        block_dim: (plan.threads(), 1, 1),
+        shared_mem_bytes: WavePolicy::SHARED_BYTES,
+    };
+    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
+    // declares; the caller vouches for the addresses.
+    unsafe { builder.launch(shape) }.map_err(|error| driver_error("launching ScanWave", error))?;
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(crate) struct Gpu(Arc<Inner>);
 struct Inner {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Kept between calls; the stream's order makes sharing it safe once a call's launches are enqueued.
+    /// Kept between calls, zero at first; the stream's order makes sharing it safe once a call's launches are enqueued.
     workspace: Mutex<Option<CudaSlice<u8>>>,
 }
 
@@ -243,7 +243,12 @@ impl Gpu {
         {
             // Freed first: the old and the new one need not fit at once.
             *kept = None;
-            *kept = Some(self.allocate_bytes(bytes)?);
+            let mut fresh = self.allocate_bytes(bytes)?;
+            self.0
+                .stream
+                .memset_zeros(&mut fresh)
+                .map_err(|error| driver_error("clearing memory", error))?;
+            *kept = Some(fresh);
         }
         enqueue(&self.0.stream, kept.as_mut().expect("allocated above"))
     }

@@ -3,8 +3,9 @@
 use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
-use crate::codegen::{self, COMPILER_OPTIONS, Kernel, Primitive};
+use crate::codegen::{self, COMPILER_OPTIONS, Engine, Kernel, Primitive, WavePolicy};
 use crate::{Element, Monoid, Result};
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute};
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::Ptx;
 use std::any::TypeId;
@@ -16,10 +17,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct Kernels {
     functions: Vec<(&'static str, CudaFunction)>,
     widens: bool,
+    multiprocessors: u32,
 }
 
-/// (context, primitive, element type, operator). Entries keep their context alive, so its address stays its own.
-type CacheKey = (usize, Primitive, TypeId, TypeId);
+/// (context, primitive, engine, element type, operator). Entries keep their context alive, so its address stays its own.
+type CacheKey = (usize, Primitive, Engine, TypeId, TypeId);
 
 static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(None);
 
@@ -28,38 +30,78 @@ impl Kernels {
     pub(super) fn get<T: Element, Op: Monoid<T>>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
+        engine: Engine,
     ) -> Result<Arc<Kernels>> {
-        let key = (
-            context.cu_ctx() as usize,
-            primitive,
-            TypeId::of::<T>(),
-            TypeId::of::<Op>(),
-        );
-        let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernels) = loaded.as_ref().and_then(|loaded| loaded.get(&key)) {
-            return Ok(kernels.clone());
+        if let Some(kernels) = Kernels::loaded::<T, Op>(context, primitive, engine) {
+            return Ok(kernels);
         }
-        drop(loaded);
         // Two threads may compile the same kernels at once; both results are good, and the last one stays.
-        let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive)?);
+        let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive, engine)?);
+        let key = Kernels::key::<T, Op>(context, primitive, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
         loaded.get_or_insert_default().insert(key, kernels.clone());
         Ok(kernels)
     }
 
+    /// The kernels of both engines, compiled side by side if they are not there.
+    pub(super) fn get_both<T: Element, Op: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        primitive: Primitive,
+        other: Engine,
+    ) -> Result<(Arc<Kernels>, Arc<Kernels>)> {
+        let get = |engine| Kernels::get::<T, Op>(context, primitive, engine);
+        if Kernels::loaded::<T, Op>(context, primitive, other).is_some() {
+            return Ok((get(Engine::Blelloch)?, get(other)?));
+        }
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| get(other));
+            let first = get(Engine::Blelloch);
+            let second = second
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((first?, second?))
+        })
+    }
+
+    fn key<T: Element, Op: Monoid<T>>(
+        context: &CudaContext,
+        primitive: Primitive,
+        engine: Engine,
+    ) -> CacheKey {
+        (
+            context.cu_ctx() as usize,
+            primitive,
+            engine,
+            TypeId::of::<T>(),
+            TypeId::of::<Op>(),
+        )
+    }
+
+    fn loaded<T: Element, Op: Monoid<T>>(
+        context: &CudaContext,
+        primitive: Primitive,
+        engine: Engine,
+    ) -> Option<Arc<Kernels>> {
+        let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
+        let key = Kernels::key::<T, Op>(context, primitive, engine);
+        loaded.as_ref()?.get(&key).cloned()
+    }
+
     fn load<T: Element, Op: Monoid<T>>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
+        engine: Engine,
     ) -> Result<Kernels> {
-        let source = codegen::source::<T, Op>(primitive)?;
+        let source = codegen::source::<T, Op>(primitive, engine)?;
         let target = Target::for_capability(context_capability(context)?)?;
         let image = image(&source, std::any::type_name::<Op>(), target)?;
-        Kernels::from_image::<T>(context, primitive, target, image)
+        Kernels::from_image::<T>(context, primitive, engine, target, image)
     }
 
     pub(super) fn from_image<T: Element>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
+        engine: Engine,
         target: Target,
         image: Vec<u8>,
     ) -> Result<Kernels> {
@@ -72,18 +114,33 @@ impl Kernels {
             .map_err(|error| driver_error("loading a kernel", error))?;
         let widens = codegen::widens::<T>();
         let mut functions = Vec::new();
-        for kernel in Kernel::of(primitive) {
+        for kernel in Kernel::of(primitive, engine) {
             for level in [0, 1] {
                 let name = kernel.function(level, widens);
                 if functions.iter().all(|(known, _)| *known != name) {
                     let function = module.load_function(name).map_err(|error| {
                         driver_error(&format!("looking up the kernel {name}"), error)
                     })?;
+                    if *kernel == Kernel::ScanWave {
+                        allow_shared_memory(&function)?;
+                    }
                     functions.push((name, function));
                 }
             }
         }
-        Ok(Kernels { functions, widens })
+        let multiprocessors = context
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .map_err(|error| driver_error("asking for the number of multiprocessors", error))?;
+        Ok(Kernels {
+            functions,
+            widens,
+            multiprocessors: multiprocessors.unsigned_abs(),
+        })
+    }
+
+    /// How many blocks of one a multiprocessor can run at a time.
+    pub(super) fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
     }
 
     /// The function of `kernel` for a level.
@@ -94,6 +151,14 @@ impl Kernels {
             .expect("the functions of a primitive's plan are loaded")
             .1
     }
+}
+
+/// Lets a kernel's blocks have all the shared memory of a multiprocessor.
+fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    function
+        .set_attribute(attribute, WavePolicy::SHARED_BYTES as i32)
+        .map_err(|error| driver_error("asking for shared memory", error))
 }
 
 /// Unloads all kernels that were loaded into `context`, and lets go of it.
@@ -150,11 +215,16 @@ mod tests {
         let context = CudaContext::new(0).unwrap();
         let stream = context.default_stream();
         let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
-        let source = codegen::source::<f32, Add>(Primitive::Reduce).unwrap();
+        let source = codegen::source::<f32, Add>(Primitive::Reduce, Engine::Blelloch).unwrap();
         let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
-        let kernels =
-            Kernels::from_image::<f32>(&context, Primitive::Reduce, Target::Ptx(oldest), image)
-                .unwrap();
+        let kernels = Kernels::from_image::<f32>(
+            &context,
+            Primitive::Reduce,
+            Engine::Blelloch,
+            Target::Ptx(oldest),
+            image,
+        )
+        .unwrap();
 
         let data: Vec<f32> = (0..100_003_u32).map(|i| i as f32 * 0.37 - 5.0).collect();
         let plan = Plan::new::<f32>(Primitive::Reduce, data.len());

@@ -1,9 +1,10 @@
 //! The primitives for callers that bring their own stream, slices and workspace.
 
-use super::enqueue::{Call, enqueue};
+use super::context_capability;
+use super::enqueue::{Call, enqueue, enqueue_wave};
 use super::kernels::Kernels;
 use super::library::require_driver;
-use crate::codegen::{Plan, Primitive};
+use crate::codegen::{Engine, Plan, Policy, Primitive, WavePlan, WavePolicy};
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
 use crate::{Element, Error, Monoid, Result};
@@ -28,12 +29,35 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 /// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive` or `inclusive` says whether
 /// an element's own value takes part, `_from` that an `init` comes first, `_in_place` that the data is overwritten.
 ///
-/// Each enqueues 1 launch up to a tile of elements, 3 up to a tile squared, 5 beyond; memory traffic is
-/// two reads and one write of every element.
+/// On GPUs of compute capability 9.0 to 10.x, each enqueues 1 launch, and reads and writes every element once. Elsewhere, and for slices that
+/// do not start at a multiple of 16 bytes or elements of an unusual size (`[u8; 31]`), it is 1 launch up to
+/// a tile of elements, 3 up to a tile squared, 5 beyond, and every element is read twice and written once.
+///
+/// # The workspace
+///
+/// It must be **zero before its first use** (the first 80 bytes are enough); every call leaves it ready for the next, whatever the
+/// type, operator and length, as long as the slice starts at the same place. One workspace serves one call at a time: on
+/// two streams, use two. A workspace that was not zeroed, or was written to, ends the kernel with an error, which leaves the context
+/// unusable.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>> {
     loaded: Loaded,
+    wave: Option<Wave>,
     types: PhantomData<fn() -> (T, Op)>,
+}
+
+/// The wave engine, where it can run.
+#[derive(Debug, Clone)]
+struct Wave {
+    kernels: Arc<Kernels>,
+    policy: WavePolicy,
+    /// Lengths below this one are left to the other engine.
+    shortest: usize,
+}
+
+impl Wave {
+    /// What the engine wants of addresses.
+    const ALIGN: u64 = 16;
 }
 
 impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
@@ -49,6 +73,7 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
     fn clone(&self) -> Self {
         Scan {
             loaded: self.loaded.clone(),
+            wave: self.wave.clone(),
             types: PhantomData,
         }
     }
@@ -70,7 +95,7 @@ impl Loaded {
         require_driver()?;
         Ok(Loaded {
             context: context.clone(),
-            kernels: Kernels::get::<T, Op>(context, primitive)?,
+            kernels: Kernels::get::<T, Op>(context, primitive, Engine::Blelloch)?,
         })
     }
 
@@ -248,22 +273,70 @@ macro_rules! scan_methods {
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     /// Loads the kernels: under 1 µs if this process has them already, under 1 ms from the disk cache, or else
-    /// a compilation, of some 0.2 s.
+    /// a compilation, of some 0.3 s.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        let loaded = Loaded::new::<T, Op>(context, Primitive::Scan)?;
+        require_driver()?;
+        let capability = context_capability(context)?;
+        let wave = WavePolicy::of::<T>().map(Engine::Wave);
+        let engine = wave.filter(|engine| engine.runs_on(capability));
+        let mut scan = Scan::load_engine(context, engine.unwrap_or(Engine::Blelloch))?;
+        if let Some(wave) = &mut scan.wave {
+            // One launch of few blocks is hard to beat.
+            wave.shortest = Policy::of::<T>(Primitive::Scan).tile() as usize + 1;
+        }
+        Ok(scan)
+    }
+
+    /// Loads the kernels of one engine, which will be used for every length. [`Engine::Wave`] takes the other's as
+    /// well, for slices that do not start at a multiple of 16 bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Scan::load). The wave engine does not compile for GPUs that it cannot run on.
+    pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        require_driver()?;
+        let (kernels, wave) = match engine {
+            Engine::Blelloch => (
+                Kernels::get::<T, Op>(context, Primitive::Scan, engine)?,
+                None,
+            ),
+            Engine::Wave(policy) => {
+                let (blelloch, wave) =
+                    Kernels::get_both::<T, Op>(context, Primitive::Scan, engine)?;
+                let wave = Wave {
+                    kernels: wave,
+                    policy,
+                    shortest: 0,
+                };
+                (blelloch, Some(wave))
+            }
+        };
         Ok(Scan {
-            loaded,
+            loaded: Loaded {
+                context: context.clone(),
+                kernels,
+            },
+            wave,
             types: PhantomData,
         })
     }
 
-    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size.
+    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
+    /// for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        with_alignment(Plan::new::<T>(Primitive::Scan, len).workspace_bytes())
+        with_alignment(self.needed_bytes(len))
+    }
+
+    fn needed_bytes(&self, len: usize) -> usize {
+        let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
+        let wave = self.wave.as_ref();
+        let wave = wave.map(|wave| WavePlan::new::<T>(wave.policy, len).workspace_bytes());
+        levels.max(wave.unwrap_or(0))
     }
 
     scan_methods! {
@@ -300,7 +373,6 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         self.loaded.check("output", output.stream().context())?;
         self.loaded
             .check("workspace", workspace.stream().context())?;
-        let plan = Plan::new::<T>(Primitive::Scan, len);
         let given = workspace.num_bytes();
         let (output, _writing) = output.device_ptr_mut(stream);
         let (input, _reading) = input.map(|input| input.device_ptr(stream)).unzip();
@@ -308,11 +380,22 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         let call = Call {
             input: input.unwrap_or(output),
             output,
-            workspace: align_workspace(workspace, given, plan.workspace_bytes())?,
+            workspace: align_workspace(workspace, given, self.needed_bytes(len))?,
             init: init.unwrap_or_else(Op::identity).widen(),
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
+        let aligned = (call.input | call.output).is_multiple_of(Wave::ALIGN);
+        if let Some(wave) = &self.wave
+            && aligned
+            && len >= wave.shortest
+        {
+            let plan = WavePlan::new::<T>(wave.policy, len);
+            // SAFETY: as below; and the addresses were looked at. That the workspace starts with zeros is the caller's
+            // part of the contract; if it is broken, the kernel ends with an error.
+            return unsafe { enqueue_wave(&wave.kernels, stream, &plan, len, &call) };
+        }
+        let plan = Plan::new::<T>(Primitive::Scan, len);
         // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
         // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
         unsafe { enqueue(&self.loaded.kernels, stream, &plan, &call) }

@@ -5,7 +5,7 @@ use crate::support::data::{Sample, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
 use std::any::type_name;
 use warpfold::bytemuck;
-use warpfold::codegen::{Kernel, Policy, Primitive, source, with_kernels};
+use warpfold::codegen::{Engine, Kernel, Policy, Primitive, source, with_kernels};
 use warpfold::ops::Add;
 use warpfold::{Element, Monoid};
 
@@ -94,7 +94,7 @@ fn scan_module<T: Element, Op: Monoid<T>>(
     name: &str,
     change: impl Fn(String) -> String,
 ) -> Module {
-    let text = change(source::<T, Op>(Primitive::Scan).unwrap());
+    let text = change(source::<T, Op>(Primitive::Scan, Engine::Blelloch).unwrap());
     let name = format!("{name} scan {}", type_name::<T>());
     let function = Kernel::ScanTiles.function(0, false);
     toolchain.module(&name, &text, &[function])

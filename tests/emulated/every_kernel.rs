@@ -7,7 +7,7 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
-use warpfold::codegen::{Kernel, Plan, Policy, Primitive, source};
+use warpfold::codegen::{Engine, Kernel, Plan, Policy, Primitive, WavePlan, WavePolicy, source};
 use warpfold::ops::{Max, Min};
 use warpfold::{Element, Monoid};
 
@@ -15,6 +15,7 @@ use warpfold::{Element, Monoid};
 #[derive(Debug, Clone, Copy)]
 struct Case {
     primitive: Primitive,
+    engine: Engine,
     length: usize,
     seeded: bool,
     inclusive: bool,
@@ -27,7 +28,6 @@ struct Case {
 impl Case {
     /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
     fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
-        let plan = Plan::new::<T>(self.primitive, self.length);
         let bytes = self.length * size_of::<T>();
         let output_bytes = match self.primitive {
             Primitive::Scan => bytes,
@@ -35,18 +35,64 @@ impl Case {
         };
         let shift = |units: usize| units * align_of::<T>();
         script.filled("in", shift(self.shifts.0), bytes, "data");
-        script.buffer("workspace", 0, plan.workspace_bytes());
         if !self.in_place {
             script.buffer("out", shift(self.shifts.1), output_bytes);
         }
         let out = if self.in_place { "in" } else { "out" };
+        let init = if self.seeded { init } else { Op::identity() };
+        let init = Argument::value(init.widen());
+        match self.engine {
+            Engine::Blelloch => self.launch_levels::<T>(script, out, init),
+            Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
+        }
+        script.save(out);
+        script.clear();
+    }
+
+    /// One launch. Where the input stays, another one before it, with other flags, in the same workspace.
+    fn launch_wave<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: Argument,
+        policy: WavePolicy,
+    ) {
+        let plan = WavePlan::new::<T>(policy, self.length);
+        script.filled("workspace", 0, plan.workspace_bytes(), "workspace");
+        let mut launch = |seeded: bool, inclusive: bool| {
+            let arguments = [
+                Argument::At("in", 0),
+                Argument::At(out, 0),
+                Argument::value(self.length as u64),
+                Argument::At("workspace", 0),
+                init.clone(),
+                Argument::value(u32::from(seeded)),
+                Argument::value(u32::from(inclusive)),
+            ];
+            let grid = Grid {
+                blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
+                threads: plan.threads(),
+                shared: WavePolicy::SHARED_BYTES as usize,
+                resident: 0,
+            };
+            script.launch("scan_wave", grid, &arguments);
+        };
+        if self.length > 0 && !self.in_place && plan.tiles(true) < 8 {
+            launch(!self.seeded, !self.inclusive);
+        }
+        if self.length > 0 {
+            launch(self.seeded, self.inclusive);
+        }
+    }
+
+    fn launch_levels<T: Element>(&self, script: &mut Script, out: &'static str, init: Argument) {
+        let plan = Plan::new::<T>(self.primitive, self.length);
+        script.buffer("workspace", 0, plan.workspace_bytes());
         let level = |k: usize| match k {
             0 => Argument::At("in", 0),
             k if k == plan.levels() => Argument::Null,
             k => Argument::At("workspace", plan.offset(k)),
         };
-        let init = if self.seeded { init } else { Op::identity() };
-        let init = Argument::value(init.widen());
         let seeded = Argument::value(u32::from(self.seeded));
 
         for launch in plan.launches().filter(|launch| launch.blocks > 0) {
@@ -57,7 +103,11 @@ impl Case {
                 Kernel::ReduceFinish => vec![
                     level(0),
                     length,
-                    Argument::At("workspace", 0),
+                    if plan.levels() > 1 {
+                        level(1)
+                    } else {
+                        Argument::Null
+                    },
                     Argument::At(out, 0),
                     init.clone(),
                     seeded.clone(),
@@ -75,6 +125,7 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
+                Kernel::ScanWave => unreachable!("a plan of levels has no wave"),
             };
             let function = launch.kernel.function(k, widens::<T>());
             script.launch(
@@ -83,8 +134,6 @@ impl Case {
                 &arguments,
             );
         }
-        script.save(out);
-        script.clear();
     }
 }
 
@@ -93,8 +142,79 @@ fn widens<T: Element>() -> bool {
     TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
 }
 
+/// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
+fn engines<T: Element>(primitive: Primitive) -> Vec<Engine> {
+    let mut engines = vec![Engine::Blelloch];
+    if primitive == Primitive::Scan
+        && let Some(policy) = WavePolicy::of::<T>()
+    {
+        engines.push(Engine::Wave(policy));
+        engines.push(Engine::Wave(tiny(policy)));
+    }
+    engines
+}
+
+fn tiny(policy: WavePolicy) -> WavePolicy {
+    WavePolicy {
+        warps: 2,
+        rows: 1,
+        stages: 3,
+        wave: 32,
+        reducers: 1,
+        ..policy
+    }
+}
+
+fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
+    match engine {
+        Engine::Blelloch => level_cases::<T>(primitive),
+        Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
+    }
+}
+
+/// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
+fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case> {
+    let tile = policy.tile() as usize;
+    let lengths = if policy == tiny(policy) {
+        let wave = tile * policy.wave as usize;
+        let row = 32 * policy.run as usize;
+        vec![
+            0,
+            1,
+            2,
+            3,
+            31,
+            row - 1,
+            row,
+            row + 1,
+            tile - 1,
+            tile,
+            tile + 1,
+            2 * tile,
+            5 * tile + 7,
+        ]
+        .into_iter()
+        .flat_map(|length| [length; 2])
+        .chain([wave, 2 * wave + tile + 1])
+        .collect()
+    } else {
+        vec![1, 1009, tile + 1]
+    };
+    let sixteen = 16 / align_of::<T>();
+    let case = |(number, length): (usize, usize)| Case {
+        primitive,
+        engine: Engine::Wave(policy),
+        length,
+        seeded: number & 1 == 1,
+        inclusive: (number ^ number >> 2) & 2 == 2,
+        in_place: number % 3 == 1,
+        shifts: [(0, 0), (sixteen, 0), (0, sixteen)][number % 3],
+    };
+    lengths.into_iter().enumerate().map(case).collect()
+}
+
 /// The lengths to test, the long ones (an emulated block takes milliseconds) once only.
-fn cases<T: Element>(primitive: Primitive) -> Vec<Case> {
+fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
     let tile = Policy::of::<T>(primitive).tile() as usize;
     let mut lengths = boundary_lengths(tile);
     lengths.retain(|&length| length < 5 * tile || length == 33 * tile + 1);
@@ -128,6 +248,7 @@ fn cases<T: Element>(primitive: Primitive) -> Vec<Case> {
             let (in_place, shifts) = placements[number % placements.len()];
             cases.push(Case {
                 primitive,
+                engine: Engine::Blelloch,
                 length,
                 seeded: number & 1 == 1,
                 inclusive: number & 2 == 2,
@@ -145,29 +266,38 @@ fn check<T: Sample, Op: Monoid<T>>(data: impl Fn(usize) -> Vec<T>) {
         return;
     };
     for primitive in Primitive::ALL {
-        check_primitive::<T, Op>(toolchain, primitive, &data);
+        for engine in engines::<T>(primitive) {
+            check_engine::<T, Op>(toolchain, primitive, engine, &data);
+        }
     }
 }
 
-fn check_primitive<T: Sample, Op: Monoid<T>>(
+fn check_engine<T: Sample, Op: Monoid<T>>(
     toolchain: &Toolchain,
     primitive: Primitive,
+    engine: Engine,
     data: impl Fn(usize) -> Vec<T>,
 ) {
     let name = format!(
-        "{} {} {}",
+        "{} {} {} {}",
         primitive.name(),
+        match engine {
+            Engine::Blelloch => "levels",
+            Engine::Wave(policy) if policy == tiny(policy) => "tiny wave",
+            Engine::Wave(_) => "wave",
+        },
         type_name::<T>(),
         type_name::<Op>()
     );
-    let text = source::<T, Op>(primitive).expect("the source can be generated");
-    let functions = Kernel::of(primitive)
-        .map(|kernel| [0, 1].map(|level| kernel.function(level, widens::<T>())));
-    let mut functions = functions.concat();
+    let text = source::<T, Op>(primitive, engine).expect("the source can be generated");
+    let functions = Kernel::of(primitive, engine).iter();
+    let mut functions: Vec<_> = functions
+        .flat_map(|kernel| [0, 1].map(|level| kernel.function(level, widens::<T>())))
+        .collect();
     functions.dedup();
     let module = toolchain.module(&name, &text, &functions);
 
-    let cases = cases::<T>(primitive);
+    let cases = cases::<T>(primitive, engine);
     let longest = cases
         .iter()
         .map(|case| case.length)
@@ -178,6 +308,10 @@ fn check_primitive<T: Sample, Op: Monoid<T>>(
 
     let mut script = Script::new();
     script.file("data", bytemuck::cast_slice(data));
+    // What lies in a workspace from earlier is anything, but for its start.
+    let mut workspace: Vec<u8> = sample(1 << 16, 1);
+    workspace[..WavePlan::HEADER_BYTES].fill(0);
+    script.file("workspace", &workspace);
     for (number, case) in cases.iter().enumerate() {
         script.seed(base_seed() + number as u64);
         case.append_to::<T, Op>(&mut script, *init);

@@ -2,7 +2,8 @@
 // face of the layer that kernels/device.cuh describes.
 //
 // Nothing happens here. Whatever touches memory that threads share, or another thread, calls the emulator.
-// A place in the source is passed along for messages, and because threads must meet at one place.
+// A place in the source is passed along for messages, and because threads must meet at one place. What calls the emulator
+// is always inlined, so that the place is one of the kernel's.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -11,6 +12,8 @@
 #include <utility>
 
 #define WARPFOLD_EMULATOR
+
+#define EMULATED_INLINE inline __attribute__((always_inline))
 
 #define __global__
 #define __host__
@@ -79,14 +82,17 @@ unsigned long long exchange(Exchange what, unsigned mask, unsigned long long val
 unsigned active_lanes();
 unsigned lane();
 
+[[noreturn]] void trap(const char* why);
 void* shared_variable(size_t bytes, size_t align, const char* name);
 void* dynamic_shared_memory();
 
 void load(const void* from, void* to, size_t bytes, Order order);
 void store(void* to, const void* from, size_t bytes, Order order);
-/// Before an update of memory, which nothing comes between. Returns where the memory is.
+/// Before and after an update of memory, which nothing comes between. Returns where the memory is.
 void* begin_update(void* address, size_t bytes, void* place);
+void end_update(bool changed);
 void fence();
+void fence_block();
 
 void mbarrier_init(void* barrier, unsigned arrivals);
 void mbarrier_arrive(void* barrier, unsigned expected_bytes);
@@ -106,8 +112,9 @@ const char* name_of() {
 template <class T, class F>
 __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T update(T* address, F change) {
     volatile T* memory = static_cast<T*>(begin_update(address, sizeof(T), __builtin_return_address(0)));
-    T before = *memory;
-    *memory = change(before);
+    T before = *memory, after = change(before);
+    *memory = after;
+    end_update(__builtin_memcmp(&before, &after, sizeof(T)) != 0);
     return before;
 }
 
@@ -124,32 +131,32 @@ __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T upd
 
 // ---- CUDA's built-in names -------------------------------------------------------------------------
 
-inline void __syncthreads(emulator::Source source = {}) { emulator::synchronise_block(0, 0, source); }
-inline void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) { emulator::synchronise_warp(mask, source); }
-inline unsigned __activemask() { return emulator::active_lanes(); }
+EMULATED_INLINE void __syncthreads(emulator::Source source = {}) { emulator::synchronise_block(0, 0, source); }
+EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) { emulator::synchronise_warp(mask, source); }
+EMULATED_INLINE unsigned __activemask() { return emulator::active_lanes(); }
 
-inline void __threadfence() { emulator::fence(); }
-inline void __threadfence_block() { emulator::fence(); }
+EMULATED_INLINE void __threadfence() { emulator::fence(); }
+EMULATED_INLINE void __threadfence_block() { emulator::fence_block(); }
 
-#define EMULATE_SHUFFLES(T, BITS, FROM_BITS)                                                                          \
-    inline T emulated_shuffle(unsigned mask, T value, int from, emulator::Source source) {                            \
-        return FROM_BITS(emulator::exchange(emulator::Exchange::SHUFFLE, mask, BITS(value), from, source));           \
-    }                                                                                                                 \
-    inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, emulator::Source source = {}) {            \
-        int self = (int)emulator::lane();                                                                             \
-        return emulated_shuffle(mask, value, (self & -width) | (lane & (width - 1)), source);                         \
-    }                                                                                                                 \
-    inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) {   \
-        int self = (int)emulator::lane(), from = self - (int)delta;                                                   \
-        return emulated_shuffle(mask, value, from < (self & -width) ? self : from, source);                           \
-    }                                                                                                                 \
-    inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) { \
-        int self = (int)emulator::lane(), from = self + (int)delta;                                                   \
-        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                  \
-    }                                                                                                                 \
-    inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, emulator::Source source = {}) {   \
-        int self = (int)emulator::lane(), from = self ^ lane_mask;                                                    \
-        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                  \
+#define EMULATE_SHUFFLES(T, BITS, FROM_BITS)                                                                                   \
+    EMULATED_INLINE T emulated_shuffle(unsigned mask, T value, int from, emulator::Source source) {                            \
+        return FROM_BITS(emulator::exchange(emulator::Exchange::SHUFFLE, mask, BITS(value), from, source));                    \
+    }                                                                                                                          \
+    EMULATED_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32, emulator::Source source = {}) {            \
+        int self = (int)emulator::lane();                                                                                      \
+        return emulated_shuffle(mask, value, (self & -width) | (lane & (width - 1)), source);                                  \
+    }                                                                                                                          \
+    EMULATED_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) {   \
+        int self = (int)emulator::lane(), from = self - (int)delta;                                                            \
+        return emulated_shuffle(mask, value, from < (self & -width) ? self : from, source);                                    \
+    }                                                                                                                          \
+    EMULATED_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) { \
+        int self = (int)emulator::lane(), from = self + (int)delta;                                                            \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                           \
+    }                                                                                                                          \
+    EMULATED_INLINE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, emulator::Source source = {}) {   \
+        int self = (int)emulator::lane(), from = self ^ lane_mask;                                                             \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                           \
     }
 #define EMULATED_SAME(x) x
 #define EMULATED_NARROW(x) (unsigned)(x)
@@ -164,27 +171,37 @@ EMULATE_SHUFFLES(long long, EMULATED_SAME, (long long))
 EMULATE_SHUFFLES(float, EMULATED_BITS_F32, EMULATED_F32)
 EMULATE_SHUFFLES(double, EMULATED_BITS_F64, EMULATED_F64)
 
-inline unsigned __ballot_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+EMULATED_INLINE unsigned __ballot_sync(unsigned mask, int predicate, emulator::Source source = {}) {
     return (unsigned)emulator::exchange(emulator::Exchange::BALLOT, mask, predicate != 0, 0, source);
 }
-inline int __all_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+EMULATED_INLINE int __all_sync(unsigned mask, int predicate, emulator::Source source = {}) {
     return (int)emulator::exchange(emulator::Exchange::ALL, mask, predicate != 0, 0, source);
 }
-inline int __any_sync(unsigned mask, int predicate, emulator::Source source = {}) {
+EMULATED_INLINE int __any_sync(unsigned mask, int predicate, emulator::Source source = {}) {
     return (int)emulator::exchange(emulator::Exchange::ANY, mask, predicate != 0, 0, source);
 }
-inline unsigned __match_any_sync(unsigned mask, unsigned long long value, emulator::Source source = {}) {
-    return (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, value, 0, source);
-}
-inline unsigned __match_all_sync(unsigned mask, unsigned long long value, int* all, emulator::Source source = {}) {
-    *all = (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, value, 0, source) == mask;
-    return *all ? mask : 0;
-}
 
-#define EMULATE_REDUCE(T, NAME, WHAT)                                                             \
-    inline T NAME(unsigned mask, T value, emulator::Source source = {}) {                         \
-        auto bits = (unsigned long long)(long long)value;                                         \
-        return (T)emulator::exchange(emulator::Exchange::WHAT, mask, bits, 0, source);            \
+#define EMULATE_MATCH(T, BITS)                                                                                  \
+    EMULATED_INLINE unsigned __match_any_sync(unsigned mask, T value, emulator::Source source = {}) {           \
+        return (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, source);           \
+    }                                                                                                           \
+    EMULATED_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all, emulator::Source source = {}) { \
+        *all = (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, source) == mask;   \
+        return *all ? mask : 0;                                                                                 \
+    }
+EMULATE_MATCH(unsigned, EMULATED_SAME)
+EMULATE_MATCH(int, EMULATED_NARROW)
+EMULATE_MATCH(unsigned long, EMULATED_SAME)
+EMULATE_MATCH(long, (unsigned long))
+EMULATE_MATCH(unsigned long long, EMULATED_SAME)
+EMULATE_MATCH(long long, (unsigned long long))
+EMULATE_MATCH(float, EMULATED_BITS_F32)
+EMULATE_MATCH(double, EMULATED_BITS_F64)
+
+#define EMULATE_REDUCE(T, NAME, WHAT)                                                  \
+    EMULATED_INLINE T NAME(unsigned mask, T value, emulator::Source source = {}) {     \
+        auto bits = (unsigned long long)(long long)value;                              \
+        return (T)emulator::exchange(emulator::Exchange::WHAT, mask, bits, 0, source); \
     }
 EMULATE_REDUCE(unsigned, __reduce_add_sync, ADD)
 EMULATE_REDUCE(int, __reduce_add_sync, ADD)
@@ -197,41 +214,54 @@ EMULATE_REDUCE(unsigned, __reduce_or_sync, OR)
 EMULATE_REDUCE(unsigned, __reduce_xor_sync, XOR)
 
 template <class T>
-T atomicAdd(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicAdd(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return (T)(old + value); });
 }
 template <class T>
-T atomicExch(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicExch(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T) { return value; });
 }
 template <class T>
-T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return old == expected ? value : old; });
 }
 template <class T>
-T atomicMin(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicMin(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return value < old ? value : old; });
 }
 template <class T>
-T atomicMax(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicMax(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return old < value ? value : old; });
 }
 template <class T>
-T atomicAnd(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicAnd(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return (T)(old & value); });
 }
 template <class T>
-T atomicOr(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicOr(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return (T)(old | value); });
 }
 template <class T>
-T atomicXor(T* address, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicXor(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return (T)(old ^ value); });
 }
 /// Counts up to `limit`, and then from 0 again.
-inline unsigned atomicInc(unsigned* address, unsigned limit) {
+EMULATED_INLINE unsigned atomicInc(unsigned* address, unsigned limit) {
     return emulator::update(address, [&](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
+
+// Compilers make loads and stores of these that nothing would see, or call the C library.
+#ifndef WARPFOLD_EMULATOR_PROGRAM
+extern "C" void* __tsan_memcpy(void* to, const void* from, size_t bytes);
+extern "C" void* __tsan_memmove(void* to, const void* from, size_t bytes);
+extern "C" void* __tsan_memset(void* to, int value, size_t bytes);
+#define memcpy(to, from, bytes) __tsan_memcpy(to, from, bytes)
+#define memmove(to, from, bytes) __tsan_memmove(to, from, bytes)
+#define memset(to, value, bytes) __tsan_memset(to, value, bytes)
+#define __builtin_memcpy(to, from, bytes) __tsan_memcpy(to, from, bytes)
+#define __builtin_memmove(to, from, bytes) __tsan_memmove(to, from, bytes)
+#define __builtin_memset(to, value, bytes) __tsan_memset(to, value, bytes)
+#endif
 
 inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
 inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
@@ -249,59 +279,60 @@ namespace warpfold {
 typedef unsigned long long u64x2 __attribute__((vector_size(16)));
 
 template <class T>
-T& block_shared() {
+EMULATED_INLINE T& block_shared() {
     return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
-inline unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
+EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }
+EMULATED_INLINE unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
 
 template <class W>
-W load_relaxed(const W* address) {
+EMULATED_INLINE W load_relaxed(const W* address) {
     W value;
     emulator::load(address, &value, sizeof value, emulator::Order::RELAXED);
     return value;
 }
 template <class W>
-W load_acquire(const W* address) {
+EMULATED_INLINE W load_acquire(const W* address) {
     W value;
     emulator::load(address, &value, sizeof value, emulator::Order::ACQUIRE);
     return value;
 }
 template <class W>
-void store_relaxed(W* address, W value) {
+EMULATED_INLINE void store_relaxed(W* address, W value) {
     emulator::store(address, &value, sizeof value, emulator::Order::RELAXED);
 }
 template <class W>
-void store_release(W* address, W value) {
+EMULATED_INLINE void store_release(W* address, W value) {
     emulator::store(address, &value, sizeof value, emulator::Order::RELEASE);
 }
 
 struct Mbarrier {
     unsigned long long state;
 };
-inline void mbarrier_init(Mbarrier& barrier, unsigned arrivals) { emulator::mbarrier_init(&barrier, arrivals); }
-inline void mbarrier_arrive(Mbarrier& barrier) { emulator::mbarrier_arrive(&barrier, 0); }
-inline void mbarrier_expect(Mbarrier& barrier, unsigned bytes) { emulator::mbarrier_arrive(&barrier, bytes); }
-inline void mbarrier_wait(Mbarrier& barrier, unsigned parity, emulator::Source source = {}) {
+EMULATED_INLINE void mbarrier_init(Mbarrier& barrier, unsigned arrivals) { emulator::mbarrier_init(&barrier, arrivals); }
+EMULATED_INLINE void mbarrier_arrive(Mbarrier& barrier) { emulator::mbarrier_arrive(&barrier, 0); }
+EMULATED_INLINE void mbarrier_expect(Mbarrier& barrier, unsigned bytes) { emulator::mbarrier_arrive(&barrier, bytes); }
+EMULATED_INLINE void mbarrier_wait(Mbarrier& barrier, unsigned parity, emulator::Source source = {}) {
     emulator::mbarrier_wait(&barrier, parity, source);
 }
-inline void fence_mbarrier_init() { emulator::fence_mbarrier_init(); }
+EMULATED_INLINE void fence_mbarrier_init() { emulator::fence_mbarrier_init(); }
 
-inline void bulk_load(void* shared, const void* global, unsigned bytes, Mbarrier& barrier) {
+EMULATED_INLINE void bulk_load(void* shared, const void* global, unsigned bytes, Mbarrier& barrier) {
     emulator::bulk_load(shared, global, bytes, &barrier);
 }
-inline void bulk_store(void* global, const void* shared, unsigned bytes) { emulator::bulk_store(global, shared, bytes); }
-inline void bulk_commit() { emulator::bulk_commit(); }
+EMULATED_INLINE void bulk_store(void* global, const void* shared, unsigned bytes) { emulator::bulk_store(global, shared, bytes); }
+EMULATED_INLINE void bulk_commit() { emulator::bulk_commit(); }
 template <int GROUPS>
-void bulk_wait_read(emulator::Source source = {}) {
+EMULATED_INLINE void bulk_wait_read(emulator::Source source = {}) {
     emulator::bulk_wait(GROUPS, true, source);
 }
 template <int GROUPS>
-void bulk_wait(emulator::Source source = {}) {
+EMULATED_INLINE void bulk_wait(emulator::Source source = {}) {
     emulator::bulk_wait(GROUPS, false, source);
 }
-inline void fence_proxy_async() { emulator::fence_proxy_async(); }
+EMULATED_INLINE void fence_proxy_async() { emulator::fence_proxy_async(); }
 
-inline void sync_threads(int barrier, int threads, emulator::Source source = {}) {
+EMULATED_INLINE void sync_threads(int barrier, int threads, emulator::Source source = {}) {
     emulator::synchronise_block((unsigned)barrier, (unsigned)threads, source);
 }
 

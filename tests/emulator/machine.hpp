@@ -15,20 +15,37 @@ namespace emulator {
 
 constexpr unsigned LANES = 32;
 constexpr unsigned NAMED_BARRIERS = 16;
-constexpr size_t STATIC_SHARED_BYTES = 48 << 10;
-/// Copies that a block can have under way before two of them are taken for one.
-constexpr unsigned COPY_SLOTS = 64;
-/// Atomic loads in a row, without anything having happened, after which nothing will happen any more.
+constexpr size_t STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10;
+/// Bulk copies that can be under way in a block, for what the thread that begins one more knows.
+constexpr unsigned COPIES = 32;
+/// The agents of these copies: of each, one reads and one writes.
+constexpr unsigned COPY_AGENTS = 2 * COPIES;
+/// Bytes that an mbarrier can lack, or have got before they were expected.
+constexpr int64_t MBARRIER_BYTES = (1 << 20) - 1;
+/// Atomic accesses in a row, without anything having happened, after which nothing will happen any more.
 constexpr uint64_t PATIENCE = 200'000;
 
 /// What is passed on where threads synchronise.
 struct Knowledge {
-    Clock seen, fenced;
+    Clock seen, fenced, depends;
 
     void add(const Knowledge& other) {
         seen = join(seen, other.seen);
         fenced = join(fenced, other.fenced);
+        depends = join(depends, other.depends);
     }
+};
+
+/// The same by whom it reaches: what only a fence for the block passed on reaches threads of the same block alone.
+struct ByScope {
+    Knowledge everywhere, in_block;
+};
+
+/// What atomic stores to an address left there for loads.
+struct Left {
+    Knowledge for_all;
+    std::map<unsigned, Knowledge> for_blocks;  // by their numbers
+    Clock source;                              // of the value, as far as anybody can tell: see Actor::depends
 };
 
 /// The bulk stores that a thread committed together.
@@ -51,13 +68,13 @@ struct Thread : Actor {
     Source source{nullptr, 0};
     const void* object = nullptr;
     unsigned number = 0;
-    /// What it looks at, if it has just begun an atomic load.
+    /// What it looks at, if it has just begun an atomic load or update.
     uintptr_t looks_at = 0;
     Place looks_from = 0;
     /// What it got from the last exchange.
     unsigned long long result = 0;
     /// What atomic stores pass on since its last fence, and what atomic loads met that a fence would make known.
-    Knowledge released, met;
+    ByScope released, met;
     std::shared_ptr<CopyGroup> open_group = std::make_shared<CopyGroup>();
     std::deque<std::shared_ptr<CopyGroup>> groups;
 
@@ -68,11 +85,12 @@ struct Thread : Actor {
         Gathering all;
         all.add(seen);
         all.add(agent, step++, numbering.agents_of_a_block);
-        return {all.clock(), fenced};
+        return {all.clock(), fenced, depends};
     }
     void acquire(const Knowledge& other) {
         seen = join(seen, other.seen);
         fenced = join(fenced, other.fenced);
+        depends = join(depends, other.depends);
     }
 };
 
@@ -116,6 +134,14 @@ struct Copy {
     bool read = false;
 };
 
+/// The numbers that a copy's two agents go by, and after it those of later ones. Whoever knows of a later one must
+/// know of this one too: either the thread that began the later one did, or both are stores of one thread, which
+/// waits for them in order.
+struct CopySlot {
+    uint32_t step = 0;  // of the last copy
+    const Thread* storer = nullptr;
+};
+
 struct Block {
     unsigned number, index;
     std::vector<Thread> threads;
@@ -125,7 +151,7 @@ struct Block {
     std::map<uintptr_t, MbarrierState> mbarriers;
     std::map<const char*, std::unique_ptr<Region>> variables;
     std::unique_ptr<Region> dynamic;
-    uint32_t copies = 0;
+    CopySlot slots[COPIES];
 };
 
 struct Launch {
@@ -149,7 +175,7 @@ inline size_t started_blocks;
 inline std::vector<Thread*> ready;
 inline std::vector<std::unique_ptr<Copy>> copies;
 inline std::vector<std::unique_ptr<Fiber>> spare_fibers;
-inline std::map<uintptr_t, Knowledge> released;  // by atomic stores, to their addresses
+inline std::map<uintptr_t, Left> left;  // by atomic stores, at their addresses
 inline Thread* current;
 inline uint64_t polls;
 inline bool newest_first, copies_first;
@@ -184,7 +210,7 @@ bool Region::wrote_as_copy(const Access& write) {
 void suspect_read(const Region& region, size_t byte, Place place) {
     if (!suspicion.empty()) return;
     suspicion = "a read of what nothing wrote: byte " + std::to_string(byte) + " of " + region.name + "\n  at " + text_of_place(place);
-    if (current) suspicion += "\nin " + text_of_thread(*current);
+    if (current) suspicion += "\nin " + text_of_thread(*current) + " of " + launched->name;
 }
 
 // ---- waiting and going on --------------------------------------------------------------------------
@@ -215,16 +241,18 @@ void wake_all(std::vector<Thread*>& threads) {
 
 /// The threads that met know what any of them knew.
 void synchronise(const std::vector<Thread*>& threads) {
-    Gathering seen, fenced;
+    Gathering seen, fenced, depends;
     for (Thread* thread : threads) {
         seen.add(thread->seen);
         seen.add(thread->agent, thread->step++, numbering.agents_of_a_block);
         fenced.add(thread->fenced);
+        depends.add(thread->depends);
     }
-    Knowledge all{seen.clock(), fenced.clock()};
+    Knowledge all{seen.clock(), fenced.clock(), depends.clock()};
     for (Thread* thread : threads) {
         thread->seen = all.seen;
         thread->fenced = all.fenced;
+        thread->depends = all.depends;
     }
 }
 
@@ -256,9 +284,12 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
         }
     }
     if (started_blocks < order.size()) {
-        message += "\n  not started, since no more than " + std::to_string(launched->resident) + " blocks live at a time:";
-        for (size_t i = started_blocks; i < std::min(order.size(), started_blocks + 16); i++)
-            message += " block " + std::to_string(order[i]);
+        message += "\n  not started, since no more than " + std::to_string(launched->resident) + " blocks live at a time: block";
+        size_t end = std::min(order.size(), started_blocks + 16);
+        if (end > started_blocks + 1) message += "s";
+        for (size_t i = started_blocks; i < end; i++)
+            message += (i > started_blocks ? ", " : " ") + std::to_string(order[i]);
+        if (end < order.size()) message += " and " + std::to_string(order.size() - end) + " others";
     }
     current = nullptr;
     fail(message);
@@ -354,18 +385,18 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
     Block& block = *self.block;
     const char* what = meeting.is_barrier ? "a barrier of the warp" : "an exchange between lanes";
     unsigned bit = 1u << self.lane(), first = self.index - self.lane();
-    std::string here = " at " + text_of_source(meeting.source);
-    if (!(meeting.mask & bit)) fail(std::string(what) + " that does not name the lane which comes to it\n " + here);
+    auto here = [&] { return " at " + text_of_source(meeting.source); };
+    if (!(meeting.mask & bit)) fail(std::string(what) + " that does not name the lane which comes to it\n " + here());
     for (unsigned i = 0; i < LANES; i++) {
         if (!(meeting.mask >> i & 1)) continue;
         if (first + i >= block.threads.size() || block.threads[first + i].returned)
             fail(std::string(what) + " with an inactive lane: it names lane " + std::to_string(i) +
-                 (first + i >= block.threads.size() ? ", which is not there" : ", which has returned") + "\n " + here);
+                 (first + i >= block.threads.size() ? ", which is not there" : ", which has returned") + "\n " + here());
     }
     if (!meeting.is_barrier && meeting.what == Exchange::SHUFFLE) {
-        if (from < 0 || from >= (int)LANES) fail("a shuffle from lane " + std::to_string(from) + ", which there is not\n " + here);
+        if (from < 0 || from >= (int)LANES) fail("a shuffle from lane " + std::to_string(from) + ", which there is not\n " + here());
         if (!(meeting.mask >> from & 1))
-            fail("a shuffle from an inactive lane: lane " + std::to_string(from) + " is not named by the mask\n " + here);
+            fail("a shuffle from an inactive lane: lane " + std::to_string(from) + " is not named by the mask\n " + here());
     }
     counters.add(self.agent, meeting.is_barrier ? Operation::WARP_BARRIER : Operation::EXCHANGE, place);
 
@@ -377,7 +408,7 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
             same(other->source, meeting.source))
             found = other;
         else if ((other->mask & bit) && (other->arrived & meeting.mask))
-            fail("lanes of a warp diverge: lane " + std::to_string(self.lane()) + " comes to " + what + here +
+            fail("lanes of a warp diverge: lane " + std::to_string(self.lane()) + " comes to " + what + here() +
                  ", while others of the lanes that it names wait at " + text_of_source(other->source));
     }
     if (found == meetings.end()) found = meetings.insert(meetings.end(), meeting);
@@ -409,6 +440,11 @@ unsigned long long exchange(Exchange what, unsigned mask, unsigned long long val
 
 // ---- memory ----------------------------------------------------------------------------------------
 
+void check_shared_bytes(size_t bytes) {
+    if (bytes > SHARED_BYTES)
+        fail("a block has 227 KiB of shared memory, variables and dynamic, and not " + std::to_string(bytes) + " bytes");
+}
+
 void* shared_variable(size_t bytes, size_t align, const char* name) {
     Block& block = *current->block;
     auto& region = block.variables[name];
@@ -418,6 +454,7 @@ void* shared_variable(size_t bytes, size_t align, const char* name) {
             if (variable) together += variable->bytes;
         if (together > STATIC_SHARED_BYTES)
             fail("a block has 48 KiB of shared variables, and not " + std::to_string(together) + " bytes");
+        check_shared_bytes(together + launched->shared_bytes);
         if (align > 256) fail("shared variables are aligned to 256 bytes at most");
         std::string text = name;  // … [with T = X] or [T = X]
         size_t start = text.find("T = ");
@@ -425,6 +462,10 @@ void* shared_variable(size_t bytes, size_t align, const char* name) {
         memory.add(*region);
     }
     return region->data();
+}
+
+[[noreturn]] void trap(const char* why) {
+    fail(std::string("a trap: ") + why + "\n  at " + text_of_place(place_of(__builtin_return_address(0))));
 }
 
 void* dynamic_shared_memory() {
@@ -443,44 +484,68 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     Place place = place_of(from);
     check_alignment(number, bytes, place);
-    if (reach == Reach::READ) current->looks_at = number;
+    if (reach != Reach::WRITE) current->looks_at = number;
     current->looks_from = place;
     yield();
     current->looks_at = 0;
     Region& region = memory.find(number, bytes, place);
     region.access(*current, number, bytes, reach, true, place);
     counters.add(current->agent, Operation::ATOMIC, place, number, bytes);
-    if (reach != Reach::READ) progress();
+    if (reach == Reach::WRITE) progress();
     return region;
+}
+
+/// What a relaxed load or update meets, and a fence after it makes known.
+void meet(Left& here) {
+    current->met.everywhere.add(here.for_all);
+    current->met.in_block.add(here.for_blocks[current->block->number]);
 }
 
 void load(const void* from, void* to, size_t bytes, Order order) {
     touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0));
     memcpy(to, from, bytes);
-    auto found = released.find(reinterpret_cast<uintptr_t>(from));
-    if (found == released.end()) return;
-    if (order == Order::ACQUIRE) current->acquire(found->second);
-    else current->met.add(found->second);
+    auto found = left.find(reinterpret_cast<uintptr_t>(from));
+    if (found == left.end()) return;
+    Left& here = found->second;
+    current->depends = join(current->depends, here.source);
+    if (order != Order::ACQUIRE) return meet(here);
+    current->acquire(here.for_all);
+    current->acquire(here.for_blocks[current->block->number]);
 }
 
 void store(void* to, const void* from, size_t bytes, Order order) {
     touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0));
     memcpy(to, from, bytes);
-    released[reinterpret_cast<uintptr_t>(to)] = order == Order::RELEASE ? current->release() : current->released;
+    Knowledge mine = current->release();
+    ByScope passed = order == Order::RELEASE ? ByScope{mine, mine} : current->released;
+    left[reinterpret_cast<uintptr_t>(to)] = {
+        passed.everywhere, {{current->block->number, passed.in_block}}, join(mine.seen, mine.depends)};
 }
 
 /// Updates are relaxed, as CUDA's are, and carry on what the stores before them released.
 void* begin_update(void* address, size_t bytes, void* place) {
     touch_atomically(address, bytes, Reach::UPDATE, place);
-    Knowledge& here = released[reinterpret_cast<uintptr_t>(address)];
-    current->met.add(here);
-    here.add(current->released);
+    Left& here = left[reinterpret_cast<uintptr_t>(address)];
+    meet(here);
+    here.for_all.add(current->released.everywhere);
+    here.for_blocks[current->block->number].add(current->released.in_block);
     return address;
 }
 
+/// An update that changes nothing may be one of those by which threads wait, as in `while (atomicCAS(…) != 1) {}`.
+void end_update(bool changed) {
+    if (changed) progress();
+}
+
 void fence() {
-    current->acquire(current->met);
-    current->released = current->release();
+    current->acquire(current->met.everywhere);
+    current->acquire(current->met.in_block);
+    current->released.everywhere = current->released.in_block = current->release();
+}
+
+void fence_block() {
+    current->acquire(current->met.in_block);
+    current->released.in_block = current->release();
 }
 
 // ---- mbarriers and bulk copies ---------------------------------------------------------------------
@@ -513,6 +578,14 @@ void complete_if_due(MbarrierState& state) {
     wake_all(state.waiting);
 }
 
+/// Has the phase lack more bytes, or fewer.
+void add_bytes(MbarrierState& state, int64_t bytes, Place place) {
+    state.bytes += bytes;
+    if (std::abs(state.bytes) > MBARRIER_BYTES)
+        fail("an mbarrier counts to 2^20 - 1 bytes, and not to " + std::to_string(std::abs(state.bytes)) + "\n  at " +
+             text_of_place(place));
+}
+
 void mbarrier_init(void* barrier, unsigned arrivals) {
     Place place = place_of(__builtin_return_address(0));
     uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
@@ -522,9 +595,12 @@ void mbarrier_init(void* barrier, unsigned arrivals) {
     if (arrivals == 0 || arrivals >= 1u << 20) fail("an mbarrier for " + std::to_string(arrivals) + " arrivals\n  at " + text_of_place(place));
     region.access(*current, address, 8, Reach::WRITE, false, place);
     MbarrierState& state = current->block->mbarriers[address];
+    if (!state.waiting.empty())
+        fail("an mbarrier is initialised while " + text_of_thread(*state.waiting.front()) + " waits for it\n  at " +
+             text_of_place(place));
     state = {};
     state.count = state.missing = arrivals;
-    state.initialised = {current->id, current->step, 0, place};
+    state.initialised = {current->id, current->step, 1, 0, place};
 }
 
 void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
@@ -532,7 +608,7 @@ void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
     MbarrierState& state = known_mbarrier(barrier, place);
     if (state.missing == 0) fail("more arrivals at an mbarrier than it was initialised for\n  at " + text_of_place(place));
     state.gathered.add(current->release());
-    state.bytes += expected_bytes;
+    add_bytes(state, expected_bytes, place);
     state.missing--;
     progress();
     complete_if_due(state);
@@ -558,17 +634,40 @@ void fence_proxy_async() {
     current->fenced = join(current->fenced, current->release().seen);
 }
 
+/// The slot for a copy that the running thread begins.
+unsigned slot_for_copy(bool is_load, Place place) {
+    Thread& self = *current;
+    auto& slots = self.block->slots;
+    auto knows_of_the_end = [&](const CopySlot& slot) {
+        unsigned first = launched->threads + 2 * (unsigned)(&slot - slots);
+        auto knows = [&](unsigned index) {
+            return self.knows(self.seen, numbering.id({self.block->number, index}), slot.step);
+        };
+        return knows(first) && knows(first + 1);
+    };
+    CopySlot* found = std::end(slots);
+    if (!is_load)
+        found = std::find_if(slots, std::end(slots), [&](const CopySlot& slot) { return slot.storer == &self; });
+    if (found == std::end(slots)) found = std::find_if(slots, std::end(slots), knows_of_the_end);
+    if (found == std::end(slots))
+        fail(std::to_string(COPIES) + " bulk copies of the block are under way, as far as the thread that begins one more "
+             "knows, and the emulator keeps no more apart\n  at " + text_of_place(place));
+    found->step++;
+    found->storer = is_load ? nullptr : &self;
+    return (unsigned)(found - slots);
+}
+
 /// Checks a bulk copy and gets it under way.
 void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* barrier, Place place) {
     Thread& self = *current;
-    std::string here = "\n  at " + text_of_place(place);
+    auto here = [&] { return "\n  at " + text_of_place(place); };
     uintptr_t inner = reinterpret_cast<uintptr_t>(shared), outer = reinterpret_cast<uintptr_t>(global);
     if (inner % 16 || outer % 16 || bytes % 16 || bytes == 0)
         fail("a misaligned bulk copy: " + std::to_string(bytes) + " bytes between shared memory at an address of 16n+" +
              std::to_string(inner % 16) + " and global memory at one of 16n+" + std::to_string(outer % 16) +
-             "; the copy engine wants multiples of 16 bytes" + here);
-    if (!memory.find(inner, bytes, place).shared) fail("a bulk copy whose shared memory is not shared" + here);
-    if (memory.find(outer, bytes, place).shared) fail("a bulk copy whose global memory is not global" + here);
+             "; the copy engine wants multiples of 16 bytes" + here());
+    if (!memory.find(inner, bytes, place).shared) fail("a bulk copy whose shared memory is not shared" + here());
+    if (memory.find(outer, bytes, place).shared) fail("a bulk copy whose global memory is not global" + here());
     auto copy = std::make_unique<Copy>();
     copy->block = self.block;
     copy->is_load = is_load;
@@ -577,19 +676,20 @@ void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* ba
     copy->bytes = bytes;
     copy->place = place;
     Knowledge issued = self.release();
+    unsigned slot = slot_for_copy(is_load, place), index = launched->threads + 2 * slot;
     for (Actor* actor : {&copy->reader, &copy->writer}) {
-        unsigned number = self.block->copies++;
-        actor->become({self.block->number, launched->threads + number % COPY_SLOTS});
-        actor->step = number / COPY_SLOTS + 1;
+        actor->become({self.block->number, index++});
+        actor->step = self.block->slots[slot].step;
         actor->seen = issued.seen;
         actor->fenced = self.fenced;
+        actor->depends = self.depends;
         actor->is_copy = true;
     }
     if (is_load) {
         MbarrierState& state = known_mbarrier(barrier, place);
         if (!state.fenced)
             fail("a missing proxy fence: the bulk copy may not see that its mbarrier is initialised: fence_mbarrier_init() "
-                 "after the initialisation makes it visible" + here);
+                 "after the initialisation makes it visible" + here());
         copy->barrier = reinterpret_cast<uintptr_t>(barrier);
     } else {
         copy->group = self.open_group;
@@ -619,7 +719,7 @@ void bulk_wait(unsigned groups, bool reads_only, Source source) {
         CopyGroup& group = *self.groups[i];
         while (reads_only ? group.unread : group.unwritten) wait_for("its bulk stores", source, &group);
         group.waited_for = true;
-        self.acquire({reads_only ? group.reads : join(group.reads, group.writes), nullptr});
+        self.acquire({reads_only ? group.reads : join(group.reads, group.writes), nullptr, nullptr});
     }
     while (!reads_only && self.groups.size() > groups) self.groups.pop_front();
 }
@@ -647,8 +747,8 @@ void advance_copy(size_t which) {
         access(copy.writer, inner, Reach::WRITE);
         memcpy(copy.shared, copy.global, copy.bytes);
         MbarrierState& state = mbarrier_at(*copy.block, reinterpret_cast<void*>(copy.barrier), copy.place);
-        state.gathered.add({join(done(copy.reader), done(copy.writer)), nullptr});
-        state.bytes -= (int64_t)copy.bytes;
+        state.gathered.add({join(done(copy.reader), done(copy.writer)), nullptr, nullptr});
+        add_bytes(state, -(int64_t)copy.bytes, copy.place);
         complete_if_due(state);
     } else if (!copy.read) {
         access(copy.reader, inner, Reach::READ);
@@ -728,8 +828,12 @@ void end_block(Block& block) {
         for (auto& group : thread.groups)
             if (group->place && !group->waited_for) fail_of_copy(group->place);
     }
-    if (block.dynamic) memory.remove(*block.dynamic);
-    for (auto& [name, region] : block.variables) memory.remove(*region);
+    auto forget = [](const Region& region) {
+        memory.remove(region);
+        left.erase(left.lower_bound(region.begin()), left.lower_bound(region.begin() + region.bytes));
+    };
+    if (block.dynamic) forget(*block.dynamic);
+    for (auto& [name, region] : block.variables) forget(*region);
     for (Thread& thread : block.threads) spare_fibers.push_back(std::move(thread.fiber));
     std::erase_if(living_blocks, [&](auto& other) { return other.get() == &block; });
 }
@@ -754,7 +858,8 @@ void resume(Thread& thread) {
 
 void launch(const Launch& what) {
     launched = &what;
-    numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block, what.threads + COPY_SLOTS};
+    check_shared_bytes(what.shared_bytes);
+    numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block, what.threads + COPY_AGENTS};
     order.resize(what.blocks);
     for (unsigned i = 0; i < what.blocks; i++) order[i] = i;
     std::shuffle(order.begin(), order.end(), random_bits);
@@ -774,9 +879,9 @@ void launch(const Launch& what) {
         ready.pop_back();
         resume(next);
     }
-    if (!suspicion.empty()) fail(std::exchange(suspicion, {}));
     launched = nullptr;
-    released.clear();
+    if (!suspicion.empty()) fail(std::exchange(suspicion, {}));  // which names the kernel
+    left.clear();
     if (counters.on) counters.end(texts_of_places);
 }
 

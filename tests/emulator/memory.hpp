@@ -48,6 +48,11 @@ struct Actor {
     /// Its own present step, and what it knows of others'.
     uint32_t step = 1;
     Clock seen;
+    /// What its stores depend on, by way of atomic loads that tell what others made of what they had read. That
+    /// orders nothing but one thing: what the others read before is not overwritten first. What an atomic store made
+    /// its value of is not seen, so it counts as made of all that its thread had read or learnt until then: the order
+    /// of `read x; store_relaxed(&flag, 1)` before `see the flag; overwrite x`, which is none, is taken for one.
+    Clock depends;
     /// What of it the async proxy, by which bulk copies reach memory, sees too: what happened before a proxy fence.
     Clock fenced;
     bool is_copy = false;
@@ -58,16 +63,24 @@ struct Actor {
     }
 
     bool knows(const Clock& clock, Id other, uint32_t other_step) const {
-        if (other < numbering.first || other == id) return true;
-        Agent which = numbering.agent(other);
-        return known(clock, which) >= other_step;
+        if (other < numbering.first || (other == id && !is_copy)) return true;  // copies share their slots' numbers
+        // The bytes of an access were mostly touched by the same agents, so the last answer is kept.
+        static Clock last_clock;
+        static Id last_id = 0;
+        static uint32_t last_step = 0;
+        if (other != last_id || clock != last_clock) {
+            last_clock = clock;
+            last_id = other;
+            last_step = known(clock, numbering.agent(other));
+        }
+        return last_step >= other_step;
     }
 };
 
 /// One access to one byte.
 struct Access {
     Id id = 0;
-    uint32_t step : 31 = 0, atomic : 1 = 0;
+    uint32_t step : 30 = 0, wrote : 1 = 0, atomic : 1 = 0;
     Place place = 0;
 };
 
@@ -75,12 +88,13 @@ enum class Reach { READ, WRITE, UPDATE };
 
 /// A buffer of global memory, or a variable of a block's shared memory.
 class Region {
-    static constexpr Id CROWD = ~0u;  // in Cell::read: several have read; `step` says which crowd
+    static constexpr Id CROWD = ~0u;  // in Cell::accesses[0]: there are more than two; `step` says which crowd
     static constexpr std::align_val_t ALIGN{256};
     static constexpr size_t MARGIN = 256;  // so that what comes just after a region is in no other
 
+    /// Accesses that a later one may race with.
     struct Cell {
-        Access write, read;
+        Access accesses[2];
         bool written = false;
     };
     struct Free {
@@ -122,74 +136,79 @@ public:
 
     /// An access that lies within the region.
     void access(const Actor& actor, uintptr_t address, size_t count, Reach reach, bool atomic, Place place) {
-        Access mine{actor.id, actor.step, atomic, place};
+        Access mine{actor.id, actor.step, reach != Reach::READ, atomic, place};
         for (size_t i = address - begin(), end = i + count; i < end; i++) {
             Cell& cell = cells[i];
-            if (reach != Reach::WRITE && !cell.written)
-                suspect_read(*this, i, place);
-            if (!may_follow_write(actor, mine, cell.write)) fail_of_race(actor, mine, reach, i, cell.write, true);
-            if (reach == Reach::READ) {
-                remember_read(actor, cell, mine);
-            } else {
-                if (cell.read.id == CROWD) {
-                    for (const Access& read : crowds[cell.read.step])
-                        if (!may_follow(actor, mine, read)) fail_of_race(actor, mine, reach, i, read, false);
-                    free_crowds.push_back(cell.read.step);
-                } else if (!may_follow(actor, mine, cell.read)) {
-                    fail_of_race(actor, mine, reach, i, cell.read, false);
+            if (reach != Reach::WRITE && !cell.written) suspect_read(*this, i, place);
+            if (mine.wrote) cell.written = true;
+            if (cell.accesses[0].id == CROWD) {
+                auto& crowd = crowds[cell.accesses[0].step];
+                for (const Access& before : crowd)
+                    if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
+                std::erase_if(crowd, [&](const Access& before) { return stands_for(actor, mine, reach, before); });
+                crowd.push_back(mine);
+                if (crowd.size() == 1) {
+                    free_crowds.push_back(cell.accesses[0].step);
+                    cell.accesses[0] = mine;
                 }
-                cell.read = {};
-                cell.write = mine;
-                cell.written = true;
+                continue;
             }
+            for (Access& before : cell.accesses) {
+                if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
+                if (stands_for(actor, mine, reach, before)) before = {};
+            }
+            if (cell.accesses[0].id == 0) cell.accesses[0] = mine;
+            else if (cell.accesses[1].id == 0) cell.accesses[1] = mine;
+            else form_crowd(cell, mine);
         }
     }
 
 private:
-    static bool may_follow(const Actor& actor, const Access& mine, const Access& before) {
-        return (mine.atomic && before.atomic) || actor.knows(actor.seen, before.id, before.step);
+    bool may_follow(const Actor& actor, const Access& mine, const Access& before) const {
+        if ((!mine.wrote && !before.wrote) || (mine.atomic && before.atomic)) return true;
+        if (!before.wrote && actor.knows(actor.depends, before.id, before.step)) return true;
+        if (!needs_fence(actor, before)) return actor.knows(actor.seen, before.id, before.step);
+        static const Clock NOTHING;
+        return actor.knows(shared ? actor.fenced : NOTHING, before.id, before.step);
     }
 
-    /// What a thread wrote to shared memory reaches the async proxy only across a fence.
-    static bool may_follow_write(const Actor& actor, const Access& mine, const Access& write) {
-        if (!actor.is_copy || wrote_as_copy(write)) return may_follow(actor, mine, write);
-        return actor.knows(actor.fenced, write.id, write.step);
+    /// What a thread wrote reaches the async proxy only across a fence; and the layer's is one for shared memory.
+    static bool needs_fence(const Actor& actor, const Access& before) {
+        return actor.is_copy && before.wrote && !wrote_as_copy(before);
+    }
+
+    /// Whether `before` need not be remembered beside `mine`: whatever races with it races with `mine` as well.
+    static bool stands_for(const Actor& actor, const Access& mine, Reach reach, const Access& before) {
+        if (mine.wrote && !mine.atomic) return true;  // which nothing was in the way of
+        if ((before.wrote && !mine.wrote) || (mine.atomic && !before.atomic)) return false;
+        // Whoever knows of an update also knows of the atomic writes that it saw.
+        return (reach == Reach::UPDATE && before.wrote) || actor.knows(actor.seen, before.id, before.step);
     }
 
     static bool wrote_as_copy(const Access& write);
 
-    void remember_read(const Actor& actor, Cell& cell, const Access& mine) {
-        if (cell.read.id == CROWD) {
-            // Readers that this one knows of need not be remembered: what is ordered after it is after them.
-            auto& crowd = crowds[cell.read.step];
-            std::erase_if(crowd, [&](const Access& read) {
-                return read.atomic == mine.atomic && actor.knows(actor.seen, read.id, read.step);
-            });
-            crowd.push_back(mine);
-        } else if (actor.knows(actor.seen, cell.read.id, cell.read.step)) {
-            cell.read = mine;
-        } else {
-            if (free_crowds.empty()) {
-                free_crowds.push_back((uint32_t)crowds.size());
-                crowds.emplace_back();
-            }
-            uint32_t crowd = free_crowds.back();
-            free_crowds.pop_back();
-            crowds[crowd] = {cell.read, mine};
-            cell.read = {CROWD, crowd, 0, 0};
+    void form_crowd(Cell& cell, const Access& mine) {
+        if (free_crowds.empty()) {
+            free_crowds.push_back((uint32_t)crowds.size());
+            crowds.emplace_back();
         }
+        uint32_t crowd = free_crowds.back();
+        free_crowds.pop_back();
+        crowds[crowd] = {cell.accesses[0], cell.accesses[1], mine};
+        cell.accesses[0] = {CROWD, crowd};
+        cell.accesses[1] = {};
     }
 
-    [[noreturn]] void fail_of_race(const Actor& actor, const Access& mine, Reach reach, size_t i, const Access& before,
-                                   bool before_wrote) const {
-        bool lacks_fence = actor.is_copy && before_wrote && actor.knows(actor.seen, before.id, before.step);
+    [[noreturn]] void fail_of_race(const Actor& actor, const Access& mine, Reach reach, size_t i, const Access& before) const {
+        bool lacks_fence = needs_fence(actor, before) && actor.knows(actor.seen, before.id, before.step);
         std::string what = reach == Reach::READ ? "reads" : reach == Reach::WRITE ? "writes" : "updates";
+        std::string why = "and nothing orders the two";
+        if (lacks_fence) why = "and nothing after that made it visible to bulk copies: fence_proxy_async() does";
+        if (lacks_fence && !shared) why = "and nothing makes it visible to bulk copies: fence_proxy_async() is for shared memory";
         fail((lacks_fence ? "a missing proxy fence: " : "a race: ") + text_of_agent(mine.id) + " " + what + " " + name +
-             "+" + std::to_string(i) + "\n  at " + text_of_place(mine.place) + "\nwhich " + text_of_agent(before.id) + " " +
-             (before_wrote ? "wrote" : "read") + (before.atomic ? " atomically" : "") + "\n  at " +
-             text_of_place(before.place) +
-             (lacks_fence ? "\nand nothing after that made it visible to bulk copies: fence_proxy_async() does"
-                          : "\nand nothing orders the two"));
+             "+" + std::to_string(i) + (mine.atomic ? " atomically" : "") + "\n  at " + text_of_place(mine.place) +
+             "\nwhich " + text_of_agent(before.id) + " " + (before.wrote ? "wrote" : "read") +
+             (before.atomic ? " atomically" : "") + "\n  at " + text_of_place(before.place) + "\n" + why);
     }
 };
 
@@ -200,7 +219,7 @@ class Memory {
 
 public:
     void add(Region& region) { regions[region.begin()] = &region; }
-    void remove(Region& region) {
+    void remove(const Region& region) {
         regions.erase(region.begin());
         if (last == &region) last = nullptr;
     }

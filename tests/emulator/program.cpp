@@ -4,8 +4,9 @@
 //   buffer NAME SHIFT BYTES [FILE]       global memory whose data start SHIFT bytes after an address that a GPU would
 //                                        give; from the file, or else written by nobody
 //   launch KERNEL BLOCKS THREADS SHARED RESIDENT ARG…
-//                                        SHARED is in bytes; RESIDENT is how many blocks live at a time, or 0 for any
-//                                        number; an ARG is `null`, an address NAME+OFFSET, or a value =HEXBYTES
+//                                        SHARED is in bytes; RESIDENT is how many blocks live at a time, or 0 for a
+//                                        number drawn from 1 to 8; an ARG is `null`, an address NAME+OFFSET, or a
+//                                        value =HEXBYTES
 //   save NAME                            writes the buffer to the standard output; all of it must have been written
 //   clear                                frees all buffers
 //   count                                counts warp instructions from here on
@@ -24,6 +25,7 @@
 #define WARPFOLD_EMULATOR_PROGRAM
 #include "machine.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -109,10 +111,13 @@ Arguments arguments;
 
 Place place_of(void* return_address) { return (Place)(reinterpret_cast<uintptr_t>(return_address) - module.start); }
 
-/// Lines of the source, the innermost of inlined functions first.
+/// Lines of the source, the innermost of inlined functions first. Those of the emulator's face say little, and go
+/// unless there are no others.
 std::vector<std::string> texts_of_places(const std::vector<Place>& places) {
     std::vector<std::string> texts;
     for (auto& lines : module.lines(places)) {
+        auto is_face = [](const std::string& line) { return line.starts_with("kernel.hpp:"); };
+        if (!std::all_of(lines.begin(), lines.end(), is_face)) std::erase_if(lines, is_face);
         texts.emplace_back();
         for (const std::string& line : lines) texts.back() += (texts.back().empty() ? "" : ", inlined at ") + line;
     }
@@ -240,16 +245,27 @@ void save(const Region& region) {
     std::cout.write(reinterpret_cast<const char*>(region.data()), (std::streamsize)region.bytes);
 }
 
+/// A number that is all of `digits`, which are a part of the argument `text`.
+size_t number(std::string_view digits, int base, const std::string& text) {
+    size_t value = 0;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (error != std::errc() || end != digits.data() + digits.size())
+        fail("the argument `" + text + "` is not `null`, NAME+OFFSET or =HEXBYTES");
+    return value;
+}
+
 std::vector<unsigned char> argument(const std::string& text) {
     std::vector<unsigned char> bytes;
+    std::string_view view = text;
     if (text.front() == '=') {
-        for (size_t i = 1; i < text.size(); i += 2) bytes.push_back((unsigned char)std::stoul(text.substr(i, 2), nullptr, 16));
+        for (size_t i = 1; i < text.size(); i += 2) bytes.push_back((unsigned char)number(view.substr(i, 2), 16, text));
         return bytes;
     }
     unsigned char* address = nullptr;
     if (text != "null") {
-        size_t plus = text.find('+');
-        address = buffer(text.substr(0, plus)).data() + std::stoul(text.substr(plus + 1));
+        size_t plus = std::min(text.find('+'), text.size() - 1);
+        size_t offset = number(view.substr(plus + 1), 10, text);
+        address = buffer(text.substr(0, plus)).data() + offset;
     }
     bytes.resize(sizeof address);
     memcpy(bytes.data(), &address, sizeof address);
@@ -260,9 +276,10 @@ void launch_kernel(std::istream& words) {
     std::string name, word;
     unsigned blocks = 0, threads = 0, resident = 0;
     size_t shared = 0;
-    words >> name >> blocks >> threads >> shared >> resident;
+    if (!(words >> name >> blocks >> threads >> shared >> resident)) fail("a launch lacks its name or one of its numbers");
     auto* kernel = static_cast<const Kernel*>(dlsym(module.handle, ("emulated_" + name).c_str()));
     if (!kernel) fail("there is no kernel " + name);
+    if (blocks == 0) fail("a grid has a block at least");
     if (threads == 0 || threads > 1024) fail("a block has 1 to 1024 threads, and not " + std::to_string(threads));
     constexpr size_t ALIGN = 16;
     std::vector<size_t> offsets;

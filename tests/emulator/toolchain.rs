@@ -45,6 +45,8 @@ const MODULE_OPTIONS: &[&str] = &[
     "-ffp-contract=off",
     "-fno-strict-aliasing",
 ];
+/// GCC's marks of where statements begin leave out many lines, at which gdb then cannot stop.
+const GCC_MODULE_OPTIONS: &[&str] = &["-gno-statement-frontiers"];
 /// Clang leaves out a load that a store to the same place follows, unless told not to.
 const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-write=1"];
 const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
@@ -173,7 +175,11 @@ impl Toolchain {
 
     fn module_options(&self) -> Vec<&'static str> {
         let is_clang = self.version.contains("clang");
-        let more: &[&str] = if is_clang { CLANG_MODULE_OPTIONS } else { &[] };
+        let more = if is_clang {
+            CLANG_MODULE_OPTIONS
+        } else {
+            GCC_MODULE_OPTIONS
+        };
         [MODULE_OPTIONS, more].concat()
     }
 
@@ -185,11 +191,16 @@ impl Toolchain {
         options: &[&str],
         link: &[&str],
     ) -> Result<PathBuf, String> {
+        let file = if text == PROGRAM {
+            path_of("program.cpp")
+        } else {
+            format!("{name}.cpp")
+        };
         let mut whole = format!(
-            "// {} {OPTIONS:?} {options:?} {link:?}\n#line 1 \"{name}.cpp\"\n",
+            "// {} {OPTIONS:?} {options:?} {link:?}\n#line 1 \"{file}\"\n",
             self.version
         );
-        include(text, name, &mut Vec::new(), &mut whole);
+        include(text, &file, &mut Vec::new(), &mut whole);
         let source = self.folder.join(format!("{name}.cpp"));
         let result = self.folder.join(format!("{name}.out"));
         if fs::read_to_string(&source).is_ok_and(|known| known == whole) && result.exists() {
@@ -262,6 +273,11 @@ fn first_error(messages: &str) -> &str {
         .unwrap_or(messages)
 }
 
+/// Where one of the emulator's files is.
+fn path_of(name: &str) -> String {
+    format!("{}/tests/emulator/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Puts the text of the emulator's headers where they are first included, so that one file holds all that
 /// decides whether to compile again.
 fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut String) {
@@ -275,7 +291,7 @@ fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut St
             Some((name, _)) if done.contains(name) => writeln!(output),
             Some((name, header)) => {
                 done.push(name);
-                let path = format!("{}/tests/emulator/{name}", env!("CARGO_MANIFEST_DIR"));
+                let path = path_of(name);
                 writeln!(output, "#line 1 \"{path}\"").expect("strings grow");
                 include(header, &path, done, output);
                 writeln!(output, "#line {} \"{file}\"", number + 2)

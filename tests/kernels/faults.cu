@@ -49,6 +49,49 @@ __global__ void trusts_a_shuffle(const u32* in, u32* out) {
     out[i] = values.at[i ^ 1] + 0 * __shfl_xor_sync(ALL_LANES, in[i], 1);
 }
 
+/// As one access of many bytes.
+template <Barrier BARRIER>
+__device__ void copy_at_once(const u32* in, u32* out) {
+    auto& values = block_shared<Values>();
+    u32 i = threadIdx.x;
+    if (i < 8) memcpy(values.at + 8 * i, in + 8 * i, 32);
+    if (BARRIER == BLOCK) __syncthreads();
+    out[i] = values.at[N - 1 - i];
+}
+__global__ void copies_at_once(const u32* in, u32* out) { copy_at_once<BLOCK>(in, out); }
+__global__ void reads_what_is_copied(const u32* in, u32* out) { copy_at_once<NONE>(in, out); }
+
+// ---- atomic accesses, which race with others only ----
+
+enum Mix { ATOMIC_ONLY, WRITES_BEFORE, READS_BEFORE, WRITES_AFTER };
+
+/// Two threads access a word atomically; one of them also plainly, and nobody sees that between the two.
+template <Mix MIX>
+__device__ void mix(u32* out) {
+    u32 i = threadIdx.x, seen = 0;
+    if (i == 0) *out = 0;
+    __syncthreads();
+    if (i == 0) {
+        if (MIX == WRITES_BEFORE) *out = 7;
+        if (MIX == READS_BEFORE) seen = *out;
+        if (MIX == READS_BEFORE) seen += load_relaxed(out);
+        else atomicAdd(out, 1u);
+        if (MIX == WRITES_AFTER) *out = 7;
+    }
+    if (i == 32 && MIX != WRITES_AFTER) atomicAdd(out, 1u);
+    if (i == 32 && MIX == WRITES_AFTER) seen = load_relaxed(out);
+    __syncthreads();
+    out[i] = i + (seen >> 31);
+}
+__global__ void updates_only(const u32*, u32* out) { mix<ATOMIC_ONLY>(out); }
+__global__ void writes_before_updating(const u32*, u32* out) { mix<WRITES_BEFORE>(out); }
+__global__ void reads_before_loading(const u32*, u32* out) { mix<READS_BEFORE>(out); }
+__global__ void writes_after_updating(const u32*, u32* out) { mix<WRITES_AFTER>(out); }
+
+__global__ void matches_floats(const u32*, u32* out) {
+    out[threadIdx.x] = __match_any_sync(ALL_LANES, (f32)(threadIdx.x % 2) / 4);
+}
+
 // ---- bounds, and what nothing wrote ----
 
 __global__ void reads_after(const u32* in, u32* out) { out[threadIdx.x] = in[threadIdx.x + 1]; }
@@ -75,6 +118,9 @@ __global__ void reads_unwritten_global(const u32*, u32* out) {
 }
 __global__ void leaves_output_unwritten(const u32* in, u32* out) {
     if (threadIdx.x != 5) out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void clears_too_much(const u32*, u32* out) {
+    if (threadIdx.x == 0) memset(out, 0, (N + 1) * sizeof(u32));
 }
 __global__ void misaligned(const u32* in, u32* out) {
     out[threadIdx.x] = *(const u32*)((const char*)(in + threadIdx.x / 2) + 1);
@@ -140,29 +186,72 @@ __global__ void chain_of_tickets(const u32* in, u32* out, u32* work) { chain<tru
 __global__ void chain_of_blocks(const u32* in, u32* out, u32* work) { chain<false, true>(in, out, work + 1, work + 65, work); }
 __global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, false>(in, out, work + 1, work + 65, work); }
 
-template <bool FENCE>
+enum Fence { NO_FENCE, BLOCK_FENCE, FENCE };
+
+template <Fence WHICH>
+__device__ void fence() {
+    if (WHICH == BLOCK_FENCE) __threadfence_block();
+    if (WHICH == FENCE) __threadfence();
+}
+
+template <Fence BEFORE, Fence AFTER>
 __device__ void last_block(const u32* in, u32* out, u32* work) {
     if (threadIdx.x != 0) return;
     work[1 + blockIdx.x] = in[blockIdx.x];
-    if (FENCE) __threadfence();
+    fence<BEFORE>();
     bool last = atomicAdd(work, 1u) == gridDim.x - 1;
-    __threadfence();
+    fence<AFTER>();
     for (u32 i = 0; last && i < gridDim.x; i++) out[i] = work[1 + i];
 }
-__global__ void last_block_copies(const u32* in, u32* out, u32* work) { last_block<true>(in, out, work); }
-__global__ void lacks_threadfence(const u32* in, u32* out, u32* work) { last_block<false>(in, out, work); }
+__global__ void last_block_copies(const u32* in, u32* out, u32* work) { last_block<FENCE, FENCE>(in, out, work); }
+__global__ void lacks_threadfence(const u32* in, u32* out, u32* work) { last_block<NO_FENCE, FENCE>(in, out, work); }
+__global__ void releases_to_its_block(const u32* in, u32* out, u32* work) { last_block<BLOCK_FENCE, FENCE>(in, out, work); }
+__global__ void acquires_from_its_block(const u32* in, u32* out, u32* work) { last_block<FENCE, BLOCK_FENCE>(in, out, work); }
+
+/// Where a fence for the block will do.
+template <Fence WHICH>
+__device__ void tell_the_block(const u32* in, u32* out, u32* flag) {
+    u32 i = threadIdx.x;
+    if (i == 0) {
+        for (u32 k = 0; k < N; k++) out[k] = in[k];
+        fence<WHICH>();
+        store_relaxed(flag, 1u);
+    }
+    if (i == 32) {
+        while (load_relaxed(flag) == 0) {}
+        fence<WHICH>();
+        for (u32 k = 0; k < N; k++) out[k]++;
+    }
+}
+__global__ void tells_the_block(const u32* in, u32* out, u32* work) { tell_the_block<BLOCK_FENCE>(in, out, work); }
+__global__ void tells_the_block_nothing(const u32* in, u32* out, u32* work) { tell_the_block<NO_FENCE>(in, out, work); }
+
+__global__ void adds_under_a_lock(const u32* in, u32* out, u32* work) {
+    if (threadIdx.x != 0) return;
+    while (atomicCAS(&work[0], 0u, 1u) != 0) {}
+    __threadfence();
+    u32 rank = work[1]++;
+    __threadfence();
+    atomicExch(&work[0], 0u);
+    out[rank] = in[rank];
+}
 
 __global__ void waits_for_nobody(const u32*, u32* out, u32* work) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         while (load_relaxed(&work[7]) == 0) {}
 }
+__global__ void waits_to_exchange(const u32*, u32* out, u32* work) {
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        while (atomicCAS(&work[7], 1u, 2u) != 1u) {}
+}
 
 // ---- mbarriers and bulk copies ----
 
 enum Fault {
     NO_FAULT, NO_PROXY_FENCE, NO_INIT_FENCE, NO_INIT_BARRIER, NO_WAIT, NO_DONE, NO_EXPECTED_BYTES, WRONG_PARITY, NO_ARRIVAL,
-    NO_WAIT_READ, MISALIGNED_ADDRESS, MISALIGNED_SIZE, TOO_LONG
+    NO_WAIT_READ, MISALIGNED_ADDRESS, MISALIGNED_SIZE, TOO_LONG, MUCH_TOO_MANY_BYTES, WRITTEN_SOURCE, SECOND_INIT
 };
 
 /// out = in + 1 for 64 numbers, through a stage that a bulk copy fills and another empties.
@@ -179,13 +268,18 @@ __device__ void stage(const u32* in, u32* out) {
         mbarrier_init(stage.done, N);
         if (FAULT != NO_INIT_FENCE) fence_mbarrier_init();
     }
+    if (FAULT == WRITTEN_SOURCE) {
+        out[i] = in[i];
+        fence_proxy_async();
+    }
     if (FAULT != NO_INIT_BARRIER) __syncthreads();
+    if (FAULT == SECOND_INIT && i == 9) mbarrier_init(stage.full, 1);
     if (i == 0) {
-        mbarrier_expect(stage.full, FAULT == NO_EXPECTED_BYTES ? bytes + 16 : bytes);
+        mbarrier_expect(stage.full, FAULT == NO_EXPECTED_BYTES ? bytes + 16 : FAULT == MUCH_TOO_MANY_BYTES ? 1 << 20 : bytes);
         if (FAULT == MISALIGNED_ADDRESS) bulk_load(stage.items, in + 1, bytes - 16, stage.full);
         else if (FAULT == MISALIGNED_SIZE) bulk_load(stage.items, in, bytes - 4, stage.full);
         else if (FAULT == TOO_LONG) bulk_load(stage.items, in, bytes + 16, stage.full);
-        else bulk_load(stage.items, in, bytes, stage.full);
+        else bulk_load(stage.items, FAULT == WRITTEN_SOURCE ? out : in, bytes, stage.full);
     }
     if (FAULT != NO_WAIT) mbarrier_wait(stage.full, FAULT == WRONG_PARITY ? 1 : 0);
     stage.items[i]++;
@@ -213,6 +307,34 @@ __global__ void overwrites_what_is_copied(const u32* in, u32* out) { stage<NO_WA
 __global__ void copies_from_misaligned(const u32* in, u32* out) { stage<MISALIGNED_ADDRESS>(in, out); }
 __global__ void copies_misaligned_size(const u32* in, u32* out) { stage<MISALIGNED_SIZE>(in, out); }
 __global__ void copies_too_much(const u32* in, u32* out) { stage<TOO_LONG>(in, out); }
+__global__ void expects_a_mebibyte(const u32* in, u32* out) { stage<MUCH_TOO_MANY_BYTES>(in, out); }
+__global__ void copies_what_was_written(const u32* in, u32* out) { stage<WRITTEN_SOURCE>(in, out); }
+__global__ void initialises_again(const u32* in, u32* out) { stage<SECOND_INIT>(in, out); }
+
+/// Two rounds of loads, all of one round at a time; and `out` is stored twice.
+template <int LOADS, bool WAIT_BETWEEN>
+__device__ void copy_often(const u32* in, u32* out) {
+    struct Stage {
+        alignas(16) u32 items[4 * LOADS];
+        Mbarrier full;
+    };
+    auto& stage = block_shared<Stage>();
+    if (threadIdx.x != 0) return;
+    mbarrier_init(stage.full, 1);
+    fence_mbarrier_init();
+    for (u32 round = 0; round < 2; round++) {
+        mbarrier_expect(stage.full, sizeof stage.items);
+        for (u32 k = 0; k < LOADS; k++) bulk_load(stage.items + 4 * k, in + 4 * (k % (N / 4)), 16, stage.full);
+        mbarrier_wait(stage.full, round);
+        bulk_store(out, stage.items, N * 4);
+        bulk_commit();
+        bulk_wait_read<0>();
+        if (WAIT_BETWEEN) bulk_wait<0>();
+    }
+}
+__global__ void copies_often(const u32* in, u32* out) { copy_often<31, true>(in, out); }
+__global__ void has_too_many_copies(const u32* in, u32* out) { copy_often<33, true>(in, out); }
+__global__ void stores_while_storing(const u32* in, u32* out) { copy_often<31, false>(in, out); }
 
 __global__ void returns_while_copying(const u32* in, u32* out) {
     struct Stage {
