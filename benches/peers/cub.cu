@@ -1,98 +1,117 @@
-// CUB's reduce and scan, timed as benches/gpu.rs times ours: for figures of the peer from the same card and the same minute.
+// CUB's reductions and scans as a shared library, which benches/gpu loads to time them on its own buffers and stream.
+// `benches/peers/build` makes it.
 //
-//   nvcc -O3 -std=c++17 -arch=sm_90 -I <cccl's include folders> benches/peers/cub.cu -o cub && ./cub
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR, and is called as CUB is: with a null `workspace` it only says
+// how many bytes that must have, and enqueues nothing. It returns a `cudaError_t`.
+//
+// Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide, and sums of bytes are bytes
+// (`plus<>` would make them `int`). Halves are added up in `float` and rounded once, as ours are.
+#include <cstdint>
 #include <cub/cub.cuh>
-#include <vector>
+#include <cuda/iterator>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
-#define CHECK(call)                                                              \
-    do {                                                                         \
-        cudaError_t error = (call);                                              \
-        if (error != cudaSuccess) {                                              \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));       \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
+namespace {
 
-constexpr size_t POOL_BYTES = size_t(1) << 30;
-
-template <class Work>
-double median_us(int repeats, Work work) {
-    cudaEvent_t start, end;
-    CHECK(cudaEventCreate(&start));
-    CHECK(cudaEventCreate(&end));
-    for (int i = 0; i < 2; i++) work(i);
-    std::vector<double> times;
-    for (int batch = 0; batch < 11; batch++) {
-        CHECK(cudaEventRecord(start));
-        for (int i = 0; i < repeats; i++) work(batch * repeats + i);
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float ms;
-        CHECK(cudaEventElapsedTime(&ms, start, end));
-        times.push_back(ms * 1e3 / repeats);
-    }
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-}
-
-__global__ void fill(unsigned* words, size_t count) {
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x)
-        words[i] = (unsigned(i) * 2654435761u & 0x807fffffu) | 0x3f000000u;  // as f32: of magnitude 0.5 to 1
-}
-
-struct Maximum {
-    template <class T>
-    __device__ T operator()(T a, T b) const { return a < b ? b : a; }
+struct Affine {
+    float slope, offset;
 };
 
-template <class T, bool SCAN, class Call>
-void measure(const char* name, size_t n, Call call) {
-    size_t bytes = n * sizeof(T), rounded = (bytes + 255) / 256 * 256;
-    size_t copies = std::clamp<size_t>(POOL_BYTES / (bytes * (SCAN ? 2 : 1)), 1, 64);
-    char *in, *out;
-    CHECK(cudaMalloc(&in, copies * rounded));
-    CHECK(cudaMalloc(&out, SCAN ? copies * rounded : 256));
-    fill<<<1024, 256>>>((unsigned*)in, copies * rounded / 4);
-    void* workspace = nullptr;
-    size_t workspace_bytes = 0;
-    CHECK(call(workspace, workspace_bytes, (T*)in, (T*)out, n));
-    CHECK(cudaMalloc(&workspace, workspace_bytes));
-    int repeats = int(std::clamp<size_t>((size_t(64) << 20) / bytes, 2, 40));
-    double us = median_us(repeats, [&](int i) {
-        size_t offset = size_t(i) % copies * rounded;
-        CHECK(call(workspace, workspace_bytes, (T*)(in + offset), (T*)(out + (SCAN ? offset : 0)), n));
-    });
-    printf("cub %-30s %12zu %10.1f %9.0f\n", name, n, us, bytes * (SCAN ? 2 : 1) / us / 1e3);
-    CHECK(cudaFree(in));
-    CHECK(cudaFree(out));
-    CHECK(cudaFree(workspace));
+struct Then {
+    __device__ Affine operator()(Affine a, Affine b) const { return {a.slope * b.slope, a.offset * b.slope + b.offset}; }
+};
+
+template <int N>
+struct Floats {
+    float values[N];
+};
+
+struct Sums {
+    template <int N>
+    __device__ Floats<N> operator()(Floats<N> a, Floats<N> b) const {
+        for (int i = 0; i < N; i++) a.values[i] += b.values[i];
+        return a;
+    }
+};
+
+struct Widen {
+    template <class Half>
+    __host__ __device__ float operator()(Half half) const { return static_cast<float>(half); }
+};
+
+struct Call {
+    void* workspace;
+    size_t* workspace_bytes;
+    const void* in;
+    void* out;
+    uint32_t length;
+    cudaStream_t stream;
+};
+
+template <class T, class Op>
+cudaError_t reduce(Call call, Op op, T identity) {
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), call.length, op,
+                                     identity, call.stream);
 }
 
-template <class T>
-void sum(const char* name, size_t n) {
-    measure<T, false>(name, n, [](void* w, size_t& b, T* in, T* out, size_t n) { return cub::DeviceReduce::Sum(w, b, in, out, n); });
+template <class T, class Op>
+cudaError_t scan(Call call, Op op, T identity) {
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), op, identity,
+                                          call.length, call.stream);
 }
 
-template <class T>
-void exclusive_sum(const char* name, size_t n) {
-    measure<T, true>(name, n, [](void* w, size_t& b, T* in, T* out, size_t n) { return cub::DeviceScan::ExclusiveSum(w, b, in, out, n); });
+template <class T, class Op>
+cudaError_t inclusive(Call call, Op op) {
+    return cub::DeviceScan::InclusiveScan(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), op,
+                                          call.length, call.stream);
 }
 
-int main() {
-    printf("%-34s %12s %10s %9s\n", "primitive", "n", "µs", "GB/s");
-    for (size_t n : {size_t(1000), size_t(1) << 16, size_t(1000000), size_t(1) << 22, size_t(1) << 24, size_t(1) << 28}) sum<float>("reduce f32 add", n);
-    for (size_t n : {size_t(1000), size_t(1) << 16, size_t(1000000), size_t(1) << 22, size_t(1) << 24, size_t(1) << 28}) exclusive_sum<float>("scan f32 add", n);
-    size_t n = size_t(1) << 28;
-    sum<unsigned char>("reduce u8 add", n);
-    sum<unsigned long long>("reduce u64 add", n);
-    sum<double>("reduce f64 add", n);
-    measure<float, false>("reduce f32 max", n, [](void* w, size_t& b, float* in, float* out, size_t n) { return cub::DeviceReduce::Max(w, b, in, out, n); });
-    exclusive_sum<unsigned char>("scan u8 add", n);
-    exclusive_sum<unsigned short>("scan u16 add", n);
-    exclusive_sum<unsigned>("scan u32 add", n);
-    exclusive_sum<unsigned long long>("scan u64 add", n);
-    measure<float, true>("scan f32 max", n, [](void* w, size_t& b, float* in, float* out, size_t n) { return cub::DeviceScan::InclusiveScan(w, b, in, out, Maximum(), n); });
+template <class Half>
+cudaError_t reduce_halves(Call call) {
+    auto in = cuda::transform_iterator(static_cast<const Half*>(call.in), Widen{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, static_cast<Half*>(call.out), call.length, cuda::std::plus<>{}, 0.0f,
+                                     call.stream);
 }
+
+template <class Half>
+cudaError_t scan_halves(Call call) {
+    auto in = cuda::transform_iterator(static_cast<const Half*>(call.in), Widen{});
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, in, static_cast<Half*>(call.out), cuda::std::plus<>{}, 0.0f,
+                                          call.length, call.stream);
+}
+
+}  // namespace
+
+#define PEER(name, ...)                                                                                                                   \
+    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* in, void* out,       \
+                                                               uint32_t length, cudaStream_t stream) {                                    \
+        Call call{workspace, workspace_bytes, in, out, length, stream};                                                                   \
+        return __VA_ARGS__;                                                                                                               \
+    }
+
+#define SUMS(element, T)                                                          \
+    PEER(reduce_##element##_add, reduce<T>(call, cuda::std::plus<T>{}, T{}))       \
+    PEER(scan_##element##_add, scan<T>(call, cuda::std::plus<T>{}, T{}))
+
+extern "C" __attribute__((visibility("default"))) int cub_version() { return CUB_VERSION; }
+
+SUMS(f32, float)
+SUMS(f64, double)
+SUMS(u32, uint32_t)
+SUMS(u64, uint64_t)
+SUMS(u16, uint16_t)
+SUMS(u8, uint8_t)
+PEER(reduce_f16_add, reduce_halves<__half>(call))
+PEER(scan_f16_add, scan_halves<__half>(call))
+PEER(reduce_bf16_add, reduce_halves<__nv_bfloat16>(call))
+PEER(scan_bf16_add, scan_halves<__nv_bfloat16>(call))
+PEER(reduce_i8_max, reduce<int8_t>(call, cuda::maximum<>{}, int8_t{-128}))
+PEER(reduce_f32_max, reduce<float>(call, cuda::maximum<>{}, -INFINITY))
+PEER(inclusive_f32_max, inclusive<float>(call, cuda::maximum<>{}))
+PEER(reduce_affine_then, reduce<Affine>(call, Then{}, Affine{1.0f, 0.0f}))
+PEER(scan_affine_then, scan<Affine>(call, Then{}, Affine{1.0f, 0.0f}))
+PEER(reduce_f32x3_sums, reduce<Floats<3>>(call, Sums{}, Floats<3>{}))
+PEER(scan_f32x3_sums, scan<Floats<3>>(call, Sums{}, Floats<3>{}))
+PEER(reduce_f32x16_sums, reduce<Floats<16>>(call, Sums{}, Floats<16>{}))
+PEER(scan_f32x16_sums, scan<Floats<16>>(call, Sums{}, Floats<16>{}))

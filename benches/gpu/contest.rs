@@ -1,0 +1,207 @@
+//! One type with one operator: ours, CUB and a copy, on the same buffers, taking turns.
+
+use crate::arena::Arena;
+use crate::bench::Bench;
+use crate::cells::{Family, Primitive, Shape};
+use crate::compare::Check;
+use crate::cub::Cub;
+use crate::elements::{Sample, data};
+use crate::measure::{Contender, Work};
+use crate::record::{Cell, Library, Times};
+use std::cell::RefCell;
+use std::sync::Arc;
+use warpfold::Monoid;
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView};
+use warpfold::cuda::{Reduce, Scan};
+
+/// What takes longer hides its launches, and is not measured in graphs.
+const LONGEST_IN_A_GRAPH_BYTES: usize = 64 << 20;
+
+/// Beyond, the queue would take long to run dry.
+const LONGEST_ON_THE_HOST: usize = 1 << 20;
+
+/// The part of the device's memory that may be used.
+const MEMORY_SHARE: f64 = 0.85;
+
+/// Measures a family, and keeps its cells.
+pub(crate) fn run<T: Sample, Op: Monoid<T>>(bench: &mut Bench, family: &Family) {
+    let mut primitives = family.primitives.to_vec();
+    primitives.retain(|primitive| bench.wants(&family.name(*primitive)));
+    let memory = bench.context.total_mem().expect("the device's memory");
+    let mut shapes = family.shapes(bench.run.quick);
+    shapes.retain(|shape| {
+        let bytes = Arena::<T>::bytes_for(shape.length * size_of::<T>());
+        bytes as f64 <= MEMORY_SHARE * memory as f64
+    });
+    let longest = shapes.iter().map(|shape| shape.length).max().unwrap_or(0);
+    if primitives.is_empty() || longest == 0 {
+        return;
+    }
+
+    // By the law, the results for all lengths are parts of one scan: element n of it is the fold of the first n.
+    let stream = bench.stream.clone();
+    let elements = data::<T>(longest + 1);
+    let expected = warpfold::scan::<T, Op>(&elements).expect("memory for the oracle");
+    let upload = |values: &[T]| stream.clone_htod(values).expect("memory on the device");
+    let arena = RefCell::new(Arena::new(&stream, upload(&elements), longest));
+    let expected = Expected(upload(&expected));
+    drop(elements);
+    for primitive in primitives {
+        for shape in &shapes {
+            let contest = Contest {
+                family,
+                primitive,
+                shape: *shape,
+                arena: &arena,
+                expected: &expected,
+            };
+            if let Some(cell) = contest.hold::<Op>(bench) {
+                bench.record(cell);
+            }
+        }
+    }
+}
+
+/// The exclusive scan of one more element than there are, on the device.
+struct Expected<T>(CudaSlice<T>);
+
+impl<T> Expected<T> {
+    fn of(&self, primitive: Primitive, length: usize) -> CudaView<'_, T> {
+        match primitive {
+            Primitive::Reduce => self.0.slice(length..=length),
+            Primitive::Scan => self.0.slice(..length),
+            Primitive::Inclusive => self.0.slice(1..=length),
+        }
+    }
+}
+
+struct Contest<'a, T> {
+    family: &'a Family,
+    primitive: Primitive,
+    shape: Shape,
+    arena: &'a RefCell<Arena<T>>,
+    expected: &'a Expected<T>,
+}
+
+impl<T: Sample> Contest<'_, T> {
+    /// Times all whose results are right; `None` if ours are not.
+    fn hold<Op: Monoid<T>>(&self, bench: &mut Bench) -> Option<Cell> {
+        let Shape { length, offset } = self.shape;
+        self.arena.borrow_mut().arrange(length, offset);
+        let stream = bench.stream.clone();
+        let mut contenders = vec![self.warpfold::<Op>(&bench.context, &stream)];
+        contenders.extend(self.cub(bench.cub.as_ref(), &stream));
+        contenders.push(self.memcpy(&stream));
+        contenders.retain_mut(|contender| self.is_right(bench, contender, "at first"));
+        if contenders[0].library != Library::Warpfold {
+            return None;
+        }
+
+        let mut cell = Cell {
+            primitive: self.primitive.name().to_owned(),
+            element: self.family.element.to_owned(),
+            operator: self.family.operator.to_owned(),
+            element_bytes: size_of::<T>(),
+            length,
+            offset,
+            stream: Times::new(),
+            graph: Times::new(),
+            host: Times::new(),
+        };
+        cell.stream = bench.clock.stream(&mut contenders, cell.bytes());
+        if length * size_of::<T>() <= LONGEST_IN_A_GRAPH_BYTES {
+            cell.graph = bench.clock.graph(&mut contenders);
+        }
+        if length <= LONGEST_ON_THE_HOST {
+            cell.host = bench.clock.host(&mut contenders);
+        }
+        // Whatever the calls leave behind in a workspace must not have spoilt the next one.
+        let right = self.is_right(bench, &mut contenders[0], "after all others");
+        right.then_some(cell)
+    }
+
+    /// Whether the next call's results are the oracle's, all of them.
+    fn is_right(&self, bench: &mut Bench, contender: &mut Contender<'_>, when: &str) -> bool {
+        if contender.check == Check::Nothing {
+            return true;
+        }
+        self.arena.borrow_mut().poison_next();
+        (contender.work)();
+        let arena = self.arena.borrow();
+        let expected = self.expected.of(self.primitive, self.shape.length);
+        let got = arena.last_output().slice(..expected.len());
+        let differs = bench
+            .comparer
+            .first_difference(contender.check, &got, &expected);
+        if let Some(at) = differs {
+            let name = self.family.name(self.primitive);
+            let library = contender.library;
+            let wrong = format!(
+                "{name} {:?} {when}: {library:?} differs at {at}",
+                self.shape
+            );
+            println!("WRONG: {wrong}");
+            bench.run.wrong.push(wrong);
+        }
+        differs.is_none()
+    }
+
+    fn warpfold<'a, Op: Monoid<T>>(
+        &'a self,
+        context: &Arc<CudaContext>,
+        stream: &'a Arc<CudaStream>,
+    ) -> Contender<'a> {
+        let length = self.shape.length;
+        let zeros = |bytes| stream.alloc_zeros::<u8>(bytes).expect("memory");
+        let work: Work<'a> = if self.primitive == Primitive::Reduce {
+            let reduce = Reduce::<T, Op>::load(context).expect("kernels");
+            let mut workspace = zeros(reduce.workspace_bytes(length));
+            Box::new(move || {
+                let mut arena = self.arena.borrow_mut();
+                let (input, mut output) = arena.next();
+                let enqueued = reduce.enqueue(stream, &input, &mut output, &mut workspace);
+                enqueued.expect("a launch");
+            })
+        } else {
+            let scan = Scan::<T, Op>::load(context).expect("kernels");
+            let mut workspace = zeros(scan.workspace_bytes(length));
+            let inclusive = self.primitive == Primitive::Inclusive;
+            Box::new(move || {
+                let mut arena = self.arena.borrow_mut();
+                let (input, mut output) = arena.next();
+                let enqueued = if inclusive {
+                    scan.inclusive(stream, &input, &mut output, &mut workspace)
+                } else {
+                    scan.exclusive(stream, &input, &mut output, &mut workspace)
+                };
+                enqueued.expect("a launch");
+            })
+        };
+        Contender {
+            library: Library::Warpfold,
+            work,
+            check: self.family.ours,
+        }
+    }
+
+    fn cub<'a>(&'a self, cub: Option<&Cub>, stream: &'a Arc<CudaStream>) -> Option<Contender<'a>> {
+        let function = self.family.name(self.primitive).replace(' ', "_");
+        Some(Contender {
+            library: Library::Cub,
+            work: cub?.work(&function, stream, self.arena, self.shape.length)?,
+            check: self.family.cub,
+        })
+    }
+
+    fn memcpy<'a>(&'a self, stream: &'a Arc<CudaStream>) -> Contender<'a> {
+        Contender {
+            library: Library::Memcpy,
+            work: Box::new(move || {
+                let mut arena = self.arena.borrow_mut();
+                let (input, mut output) = arena.next();
+                stream.memcpy_dtod(&input, &mut output).expect("a copy");
+            }),
+            check: Check::Nothing,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The benchmark of the project on a GPU, beside CUB, PyTorch and a device-to-device copy.
+//!
+//! `cargo bench --all-features --bench gpu -- --help`, or `dist/run bench` on a host without Rust. Every result is
+//! compared with the CPU backend's, all elements, bit for bit, before it is timed and after: a fast wrong kernel fails.
+//!
+//! `cells` is the table of what is measured, `contest` how, `report` and `chart` make the documents.
+
+mod arena;
+mod bench;
+mod cells;
+mod chart;
+mod compare;
+mod contest;
+mod costs;
+mod cub;
+mod elements;
+mod machine;
+mod measure;
+mod record;
+mod report;
+mod torch;
+
+use bench::Bench;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+use warpfold::Device;
+
+const USAGE: &str = "\
+usage: cargo bench --all-features --bench gpu -- [FILTER] [--quick] [--json FILE]
+       cargo bench --all-features --bench gpu -- --report FILE [--into FILE] [--charts FOLDER]
+
+Without --report, measures what contains FILTER in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data'.
+  --quick          fewer lengths and batches
+  --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
+
+With --report, which needs no GPU, makes the documents from such a file.
+  --into FILE      the Markdown file whose part between the markers is replaced [default: BENCHMARKS.md]
+  --charts FOLDER  where the charts go [default: benches/charts]
+
+CUB is taken from libcub_peer.so beside the program or from $WARPFOLD_CUB_PEER, or is built with nvcc. PyTorch is python3's.
+";
+
+struct Options {
+    filter: String,
+    quick: bool,
+    json: PathBuf,
+    report: Option<PathBuf>,
+    into: PathBuf,
+    charts: PathBuf,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+        let target = Path::new("target");
+        let folder = if target.is_dir() {
+            target
+        } else {
+            Path::new("")
+        };
+        let mut options = Options {
+            filter: String::new(),
+            quick: false,
+            json: folder.join("bench-gpu.json"),
+            report: None,
+            into: "BENCHMARKS.md".into(),
+            charts: "benches/charts".into(),
+        };
+        while let Some(argument) = arguments.next() {
+            let mut file = || arguments.next().ok_or(format!("{argument} what?"));
+            match argument.as_str() {
+                "--json" => options.json = file()?.into(),
+                "--report" => options.report = Some(file()?.into()),
+                "--into" => options.into = file()?.into(),
+                "--charts" => options.charts = file()?.into(),
+                "--quick" => options.quick = true,
+                // What cargo adds.
+                "--bench" => {}
+                unknown if unknown.starts_with('-') => {
+                    return Err(format!("no such option: {unknown}"));
+                }
+                filter => options.filter = filter.to_owned(),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn main() -> ExitCode {
+    if env::args().any(|argument| argument == "--help" || argument == "-h") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let done = Options::parse(env::args().skip(1)).and_then(|options| match &options.report {
+        Some(json) => report(json, &options.into, &options.charts),
+        None => measure(&options),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(options: &Options) -> Result<(), String> {
+    // SAFETY: there is no other thread yet. The oracle runs on the CPU, and what NVRTC compiles it compiles anew.
+    unsafe {
+        env::remove_var("WARPFOLD_DEVICE");
+        env::set_var("CUDA_CACHE_DISABLE", "1");
+    }
+    let device = match Device::cuda(0) {
+        Ok(device) => device,
+        Err(error) => {
+            println!("no GPU to measure on: {error}");
+            return Ok(());
+        }
+    };
+    println!("{}", device.description());
+    let mut bench = Bench::new(options.filter.clone(), options.quick);
+    bench.print_head();
+    for family in cells::FAMILIES {
+        (family.run)(&mut bench, family);
+        // A long run that breaks off has not been for nothing.
+        bench.save(&options.json)?;
+    }
+    bench.torch();
+    costs::loading(&mut bench);
+    costs::host_data(&mut bench);
+    bench.save(&options.json)?;
+    println!("\nwritten to {}", options.json.display());
+    let run = &bench.run;
+    if !run.wrong.is_empty() {
+        return Err(format!("wrong results:\n{}", run.wrong.join("\n")));
+    }
+    Ok(())
+}
+
+fn report(json: &Path, into: &Path, charts: &Path) -> Result<(), String> {
+    let run = serde_json::from_str(&read(json)?);
+    let run = run.map_err(|error| format!("{}: {error}", json.display()))?;
+    let document = report::replace(&read(into)?, &report::markdown(&run, charts))
+        .map_err(|error| format!("{}: {error}", into.display()))?;
+    fs::create_dir_all(charts).map_err(|error| format!("{}: {error}", charts.display()))?;
+    for chart in chart::CHARTS {
+        write(&charts.join(chart.file), &chart.svg(&run)?)?;
+    }
+    write(into, &document)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,159 @@
+//! What a run writes, and what the report is made of: one JSON file.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All that one run measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) machine: Machine,
+    /// Fewer lengths and batches than the figures of record have.
+    pub(crate) quick: bool,
+    pub(crate) batches: usize,
+    /// A device-to-device copy of [`COPY_BYTES`].
+    pub(crate) copy: Spread,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) loading: Vec<Loading>,
+    pub(crate) host_data: Vec<HostData>,
+    /// What could not be measured, and why.
+    pub(crate) missing: Vec<String>,
+    /// Results that were wrong. None of them was timed.
+    pub(crate) wrong: Vec<String>,
+}
+
+/// What the copy that everything is compared with moves, and reads and writes.
+pub(crate) const COPY_BYTES: usize = 1 << 30;
+
+impl Run {
+    /// Bytes read and written in a second by the large copy, in 10⁹.
+    pub(crate) fn copy_gbs(&self) -> f64 {
+        gbs(2 * COPY_BYTES, self.copy.median)
+    }
+}
+
+/// 10⁹ bytes in a second, for `bytes` in `us` microseconds.
+pub(crate) fn gbs(bytes: usize, us: f64) -> f64 {
+    bytes as f64 / us / 1e3
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) gpu: String,
+    pub(crate) multiprocessors: u32,
+    pub(crate) memory_gib: f64,
+    /// `None`: there is no nvidia-smi to ask.
+    pub(crate) driver: Option<String>,
+    pub(crate) clocks: Option<Clocks>,
+    pub(crate) nvrtc: String,
+    /// Versions of the libraries that ran beside ours.
+    pub(crate) cub: Option<String>,
+    pub(crate) torch: Option<String>,
+    pub(crate) host_threads: usize,
+    /// Year, month and day in UTC.
+    pub(crate) date: String,
+}
+
+/// In MHz, read right after the large copy.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Clocks {
+    pub(crate) multiprocessor: u32,
+    pub(crate) highest_multiprocessor: u32,
+    pub(crate) memory: u32,
+}
+
+/// Whose work was timed. The order is that of the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Library {
+    Warpfold,
+    Cub,
+    Torch,
+    /// A device-to-device copy of the same elements.
+    Memcpy,
+}
+
+/// One call of each, in µs.
+pub(crate) type Times = BTreeMap<Library, Spread>;
+
+/// One primitive on one type with one operator, at one length.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    pub(crate) primitive: String,
+    pub(crate) element: String,
+    pub(crate) operator: String,
+    pub(crate) element_bytes: usize,
+    pub(crate) length: usize,
+    /// Where the views of the buffers start, in elements after an aligned address.
+    pub(crate) offset: usize,
+    /// Calls one after the other on a stream, by device events: what a program sees.
+    pub(crate) stream: Times,
+    /// The same from a CUDA graph: what the GPU takes, however slow the host is. Empty for long arrays.
+    pub(crate) graph: Times,
+    /// What enqueueing takes of the host's time. Empty for long arrays.
+    pub(crate) host: Times,
+}
+
+impl Cell {
+    pub(crate) fn name(&self) -> String {
+        format!("{} {} {}", self.primitive, self.element, self.operator)
+    }
+
+    /// Neither a view at an odd offset nor an odd length.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.offset == 0 && (self.length == 1 || self.length.is_multiple_of(8))
+    }
+
+    /// What the problem must move: a reduction reads the elements, a scan writes as many.
+    pub(crate) fn bytes(&self) -> usize {
+        let passes = if self.primitive == "reduce" { 1 } else { 2 };
+        passes * self.length * self.element_bytes
+    }
+
+    /// The GPU's times of a call: from a graph, where they were measured.
+    pub(crate) fn times(&self) -> &Times {
+        if self.graph.is_empty() {
+            &self.stream
+        } else {
+            &self.graph
+        }
+    }
+}
+
+pub(crate) fn median(times: &Times, library: Library) -> Option<f64> {
+    times.get(&library).map(|spread| spread.median)
+}
+
+/// CUB's time over ours.
+pub(crate) fn ratio(times: &Times) -> Option<f64> {
+    Some(median(times, Library::Cub)? / median(times, Library::Warpfold)?)
+}
+
+/// The batches of one measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) lower_quartile: f64,
+    pub(crate) upper_quartile: f64,
+    pub(crate) max: f64,
+}
+
+/// From a call of `load` to loaded kernels.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Loading {
+    pub(crate) name: String,
+    /// Nothing cached anywhere: compiled.
+    pub(crate) cold_ms: Spread,
+    /// From the disk cache.
+    pub(crate) disk_ms: Spread,
+    /// Loaded by this process before.
+    pub(crate) memory_us: Spread,
+}
+
+/// Data that starts and ends in host memory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct HostData {
+    pub(crate) device: String,
+    pub(crate) reduce_ms: Spread,
+    pub(crate) scan_ms: Spread,
+}

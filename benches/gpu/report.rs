@@ -1,0 +1,335 @@
+//! The GPU part of BENCHMARKS.md, made of a run.
+
+use crate::chart::CHARTS;
+use crate::record::{Cell, Library, Run, Spread, Times, gbs, median, ratio};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const BEGIN: &str = "<!-- gpu:begin -->";
+const END: &str = "<!-- gpu:end -->";
+
+/// The length that the price of the law and most rows of the table of large arrays are shown at.
+const LARGE: usize = 1 << 28;
+
+/// `document` with `part` between the markers, and all else as it was.
+pub(crate) fn replace(document: &str, part: &str) -> Result<String, String> {
+    let missing = || format!("there must be a line {BEGIN}, and a line {END} after it");
+    let (before, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(END).ok_or_else(missing)?;
+    Ok(format!(
+        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
+        part.trim()
+    ))
+}
+
+/// The text between the markers. Charts are linked to in the folder `charts`.
+pub(crate) fn markdown(run: &Run, charts: &Path) -> String {
+    let mut text = introduction(run);
+    for chart in CHARTS {
+        let path = charts.join(chart.file);
+        let _ = writeln!(text, "![{}]({})\n", chart.title, path.display());
+    }
+    for (title, table) in [
+        ("Large arrays", large(run)),
+        ("Odd lengths, and views that start at element 1", odd(run)),
+        ("CUB's time over ours", ratios(run)),
+        ("Sums of `f32` by length", by_length(run)),
+        ("The price of the law", price(run)),
+        ("Compiling and loading", loading(run)),
+        ("Data in host memory", host_data(run)),
+    ] {
+        if let Some(table) = table {
+            let _ = writeln!(text, "### {title}\n\n{table}");
+        }
+    }
+    text
+}
+
+fn introduction(run: &Run) -> String {
+    let machine = &run.machine;
+    let known = |what: &str, version: &Option<String>| match version {
+        Some(version) => format!(", {what} {version}"),
+        None => String::new(),
+    };
+    let clocks = machine.clocks.as_ref().map_or(String::new(), |clocks| {
+        format!(
+            ", multiprocessors at {} of {} MHz, memory at {} MHz",
+            clocks.multiprocessor, clocks.highest_multiprocessor, clocks.memory
+        )
+    });
+    let mut text = format!(
+        "{}, {} multiprocessors, {:.0} GiB{}{clocks}; NVRTC {}{}{}; {} threads on the host; {}{}.\n\n",
+        machine.gpu,
+        machine.multiprocessors,
+        machine.memory_gib,
+        known("driver", &machine.driver),
+        machine.nvrtc,
+        known("CUB", &machine.cub),
+        known("PyTorch", &machine.torch),
+        machine.host_threads,
+        machine.date,
+        if run.quick { ", a quick run" } else { "" },
+    );
+    let _ = writeln!(
+        text,
+        "Medians of {} batches, with quartiles. Buffers rotate through a pool larger than the L2 cache. Ours, CUB and a \
+         device-to-device copy take turns on the same buffers; PyTorch runs after them on its own, and its scan is the inclusive one. Every \
+         element of every result of ours is compared with the CPU backend's, bit for bit, before it is timed and after.\n\n\
+         The copy of 1 GiB takes {} µs: {:.0} GB/s read and written. *GB/s* count what the problem must move: a reduction reads n elements, a \
+         scan reads n and writes n; *of copy* is that over the copy's. *Ratio* is CUB's time over ours, cut off after two \
+         digits: 🔴 where CUB is faster, bold where ours takes less than four fifths of its time.\n",
+        run.batches,
+        us(run.copy.median),
+        run.copy_gbs()
+    );
+    if !run.missing.is_empty() {
+        let _ = writeln!(text, "Not measured:\n\n- {}\n", run.missing.join("\n- "));
+    }
+    text
+}
+
+/// Each row of the measured at its longest, and at [`LARGE`].
+fn large(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "",
+        "elements",
+        "µs",
+        "quartiles",
+        "GB/s",
+        "of copy",
+        "CUB µs",
+        "ratio",
+        "PyTorch µs",
+    ]);
+    let shown = |cell: &&Cell| cell.is_plain() && cell.operator != "free";
+    for cell in run.cells.iter().filter(shown) {
+        let name = cell.name();
+        let no_longer = |other: &Cell| other.name() != name || other.length <= cell.length;
+        if cell.length != LARGE && !run.cells.iter().all(no_longer) {
+            continue;
+        }
+        let ours = cell.stream.get(&Library::Warpfold)?;
+        let rate = gbs(cell.bytes(), ours.median);
+        table.row([
+            name,
+            length(cell.length),
+            us(ours.median),
+            format!("{}–{}", us(ours.lower_quartile), us(ours.upper_quartile)),
+            format!("{rate:.0}"),
+            format!("{:.0}%", 100.0 * rate / run.copy_gbs()),
+            time(&cell.stream, Library::Cub),
+            cut(ratio(&cell.stream)),
+            time(&cell.stream, Library::Torch),
+        ]);
+    }
+    table.text("")
+}
+
+fn odd(run: &Run) -> Option<String> {
+    let mut table = Table::new(&["", "elements", "from", "µs", "CUB µs", "ratio"]);
+    for cell in run.cells.iter().filter(|cell| !cell.is_plain()) {
+        table.row([
+            cell.name(),
+            length(cell.length),
+            cell.offset.to_string(),
+            time(cell.times(), Library::Warpfold),
+            time(cell.times(), Library::Cub),
+            cut(ratio(cell.times())),
+        ]);
+    }
+    table.text("The GPU's time of a call.")
+}
+
+/// All types at all lengths.
+fn ratios(run: &Run) -> Option<String> {
+    let compared: Vec<&Cell> = run
+        .cells
+        .iter()
+        .filter(|cell| cell.is_plain() && ratio(cell.times()).is_some())
+        .collect();
+    let mut lengths: Vec<usize> = compared.iter().map(|cell| cell.length).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let mut names: Vec<String> = compared.iter().map(|cell| cell.name()).collect();
+    names.dedup();
+    let heads = lengths.iter().map(|&n| length(n));
+    let mut table = Table {
+        head: std::iter::once(String::new()).chain(heads).collect(),
+        rows: Vec::new(),
+    };
+    for name in names {
+        let at = |&length: &usize| {
+            let mut cells = compared.iter();
+            let cell = cells.find(|cell| cell.length == length && cell.name() == name);
+            cut(cell.and_then(|cell| ratio(cell.times())))
+        };
+        let row: Vec<String> = lengths.iter().map(at).collect();
+        table.row(std::iter::once(name).chain(row));
+    }
+    table.text(
+        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the host enqueues. CUB's \
+         reduction wants operators that commute; for `affine then`, which does not, it computes something else in its time.",
+    )
+}
+
+fn by_length(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "",
+        "elements",
+        "graph: ours",
+        "CUB",
+        "ratio",
+        "PyTorch",
+        "copy",
+        "stream: ours",
+        "CUB",
+        "ratio",
+        "PyTorch",
+        "copy",
+        "host: ours",
+        "CUB",
+    ]);
+    let sums = run
+        .cells
+        .iter()
+        .filter(|cell| cell.element == "f32" && cell.operator == "add" && cell.is_plain());
+    for cell in sums {
+        let columns = |times: &Times| {
+            [
+                time(times, Library::Warpfold),
+                time(times, Library::Cub),
+                cut(ratio(times)),
+                time(times, Library::Torch),
+                time(times, Library::Memcpy),
+            ]
+        };
+        let name = [cell.primitive.clone(), length(cell.length)];
+        let host = [Library::Warpfold, Library::Cub].map(|library| time(&cell.host, library));
+        let row = name.into_iter().chain(columns(&cell.graph));
+        table.row(row.chain(columns(&cell.stream)).chain(host));
+    }
+    table.text(
+        "µs of one call: of the GPU's time in a graph of 64 calls; on a stream, call after call as a program makes them; and of the host's time \
+         to enqueue it.",
+    )
+}
+
+fn price(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "2^28 elements of `f32`",
+        "the law's order, µs",
+        "any order, µs",
+        "price",
+    ]);
+    for primitive in ["reduce", "scan"] {
+        let us = |operator| {
+            let name = format!("{primitive} f32 {operator}");
+            let mut cells = run.cells.iter();
+            let cell =
+                cells.find(|cell| cell.name() == name && cell.length == LARGE && cell.offset == 0);
+            cell.and_then(|cell| median(cell.times(), Library::Warpfold))
+        };
+        if let (Some(law), Some(free)) = (us("add"), us("free")) {
+            let price = format!("{:+.1}%", 100.0 * (law / free - 1.0));
+            table.row([primitive.to_owned(), self::us(law), self::us(free), price]);
+        }
+    }
+    table.text(
+        "The same sum twice: as it is, and by an operator that claims to be exact, so that the kernels may bracket it in the order that is \
+         fastest.",
+    )
+}
+
+fn loading(run: &Run) -> Option<String> {
+    let mut table = Table::new(&["kernels of", "cold, ms", "disk, ms", "memory, µs"]);
+    for loading in &run.loading {
+        table.row([
+            loading.name.clone(),
+            format!("{:.0}", loading.cold_ms.median),
+            format!("{:.2}", loading.disk_ms.median),
+            format!("{:.2}", loading.memory_us.median),
+        ]);
+    }
+    table.text(
+        "What `load` takes: *cold* compiles with nothing in any cache, *disk* finds the kernels in the user's cache directory, *memory* in this \
+         process.",
+    )
+}
+
+fn host_data(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "f32 add, 2^26 elements, ms by the host's clock",
+        "reduce",
+        "scan",
+    ]);
+    for data in &run.host_data {
+        let ms = |spread: &Spread| format!("{:.1}", spread.median);
+        table.row([data.device.clone(), ms(&data.reduce_ms), ms(&data.scan_ms)]);
+    }
+    table.text("On the GPU with both copies over the bus, from and to ordinary (pageable) memory.")
+}
+
+/// Cut off, not rounded: what is shown is not in our favour.
+fn cut(ratio: Option<f64>) -> String {
+    let Some(ratio) = ratio else {
+        return String::new();
+    };
+    let shown = (ratio * 100.0).floor() / 100.0;
+    if shown < 1.0 {
+        format!("🔴 {shown:.2}")
+    } else if shown > 1.25 {
+        format!("**{shown:.2}**")
+    } else {
+        format!("{shown:.2}")
+    }
+}
+
+fn time(times: &Times, library: Library) -> String {
+    median(times, library).map_or(String::new(), us)
+}
+
+fn us(us: f64) -> String {
+    let digits = if us < 10.0 { 2 } else { 1 };
+    format!("{us:.digits$}")
+}
+
+fn length(length: usize) -> String {
+    match length {
+        1_000_000 => "10^6".to_owned(),
+        _ if length.is_power_of_two() && length > 1 => format!("2^{}", length.ilog2()),
+        _ => length.to_string(),
+    }
+}
+
+struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &[&str]) -> Table {
+        Table {
+            head: head.iter().map(|&cell| cell.to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The table and what there is to say about it; `None` if nothing was measured.
+    fn text(&self, remark: &str) -> Option<String> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(&self.head);
+        text += &format!("|---|{}\n", "---:|".repeat(self.head.len() - 1));
+        text.extend(self.rows.iter().map(|row| line(row)));
+        if !remark.is_empty() {
+            text += &format!("\n{remark}\n");
+        }
+        Some(text)
+    }
+}
