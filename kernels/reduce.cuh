@@ -15,17 +15,6 @@
 
 namespace warpfold {
 
-/// Folds VALUES values, each the sum of neighbouring blocks of one size, pairwise; VALUES a power of two.
-template <class Operator, class A, int VALUES>
-__device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
-#pragma unroll
-    for (int half = 1; half < VALUES; half *= 2) {
-#pragma unroll
-        for (int i = 0; i < VALUES; i += 2 * half) values[i] = Operator::combine(values[i], values[i + half]);
-    }
-    return values[0];
-}
-
 /// The sum over LANES neighbouring lanes, left to right, in every one of them: a butterfly.
 template <class Operator, int LANES, class A>
 __device__ __forceinline__ A lanes_fold(A sum) {

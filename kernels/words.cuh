@@ -21,6 +21,9 @@ constexpr int word_bytes(int bytes) {
     return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 
+/// The exponent of a power of two.
+constexpr int log2_of(int power) { return power > 1 ? 1 + log2_of(power / 2) : 0; }
+
 /// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
 template <class T, int ITEMS>
 struct alignas(16) Run {
@@ -49,6 +52,18 @@ union Words {
     u32 words[COUNT];
     T value;
 };
+
+/// Picks a value without a branch, and without an address: values stay in registers.
+template <class T>
+__device__ __forceinline__ T select(bool first, const T& a, const T& b) {
+    Words<T> of_a, of_b, picked;
+    of_a.words[Words<T>::COUNT - 1] = of_b.words[Words<T>::COUNT - 1] = 0;
+    of_a.value = a;
+    of_b.value = b;
+#pragma unroll
+    for (int i = 0; i < Words<T>::COUNT; i++) picked.words[i] = first ? of_a.words[i] : of_b.words[i];
+    return picked.value;
+}
 
 /// The value that the lane whose index differs in the bits of `mask` holds.
 template <class T>

@@ -52,7 +52,7 @@ impl Policy {
 
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
 ///
-/// All but `stages` and `reducers` are powers of two.
+/// All but `stages`, `loads` and `reducers` are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WavePolicy {
     /// Warps that scan. Each has its share of a tile.
@@ -63,6 +63,8 @@ pub struct WavePolicy {
     pub run: u32,
     /// Tiles that a block holds.
     pub stages: u32,
+    /// Tiles that a block fetches at a time.
+    pub loads: u32,
     /// Tiles of a wave, a multiple of 32.
     pub wave: u32,
     /// Rows that a warp scans at once.
@@ -75,8 +77,12 @@ pub struct WavePolicy {
 const WAVE_TILE_BYTES: u32 = 32 << 10;
 /// The longest run that a lane holds, in bytes.
 const WAVE_RUN_BYTES: u32 = 80;
-/// (largest element in bytes, warps, batch, reducers). Longer ones do not leave a block registers enough.
-const WAVE: &[(u32, u32, u32, u32)] = &[(1, 16, 2, 4), (8, 8, 2, 8), (16, 8, 1, 4)];
+/// (largest element in bytes, warps, reducers, stages, loads, batch). Longer ones do not leave a block registers enough.
+const WAVE: &[(u32, u32, u32, u32, u32, u32)] = &[
+    (4, 16, 4, 7, 2, 2),
+    (8, 16, 4, 6, 2, 2),
+    (16, 8, 4, 6, 2, 1),
+];
 /// (largest accumulator in bytes, tiles of a wave): a lane of the look-back holds its share of a wave.
 const WAVES: &[(u32, u32)] = &[(8, 128), (16, 64)];
 
@@ -96,14 +102,16 @@ impl WavePolicy {
         if run * size > WAVE_RUN_BYTES {
             return None;
         }
-        let (_, warps, batch, reducers) = *WAVE.iter().find(|(largest, ..)| size <= *largest)?;
+        let (_, warps, reducers, stages, loads, batch) =
+            *WAVE.iter().find(|(largest, ..)| size <= *largest)?;
         let (_, wave) = *WAVES.iter().find(|(largest, _)| accumulator <= *largest)?;
         let rows = WAVE_TILE_BYTES / (warps * 32 * run * size);
         Some(WavePolicy {
             warps,
             rows: 1 << rows.max(1).ilog2(),
             run,
-            stages: 6,
+            stages,
+            loads,
             wave,
             batch,
             reducers,
@@ -115,8 +123,8 @@ impl WavePolicy {
         u64::from(self.warps * self.rows * 32 * self.run)
     }
 
-    /// The threads of a block: those that scan, those that add up, and five warps that fetch and carry.
+    /// The threads of a block: those that scan, those that add up, and four warps that fetch and carry.
     pub fn threads(self) -> u32 {
-        (self.warps + self.reducers + 5) * 32
+        (self.warps + self.reducers + 4) * 32
     }
 }

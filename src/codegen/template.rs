@@ -36,6 +36,7 @@ impl Request {
                 rows => policy.rows,
                 run => policy.run,
                 stages => policy.stages,
+                loads => policy.loads,
                 wave => policy.wave,
                 batch => policy.batch,
                 reducers => policy.reducers,
@@ -71,8 +72,8 @@ macro_rules! files {
 const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
-    "wave.cuh");
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
+    "look_back.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();

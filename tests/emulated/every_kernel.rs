@@ -159,6 +159,7 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
         warps: 2,
         rows: 1,
         stages: 3,
+        loads: 2,
         wave: 32,
         reducers: 1,
         ..policy

@@ -1,0 +1,171 @@
+// How blocks of one launch learn what comes before their tiles.
+//
+// A sum travels in words of 16 bytes, 8 of value and 8 of tag, each written and read at once: it needs no flag, and no
+// fence. The tag tells the launch, so nothing has to be cleared before one.
+//
+// Each tile's sum is published in the workspace, and so are the sums of 128 tiles, of 128·128 tiles and so on, each by the block that
+// completes it. What precedes a tile is on each of these levels a number of nodes below 128, whose aligned blocks are just
+// those that the law asks for: a warp reads them at once, some a lane, and folds them as a tree. No tile waits for
+// another one's prefix, as in the chain of Merrill and Garland's decoupled look-back (NVR-2016-002), but for sums only, which
+// wait for nothing but memory.
+#pragma once
+#include "blelloch.cuh"
+#include "lanes.cuh"
+
+namespace warpfold {
+
+/// The start of the workspace. Zeros before the first launch; every launch leaves it ready for the next.
+struct WaveHeader {
+    static constexpr u64 MAGIC = 0x7761727066306c64;
+
+    u64 magic, launches, tickets;
+    u32 finished, unused;
+    u64 more[4];
+
+    /// Looks like nothing else that may lie in the workspace from earlier.
+    static __device__ __forceinline__ u64 tag(u64 launch) { return (launch + 1) * 0x9e3779b97f4a7c15ull ^ MAGIC; }
+};
+
+/// What the blocks tell each other of tiles.
+template <class A>
+struct TileSums {
+    static constexpr int CHUNKS = ((int)sizeof(A) + 7) / 8;
+
+    union Packet {
+        u64x2 word;
+        u64 parts[2];  // value, tag
+    };
+    union Sum {
+        u64 chunks[CHUNKS];
+        A value;
+    };
+
+    u64x2* words;
+    u64 tag;
+
+    /// By a whole warp whose lanes all hold the sum.
+    __device__ __forceinline__ void publish(u64 tile, const A& value) const {
+        Sum sum;
+        sum.chunks[CHUNKS - 1] = 0;
+        sum.value = value;
+        int lane = threadIdx.x % WARP;
+        Packet packet;
+        packet.parts[1] = tag;
+#pragma unroll
+        for (int i = 0; i < CHUNKS; i++)
+            if (lane == i) packet.parts[0] = sum.chunks[i];
+        if (lane < CHUNKS) store_relaxed(&words[tile * CHUNKS + lane], packet.word);
+    }
+
+    /// The sums of COUNT tiles; waits until they are all there.
+    template <int COUNT>
+    __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
+        Packet packets[COUNT][CHUNKS];
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
+        // What was not there is read again all at once: one after the other would take as many times memory's latency.
+        for (bool there = false; !there;) {
+            there = true;
+            bool missing[COUNT][CHUNKS];
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++) {
+                    missing[k][i] = packets[k][i].parts[1] != tag;
+                    there = there && !missing[k][i];
+                }
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    if (missing[k][i]) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
+        }
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            Sum sum;
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) sum.chunks[i] = packets[k][i].parts[0];
+            values[k] = sum.value;
+        }
+    }
+};
+
+/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads PER_LANE sums a lane at once.
+template <class Operator, class A, int PER_LANE>
+struct SumTree {
+    static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = log2_of(RADIX);
+
+    TileSums<A> sums;
+    /// The number of tiles.
+    u64 count;
+
+    /// By a whole warp whose lanes all hold the sum of a whole tile: publishes it, and those of the nodes that it completes.
+    __device__ __forceinline__ void publish(u64 tile, A sum) const {
+        u64 start = 0, width = count + 1, place = tile;
+        sums.publish(place, sum);
+        while (place % RADIX == RADIX - 1) {
+            // The own sum has only just been sent; the others are there or on their way.
+            A members[PER_LANE];
+            read(start + place - (RADIX - 1), RADIX - 1, members);
+            members[PER_LANE - 1] = select(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
+            sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+            start += width;
+            width = (width - 1 >> LOG_RADIX) + 1;
+            place /= RADIX;
+            sums.publish(start + place, sum);
+        }
+    }
+
+    /// The prefix of a tile, given what precedes all. Whole warps call, and all lanes get it.
+    __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile, Prefix<Operator, A> before) const {
+        int level = 0;
+        while (tile >> level * LOG_RADIX >= RADIX) level++;
+        for (; level >= 0; level--) {
+            u64 place = tile >> level * LOG_RADIX;
+            int digit = (int)(place % RADIX);
+            if (digit == 0) continue;
+            A members[PER_LANE];
+            read(start_of(level) + place - digit, digit, members);
+            run_up_sweep<Operator, true>(members, PER_LANE);
+            LaneTree<Operator, A, WARP> tree;
+            tree.up_sweep(members[PER_LANE - 1]);
+            // The lane that the tile falls to knows all it needs.
+            Prefix<Operator, A> own = tree.down_sweep(before);
+            append_members(own, members, digit % PER_LANE);
+            before = {shuffle(own.value, digit / PER_LANE), true};
+        }
+        return before;
+    }
+
+    /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first one instead: some sum that is there.
+    __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {
+        u64 places[PER_LANE];
+#pragma unroll
+        for (int k = 0; k < PER_LANE; k++) {
+            int member = (int)(threadIdx.x % WARP) * PER_LANE + k;
+            places[k] = first + (member < there ? member : 0);
+        }
+        sums.wait(places, members);
+    }
+
+    /// Appends the first `count` of a lane's sums, given those of their subtrees: its aligned blocks.
+    static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
+#pragma unroll
+        for (int half = PER_LANE / 2; half >= 1; half /= 2) {
+            A block = nodes[half - 1];
+#pragma unroll
+            for (int i = half - 1; i < PER_LANE; i += 2 * half) block = select(i == (count & -2 * half) + half - 1, nodes[i], block);
+            prefix.append_if((count & half) != 0, block);
+        }
+    }
+
+    __device__ __forceinline__ u64 start_of(int level) const {
+        u64 start = 0;
+        for (int i = 0; i < level; i++) start += (count >> i * LOG_RADIX) + 1;
+        return start;
+    }
+};
+
+}  // namespace warpfold

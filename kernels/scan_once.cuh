@@ -1,0 +1,184 @@
+// Scan of any length in one launch, by plain loads: on every GPU, of slices that start anywhere.
+//
+// Each block scans one tile, which it holds in registers: its warps load rows, fold them, and learn from each other and from the
+// blocks before them (look_back.cuh) what precedes each row. A short input is the tile of a single block, of as many warps
+// as it needs, and touches no workspace.
+//
+// All that does not depend on what precedes the tile is done before that is waited for: the up-sweeps over runs, lanes, rows and warps.
+//
+//   1. Where all blocks fit the GPU at once they take tiles by their index. Otherwise a tile's number is the order in which it was
+//      taken, so that the tiles before it are in the hands of blocks that run: nothing waits for a block that has not started.
+//   2. The block of the last tile counts the launch and resets the tickets, once it knows what precedes the tile.
+//   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are combined to
+//      lies behind the last result, where nobody looks.
+//   4. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next tile's
+//      prefix, so its block stores it; and after a last tile that is whole follows one without elements.
+#pragma once
+#include "blelloch.cuh"
+#include "look_back.cuh"
+#include "rows.cuh"
+
+namespace warpfold {
+
+template <class Operator, class T, class Policy>
+struct OnceScanner {
+    using A = AccumulatorOf<T>;
+    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
+    static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
+    using R = Run<T, RUN>;
+    using P = Prefix<Operator, A>;
+    using Loader = RowLoader<T, RUN, ROWS>;
+    using Word16 = Word<16>;
+    using Sums = SumTree<Operator, A, Policy::PER_LANE>;
+
+    struct Shared {
+        A warp_sums[WARP];
+        A prefix;
+        u64 tile;
+        /// A row of each warp on its way to memory that does not take words of 16 bytes.
+        alignas(16) unsigned char rows[Policy::MOST_WARPS][WARP * sizeof(R)];
+    };
+
+    const T* in;
+    T* out;
+    u64 length;
+    WaveHeader* header;
+    A init;
+    bool seeded, inclusive, by_ticket;
+
+    __device__ __forceinline__ void run() {
+        auto& shared = block_shared<Shared>();
+        int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+        u64 tile = blockIdx.x;
+        if (by_ticket) {
+            if (threadIdx.x == 0) shared.tile = atomicAdd(&header->tickets, (u64)1);
+            __syncthreads();
+            tile = shared.tile;
+        }
+        u64 start = tile * (CHUNK * warps), rest = length - start;
+        int valid = rest < CHUNK * warps ? (int)rest : CHUNK * warps;
+
+        R runs[ROWS];
+        load(runs, start, warp * CHUNK, valid);
+        u64 launch = 0, magic = 0;
+        if (gridDim.x > 1 && threadIdx.x == 0) {
+            magic = load_relaxed(&header->magic);
+            launch = load_relaxed(&header->launches);
+        }
+
+        A node[ROWS][RUN], rows[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) node[row][i] = Fold<T>::widen(runs[row].items[i]);
+            run_up_sweep<Operator, true>(node[row], RUN);
+            rows[row] = node[row][RUN - 1];
+        }
+        LaneTrees<Operator, A, WARP, ROWS> lanes;
+        lanes.up_sweep(rows);
+        run_up_sweep<Operator, true>(rows, ROWS);
+        if (lane == 0) shared.warp_sums[warp] = rows[ROWS - 1];
+        __syncthreads();
+        // Lanes without a warp take the first one's sum, and are not looked at.
+        LaneTree<Operator, A, WARP> warp_tree;
+        A sum = shuffle(warp_tree.up_sweep_over(shared.warp_sums[lane < warps ? lane : 0], warps), 0);
+
+        P before{init, seeded};
+        if (gridDim.x > 1) {
+            if (warp == 0) {
+                // Neither fresh nor left by a launch: there is no telling what would happen.
+                if (magic != 0 && magic != WaveHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+                launch = shuffle(launch, 0);
+                Sums sums{{reinterpret_cast<u64x2*>(header + 1), WaveHeader::tag(launch)}, gridDim.x};
+                if (valid == CHUNK * warps) sums.publish(tile, sum);
+                before = sums.prefix(tile, before);
+                if (lane == 0) shared.prefix = before.value;
+                if (lane == 0 && tile == gridDim.x - 1) reset(launch);
+            }
+            __syncthreads();
+            before = {shared.prefix, seeded || tile > 0};
+        }
+        if (inclusive && tile > 0 && threadIdx.x == 0) out[start - 1] = Fold<T>::narrow(before.value);
+        if (warp * CHUNK >= valid) return;
+
+        P of_warps = warp_tree.down_sweep(before);
+        bool present = before.present || warp > 0;
+        A after = shuffle(of_warps.value, (warp + 1) % WARP);
+        int results = valid;
+        if (gridDim.x == 1) {
+            before.append(sum);
+            after = select(warp == warps - 1, before.value, after);
+        } else if (inclusive && valid == CHUNK * warps) {
+            results--;
+        }
+        run_down_sweep<Operator, true>(rows, ROWS, shuffle(of_warps.value, warp), present);
+        P prefixes[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) prefixes[row] = {rows[row], present || row > 0};
+        lanes.down_sweep(prefixes);
+        bool direct = R::BYTES % 16 == 0 && is_aligned(out, 16);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            A next = init;
+            if (inclusive) {
+                next = shuffle(prefixes[row].value, (lane + 1) % WARP);
+                A of_next_row = row + 1 < ROWS ? rows[(row + 1) % ROWS] : after;
+                next = select(lane == WARP - 1, of_next_row, next);
+            }
+            run_down_sweep<Operator, true>(node[row], RUN, prefixes[row].value, prefixes[row].present);
+            if (!inclusive) node[row][0] = select(prefixes[row].present, node[row][0], init);
+            R run;
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                run.items[i] = Fold<T>::narrow(inclusive ? (i + 1 < RUN ? node[row][(i + 1) % RUN] : next) : node[row][i]);
+            store(run, out + start, warp * CHUNK + row * ROW, results, direct);
+        }
+    }
+
+    /// The rows of a warp, from element `first` of the tile on.
+    __device__ __forceinline__ void load(R (&rows)[ROWS], u64 start, int first, int valid) {
+        int lane = threadIdx.x % WARP, here = valid - first;
+        const T* from = in + start + first;
+        int runs = here < 0 ? 0 : here < CHUNK ? here / RUN : CHUNK / RUN;
+        if (runs > 0) Loader::load(rows, from, runs, in, in + length);
+        if (here >= CHUNK || valid == 0) return;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + lane;
+            if (run >= runs) {
+#pragma unroll
+                for (int i = 0; i < RUN; i++) rows[row].items[i] = run * RUN + i < here ? from[run * RUN + i] : in[start];
+            }
+        }
+    }
+
+    /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the results.
+    __device__ __forceinline__ void store(R& run, T* tile, int first, int results, bool direct) {
+        int lane = threadIdx.x % WARP, end = results - first < ROW ? results - first : ROW;
+        if (direct && end == ROW) {
+            Word16* to = reinterpret_cast<Word16*>(tile + first) + lane * (R::BYTES / 16);
+#pragma unroll
+            for (int i = 0; i < R::BYTES / 16; i++) to[i] = run.template words<16>()[i];
+        } else {
+            using Narrow = Word<R::NARROW>;
+            constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
+            Narrow* row = reinterpret_cast<Narrow*>(block_shared<Shared>().rows[threadIdx.x / WARP]);
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < R::BYTES / R::NARROW; i++) row[lane * (R::BYTES / R::NARROW) + i] = run.template words<R::NARROW>()[i];
+            __syncwarp();
+            Narrow* to = reinterpret_cast<Narrow*>(tile + first);
+            for (int i = lane; i < end * PER_ELEMENT; i += WARP) to[i] = row[i];
+        }
+    }
+
+    /// By the block of the last tile, once it has the prefix: all others have taken their tiles, and know which launch this is, or it
+    /// would not have their sums.
+    __device__ __forceinline__ void reset(u64 launch) {
+        store_relaxed(&header->magic, (u64)WaveHeader::MAGIC);
+        store_relaxed(&header->tickets, (u64)0);
+        store_relaxed(&header->launches, launch + 1);
+    }
+};
+
+}  // namespace warpfold
