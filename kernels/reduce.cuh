@@ -11,6 +11,7 @@
 // which is the prefix over the aligned blocks of the whole length, left to right.
 #pragma once
 #include "blelloch.cuh"
+#include "lanes.cuh"
 #include "tile.cuh"
 
 namespace warpfold {

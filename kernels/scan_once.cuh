@@ -14,8 +14,8 @@
 //   4. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next tile's
 //      prefix, so its block stores it; and after a last tile that is whole follows one without elements.
 #pragma once
-#include "blelloch.cuh"
 #include "look_back.cuh"
+#include "row_scan.cuh"
 #include "rows.cuh"
 
 namespace warpfold {
@@ -66,13 +66,12 @@ struct OnceScanner {
             launch = load_relaxed(&header->launches);
         }
 
-        A node[ROWS][RUN], rows[ROWS];
+        RunTree<Operator, T, RUN> trees[ROWS];
+        A rows[ROWS];
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-#pragma unroll
-            for (int i = 0; i < RUN; i++) node[row][i] = Fold<T>::widen(runs[row].items[i]);
-            run_up_sweep<Operator, true>(node[row], RUN);
-            rows[row] = node[row][RUN - 1];
+            trees[row].up_sweep(runs[row]);
+            rows[row] = trees[row].sum();
         }
         LaneTrees<Operator, A, WARP, ROWS> lanes;
         lanes.up_sweep(rows);
@@ -119,18 +118,8 @@ struct OnceScanner {
         bool direct = R::BYTES % 16 == 0 && is_aligned(out, 16);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            A next = init;
-            if (inclusive) {
-                next = shuffle(prefixes[row].value, (lane + 1) % WARP);
-                A of_next_row = row + 1 < ROWS ? rows[(row + 1) % ROWS] : after;
-                next = select(lane == WARP - 1, of_next_row, next);
-            }
-            run_down_sweep<Operator, true>(node[row], RUN, prefixes[row].value, prefixes[row].present);
-            if (!inclusive) node[row][0] = select(prefixes[row].present, node[row][0], init);
-            R run;
-#pragma unroll
-            for (int i = 0; i < RUN; i++)
-                run.items[i] = Fold<T>::narrow(inclusive ? (i + 1 < RUN ? node[row][(i + 1) % RUN] : next) : node[row][i]);
+            A next = prefix_of_next(prefixes[row], row + 1 < ROWS ? rows[(row + 1) % ROWS] : after, inclusive);
+            R run = trees[row].down_sweep(prefixes[row], next, init, inclusive);
             store(run, out + start, warp * CHUNK + row * ROW, results, direct);
         }
     }

@@ -47,9 +47,9 @@ use crate::Element;
 /// 1. **Associativity**: `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, or comes as
 ///    near as the type's arithmetic can (floats). The bracketing is always the same one (see
 ///    the [crate documentation](crate#the-law)), so results do not vary even where it shows.
-/// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. The crate never
-///    relies on it: the identity is only *shown*, for an empty reduction and as the first
-///    element of an exclusive scan.
+/// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. Unless the operator is
+///    [`EXACT`](Monoid::EXACT) the crate does not rely on it: the identity is only *shown*, for an empty reduction and
+///    as the first element of an exclusive scan.
 /// 3. **One operation**: `CUDA` computes what `combine` computes, bit for bit. Kernels are compiled
 ///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. Write `fma(a, b,
 ///    c)` there and `f32::mul_add` here where one rounding is wanted.
@@ -57,7 +57,7 @@ use crate::Element;
 ///    for other threads: a call into rayon or back into this crate from within it can deadlock.
 ///
 /// Nothing unsafe follows from a broken promise; the results are then merely not those one expects.
-/// Operators are called with elements of the input and results of `combine` only, never with
+/// Operators are called with elements of the input and results of `combine` only (exact ones with the identity, too), never with
 /// padding or uninitialised values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operator on `{T}`",
@@ -77,7 +77,8 @@ pub trait Monoid<T: Element>: 'static {
     const CUDA_PRELUDE: &'static str = "";
 
     /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the same order, gives the same
-    /// bits. Says that a kernel may choose the fastest bracketing. When in doubt leave it `false`; it costs little.
+    /// bits, with the identity before them or without. Says that a kernel may choose the fastest bracketing, and start from the
+    /// identity. When in doubt leave it `false`; it costs little.
     const EXACT: bool = false;
 
     /// Whether `combine(a, b)` and `combine(b, a)` are the same bits. Says that a kernel may swap the two.

@@ -5,7 +5,7 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
 use warpfold::Monoid;
-use warpfold::codegen::{Engine, Primitive, WavePolicy, source};
+use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 
 /// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest, one for every
@@ -21,6 +21,11 @@ impl Visitor for Sources {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
             if primitive == Primitive::Scan {
+                let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
+                engines.push(Engine::Tiles(short));
+                if long != short {
+                    engines.push(Engine::Tiles(long));
+                }
                 engines.extend(WavePolicy::of::<T>().map(Engine::Wave));
             }
             for engine in engines {

@@ -4,7 +4,7 @@ use crate::support::data::{Random, Sample, assert_same, boundary_lengths, sample
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
-use warpfold::codegen::{Engine, Policy, Primitive, WavePolicy};
+use warpfold::codegen::{Engine, Policy, Primitive, RowPolicy, WavePolicy};
 use warpfold::cuda::Scan;
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
 use warpfold::{Device, Monoid, ops};
@@ -97,7 +97,7 @@ mod at_every_boundary {
     for_every_group!(boundary_test);
 }
 
-/// Both engines give the oracle's bits around the ends of the wave engine's tiles and waves.
+/// All engines give the oracle's bits around the ends of the wave engine's tiles and waves.
 #[test]
 fn sanitized_waves() {
     use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
@@ -124,7 +124,11 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
         oracle::exclusive::<T, Op>(&data, None),
         oracle::inclusive::<T, Op>(&data, None),
     ];
-    let mut engines = vec![Engine::Blelloch];
+    let mut engines = vec![
+        Engine::Blelloch,
+        Engine::Tiles(RowPolicy::of_scan::<T>(false)),
+        Engine::Tiles(RowPolicy::of_scan::<T>(true)),
+    ];
     let (major, minor) = context.compute_capability().unwrap();
     if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {
         engines.push(Engine::Wave(policy));

@@ -105,9 +105,11 @@ impl Format {
 pub(crate) enum PrimitiveName {
     /// The fold of all numbers
     Reduce,
-    /// All prefixes, on any GPU
+    /// All prefixes in one launch, on any GPU
     Scan,
-    /// All prefixes in one launch, on GPUs of compute capability 9.0 to 10.x
+    /// All prefixes, a launch for each level of Blelloch's tree
+    ScanLevels,
+    /// All prefixes of long arrays in one launch, on GPUs of compute capability 9.0 to 10.x
     ScanWave,
 }
 

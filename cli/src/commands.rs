@@ -7,7 +7,7 @@ use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, text};
-use warpfold::codegen::{Engine, Primitive, WavePolicy, source};
+use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::{Device, Monoid};
 
 /// Carries out one command.
@@ -247,7 +247,11 @@ impl<T: Number> Work<T> for Rendering {
     fn run<Op: Monoid<T>>(self) -> Result<String> {
         let (primitive, engine) = match self.0 {
             PrimitiveName::Reduce => (Primitive::Reduce, Engine::Blelloch),
-            PrimitiveName::Scan => (Primitive::Scan, Engine::Blelloch),
+            PrimitiveName::Scan => {
+                let policy = RowPolicy::of_scan::<T>(false);
+                (Primitive::Scan, Engine::Tiles(policy))
+            }
+            PrimitiveName::ScanLevels => (Primitive::Scan, Engine::Blelloch),
             PrimitiveName::ScanWave => {
                 let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
                 (Primitive::Scan, Engine::Wave(policy))

@@ -3,7 +3,8 @@
 //! Level 0 is the input. Level `k + 1` holds one value for every complete tile of level `k`, in the
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
-use super::{Engine, Policy, Primitive, WavePolicy, widens};
+use super::policy::{scan_sums_per_lane, scan_warps};
+use super::{Engine, Policy, Primitive, RowPolicy, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
@@ -19,6 +20,8 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
+    /// `scan_once(in, out, length, workspace, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
+    ScanOnce,
     /// `scan_wave(in, out, length, workspace, init, seeded, inclusive)`: everything.
     ScanWave,
 }
@@ -27,8 +30,10 @@ impl Kernel {
     /// The kernels of a source.
     pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
         match (primitive, engine) {
-            (Primitive::Reduce, _) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
+            (Primitive::Reduce, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
+            (Primitive::Reduce, _) => &[],
             (Primitive::Scan, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
+            (Primitive::Scan, Engine::Tiles(_)) => &[Kernel::ScanOnce],
             (Primitive::Scan, Engine::Wave(_)) => &[Kernel::ScanWave],
         }
     }
@@ -42,6 +47,7 @@ impl Kernel {
             (Kernel::ScanTiles, false) => "scan_tiles",
             (Kernel::ScanTiles, true) => "scan_sums",
             (Kernel::ReduceFinish, _) => "reduce_finish",
+            (Kernel::ScanOnce, _) => "scan_once",
             (Kernel::ScanWave, _) => "scan_wave",
         }
     }
@@ -159,6 +165,101 @@ impl Plan {
     }
 }
 
+/// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanPlan {
+    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full, and be it empty.
+    pub blocks: u64,
+    /// The number of warps of a block, a power of two.
+    pub warps: u32,
+    /// Whether the blocks do not all run at a time, and take tiles in the order in which they start.
+    pub by_ticket: bool,
+}
+
+impl ScanPlan {
+    /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
+    pub fn new<T: Element>(
+        policy: RowPolicy,
+        length: usize,
+        inclusive: bool,
+        multiprocessors: u32,
+    ) -> ScanPlan {
+        let (length, share, most) = (length as u64, policy.elements(), scan_warps::<T>());
+        if length <= share * u64::from(most) {
+            let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
+            return ScanPlan {
+                blocks: 1,
+                warps,
+                by_ticket: false,
+            };
+        }
+        // The more blocks, the longer it takes them to tell each other; the fewer, the longer each of them takes.
+        let mut warps = 1;
+        while warps < most && Self::BLOCKS_PER_WARP * u64::from(warps * warps) * share < length {
+            warps *= 2;
+        }
+        let plan = |warps| {
+            ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
+        };
+        match plan(warps) {
+            ScanPlan {
+                by_ticket: true, ..
+            } => plan(warps.min(Self::LONG_WARPS)),
+            plan => plan,
+        }
+    }
+
+    /// The most warps where blocks are many: of two blocks that share a multiprocessor, one loads while the other waits.
+    const LONG_WARPS: u32 = 8;
+
+    /// The same with blocks of so many warps, a power of two; for several blocks.
+    pub fn with_warps(
+        policy: RowPolicy,
+        length: usize,
+        inclusive: bool,
+        multiprocessors: u32,
+        warps: u32,
+    ) -> ScanPlan {
+        let (length, tile) = (length as u64, policy.elements() * u64::from(warps));
+        let blocks = if inclusive {
+            length / tile + 1
+        } else {
+            length.div_ceil(tile)
+        };
+        ScanPlan {
+            blocks,
+            warps,
+            by_ticket: blocks > u64::from(multiprocessors),
+        }
+    }
+
+    const BLOCKS_PER_WARP: u64 = 8;
+
+    /// The size of the workspace in bytes, for this and all shorter lengths: the header, and 16 bytes for each 8 of the sums of tiles,
+    /// of many tiles, of many times many tiles.
+    pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
+        let most = scan_warps::<T>();
+        let tile = policy.elements() * u64::from(most);
+        if length as u64 <= tile {
+            return 0;
+        }
+        let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
+        let tiles = (length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1;
+        ScanPlan::workspace_bytes_for::<T>(tiles)
+    }
+
+    /// The size of the workspace in bytes for so many blocks.
+    pub fn workspace_bytes_for<T: Element>(blocks: u64) -> usize {
+        let radix = u64::from(32 * scan_sums_per_lane::<T>());
+        let levels = std::iter::successors(Some(blocks), |&nodes| {
+            (nodes >= radix).then_some(nodes / radix)
+        });
+        let sums: u64 = levels.map(|nodes| nodes + 1).sum();
+        let chunks = size_of::<T::Accumulator>().div_ceil(8) as u64;
+        WavePlan::HEADER_BYTES + (sums * chunks * 16) as usize
+    }
+}
+
 /// One call of the wave engine: a single launch.
 #[derive(Debug, Clone, Copy)]
 pub struct WavePlan {
@@ -252,6 +353,10 @@ mod tests {
             for primitive in Primitive::ALL {
                 let plan = Plan::new::<T>(primitive, 1 << 24);
                 assert_small::<T>(plan.workspace_bytes());
+            }
+            for long in [false, true] {
+                let policy = RowPolicy::of_scan::<T>(long);
+                assert_small::<T>(ScanPlan::workspace_bytes::<T>(policy, 1 << 24));
             }
             if let Some(policy) = WavePolicy::of::<T>() {
                 assert_small::<T>(WavePlan::new::<T>(policy, 1 << 24).workspace_bytes());

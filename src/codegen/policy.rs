@@ -50,6 +50,70 @@ impl Policy {
     }
 }
 
+/// What a warp of [`Engine::Tiles`](super::Engine::Tiles) holds at once: rows of 32 runs, one a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RowPolicy {
+    /// Elements of a run, a power of two.
+    pub run: u32,
+    /// Rows, a power of two up to 32.
+    pub rows: u32,
+}
+
+/// The longest run, in bytes.
+const RUN_BYTES: u32 = 64;
+/// (largest accumulator in bytes, rows of a scan of short inputs, of long ones).
+const SCAN_ROWS: &[(u32, u32, u32)] = &[(4, 4, 8), (8, 4, 4), (32, 2, 2), (64, 1, 1)];
+/// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at once).
+const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
+
+impl RowPolicy {
+    /// The policy of a scan of elements of type `T`, which keeps a tree over them in registers. Short inputs are those that the
+    /// GPU holds at once: there latency counts, and for long ones the bytes in flight.
+    pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
+        let accumulator = size_of::<T::Accumulator>() as u32;
+        let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
+        let run = run_of::<T>();
+        // No more elements than there are registers for.
+        let most = (64 / (run * accumulator.div_ceil(4))).max(1);
+        let rows = if long { long_rows } else { short_rows };
+        RowPolicy {
+            run,
+            rows: rows.min(1 << most.ilog2()),
+        }
+    }
+
+    /// The elements that a warp holds, a power of two.
+    pub fn elements(self) -> u64 {
+        u64::from(32 * self.run * self.rows)
+    }
+}
+
+/// The elements of a run: whole words of 16 bytes, unless that is too long.
+fn run_of<T: Element>() -> u32 {
+    const { assert_element_size::<T>() };
+    let size = size_of::<T>() as u32;
+    let mut run = (16 >> size.trailing_zeros().min(4)).max(1);
+    while run > 1 && run * size > RUN_BYTES {
+        run /= 2;
+    }
+    run
+}
+
+fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
+    let row = table.iter().find(|row| size <= largest(row));
+    row.expect("elements have at most 64 bytes")
+}
+
+/// The most warps of a block that scans a tile, a power of two.
+pub(super) fn scan_warps<T: Element>() -> u32 {
+    row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).1
+}
+
+/// How many sums a lane of a scan's look-back reads at once, a power of two.
+pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
+    row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).2
+}
+
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
 ///
 /// All but `stages`, `loads` and `reducers` are powers of two.

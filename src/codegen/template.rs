@@ -24,13 +24,23 @@ pub(super) struct Request {
     pub(super) commutative: bool,
     pub(super) tile: Policy,
     pub(super) sums: Policy,
+    pub(super) scan_warps: u32,
+    pub(super) scan_sums_per_lane: u32,
 }
 
 impl Request {
     fn context(&self) -> minijinja::Value {
         let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
+        let tiles = match self.engine {
+            Engine::Tiles(policy) => context! {
+                run => policy.run,
+                rows => policy.rows,
+                warps => self.scan_warps,
+                sums_per_lane => self.scan_sums_per_lane,
+            },
+            _ => context! {},
+        };
         let wave = match self.engine {
-            Engine::Blelloch => context! {},
             Engine::Wave(policy) => context! {
                 warps => policy.warps,
                 rows => policy.rows,
@@ -42,6 +52,7 @@ impl Request {
                 reducers => policy.reducers,
                 shared_bytes => WavePolicy::SHARED_BYTES,
             },
+            _ => context! {},
         };
         context! {
             version => env!("CARGO_PKG_VERSION"),
@@ -58,6 +69,7 @@ impl Request {
             commutative => self.commutative.to_string(),
             tile => policy(self.tile),
             sums => policy(self.sums),
+            tiles => tiles,
             wave => wave,
         }
     }
@@ -69,11 +81,11 @@ macro_rules! files {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_wave.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
     "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
-    "look_back.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
+    "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -92,7 +104,8 @@ pub(super) fn render(request: &Request) -> Result<String> {
     let name = match (request.primitive, request.engine) {
         (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
         (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
-        (Primitive::Reduce, Engine::Wave(_)) => panic!("the wave engine scans only"),
+        (Primitive::Scan, Engine::Tiles(_)) => "scan_once.cu.jinja".to_owned(),
+        (primitive, engine) => panic!("{engine:?} does not have {primitive:?}"),
     };
     let text = environment
         .get_template(&name)

@@ -2,7 +2,7 @@
 
 use super::driver_error;
 use super::kernels::Kernels;
-use crate::codegen::{Kernel, Plan, WavePlan, WavePolicy};
+use crate::codegen::{Kernel, Plan, ScanPlan, WavePlan, WavePolicy};
 use crate::{Element, Error, Result};
 use cudarc::driver::{CudaStream, DeviceRepr, LaunchConfig, PushKernelArg};
 
@@ -73,14 +73,11 @@ pub(super) unsafe fn enqueue<A: Element>(
                 .arg(&init)
                 .arg(&seeded)
                 .arg(&inclusive),
-            Kernel::ScanWave => unreachable!("a plan of levels has no wave"),
+            Kernel::ScanOnce | Kernel::ScanWave => {
+                unreachable!("a plan of levels has no such kernel")
+            }
         };
-        let blocks = u32::try_from(launch.blocks)
-            .ok()
-            .filter(|&blocks| blocks <= i32::MAX as u32)
-            .ok_or_else(|| {
-                Error::Codegen(format!("{length} elements are more than a grid can hold"))
-            })?;
+        let blocks = grid(launch.blocks, length)?;
         let shape = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (launch.threads, 1, 1),
@@ -92,6 +89,54 @@ pub(super) unsafe fn enqueue<A: Element>(
             .map_err(|error| driver_error(&format!("launching {:?}", launch.kernel), error))?;
     }
     Ok(())
+}
+
+/// Enqueues the one launch of a scan by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+///
+/// # Safety
+///
+/// As for [`enqueue`]; besides, the start of the workspace must be as a launch left it, or zero.
+pub(super) unsafe fn enqueue_tiles<A: Element>(
+    kernels: &Kernels,
+    stream: &CudaStream,
+    plan: &ScanPlan,
+    length: usize,
+    call: &Call<A>,
+) -> Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    let blocks = grid(plan.blocks, length as u64)?;
+    let (length, init) = (length as u64, Value(call.init));
+    let (seeded, inclusive) = (u32::from(call.seeded), u32::from(call.inclusive));
+    let by_ticket = u32::from(plan.by_ticket);
+    let mut builder = stream.launch_builder(kernels.function(Kernel::ScanOnce, 0));
+    builder
+        .arg(&call.input)
+        .arg(&call.output)
+        .arg(&length)
+        .arg(&call.workspace)
+        .arg(&init)
+        .arg(&seeded)
+        .arg(&inclusive)
+        .arg(&by_ticket);
+    let shape = LaunchConfig {
+        grid_dim: (blocks, 1, 1),
+        block_dim: (32 * plan.warps, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
+    // declares; the caller vouches for the addresses.
+    unsafe { builder.launch(shape) }.map_err(|error| driver_error("launching ScanOnce", error))?;
+    Ok(())
+}
+
+/// The size of a grid, if there can be one.
+fn grid(blocks: u64, length: u64) -> Result<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| blocks <= i32::MAX as u32)
+        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
 }
 
 /// Enqueues the one launch of a scan by the wave engine.

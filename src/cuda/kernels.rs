@@ -43,23 +43,28 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// The kernels of both engines, compiled side by side if they are not there.
-    pub(super) fn get_both<T: Element, Op: Monoid<T>>(
+    /// The kernels of several engines, compiled side by side where they are not there.
+    pub(super) fn get_all<T: Element, Op: Monoid<T>, const COUNT: usize>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
-        other: Engine,
-    ) -> Result<(Arc<Kernels>, Arc<Kernels>)> {
+        engines: [Engine; COUNT],
+    ) -> Result<[Arc<Kernels>; COUNT]> {
+        let loaded = engines.map(|engine| Kernels::loaded::<T, Op>(context, primitive, engine));
         let get = |engine| Kernels::get::<T, Op>(context, primitive, engine);
-        if Kernels::loaded::<T, Op>(context, primitive, other).is_some() {
-            return Ok((get(Engine::Blelloch)?, get(other)?));
+        if loaded.iter().all(Option::is_some) {
+            return Ok(loaded.map(|kernels| kernels.expect("just looked at")));
         }
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| get(other));
-            let first = get(Engine::Blelloch);
-            let second = second
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok((first?, second?))
+            let threads = engines.map(|engine| scope.spawn(move || get(engine)));
+            let results = threads.map(|thread| {
+                let result = thread.join();
+                result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            let mut kernels = Vec::with_capacity(COUNT);
+            for result in results {
+                kernels.push(result?);
+            }
+            Ok(kernels.try_into().expect("as many as engines"))
         })
     }
 

@@ -1,10 +1,10 @@
 //! The primitives for callers that bring their own stream, slices and workspace.
 
 use super::context_capability;
-use super::enqueue::{Call, enqueue, enqueue_wave};
+use super::enqueue::{Call, enqueue, enqueue_tiles, enqueue_wave};
 use super::kernels::Kernels;
 use super::library::require_driver;
-use crate::codegen::{Engine, Plan, Policy, Primitive, WavePlan, WavePolicy};
+use crate::codegen::{Engine, Plan, Primitive, RowPolicy, ScanPlan, WavePlan, WavePolicy};
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
 use crate::{Element, Error, Monoid, Result};
@@ -29,9 +29,8 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 /// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive` or `inclusive` says whether
 /// an element's own value takes part, `_from` that an `init` comes first, `_in_place` that the data is overwritten.
 ///
-/// On GPUs of compute capability 9.0 to 10.x, each enqueues 1 launch, and reads and writes every element once. Elsewhere, and for slices that
-/// do not start at a multiple of 16 bytes or elements of an unusual size (`[u8; 31]`), it is 1 launch up to
-/// a tile of elements, 3 up to a tile squared, 5 beyond, and every element is read twice and written once.
+/// Each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere. From some millions of elements
+/// on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0 to 10.x.
 ///
 /// # The workspace
 ///
@@ -41,9 +40,29 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 /// unusable.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>> {
-    loaded: Loaded,
-    wave: Option<Wave>,
+    context: Arc<CudaContext>,
+    engines: Engines,
     types: PhantomData<fn() -> (T, Op)>,
+}
+
+/// The engines that a scan can choose from.
+#[derive(Debug, Clone)]
+enum Engines {
+    Blelloch(Arc<Kernels>),
+    OneLaunch {
+        /// For what the GPU holds at once.
+        short: Tiles,
+        /// For everything else that the wave engine does not take.
+        long: Tiles,
+        wave: Option<Wave>,
+    },
+}
+
+/// [`Engine::Tiles`].
+#[derive(Debug, Clone)]
+struct Tiles {
+    kernels: Arc<Kernels>,
+    policy: RowPolicy,
 }
 
 /// The wave engine, where it can run.
@@ -51,8 +70,8 @@ pub struct Scan<T: Element, Op: Monoid<T>> {
 struct Wave {
     kernels: Arc<Kernels>,
     policy: WavePolicy,
-    /// Lengths below this one are left to the other engine.
-    shortest: usize,
+    /// Whether it is to take short inputs too.
+    always: bool,
 }
 
 impl Wave {
@@ -72,8 +91,8 @@ impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
 impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
     fn clone(&self) -> Self {
         Scan {
-            loaded: self.loaded.clone(),
-            wave: self.wave.clone(),
+            context: self.context.clone(),
+            engines: self.engines.clone(),
             types: PhantomData,
         }
     }
@@ -99,19 +118,21 @@ impl Loaded {
         })
     }
 
-    /// An error unless `stream` is one of the context's device.
+    /// An error unless `context` is that of the kernels.
     fn check(&self, what: &str, context: &CudaContext) -> Result<()> {
-        if context.cu_ctx() == self.context.cu_ctx() {
-            return Ok(());
-        }
-        Err(Error::WrongDevice {
-            buffer: format!("another context ({what}, on cuda:{})", context.ordinal()),
-            device: format!(
-                "cuda:{}, where the kernels were loaded",
-                self.context.ordinal()
-            ),
-        })
+        check_context(&self.context, what, context)
     }
+}
+
+/// An error unless `given`, that of `what`, is the context that the kernels were loaded into.
+fn check_context(loaded: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
+    if given.cu_ctx() == loaded.cu_ctx() {
+        return Ok(());
+    }
+    Err(Error::WrongDevice {
+        buffer: format!("another context ({what}, on cuda:{})", given.ordinal()),
+        device: format!("cuda:{}, where the kernels were loaded", loaded.ordinal()),
+    })
 }
 
 /// The bytes to ask for, so that an aligned workspace can be found in any allocation.
@@ -279,19 +300,14 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        const { assert_element_size::<T>() };
         require_driver()?;
         let capability = context_capability(context)?;
-        let wave = WavePolicy::of::<T>().map(Engine::Wave);
-        let engine = wave.filter(|engine| engine.runs_on(capability));
-        let mut scan = Scan::load_engine(context, engine.unwrap_or(Engine::Blelloch))?;
-        if let Some(wave) = &mut scan.wave {
-            // One launch of few blocks is hard to beat.
-            wave.shortest = Policy::of::<T>(Primitive::Scan).tile() as usize + 1;
-        }
-        Ok(scan)
+        let wave = WavePolicy::of::<T>().filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
     }
 
-    /// Loads the kernels of one engine, which will be used for every length. [`Engine::Wave`] takes the other's as
+    /// Loads the kernels of one engine, which will be used for every length. [`Engine::Wave`] takes those of [`Engine::Tiles`] as
     /// well, for slices that do not start at a multiple of 16 bytes.
     ///
     /// # Errors
@@ -300,29 +316,65 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        let (kernels, wave) = match engine {
-            Engine::Blelloch => (
-                Kernels::get::<T, Op>(context, Primitive::Scan, engine)?,
-                None,
-            ),
-            Engine::Wave(policy) => {
-                let (blelloch, wave) =
-                    Kernels::get_both::<T, Op>(context, Primitive::Scan, engine)?;
-                let wave = Wave {
-                    kernels: wave,
-                    policy,
-                    shortest: 0,
-                };
-                (blelloch, Some(wave))
+        let engines = match engine {
+            Engine::Blelloch => {
+                Engines::Blelloch(Kernels::get::<T, Op>(context, Primitive::Scan, engine)?)
             }
+            Engine::Tiles(policy) => {
+                let kernels = Kernels::get::<T, Op>(context, Primitive::Scan, engine)?;
+                let tiles = Tiles { kernels, policy };
+                Engines::OneLaunch {
+                    short: tiles.clone(),
+                    long: tiles,
+                    wave: None,
+                }
+            }
+            Engine::Wave(policy) => Scan::<T, Op>::one_launch(context, Some(policy), true)?,
         };
+        Scan::with(engines, context)
+    }
+
+    fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
         Ok(Scan {
-            loaded: Loaded {
-                context: context.clone(),
-                kernels,
-            },
-            wave,
+            context: context.clone(),
+            engines,
             types: PhantomData,
+        })
+    }
+
+    fn one_launch(
+        context: &Arc<CudaContext>,
+        wave: Option<WavePolicy>,
+        always: bool,
+    ) -> Result<Engines> {
+        let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
+        let [short_tiles, long_tiles] = [short, long].map(Engine::Tiles);
+        let tiles = |kernels, policy| Tiles { kernels, policy };
+        let primitive = Primitive::Scan;
+        Ok(match wave {
+            Some(policy) => {
+                let engines = [short_tiles, long_tiles, Engine::Wave(policy)];
+                let [short_kernels, long_kernels, wave_kernels] =
+                    Kernels::get_all::<T, Op, 3>(context, primitive, engines)?;
+                Engines::OneLaunch {
+                    short: tiles(short_kernels, short),
+                    long: tiles(long_kernels, long),
+                    wave: Some(Wave {
+                        kernels: wave_kernels,
+                        policy,
+                        always,
+                    }),
+                }
+            }
+            None => {
+                let [short_kernels, long_kernels] =
+                    Kernels::get_all::<T, Op, 2>(context, primitive, [short_tiles, long_tiles])?;
+                Engines::OneLaunch {
+                    short: tiles(short_kernels, short),
+                    long: tiles(long_kernels, long),
+                    wave: None,
+                }
+            }
         })
     }
 
@@ -333,10 +385,15 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     }
 
     fn needed_bytes(&self, len: usize) -> usize {
-        let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
-        let wave = self.wave.as_ref();
-        let wave = wave.map(|wave| WavePlan::new::<T>(wave.policy, len).workspace_bytes());
-        levels.max(wave.unwrap_or(0))
+        match &self.engines {
+            Engines::Blelloch(_) => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+            Engines::OneLaunch { short, long, wave } => {
+                let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
+                let wave = wave.as_ref();
+                let wave = wave.map(|wave| WavePlan::new::<T>(wave.policy, len).workspace_bytes());
+                tiles(short).max(tiles(long)).max(wave.unwrap_or(0))
+            }
+        }
     }
 
     scan_methods! {
@@ -360,6 +417,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         workspace: &mut impl DevicePtrMut<u8>,
     ) -> Result<()> {
         let len = output.len();
+        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
         if let Some(input) = input {
             if input.len() != len {
                 return Err(Error::Length {
@@ -367,12 +425,11 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
                     output: len,
                 });
             }
-            self.loaded.check("input", input.stream().context())?;
+            check("input", input.stream().context())?;
         }
-        self.loaded.check("stream", stream.context())?;
-        self.loaded.check("output", output.stream().context())?;
-        self.loaded
-            .check("workspace", workspace.stream().context())?;
+        check("stream", stream.context())?;
+        check("output", output.stream().context())?;
+        check("workspace", workspace.stream().context())?;
         let given = workspace.num_bytes();
         let (output, _writing) = output.device_ptr_mut(stream);
         let (input, _reading) = input.map(|input| input.device_ptr(stream)).unzip();
@@ -385,19 +442,49 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
+        // SAFETY: the slices belong to the context, are as long as the plans assume, and are borrowed until the launches are
+        // enqueued; afterwards the stream's order and cudarc's events protect them. The wave engine's addresses are looked
+        // at. That the workspace starts with zeros is the caller's part of the contract; if it is broken, the kernel ends with
+        // an error.
+        unsafe { self.enqueue(stream, len, &call) }
+    }
+
+    /// # Safety
+    ///
+    /// As for the functions of `enqueue`.
+    unsafe fn enqueue(
+        &self,
+        stream: &CudaStream,
+        len: usize,
+        call: &Call<T::Accumulator>,
+    ) -> Result<()> {
+        let (short, long, wave) = match &self.engines {
+            Engines::Blelloch(kernels) => {
+                let plan = Plan::new::<T>(Primitive::Scan, len);
+                // SAFETY: the caller's.
+                return unsafe { enqueue(kernels, stream, &plan, call) };
+            }
+            Engines::OneLaunch { short, long, wave } => (short, long, wave),
+        };
+        let plan = |tiles: &Tiles| {
+            let multiprocessors = tiles.kernels.multiprocessors();
+            ScanPlan::new::<T>(tiles.policy, len, call.inclusive, multiprocessors)
+        };
         let aligned = (call.input | call.output).is_multiple_of(Wave::ALIGN);
-        if let Some(wave) = &self.wave
+        let fits = plan(short);
+        if let Some(wave) = wave
             && aligned
-            && len >= wave.shortest
+            && (wave.always || fits.by_ticket)
         {
             let plan = WavePlan::new::<T>(wave.policy, len);
-            // SAFETY: as below; and the addresses were looked at. That the workspace starts with zeros is the caller's
-            // part of the contract; if it is broken, the kernel ends with an error.
-            return unsafe { enqueue_wave(&wave.kernels, stream, &plan, len, &call) };
+            // SAFETY: the caller's, and the addresses were looked at.
+            return unsafe { enqueue_wave(&wave.kernels, stream, &plan, len, call) };
         }
-        let plan = Plan::new::<T>(Primitive::Scan, len);
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
-        unsafe { enqueue(&self.loaded.kernels, stream, &plan, &call) }
+        let (tiles, plan) = match fits.by_ticket {
+            true => (long, plan(long)),
+            false => (short, fits),
+        };
+        // SAFETY: the caller's.
+        unsafe { enqueue_tiles(&tiles.kernels, stream, &plan, len, call) }
     }
 }

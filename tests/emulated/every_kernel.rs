@@ -7,7 +7,9 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
-use warpfold::codegen::{Engine, Kernel, Plan, Policy, Primitive, WavePlan, WavePolicy, source};
+use warpfold::codegen::{
+    Engine, Kernel, Plan, Policy, Primitive, RowPolicy, ScanPlan, WavePlan, WavePolicy, source,
+};
 use warpfold::ops::{Max, Min};
 use warpfold::{Element, Monoid};
 
@@ -43,10 +45,64 @@ impl Case {
         let init = Argument::value(init.widen());
         match self.engine {
             Engine::Blelloch => self.launch_levels::<T>(script, out, init),
+            Engine::Tiles(policy) => self.launch_tiles::<T>(script, out, init, policy),
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
         }
         script.save(out);
         script.clear();
+    }
+
+    /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket.
+    /// Where the input stays, another one before it, with other flags, in the same workspace.
+    fn launch_tiles<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: Argument,
+        policy: RowPolicy,
+    ) {
+        let by_ticket = self.length % 2 == 1;
+        let plan = |inclusive: bool| match ScanPlan::new::<T>(policy, self.length, inclusive, 1) {
+            plan if plan.blocks == 1 && self.length % 3 > 0 => plan,
+            _ => {
+                let multiprocessors = if by_ticket { 1 } else { u32::MAX };
+                ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, 1)
+            }
+        };
+        let blocks = plan(true).blocks.max(plan(false).blocks);
+        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(blocks);
+        script.filled("workspace", 0, workspace_bytes, "workspace");
+        let mut launch = |seeded: bool, inclusive: bool| {
+            let plan = plan(inclusive);
+            let arguments = [
+                Argument::At("in", 0),
+                Argument::At(out, 0),
+                Argument::value(self.length as u64),
+                Argument::At("workspace", 0),
+                init.clone(),
+                Argument::value(u32::from(seeded)),
+                Argument::value(u32::from(inclusive)),
+                Argument::value(u32::from(plan.by_ticket)),
+            ];
+            let grid = Grid {
+                blocks: plan.blocks,
+                threads: 32 * plan.warps,
+                shared: 0,
+                // By index, they rely on it that all are there.
+                resident: if plan.by_ticket {
+                    0
+                } else {
+                    plan.blocks as u32
+                },
+            };
+            script.launch("scan_once", grid, &arguments);
+        };
+        if self.length > 0 && !self.in_place && blocks < 8 {
+            launch(!self.seeded, !self.inclusive);
+        }
+        if self.length > 0 {
+            launch(self.seeded, self.inclusive);
+        }
     }
 
     /// One launch. Where the input stays, another one before it, with other flags, in the same workspace.
@@ -125,7 +181,9 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
-                Kernel::ScanWave => unreachable!("a plan of levels has no wave"),
+                Kernel::ScanOnce | Kernel::ScanWave => {
+                    unreachable!("a plan of levels has no such kernel")
+                }
             };
             let function = launch.kernel.function(k, widens::<T>());
             script.launch(
@@ -145,11 +203,16 @@ fn widens<T: Element>() -> bool {
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
 fn engines<T: Element>(primitive: Primitive) -> Vec<Engine> {
     let mut engines = vec![Engine::Blelloch];
-    if primitive == Primitive::Scan
-        && let Some(policy) = WavePolicy::of::<T>()
-    {
-        engines.push(Engine::Wave(policy));
-        engines.push(Engine::Wave(tiny(policy)));
+    if primitive == Primitive::Scan {
+        let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
+        let wave = WavePolicy::of::<T>();
+        engines.push(Engine::Tiles(short));
+        engines.extend(wave.map(tiny).map(Engine::Wave));
+        // Other shapes are the same text with other numbers, and a module takes seconds to compile.
+        if [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>()) {
+            engines.push(Engine::Tiles(long));
+            engines.extend(wave.map(Engine::Wave));
+        }
     }
     engines
 }
@@ -169,8 +232,63 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
 fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     match engine {
         Engine::Blelloch => level_cases::<T>(primitive),
+        Engine::Tiles(policy) => tile_cases::<T>(primitive, policy),
         Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
     }
+}
+
+/// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are summed up twice.
+fn tile_cases<T: Element>(primitive: Primitive, policy: RowPolicy) -> Vec<Case> {
+    let (run, row, tile) = (
+        policy.run as usize,
+        32 * policy.run as usize,
+        policy.elements() as usize,
+    );
+    let radix = match size_of::<T::Accumulator>() {
+        0..=8 => 128,
+        9..=16 => 64,
+        _ => 32,
+    };
+    let lengths = [
+        vec![0, 1, 2, 3, run - 1, run, run + 1, 31, 32, 33],
+        vec![
+            row - 1,
+            row,
+            row + 1,
+            tile - 1,
+            tile,
+            tile,
+            tile + 1,
+            tile + 1,
+        ],
+        vec![
+            2 * tile,
+            2 * tile,
+            3 * tile + 5,
+            4 * tile + 2,
+            5 * tile,
+            7 * tile,
+        ],
+        vec![radix * tile + tile + 3],
+    ]
+    .concat();
+    let placements = [
+        (false, (0, 0)),
+        (true, (0, 0)),
+        (false, (1, 0)),
+        (false, (3, 5)),
+        (true, (1, 1)),
+    ];
+    let case = |(number, length): (usize, usize)| Case {
+        primitive,
+        engine: Engine::Tiles(policy),
+        length,
+        seeded: number & 1 == 1,
+        inclusive: (number ^ number >> 2) & 2 == 2,
+        in_place: placements[number % 5].0,
+        shifts: placements[number % 5].1,
+    };
+    lengths.into_iter().enumerate().map(case).collect()
 }
 
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
@@ -284,6 +402,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         primitive.name(),
         match engine {
             Engine::Blelloch => "levels",
+            Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(false) => "tiles",
+            Engine::Tiles(_) => "long tiles",
             Engine::Wave(policy) if policy == tiny(policy) => "tiny wave",
             Engine::Wave(_) => "wave",
         },

@@ -1,0 +1,36 @@
+// The tree over a run: the neighbouring elements that one lane holds.
+#pragma once
+#include "blelloch.cuh"
+#include "lanes.cuh"
+
+namespace warpfold {
+
+template <class Operator, class T, int RUN>
+struct RunTree {
+    using A = AccumulatorOf<T>;
+
+    A node[RUN];
+
+    __device__ __forceinline__ void up_sweep(const Run<T, RUN>& run) {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) node[i] = Fold<T>::widen(run.items[i]);
+        run_up_sweep<Operator, true>(node, RUN);
+    }
+
+    __device__ __forceinline__ A sum() const { return node[RUN - 1]; }
+
+    /// The scan, given what precedes the run and, for inclusive ones, what precedes the next. `init` is shown where there is no prefix.
+    __device__ __forceinline__ Run<T, RUN> down_sweep(const Prefix<Operator, A>& prefix, const A& next, const A& init, bool inclusive) {
+        run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
+        if (!inclusive) node[0] = select(prefix.present, node[0], init);
+        Run<T, RUN> run;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) {
+            A following = i + 1 < RUN ? node[(i + 1) % RUN] : next;
+            run.items[i] = Fold<T>::narrow(inclusive ? following : node[i]);
+        }
+        return run;
+    }
+};
+
+}  // namespace warpfold
