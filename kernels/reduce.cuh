@@ -11,32 +11,10 @@
 // which is the prefix over the aligned blocks of the whole length, left to right.
 #pragma once
 #include "blelloch.cuh"
+#include "lanes.cuh"
 #include "tile.cuh"
 
 namespace warpfold {
-
-/// Folds VALUES values, each the sum of neighbouring blocks of one size, pairwise; VALUES a power of two.
-template <class Operator, class A, int VALUES>
-__device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
-#pragma unroll
-    for (int half = 1; half < VALUES; half *= 2) {
-#pragma unroll
-        for (int i = 0; i < VALUES; i += 2 * half) values[i] = Operator::combine(values[i], values[i + half]);
-    }
-    return values[0];
-}
-
-/// The sum over LANES neighbouring lanes, left to right, in every one of them: a butterfly.
-template <class Operator, int LANES, class A>
-__device__ __forceinline__ A lanes_fold(A sum) {
-#pragma unroll
-    for (int distance = 1; distance < LANES; distance *= 2) {
-        A other = shuffle_xor(sum, distance);
-        bool other_is_left = !Operator::COMMUTATIVE && (threadIdx.x & distance) != 0;
-        sum = other_is_left ? Operator::combine(other, sum) : Operator::combine(sum, other);
-    }
-    return sum;
-}
 
 /// Sums whole tiles of THREADS * ITEMS elements: `sums[b]` gets the sum of tile b, one block a tile.
 ///
@@ -88,14 +66,14 @@ struct TileReducer {
             A values[RUN];
 #pragma unroll
             for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].items[i]);
-            row_sums[row] = lanes_fold<Operator, WARP>(tree_fold<Operator>(values));
+            row_sums[row] = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values));
         }
         A warp_sum = tree_fold<Operator>(row_sums);
         if (lane == 0) warp_sums.set(warp, warp_sum);
         __syncthreads();
 
         if (warp == 0) {
-            A sum = lanes_fold<Operator, WARPS>(warp_sums.get(lane % WARPS));
+            A sum = LaneTree<Operator, A, WARPS>().up_sweep(warp_sums.get(lane % WARPS));
             if (lane == 0) sums[blockIdx.x] = sum;
         }
     }

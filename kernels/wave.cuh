@@ -29,21 +29,9 @@
 #pragma once
 #include "blelloch.cuh"
 #include "lanes.cuh"
-#include "reduce.cuh"
+#include "workspace.cuh"
 
 namespace warpfold {
-
-/// The start of the workspace. Zeros before the first launch; every launch leaves it ready for the next.
-struct WaveHeader {
-    static constexpr u64 MAGIC = 0x7761727066306c64;
-
-    u64 magic, launches, tickets;
-    u32 finished, unused;
-    u64 more[4];
-
-    /// Looks like nothing else that may lie in the workspace from earlier.
-    static __device__ __forceinline__ u64 tag(u64 launch) { return (launch + 1) * 0x9e3779b97f4a7c15ull ^ MAGIC; }
-};
 
 /// What the blocks tell each other of tiles.
 template <class A>
@@ -94,28 +82,6 @@ struct TileSums {
             }
             values[k] = sum.value;
         }
-    }
-};
-
-/// The sums of whole waves so far, as a binary counter: lane l holds that of the block of 2^l waves that ended last.
-template <class Operator, class A>
-struct WaveCounter {
-    A digit;
-    u32 count;
-
-    /// One more wave. Whole warps call; the sum is in each lane.
-    __device__ __forceinline__ void push(A sum) {
-        int lane = threadIdx.x % WARP, level = 0;
-        for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);
-        if (lane == level) digit = sum;
-        count++;
-    }
-
-    /// The prefix of the next wave, given what precedes everything.
-    __device__ __forceinline__ Prefix<Operator, A> prefix(Prefix<Operator, A> before) {
-        for (int level = 31 - __clz(count); level >= 0; level--)
-            if ((count >> level & 1) != 0) before.append(shuffle(digit, level));
-        return before;
     }
 };
 
@@ -174,7 +140,7 @@ struct WaveScanner {
     const T* in;
     T* out;
     u64 length;
-    WaveHeader* header;
+    WorkspaceHeader* header;
     A init;
     bool seeded, inclusive;
 
@@ -184,7 +150,7 @@ struct WaveScanner {
         return rest < TILE ? (int)rest : TILE;
     }
     __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
-        return {reinterpret_cast<u64x2*>(header + 1), WaveHeader::tag(launch)};
+        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 
     // ---- the jobs ----
@@ -192,7 +158,7 @@ struct WaveScanner {
     __device__ __forceinline__ void load(Turn turn) {
         int lane = threadIdx.x % WARP;
         u64 count = tiles(), ticket = 0;
-        if (lane == 0) ticket = atomicAdd(&header->tickets, (u64)1);
+        if (lane == 0) ticket = header->take();
         for (int round = 0;; round++, turn.next()) {
             u64 tile = shuffle(ticket, 0);
             Notes& notes = turn.notes();
@@ -211,7 +177,7 @@ struct WaveScanner {
             if (lane == 0) {
                 mbarrier_expect(notes.loaded, bytes);
                 if (bytes > 0) bulk_load(turn.runs(), in + tile * TILE, bytes, notes.loaded);
-                ticket = atomicAdd(&header->tickets, (u64)1);
+                ticket = header->take();
             } else {
                 mbarrier_arrive(notes.loaded);
             }
@@ -295,7 +261,7 @@ struct WaveScanner {
 
     __device__ __forceinline__ void remember(Turn turn, TileSums<A> sums) {
         int lane = threadIdx.x % WARP;
-        WaveCounter<Operator, A> counter{init, 0};
+        LaneCounter<Operator, A> counter{init, 0};
         P start{init, seeded}, prefix = start;
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
@@ -476,8 +442,7 @@ struct WaveScanner {
     __device__ __forceinline__ void run() {
         Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
         if (threadIdx.x == 0) {
-            // Neither fresh nor left by a launch: there is no telling what would happen.
-            if (header->magic != 0 && header->magic != WaveHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+            if (!header->is_sound()) trap("the workspace was not zeroed before its first use");
             shared.launch = header->launches;
             for (int i = 0; i < STAGES; i++) {
                 Notes& notes = shared.notes[i];
@@ -503,16 +468,7 @@ struct WaveScanner {
         else if (warp == SCANNERS + REDUCERS + 3) look_back(turn, tile_sums);
         else store(turn);
         __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            if (atomicAdd(&header->finished, 1u) == gridDim.x - 1) {
-                __threadfence();
-                header->magic = WaveHeader::MAGIC;
-                header->tickets = 0;
-                header->finished = 0;
-                header->launches = shared.launch + 1;
-            }
-        }
+        if (threadIdx.x == 0 && WorkspaceHeader::is_last(header->arrive())) header->reset();
     }
 };
 

@@ -20,8 +20,9 @@ impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
-            if primitive == Primitive::Scan {
-                engines.extend(WavePolicy::of::<T>().map(Engine::Wave));
+            match primitive {
+                Primitive::Reduce => engines.push(Engine::Tiles),
+                Primitive::Scan => engines.extend(WavePolicy::of::<T>().map(Engine::Wave)),
             }
             for engine in engines {
                 let name = format!(

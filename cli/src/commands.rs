@@ -246,7 +246,7 @@ impl<T: Number> Work<T> for Rendering {
 
     fn run<Op: Monoid<T>>(self) -> Result<String> {
         let (primitive, engine) = match self.0 {
-            PrimitiveName::Reduce => (Primitive::Reduce, Engine::Blelloch),
+            PrimitiveName::Reduce => (Primitive::Reduce, Engine::Tiles),
             PrimitiveName::Scan => (Primitive::Scan, Engine::Blelloch),
             PrimitiveName::ScanWave => {
                 let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");

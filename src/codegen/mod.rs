@@ -18,8 +18,8 @@ mod policy;
 mod template;
 
 pub use definitions::Definitions;
-pub use plan::{Kernel, Launch, Plan, WavePlan};
-pub use policy::{Policy, WavePolicy};
+pub use plan::{HEADER_BYTES, Kernel, Launch, Plan, ReducePlan, WavePlan};
+pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 
 use crate::{Element, Monoid, Result};
 
@@ -50,6 +50,8 @@ impl Primitive {
 pub enum Engine {
     /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
     Blelloch,
+    /// All in one launch, by plain loads (reductions only). Runs on every GPU.
+    Tiles,
     /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as there is from compute
     /// capability 9.0 to 10.x.
     Wave(WavePolicy),
@@ -59,7 +61,7 @@ impl Engine {
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
-            Engine::Blelloch => true,
+            Engine::Blelloch | Engine::Tiles => true,
             Engine::Wave(_) => (90..110).contains(&capability),
         }
     }
@@ -76,7 +78,7 @@ impl Engine {
 ///
 /// # Panics
 ///
-/// If a reduction is asked of the wave engine.
+/// If the engine does not have the primitive.
 pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -> Result<String> {
     let mut definitions = Definitions::default();
     let element = T::cuda_type(&mut definitions);
@@ -97,6 +99,9 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
         commutative: Op::COMMUTATIVE,
         tile: Policy::of::<T>(primitive),
         sums: Policy::of::<T::Accumulator>(primitive),
+        rows: RowPolicy::of::<T>(),
+        sum_rows: RowPolicy::of::<T::Accumulator>(),
+        reduce: ReducePolicy::of::<T>(),
     })
 }
 

@@ -3,11 +3,15 @@
 //! Level 0 is the input. Level `k + 1` holds one value for every complete tile of level `k`, in the
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
-use super::{Engine, Policy, Primitive, WavePolicy, widens};
+use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
 const MAX_LEVELS: usize = 8;
+
+/// The bytes at the start of the workspace by which the blocks of a launch agree. Every call of every engine leaves them to
+/// those that do everything in one launch.
+pub const HEADER_BYTES: usize = 64;
 
 /// A kernel of a generated source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,10 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
+    /// `reduce_short(in, length, out, init, seeded)`: everything, in one block.
+    ReduceShort,
+    /// `reduce_once(in, length, out, workspace, init, seeded, log_batches)`: everything.
+    ReduceOnce,
     /// `scan_wave(in, out, length, workspace, init, seeded, inclusive)`: everything.
     ScanWave,
 }
@@ -27,9 +35,11 @@ impl Kernel {
     /// The kernels of a source.
     pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
         match (primitive, engine) {
-            (Primitive::Reduce, _) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
+            (Primitive::Reduce, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
+            (Primitive::Reduce, Engine::Tiles) => &[Kernel::ReduceShort, Kernel::ReduceOnce],
             (Primitive::Scan, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
             (Primitive::Scan, Engine::Wave(_)) => &[Kernel::ScanWave],
+            (Primitive::Scan, Engine::Tiles) | (Primitive::Reduce, Engine::Wave(_)) => &[],
         }
     }
 
@@ -42,6 +52,8 @@ impl Kernel {
             (Kernel::ScanTiles, false) => "scan_tiles",
             (Kernel::ScanTiles, true) => "scan_sums",
             (Kernel::ReduceFinish, _) => "reduce_finish",
+            (Kernel::ReduceShort, _) => "reduce_short",
+            (Kernel::ReduceOnce, _) => "reduce_once",
             (Kernel::ScanWave, _) => "scan_wave",
         }
     }
@@ -115,12 +127,11 @@ impl Plan {
         self.levels
     }
 
-    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after what is left to
-    /// the wave engine.
+    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the header.
     pub fn offset(&self, level: usize) -> usize {
         let bytes =
             |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
-        WavePlan::HEADER_BYTES + (1..level).map(bytes).sum::<usize>()
+        HEADER_BYTES + (1..level).map(bytes).sum::<usize>()
     }
 
     /// The size of the workspace in bytes: 0 if there is one level only.
@@ -159,6 +170,63 @@ impl Plan {
     }
 }
 
+/// One reduction in a single launch: how the input is cut into chunks, and how many blocks share them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReducePlan {
+    /// What is launched: [`Kernel::ReduceShort`] or [`Kernel::ReduceOnce`].
+    pub kernel: Kernel,
+    /// The number of blocks, no more than there are chunks, the last of which may be shorter.
+    pub blocks: u32,
+    /// The number of threads of a block, a power of two if there are chunks.
+    pub threads: u32,
+    /// Every warp of a block folds 2^log_batches batches of a chunk.
+    pub log_batches: u32,
+}
+
+impl ReducePlan {
+    /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
+    pub fn new<T: Element>(length: usize, multiprocessors: u32) -> ReducePlan {
+        let policy = ReducePolicy::of::<T>();
+        let batch = RowPolicy::of::<T>().batch();
+        let batches = (length as u64).div_ceil(batch);
+        if batches <= u64::from(policy.short) {
+            return ReducePlan {
+                kernel: Kernel::ReduceShort,
+                blocks: 1,
+                threads: 32 * batches.max(1) as u32,
+                log_batches: 0,
+            };
+        }
+        let smallest = batch * u64::from(policy.threads / 32);
+        let mut log_batches = 0;
+        while (length as u64 / smallest) >> log_batches > u64::from(policy.chunks) {
+            log_batches += 1;
+        }
+        let chunks = (length as u64).div_ceil(smallest << log_batches);
+        ReducePlan {
+            kernel: Kernel::ReduceOnce,
+            blocks: chunks.min(u64::from(policy.blocks * multiprocessors)) as u32,
+            threads: policy.threads,
+            log_batches,
+        }
+    }
+
+    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
+    /// shorter inputs can do with it.
+    pub fn workspace_bytes<T: Element>(length: usize) -> usize {
+        let policy = ReducePolicy::of::<T>();
+        let batches = length as u64 / RowPolicy::of::<T>().batch();
+        let chunks = (batches / u64::from(policy.threads / 32)).min(u64::from(policy.chunks));
+        if batches < u64::from(policy.short) {
+            return 0;
+        }
+        HEADER_BYTES + (chunks as usize + Self::REST) * size_of::<T::Accumulator>()
+    }
+
+    /// The most aligned blocks of what fills no chunk.
+    const REST: usize = 32;
+}
+
 /// One call of the wave engine: a single launch.
 #[derive(Debug, Clone, Copy)]
 pub struct WavePlan {
@@ -168,9 +236,6 @@ pub struct WavePlan {
 }
 
 impl WavePlan {
-    /// The bytes at the start of the workspace that every call of every engine leaves to the wave engine.
-    pub const HEADER_BYTES: usize = 64;
-
     /// The plan for `length` elements of type `T`.
     pub fn new<T: Element>(policy: WavePolicy, length: usize) -> WavePlan {
         WavePlan {
@@ -192,7 +257,7 @@ impl WavePlan {
 
     /// The size of the workspace in bytes: the header, and 16 bytes for each 8 of every tile's sum.
     pub fn workspace_bytes(&self) -> usize {
-        Self::HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
+        HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
     }
 
     /// The number of threads of a block.

@@ -50,6 +50,108 @@ impl Policy {
     }
 }
 
+/// What the warps of a reduction in one launch hold at once: rows of 32 runs, one a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowPolicy {
+    /// Elements of a run, a power of two.
+    pub run: u32,
+    /// Rows of a batch, a power of two up to 32.
+    pub rows: u32,
+}
+
+/// The longest run, in bytes.
+const RUN_BYTES: u32 = 64;
+/// (largest element in bytes, bytes that a lane holds of a batch).
+const ROWS: &[(u32, u32)] = &[(16, 128), (64, 256)];
+
+impl RowPolicy {
+    /// The policy for elements of type `T`.
+    pub fn of<T: Element>() -> RowPolicy {
+        const { assert_element_size::<T>() };
+        let size = size_of::<T>() as u32;
+        // Whole words of 16 bytes, unless that is too long a run.
+        let mut run = (16 >> size.trailing_zeros().min(4)).max(1);
+        while run > 1 && run * size > RUN_BYTES {
+            run /= 2;
+        }
+        let (_, bytes) = *ROWS
+            .iter()
+            .find(|(largest, _)| size <= *largest)
+            .expect("elements have at most 64 bytes");
+        let rows = (bytes / (run * size)).max(1);
+        RowPolicy {
+            run,
+            rows: 1 << rows.ilog2().min(5),
+        }
+    }
+
+    /// The elements of a batch, a power of two.
+    pub fn batch(self) -> u64 {
+        u64::from(32 * self.run * self.rows)
+    }
+}
+
+/// How a reduction in one launch is cut up, by the size of what is folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReducePolicy {
+    /// The most threads of a single block: what a multiprocessor has registers for.
+    pub most_threads: u32,
+    /// Inputs of up to this many batches are left to one block, a warp a batch.
+    pub short: u32,
+    /// Threads of a block where there are several, a power of two.
+    pub threads: u32,
+    /// Blocks for each multiprocessor, which it has registers for.
+    pub blocks: u32,
+    /// The most chunks: beyond, they get longer.
+    pub chunks: u32,
+}
+
+/// (largest accumulator in bytes, policy).
+const REDUCE_ONCE: &[(usize, ReducePolicy)] = &[
+    (
+        8,
+        ReducePolicy {
+            most_threads: 1024,
+            short: 32,
+            threads: 256,
+            blocks: 4,
+            chunks: 16384,
+        },
+    ),
+    (
+        16,
+        ReducePolicy {
+            most_threads: 512,
+            short: 16,
+            threads: 256,
+            blocks: 2,
+            chunks: 16384,
+        },
+    ),
+    (
+        64,
+        ReducePolicy {
+            most_threads: 256,
+            short: 8,
+            threads: 256,
+            blocks: 2,
+            chunks: 4096,
+        },
+    ),
+];
+
+impl ReducePolicy {
+    /// The policy for elements of type `T`.
+    pub fn of<T: Element>() -> ReducePolicy {
+        const { assert_element_size::<T>() };
+        let (_, policy) = REDUCE_ONCE
+            .iter()
+            .find(|(largest, _)| size_of::<T::Accumulator>() <= *largest)
+            .expect("accumulators have at most 64 bytes");
+        *policy
+    }
+}
+
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
 ///
 /// All but `stages` and `reducers` are powers of two.

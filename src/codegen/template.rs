@@ -1,6 +1,6 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Engine, Policy, Primitive, WavePolicy};
+use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy};
 use crate::{Error, Result};
 use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
 use std::fmt::Write as _;
@@ -24,13 +24,17 @@ pub(super) struct Request {
     pub(super) commutative: bool,
     pub(super) tile: Policy,
     pub(super) sums: Policy,
+    pub(super) rows: RowPolicy,
+    pub(super) sum_rows: RowPolicy,
+    pub(super) reduce: ReducePolicy,
 }
 
 impl Request {
     fn context(&self) -> minijinja::Value {
         let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
+        let rows = |policy: RowPolicy| context! { run => policy.run, rows => policy.rows };
         let wave = match self.engine {
-            Engine::Blelloch => context! {},
+            Engine::Blelloch | Engine::Tiles => context! {},
             Engine::Wave(policy) => context! {
                 warps => policy.warps,
                 rows => policy.rows,
@@ -57,6 +61,13 @@ impl Request {
             commutative => self.commutative.to_string(),
             tile => policy(self.tile),
             sums => policy(self.sums),
+            rows => rows(self.rows),
+            sum_rows => rows(self.sum_rows),
+            reduce => context! {
+                most_threads => self.reduce.most_threads,
+                threads => self.reduce.threads,
+                blocks => self.reduce.blocks,
+            },
             wave => wave,
         }
     }
@@ -68,11 +79,11 @@ macro_rules! files {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_wave.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
-    "wave.cuh");
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh",
+    "scan.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -91,7 +102,8 @@ pub(super) fn render(request: &Request) -> Result<String> {
     let name = match (request.primitive, request.engine) {
         (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
         (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
-        (Primitive::Reduce, Engine::Wave(_)) => panic!("the wave engine scans only"),
+        (Primitive::Reduce, Engine::Tiles) => "reduce_once.cu.jinja".to_owned(),
+        (primitive, engine) => panic!("{engine:?} does not have {primitive:?}"),
     };
     let text = environment
         .get_template(&name)

@@ -7,9 +7,15 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
-use warpfold::codegen::{Engine, Kernel, Plan, Policy, Primitive, WavePlan, WavePolicy, source};
+use warpfold::codegen::{
+    Engine, HEADER_BYTES, Kernel, Plan, Policy, Primitive, ReducePlan, RowPolicy, WavePlan,
+    WavePolicy, source,
+};
 use warpfold::ops::{Max, Min};
 use warpfold::{Element, Monoid};
+
+/// The most chunks that a reduction is cut into here.
+const MOST_CHUNKS: u64 = 64;
 
 /// One call of a primitive.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +49,12 @@ impl Case {
         let init = Argument::value(init.widen());
         match self.engine {
             Engine::Blelloch => self.launch_levels::<T>(script, out, init),
+            Engine::Tiles => self.launch_tiles::<T>(script, out, init),
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
         }
-        script.save(out);
+        if self.engine != Engine::Tiles {
+            script.save(out);
+        }
         script.clear();
     }
 
@@ -82,6 +91,66 @@ impl Case {
         }
         if self.length > 0 {
             launch(self.seeded, self.inclusive);
+        }
+    }
+
+    /// A launch for each plan, in one workspace. All give the same.
+    fn launch_tiles<T: Element>(&self, script: &mut Script, out: &'static str, init: Argument) {
+        let bytes = HEADER_BYTES + (MOST_CHUNKS as usize + 32) * size_of::<T::Accumulator>();
+        script.filled("workspace", 0, bytes, "workspace");
+        for plan in self.reduce_plans::<T>() {
+            let seeded = Argument::value(u32::from(self.seeded));
+            let arguments = match plan.kernel {
+                Kernel::ReduceShort => vec![
+                    Argument::At("in", 0),
+                    Argument::value(self.length as u32),
+                    Argument::At(out, 0),
+                    init.clone(),
+                    seeded,
+                ],
+                _ => vec![
+                    Argument::At("in", 0),
+                    Argument::value(self.length as u64),
+                    Argument::At(out, 0),
+                    Argument::At("workspace", 0),
+                    init.clone(),
+                    seeded,
+                    Argument::value(plan.log_batches),
+                ],
+            };
+            let grid = Grid::new(u64::from(plan.blocks), plan.threads);
+            script.launch(plan.kernel.function(0, false), grid, &arguments);
+            script.save(out);
+        }
+    }
+
+    /// The plan, and others that cut the input up in other ways: more chunks than blocks, and fewer.
+    fn reduce_plans<T: Element>(&self) -> Vec<ReducePlan> {
+        let (length, batch) = (self.length as u64, RowPolicy::of::<T>().batch());
+        let mut plans = vec![ReducePlan::new::<T>(
+            self.length,
+            1 + self.length as u32 % 3,
+        )];
+        for (warps, log_batches, blocks) in [(1, 0, 3), (2, 0, 2), (1, 1, 64), (4, 2, 2), (2, 3, 5)]
+        {
+            let chunk = (batch * warps) << log_batches;
+            if length > 0 && length / chunk <= MOST_CHUNKS {
+                plans.push(ReducePlan {
+                    kernel: Kernel::ReduceOnce,
+                    blocks: length.div_ceil(chunk).min(blocks) as u32,
+                    threads: 32 * warps as u32,
+                    log_batches,
+                });
+            }
+        }
+        plans
+    }
+
+    /// How many results the case has.
+    fn results<T: Element>(&self) -> usize {
+        match self.engine {
+            Engine::Tiles => self.reduce_plans::<T>().len(),
+            Engine::Blelloch | Engine::Wave(_) => 1,
         }
     }
 
@@ -125,7 +194,9 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
-                Kernel::ScanWave => unreachable!("a plan of levels has no wave"),
+                Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanWave => {
+                    unreachable!("a plan of levels has no such kernel")
+                }
             };
             let function = launch.kernel.function(k, widens::<T>());
             script.launch(
@@ -145,6 +216,9 @@ fn widens<T: Element>() -> bool {
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
 fn engines<T: Element>(primitive: Primitive) -> Vec<Engine> {
     let mut engines = vec![Engine::Blelloch];
+    if primitive == Primitive::Reduce {
+        engines.push(Engine::Tiles);
+    }
     if primitive == Primitive::Scan
         && let Some(policy) = WavePolicy::of::<T>()
     {
@@ -168,8 +242,45 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
 fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     match engine {
         Engine::Blelloch => level_cases::<T>(primitive),
+        Engine::Tiles => tiles_cases::<T>(primitive),
         Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
     }
+}
+
+/// Around the ends of runs, rows, batches and chunks, from places of all kinds.
+fn tiles_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
+    let policy = RowPolicy::of::<T>();
+    let (run, batch) = (policy.run as usize, policy.batch() as usize);
+    let row = 32 * run;
+    let mut lengths = vec![0, 1, 2, 3, 31, 32, 33, 1009, 41 * batch + 3 * row + run + 1];
+    for base in [
+        run,
+        2 * run,
+        3 * run,
+        row,
+        batch / 2 + row,
+        batch,
+        2 * batch,
+        5 * batch,
+        32 * batch,
+        33 * batch,
+    ] {
+        lengths.extend([base - 1, base, base + 1]);
+    }
+    lengths.sort_unstable();
+    lengths.dedup();
+    let shifts = [0, 1, 0, 3, 16 / align_of::<T>(), 2, 15];
+    let case = |(number, length): (usize, usize)| Case {
+        primitive,
+        engine: Engine::Tiles,
+        length,
+        seeded: number & 1 == 1,
+        inclusive: false,
+        in_place: false,
+        shifts: (shifts[number % shifts.len()], number % 3),
+    };
+    let twice = lengths.into_iter().flat_map(|length| [length; 2]);
+    twice.enumerate().map(case).collect()
 }
 
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
@@ -283,6 +394,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         primitive.name(),
         match engine {
             Engine::Blelloch => "levels",
+            Engine::Tiles => "tiles",
             Engine::Wave(policy) if policy == tiny(policy) => "tiny wave",
             Engine::Wave(_) => "wave",
         },
@@ -310,7 +422,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     script.file("data", bytemuck::cast_slice(data));
     // What lies in a workspace from earlier is anything, but for its start.
     let mut workspace: Vec<u8> = sample(1 << 16, 1);
-    workspace[..WavePlan::HEADER_BYTES].fill(0);
+    workspace[..HEADER_BYTES].fill(0);
     script.file("workspace", &workspace);
     for (number, case) in cases.iter().enumerate() {
         script.seed(base_seed() + number as u64);
@@ -330,7 +442,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         let expected = match primitive {
             Primitive::Reduce => {
                 let init = case.seeded.then_some(*init);
-                vec![oracle::reduce::<T, Op>(&data[..case.length], init)]
+                let result = oracle::reduce::<T, Op>(&data[..case.length], init);
+                vec![result; case.results::<T>()]
             }
             Primitive::Scan => {
                 scans[usize::from(case.seeded)][usize::from(case.inclusive)][..case.length].to_vec()

@@ -1,0 +1,137 @@
+// Rows of runs, read straight from global memory into registers: 32 lanes, one run of neighbouring elements each, so that
+// every access of a warp is coalesced.
+//
+// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not (of a view that starts anywhere, of elements
+// of odd sizes) are read as the aligned words that hold them, and shifted into place. Only the first run of an array and its
+// last can share such a word with something else; those are left to whoever asks.
+#pragma once
+#include "words.cuh"
+
+namespace warpfold {
+
+/// RUN elements as the registers that hold them. Elements are taken out by shifts of whole registers, which the
+/// compiler would not find by itself where they are short.
+template <class T, int RUN>
+struct PackedRun {
+    static constexpr int BYTES = RUN * (int)sizeof(T);
+    static constexpr int PARTS = (BYTES + 3) / 4;
+
+    u32 parts[PARTS];
+
+    __device__ __forceinline__ T get(int i) const {
+        Words<T> element;
+#pragma unroll
+        for (int word = 0; word < Words<T>::COUNT; word++) {
+            int byte = i * (int)sizeof(T) + 4 * word, part = byte / 4, shift = byte % 4 * 8;
+            u32 low = parts[part] >> shift;
+            bool split = shift != 0 && (int)sizeof(T) - 4 * word > 4 - byte % 4;
+            element.words[word] = split ? low | parts[part + 1] << (32 - shift) : low;
+        }
+        return element.value;
+    }
+};
+
+template <class T, int RUN, int ROWS>
+struct RowLoader {
+    using Packed = PackedRun<T, RUN>;
+    using Word16 = Word<16>;
+    static constexpr int BYTES = Packed::BYTES, PARTS = Packed::PARTS;
+    static constexpr int ALIGN = alignof(T) < 16 ? (int)alignof(T) : 16;
+    static constexpr bool TILES_WORDS = BYTES % 16 == 0;
+    /// The words that may hold a run.
+    static constexpr int SPAN = (BYTES + (16 - ALIGN) + 15) / 16;
+    static_assert(BYTES >= 16, "neighbours of the first and the last run share no words with what is outside");
+
+    union Span {
+        Word16 words[SPAN];
+        u32 parts[4 * SPAN];
+    };
+
+    /// Whether runs are to be shifted.
+    static __device__ __forceinline__ bool shifts(const T* from) {
+        return !TILES_WORDS || (ALIGN < 16 && !is_aligned(from, 16));
+    }
+
+    /// Whether the words that hold the run at `from` reach before or beyond an array, if runs are shifted.
+    static __device__ __forceinline__ bool reaches_before(const T* from, const T* begin) {
+        return ((u64)from & ~(u64)15) < (u64)begin;
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const T* from, const T* end) {
+        return ((u64)from & ~(u64)15) + 16 * SPAN > (u64)end;
+    }
+
+    /// Rows from `from` on. Lanes whose run comes before the first or after the last get one of those. All loads are issued
+    /// before the first is waited for.
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool shifted) {
+        if constexpr (!TILES_WORDS) {
+            load_shifted(rows, from, first, last);
+        } else if constexpr (ALIGN < 16) {
+            if (shifted) load_shifted(rows, from, first, last);
+            else load_aligned(rows, from, last);
+        } else {
+            load_aligned(rows, from, last);
+        }
+    }
+
+    static __device__ __forceinline__ void load_aligned(Packed (&rows)[ROWS], const T* from, int last) {
+        constexpr int WORDS = BYTES / 16;
+        const Word16* words = reinterpret_cast<const Word16*>(from);
+        Span spans[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run > last) run = last;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) spans[row].words[i] = words[run * WORDS + i];
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < PARTS; i++) rows[row].parts[i] = spans[row].parts[i];
+        }
+    }
+
+    static __device__ __forceinline__ void load_shifted(Packed (&rows)[ROWS], const T* from, int first, int last) {
+        Span spans[ROWS];
+        u32 offsets[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+            const unsigned char* bytes = reinterpret_cast<const unsigned char*>(from) + run * BYTES;
+            offsets[row] = (u32)(u64)bytes & 15;
+            const Word16* words = reinterpret_cast<const Word16*>(bytes - offsets[row]);
+#pragma unroll
+            for (int i = 0; i < SPAN; i++) spans[row].words[i] = words[i];
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) shift(rows[row], spans[row], offsets[row]);
+    }
+
+    /// The run that starts `offset` bytes into the words that hold it.
+    static __device__ __forceinline__ void shift(Packed& run, const Span& span, u32 offset) {
+        u32 parts[4 * SPAN];
+#pragma unroll
+        for (int i = 0; i < 4 * SPAN; i++) parts[i] = span.parts[i];
+        if constexpr (ALIGN <= 8) shift_parts<2>(parts, (offset & 8) != 0);
+        if constexpr (ALIGN <= 4) shift_parts<1>(parts, (offset & 4) != 0);
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) {
+            u32 low = parts[i];
+            if constexpr (ALIGN < 4) {
+                u32 high = i + 1 < 4 * SPAN ? parts[i + 1] : 0;
+                low = (u32)(((u64)high << 32 | low) >> (8 * (offset & 3)));
+            }
+            run.parts[i] = low;
+        }
+    }
+
+    template <int BY>
+    static __device__ __forceinline__ void shift_parts(u32 (&parts)[4 * SPAN], bool wanted) {
+#pragma unroll
+        for (int i = 0; i + BY < 4 * SPAN; i++) parts[i] = wanted ? parts[i + BY] : parts[i];
+    }
+};
+
+}  // namespace warpfold
