@@ -1,4 +1,4 @@
-// Trees whose leaves are the lanes of a warp.
+// Trees whose leaves are the values that the lanes of a warp hold.
 //
 // Five exchanges serve up-sweep and down-sweep together: what a lane receives at level d is the sum of its
 // sibling's 2^d lanes, and where bit d of the lane's index is set that is the left sibling, just what the
@@ -26,20 +26,28 @@ struct Prefix {
     bool present;
 
     __device__ __forceinline__ void append(const A& sum) {
-        value = select(present, Operator::combine(value, sum), sum);
+        value = choose(present, Operator::combine(value, sum), sum);
         present = true;
     }
+    /// Without a branch: appends only if `follows`.
     __device__ __forceinline__ void append_if(bool follows, const A& sum) {
-        value = select(follows, select(present, Operator::combine(value, sum), sum), value);
+        value = choose(follows, choose(present, Operator::combine(value, sum), sum), value);
         present = present || follows;
     }
 };
+
+/// Combines a lane's value with its neighbour's, which is the left one for odd lanes.
+template <class Operator, class A>
+__device__ __forceinline__ A combine_neighbours(const A& mine, const A& other, bool odd) {
+    if constexpr (Operator::COMMUTATIVE) return Operator::combine(mine, other);
+    else return Operator::combine(choose(odd, other, mine), choose(odd, mine, other));
+}
 
 /// COUNT trees at once, level by level: their exchanges do not wait for each other.
 template <class Operator, class A, int LANES, int COUNT = 1>
 struct LaneTrees {
     static_assert(1 <= LANES && LANES <= WARP && (LANES & (LANES - 1)) == 0);
-    static constexpr int LEVELS = LANES == 1 ? 0 : LANES == 2 ? 1 : LANES == 4 ? 2 : LANES == 8 ? 3 : LANES == 16 ? 4 : 5;
+    static constexpr int LEVELS = LOG2<LANES>;
 
     A siblings[LEVELS > 0 ? LEVELS : 1][COUNT];
 
@@ -47,14 +55,11 @@ struct LaneTrees {
     __device__ __forceinline__ void up_sweep(A (&sums)[COUNT]) {
 #pragma unroll
         for (int level = 0; level < LEVELS; level++) {
-            bool other_is_left = !Operator::COMMUTATIVE && (threadIdx.x >> level & 1) != 0;
+            bool odd = (threadIdx.x >> level & 1) != 0;
 #pragma unroll
             for (int k = 0; k < COUNT; k++) siblings[level][k] = shuffle_xor(sums[k], 1 << level);
 #pragma unroll
-            for (int k = 0; k < COUNT; k++) {
-                A other = siblings[level][k];
-                sums[k] = Operator::combine(select(other_is_left, other, sums[k]), select(other_is_left, sums[k], other));
-            }
+            for (int k = 0; k < COUNT; k++) sums[k] = combine_neighbours<Operator>(sums[k], siblings[level][k], odd);
         }
     }
 
@@ -78,10 +83,9 @@ struct LaneTrees {
         A of_first = sum;
 #pragma unroll
         for (int level = 0; level < LEVELS; level++) {
-            bool other_is_left = !Operator::COMMUTATIVE && (threadIdx.x >> level & 1) != 0;
-            A other = siblings[level][0] = shuffle_xor(sum, 1 << level);
-            sum = Operator::combine(select(other_is_left, other, sum), select(other_is_left, sum, other));
-            of_first = select(count >> level == 2, sum, of_first);
+            siblings[level][0] = shuffle_xor(sum, 1 << level);
+            sum = combine_neighbours<Operator>(sum, siblings[level][0], (threadIdx.x >> level & 1) != 0);
+            of_first = choose(count >> level == 2, sum, of_first);
         }
         return of_first;
     }
@@ -95,30 +99,58 @@ struct LaneTrees {
 template <class Operator, class A, int LANES>
 using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 
-/// The sums of ROWS rows, each of which lies in the lanes of a warp: that of row r in the lanes that equal r modulo ROWS.
+/// The sums of ROWS rows, of which every lane holds one leaf each: lane l gets that of row l % ROWS.
 ///
-/// At each level lanes that will pair up share the rows between them, so that eight rows take 4 + 2 + 1 + 1 + 1 exchanges and not forty.
+/// A tree a row would take 5 exchanges for each of them. But of what a lane would know in the end, one sum is
+/// enough; so at level d, lanes that differ in bit d share out the rows that are left: the lane where the bit
+/// is set goes on with the odd ones, and each gets from the other what it lacks. 8 rows take 4 + 2 + 1 exchanges, and then
+/// 1 + 1 as in a tree. The bracketing is the tree's.
 template <class Operator, class A, int ROWS>
-__device__ __forceinline__ A fold_rows(A (&rows)[ROWS]) {
+__device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
 #pragma unroll
-    for (int distance = 1; distance < WARP; distance *= 2) {
-        bool odd = (threadIdx.x & distance) != 0;
-        int left = ROWS / distance / 2;
-        if (left == 0) {
-            A other = shuffle_xor(rows[0], distance);
-            bool swap = odd && !Operator::COMMUTATIVE;
-            rows[0] = Operator::combine(select(swap, other, rows[0]), select(swap, rows[0], other));
-        }
+    for (int level = 0; level < 5; level++) {
+        bool odd = (threadIdx.x >> level & 1) != 0;
+        int rows = ROWS >> level;
+        if (rows > 1) {
 #pragma unroll
-        for (int k = 0; k < left; k++) {
-            A kept = select(odd, rows[2 * k + 1], rows[2 * k]), given = select(odd, rows[2 * k], rows[2 * k + 1]);
-            A other = shuffle_xor(given, distance);
-            bool swap = odd && !Operator::COMMUTATIVE;
-            rows[k] = Operator::combine(select(swap, other, kept), select(swap, kept, other));
+            for (int i = 0; i < rows; i += 2) {
+                A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << level);
+                A mine = choose(odd, leaves[i + 1], leaves[i]);
+                leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
+            }
+        } else {
+            leaves[0] = combine_neighbours<Operator>(leaves[0], shuffle_xor(leaves[0], 1 << level), odd);
         }
     }
-    return rows[0];
+    return leaves[0];
 }
+
+/// The sums of blocks of one size, as they come, in a binary counter: lane l holds that of the 2^l blocks that ended
+/// last, if bit l of the count is set. These are the aligned blocks of what was pushed.
+template <class Operator, class A>
+struct LaneCounter {
+    A digit;
+    u32 count;
+
+    /// One more block. Whole warps call; the sum is in each lane. Returns the sum of the largest block that ends here.
+    __device__ __forceinline__ A push(A sum) {
+        int lane = threadIdx.x % WARP, level = 0;
+        for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);
+        if (lane == level) digit = sum;
+        count++;
+        return sum;
+    }
+
+    /// Everything pushed, appended to what precedes it.
+    __device__ __forceinline__ Prefix<Operator, A> prefix(Prefix<Operator, A> before) const {
+        for (u32 rest = count; rest != 0;) {
+            int level = 31 - __clz(rest);
+            before.append(shuffle(digit, level));
+            rest ^= 1u << level;
+        }
+        return before;
+    }
+};
 
 }  // namespace warpfold

@@ -11,20 +11,9 @@
 #pragma once
 #include "blelloch.cuh"
 #include "lanes.cuh"
+#include "workspace.cuh"
 
 namespace warpfold {
-
-/// The start of the workspace. Zeros before the first launch; every launch leaves it ready for the next.
-struct WaveHeader {
-    static constexpr u64 MAGIC = 0x7761727066306c64;
-
-    u64 magic, launches, tickets;
-    u32 finished, unused;
-    u64 more[4];
-
-    /// Looks like nothing else that may lie in the workspace from earlier.
-    static __device__ __forceinline__ u64 tag(u64 launch) { return (launch + 1) * 0x9e3779b97f4a7c15ull ^ MAGIC; }
-};
 
 /// What the blocks tell each other of tiles.
 template <class A>
@@ -95,7 +84,7 @@ struct TileSums {
 /// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads PER_LANE sums a lane at once.
 template <class Operator, class A, int PER_LANE>
 struct SumTree {
-    static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = log2_of(RADIX);
+    static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = LOG2<RADIX>;
 
     TileSums<A> sums;
     /// The number of tiles.
@@ -109,7 +98,7 @@ struct SumTree {
             // The own sum has only just been sent; the others are there or on their way.
             A members[PER_LANE];
             read(start + place - (RADIX - 1), RADIX - 1, members);
-            members[PER_LANE - 1] = select(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
+            members[PER_LANE - 1] = choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
             sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
             start += width;
             width = (width - 1 >> LOG_RADIX) + 1;
@@ -156,7 +145,7 @@ struct SumTree {
         for (int half = PER_LANE / 2; half >= 1; half /= 2) {
             A block = nodes[half - 1];
 #pragma unroll
-            for (int i = half - 1; i < PER_LANE; i += 2 * half) block = select(i == (count & -2 * half) + half - 1, nodes[i], block);
+            for (int i = half - 1; i < PER_LANE; i += 2 * half) block = choose(i == (count & -2 * half) + half - 1, nodes[i], block);
             prefix.append_if((count & half) != 0, block);
         }
     }

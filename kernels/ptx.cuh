@@ -131,6 +131,15 @@ WARPFOLD_STORE_16(store_release, "release")
 #undef WARPFOLD_LOAD_16
 #undef WARPFOLD_STORE_16
 
+/// Adds to a word, and returns what it was. Releases what the thread did before, and acquires what those released
+/// who added before it. sm_70
+__device__ __forceinline__ u32 add_acquire_release(u32* word, u32 more) {
+    u32 before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(global_address(word)), "r"(more) : "memory");
+    return before;
+}
+
 // ---- barriers in shared memory ----
 
 /// Lets threads wait for the arrivals of others and for bulk copies, in phases that are counted from 0.

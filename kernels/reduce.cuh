@@ -16,18 +16,6 @@
 
 namespace warpfold {
 
-/// The sum over LANES neighbouring lanes, left to right, in every one of them: a butterfly.
-template <class Operator, int LANES, class A>
-__device__ __forceinline__ A lanes_fold(A sum) {
-#pragma unroll
-    for (int distance = 1; distance < LANES; distance *= 2) {
-        A other = shuffle_xor(sum, distance);
-        bool other_is_left = !Operator::COMMUTATIVE && (threadIdx.x & distance) != 0;
-        sum = other_is_left ? Operator::combine(other, sum) : Operator::combine(sum, other);
-    }
-    return sum;
-}
-
 /// Sums whole tiles of THREADS * ITEMS elements: `sums[b]` gets the sum of tile b, one block a tile.
 ///
 /// A warp reads rows of 32 short runs, one a lane, so that each access is coalesced. The tree is
@@ -78,14 +66,14 @@ struct TileReducer {
             A values[RUN];
 #pragma unroll
             for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].items[i]);
-            row_sums[row] = lanes_fold<Operator, WARP>(tree_fold<Operator>(values));
+            row_sums[row] = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values));
         }
         A warp_sum = tree_fold<Operator>(row_sums);
         if (lane == 0) warp_sums.set(warp, warp_sum);
         __syncthreads();
 
         if (warp == 0) {
-            A sum = lanes_fold<Operator, WARPS>(warp_sums.get(lane % WARPS));
+            A sum = LaneTree<Operator, A, WARPS>().up_sweep(warp_sums.get(lane % WARPS));
             if (lane == 0) sums[blockIdx.x] = sum;
         }
     }

@@ -10,7 +10,7 @@ template <class Operator, class A>
 __device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, const A& end, bool inclusive) {
     if (!inclusive) return end;
     int lane = threadIdx.x % WARP;
-    return select(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
+    return choose(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
 }
 
 /// Scans rows in place, several at once, so that each step of one leaves time for the others'. `starts` are the prefixes of the

@@ -1,131 +1,130 @@
 // Rows of runs, read straight from global memory into registers: 32 lanes, one run of neighbouring elements each, so that
 // every access of a warp is coalesced.
 //
-// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not (a view that starts anywhere, elements
-// of odd sizes) are read as the aligned words that hold them, and shifted into place.
+// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not (of a view that starts anywhere, of elements
+// of odd sizes) are read as the aligned words that hold them, and shifted into place. Only the first run of an array and its
+// last can share such a word with something else; those are left to whoever asks.
 #pragma once
 #include "words.cuh"
 
 namespace warpfold {
 
+/// RUN elements as the registers that hold them. Elements are taken out by shifts of whole registers, which the
+/// compiler would not find by itself where they are short.
+template <class T, int RUN>
+struct PackedRun {
+    static constexpr int BYTES = RUN * (int)sizeof(T);
+    static constexpr int PARTS = (BYTES + 3) / 4;
+
+    u32 parts[PARTS];
+
+    __device__ __forceinline__ T get(int i) const {
+        Words<T> element;
+#pragma unroll
+        for (int word = 0; word < Words<T>::COUNT; word++) {
+            int byte = i * (int)sizeof(T) + 4 * word, part = byte / 4, shift = byte % 4 * 8;
+            u32 low = parts[part] >> shift;
+            bool split = shift != 0 && (int)sizeof(T) - 4 * word > 4 - byte % 4;
+            element.words[word] = split ? low | parts[part + 1] << (32 - shift) : low;
+        }
+        return element.value;
+    }
+};
+
 template <class T, int RUN, int ROWS>
 struct RowLoader {
-    using R = Run<T, RUN>;
+    using Packed = PackedRun<T, RUN>;
     using Word16 = Word<16>;
-    static constexpr int ALIGN = R::NARROW;
-    static constexpr bool TILES_WORDS = R::BYTES % 16 == 0;
-    /// The most words that a run can touch, and the 4-byte parts of one.
-    static constexpr int SPAN = (R::BYTES + (16 - ALIGN) + 15) / 16;
-    static constexpr int PARTS = (R::BYTES + 3) / 4;
-
-    /// Rows from `from` on, within an array from `begin` to `end`. Lanes past the first `runs` runs get the last of those:
-    /// some elements that are there. All loads are issued before the first is waited for.
-    static __device__ __forceinline__ void load(R (&rows)[ROWS], const T* from, int runs, const T* begin, const T* end) {
-        if constexpr (ALIGN == 16) {
-            load_aligned(rows, from, runs);
-        } else if constexpr (TILES_WORDS) {
-            if (is_aligned(from, 16)) load_aligned(rows, from, runs);
-            else load_shifted(rows, from, runs, begin, end);
-        } else {
-            load_shifted(rows, from, runs, begin, end);
-        }
-    }
-
-    /// The run that this lane reads of a row.
-    static __device__ __forceinline__ int index(int row, int runs) {
-        int own = row * WARP + (int)(threadIdx.x % WARP);
-        return own < runs ? own : runs - 1;
-    }
-
-    static __device__ __forceinline__ void load_aligned(R (&rows)[ROWS], const T* from, int runs) {
-        constexpr int WORDS = R::BYTES / 16;
-        const Word16* words = reinterpret_cast<const Word16*>(from);
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            int run = index(row, runs);
-#pragma unroll
-            for (int i = 0; i < WORDS; i++) rows[row].template words<16>()[i] = words[run * WORDS + i];
-        }
-    }
+    static constexpr int BYTES = Packed::BYTES, PARTS = Packed::PARTS;
+    static constexpr int ALIGN = alignof(T) < 16 ? (int)alignof(T) : 16;
+    static constexpr bool TILES_WORDS = BYTES % 16 == 0;
+    /// The words that may hold a run.
+    static constexpr int SPAN = (BYTES + (16 - ALIGN) + 15) / 16;
+    static_assert(BYTES >= 16, "neighbours of the first and the last run share no words with what is outside");
 
     union Span {
         Word16 words[SPAN];
         u32 parts[4 * SPAN];
     };
-    union Shifted {
-        u32 parts[sizeof(R) / 4];
-        R run;
-        __device__ __forceinline__ Shifted() {}
-    };
 
-    static __device__ __forceinline__ void load_shifted(R (&rows)[ROWS], const T* from, int runs, const T* begin, const T* end) {
+    /// Whether runs are to be shifted.
+    static __device__ __forceinline__ bool shifts(const T* from) {
+        return !TILES_WORDS || (ALIGN < 16 && !is_aligned(from, 16));
+    }
+
+    /// Whether the words that hold the run at `from` reach before or beyond an array, if runs are shifted.
+    static __device__ __forceinline__ bool reaches_before(const T* from, const T* begin) {
+        return ((u64)from & ~(u64)15) < (u64)begin;
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const T* from, const T* end) {
+        return ((u64)from & ~(u64)15) + 16 * SPAN > (u64)end;
+    }
+
+    /// Rows from `from` on. Lanes whose run comes before the first or after the last get one of those. All loads are issued
+    /// before the first is waited for.
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool shifted) {
+        if constexpr (!TILES_WORDS) {
+            load_shifted(rows, from, first, last);
+        } else if constexpr (ALIGN < 16) {
+            if (shifted) load_shifted(rows, from, first, last);
+            else load_aligned(rows, from, last);
+        } else {
+            load_aligned(rows, from, last);
+        }
+    }
+
+    static __device__ __forceinline__ void load_aligned(Packed (&rows)[ROWS], const T* from, int last) {
+        constexpr int WORDS = BYTES / 16;
+        const Word16* words = reinterpret_cast<const Word16*>(from);
         Span spans[ROWS];
-        bool all_within = true;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run > last) run = last;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) spans[row].words[i] = words[run * WORDS + i];
+        }
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
-            for (int i = 0; i < SPAN; i++) {
-                const Word16* word = word_of(from, index(row, runs), i);
-                bool within = is_within(word, begin, end);
-                if (within) spans[row].words[i] = *word;
-                all_within = all_within && within;
-            }
+            for (int i = 0; i < PARTS; i++) rows[row].parts[i] = spans[row].parts[i];
         }
-        if (!all_within) {
+    }
+
+    static __device__ __forceinline__ void load_shifted(Packed (&rows)[ROWS], const T* from, int first, int last) {
+        Span spans[ROWS];
+        u32 offsets[ROWS];
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) {
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+            const unsigned char* bytes = reinterpret_cast<const unsigned char*>(from) + run * BYTES;
+            offsets[row] = (u32)(u64)bytes & 15;
+            const Word16* words = reinterpret_cast<const Word16*>(bytes - offsets[row]);
 #pragma unroll
-                for (int i = 0; i < SPAN; i++) {
-                    const Word16* word = word_of(from, index(row, runs), i);
-                    if (!is_within(word, begin, end)) spans[row].words[i] = edge(word, begin, end);
-                }
-            }
+            for (int i = 0; i < SPAN; i++) spans[row].words[i] = words[i];
         }
 #pragma unroll
-        for (int row = 0; row < ROWS; row++)
-            rows[row] = shift(spans[row], (u32)(u64)from + (u32)index(row, runs) * R::BYTES);
+        for (int row = 0; row < ROWS; row++) shift(rows[row], spans[row], offsets[row]);
     }
 
-    /// Word `i` of those that hold a run.
-    static __device__ __forceinline__ const Word16* word_of(const T* from, int run, int i) {
-        u64 address = (u64)from + (u64)((u32)run * R::BYTES);
-        return reinterpret_cast<const Word16*>(address & ~(u64)15) + i;
-    }
-
-    static __device__ __forceinline__ bool is_within(const Word16* word, const T* begin, const T* end) {
-        return (u64)word >= (u64)begin && (u64)(word + 1) <= (u64)end;
-    }
-
-    /// A word of which not all belongs to the array, or nothing. The rest is not touched.
-    static __device__ __noinline__ Word16 edge(const Word16* word, const T* begin, const T* end) {
-        union {
-            Word16 word;
-            Word<ALIGN> pieces[16 / ALIGN];
-        } edge;
-        const Word<ALIGN>* pieces = reinterpret_cast<const Word<ALIGN>*>(word);
+    /// The run that starts `offset` bytes into the words that hold it.
+    static __device__ __forceinline__ void shift(Packed& run, const Span& span, u32 offset) {
+        u32 parts[4 * SPAN];
 #pragma unroll
-        for (int i = 0; i < 16 / ALIGN; i++) {
-            bool belongs = (u64)(pieces + i) >= (u64)begin && (u64)(pieces + i) < (u64)end;
-            edge.pieces[i] = belongs ? pieces[i] : Word<ALIGN>{};
-        }
-        return edge.word;
-    }
-
-    /// The run that starts at `address`, from the words that hold it.
-    static __device__ __forceinline__ R shift(Span span, u32 address) {
-        Shifted shifted;
-        if constexpr (ALIGN <= 8) shift_parts<2>(span.parts, (address & 8) != 0);
-        if constexpr (ALIGN <= 4) shift_parts<1>(span.parts, (address & 4) != 0);
+        for (int i = 0; i < 4 * SPAN; i++) parts[i] = span.parts[i];
+        if constexpr (ALIGN <= 8) shift_parts<2>(parts, (offset & 8) != 0);
+        if constexpr (ALIGN <= 4) shift_parts<1>(parts, (offset & 4) != 0);
 #pragma unroll
         for (int i = 0; i < PARTS; i++) {
-            u32 low = span.parts[i];
+            u32 low = parts[i];
             if constexpr (ALIGN < 4) {
-                u32 high = i + 1 < 4 * SPAN ? span.parts[i + 1] : 0;
-                low = (u32)(((u64)high << 32 | low) >> (8 * (address & 3)));
+                u32 high = i + 1 < 4 * SPAN ? parts[i + 1] : 0;
+                low = (u32)(((u64)high << 32 | low) >> (8 * (offset & 3)));
             }
-            shifted.parts[i] = low;
+            run.parts[i] = low;
         }
-        return shifted.run;
     }
 
     template <int BY>

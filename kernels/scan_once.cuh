@@ -42,7 +42,7 @@ struct OnceScanner {
     const T* in;
     T* out;
     u64 length;
-    WaveHeader* header;
+    WorkspaceHeader* header;
     A init;
     bool seeded, inclusive, by_ticket;
 
@@ -51,7 +51,7 @@ struct OnceScanner {
         int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
         u64 tile = blockIdx.x;
         if (by_ticket) {
-            if (threadIdx.x == 0) shared.tile = atomicAdd(&header->tickets, (u64)1);
+            if (threadIdx.x == 0) shared.tile = header->take();
             __syncthreads();
             tile = shared.tile;
         }
@@ -86,9 +86,9 @@ struct OnceScanner {
         if (gridDim.x > 1) {
             if (warp == 0) {
                 // Neither fresh nor left by a launch: there is no telling what would happen.
-                if (magic != 0 && magic != WaveHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+                if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
                 launch = shuffle(launch, 0);
-                Sums sums{{reinterpret_cast<u64x2*>(header + 1), WaveHeader::tag(launch)}, gridDim.x};
+                Sums sums{{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)}, gridDim.x};
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
@@ -106,7 +106,7 @@ struct OnceScanner {
         int results = valid;
         if (gridDim.x == 1) {
             before.append(sum);
-            after = select(warp == warps - 1, before.value, after);
+            after = choose(warp == warps - 1, before.value, after);
         } else if (inclusive && valid == CHUNK * warps) {
             results--;
         }
@@ -128,13 +128,25 @@ struct OnceScanner {
     __device__ __forceinline__ void load(R (&rows)[ROWS], u64 start, int first, int valid) {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
+        // The first and the last whole run that can be moved in words which hold nothing but the array's.
+        bool shifted = Loader::shifts(from);
         int runs = here < 0 ? 0 : here < CHUNK ? here / RUN : CHUNK / RUN;
-        if (runs > 0) Loader::load(rows, from, runs, in, in + length);
-        if (here >= CHUNK || valid == 0) return;
+        int low = shifted && Loader::reaches_before(from, in) ? 1 : 0, high = runs - 1;
+        if (shifted && runs > 0 && Loader::reaches_beyond(from + high * RUN, in + length)) high--;
+        if (low <= high) {
+            typename Loader::Packed packed[ROWS];
+            Loader::load(packed, from, low, high, shifted);
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+                for (int i = 0; i < RUN; i++) rows[row].items[i] = packed[row].get(i);
+            }
+        }
+        if ((low == 0 && high == CHUNK / RUN - 1) || valid == 0) return;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int run = row * WARP + lane;
-            if (run >= runs) {
+            if (run < low || run > high) {
 #pragma unroll
                 for (int i = 0; i < RUN; i++) rows[row].items[i] = run * RUN + i < here ? from[run * RUN + i] : in[start];
             }
@@ -164,7 +176,7 @@ struct OnceScanner {
     /// By the block of the last tile, once it has the prefix: all others have taken their tiles, and know which launch this is, or it
     /// would not have their sums.
     __device__ __forceinline__ void reset(u64 launch) {
-        store_relaxed(&header->magic, (u64)WaveHeader::MAGIC);
+        store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
         store_relaxed(&header->tickets, (u64)0);
         store_relaxed(&header->launches, launch + 1);
     }

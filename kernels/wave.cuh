@@ -28,32 +28,9 @@
 #pragma once
 #include "blelloch.cuh"
 #include "look_back.cuh"
-#include "reduce.cuh"
 #include "row_scan.cuh"
 
 namespace warpfold {
-
-/// The sums of whole waves so far, as a binary counter: lane l holds that of the block of 2^l waves that ended last.
-template <class Operator, class A>
-struct WaveCounter {
-    A digit;
-    u32 count;
-
-    /// One more wave. Whole warps call; the sum is in each lane.
-    __device__ __forceinline__ void push(A sum) {
-        int lane = threadIdx.x % WARP, level = 0;
-        for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);
-        if (lane == level) digit = sum;
-        count++;
-    }
-
-    /// The prefix of the next wave, given what precedes everything.
-    __device__ __forceinline__ Prefix<Operator, A> prefix(Prefix<Operator, A> before) {
-        for (int level = 31 - __clz(count); level >= 0; level--)
-            if ((count >> level & 1) != 0) before.append(shuffle(digit, level));
-        return before;
-    }
-};
 
 template <class Operator, class T, class Policy>
 struct WaveScanner {
@@ -109,7 +86,7 @@ struct WaveScanner {
     const T* in;
     T* out;
     u64 length;
-    WaveHeader* header;
+    WorkspaceHeader* header;
     A init;
     bool seeded, inclusive;
 
@@ -119,7 +96,7 @@ struct WaveScanner {
         return rest < TILE ? (int)rest : TILE;
     }
     __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
-        return {reinterpret_cast<u64x2*>(header + 1), WaveHeader::tag(launch)};
+        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 
     // ---- the loader ----
@@ -138,7 +115,7 @@ struct WaveScanner {
                     mbarrier_wait(arriving.notes().loaded, arriving.phase);
                     arriving.next();
                 }
-                tile = atomicAdd(&header->tickets, (u64)1);
+                tile = header->take();
                 notes.tile = tile;
                 mbarrier_arrive(notes.taken);
             }
@@ -235,7 +212,7 @@ struct WaveScanner {
 
     __device__ __forceinline__ void remember(Turn turn, TileSums<A> sums) {
         int lane = threadIdx.x % WARP;
-        WaveCounter<Operator, A> counter{init, 0};
+        LaneCounter<Operator, A> counter{init, 0};
         P start{init, seeded}, prefix = start;
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
@@ -336,7 +313,7 @@ struct WaveScanner {
             rows[k] = read_run(turn, index + k * WARP);
             starts[k] = {shuffle(of_rows, first + k), present || warp > 0 || first + k > 0};
             A of_next = shuffle(of_rows, (first + k + 1) % ROWS);
-            ends[k] = select(first + k + 1 < ROWS, of_next, next);
+            ends[k] = choose(first + k + 1 < ROWS, of_next, next);
         }
         scan_rows(rows, starts, ends, init, inclusive);
 #pragma unroll
@@ -368,8 +345,7 @@ struct WaveScanner {
     __device__ __forceinline__ void run() {
         Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
         if (threadIdx.x == 0) {
-            // Neither fresh nor left by a launch: there is no telling what would happen.
-            if (header->magic != 0 && header->magic != WaveHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+            if (!header->is_sound()) trap("the workspace was not zeroed before its first use");
             shared.launch = header->launches;
             for (int i = 0; i < STAGES; i++) {
                 Notes& notes = shared.notes[i];
@@ -393,16 +369,7 @@ struct WaveScanner {
         else if (warp == WARPS + REDUCERS + 2) remember(turn, tile_sums);
         else look_back(turn, tile_sums);
         __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            if (atomicAdd(&header->finished, 1u) == gridDim.x - 1) {
-                __threadfence();
-                header->magic = WaveHeader::MAGIC;
-                header->tickets = 0;
-                header->finished = 0;
-                header->launches = shared.launch + 1;
-            }
-        }
+        if (threadIdx.x == 0 && WorkspaceHeader::is_last(header->arrive())) header->reset();
     }
 };
 

@@ -21,8 +21,17 @@ constexpr int word_bytes(int bytes) {
     return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 
+/// Whether two types are one.
+template <class S, class T>
+constexpr bool SAME = false;
+template <class T>
+constexpr bool SAME<T, T> = true;
+
 /// The exponent of a power of two.
-constexpr int log2_of(int power) { return power > 1 ? 1 + log2_of(power / 2) : 0; }
+template <int POWER>
+constexpr int LOG2 = 1 + LOG2<POWER / 2>;
+template <>
+constexpr int LOG2<1> = 0;
 
 /// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
 template <class T, int ITEMS>
@@ -53,16 +62,17 @@ union Words {
     T value;
 };
 
-/// Picks a value without a branch, and without an address: values stay in registers.
+/// `condition ? a : b`, word by word: a choice between addresses would move what stands there out of the registers.
 template <class T>
-__device__ __forceinline__ T select(bool first, const T& a, const T& b) {
-    Words<T> of_a, of_b, picked;
-    of_a.words[Words<T>::COUNT - 1] = of_b.words[Words<T>::COUNT - 1] = 0;
-    of_a.value = a;
-    of_b.value = b;
+__device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
+    Words<T> first, second, chosen;
+    first.words[Words<T>::COUNT - 1] = 0;
+    first.value = a;
+    second.words[Words<T>::COUNT - 1] = 0;
+    second.value = b;
 #pragma unroll
-    for (int i = 0; i < Words<T>::COUNT; i++) picked.words[i] = first ? of_a.words[i] : of_b.words[i];
-    return picked.value;
+    for (int i = 0; i < Words<T>::COUNT; i++) chosen.words[i] = condition ? first.words[i] : second.words[i];
+    return chosen.value;
 }
 
 /// The value that the lane whose index differs in the bits of `mask` holds.
@@ -86,5 +96,15 @@ __device__ __forceinline__ T shuffle(const T& value, int lane) {
     for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
     return theirs.value;
 }
+
+/// A value that is the same in all lanes of a warp anyway. The compiler knows it now, and need not see to it that lanes which have
+/// parted by such a value meet again.
+template <class T>
+__device__ __forceinline__ T same_in_all_lanes(const T& value) {
+    return shuffle(value, 0);
+}
+
+/// The number of the warp in its block.
+__device__ __forceinline__ int warp_index() { return same_in_all_lanes((int)threadIdx.x / WARP); }
 
 }  // namespace warpfold

@@ -56,8 +56,8 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 
 /// # Reduce
 ///
-/// On a GPU a call enqueues 1 launch below a tile of elements (256 to 16384, by their size), 2 below a tile squared, and so on.
-/// Memory: the sums of the tiles, less than 1% of the input, in a workspace that the device keeps.
+/// On a GPU a call enqueues 1 launch, which reads every element once. Memory: the sums of chunks of the input, less than
+/// 1% of it, in a workspace that the device keeps.
 ///
 /// # Errors
 ///

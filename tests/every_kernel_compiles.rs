@@ -20,7 +20,9 @@ impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
-            if primitive == Primitive::Scan {
+            if primitive == Primitive::Reduce {
+                engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
+            } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Tiles(short));
                 if long != short {

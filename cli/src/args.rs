@@ -103,8 +103,10 @@ impl Format {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum PrimitiveName {
-    /// The fold of all numbers
+    /// The fold of all numbers in one launch
     Reduce,
+    /// The fold of all numbers, a launch for each level of a tree
+    ReduceLevels,
     /// All prefixes in one launch, on any GPU
     Scan,
     /// All prefixes, a launch for each level of Blelloch's tree

@@ -246,7 +246,11 @@ impl<T: Number> Work<T> for Rendering {
 
     fn run<Op: Monoid<T>>(self) -> Result<String> {
         let (primitive, engine) = match self.0 {
-            PrimitiveName::Reduce => (Primitive::Reduce, Engine::Blelloch),
+            PrimitiveName::Reduce => {
+                let policy = RowPolicy::of_reduce::<T>();
+                (Primitive::Reduce, Engine::Tiles(policy))
+            }
+            PrimitiveName::ReduceLevels => (Primitive::Reduce, Engine::Blelloch),
             PrimitiveName::Scan => {
                 let policy = RowPolicy::of_scan::<T>(false);
                 (Primitive::Scan, Engine::Tiles(policy))

@@ -18,8 +18,8 @@ mod policy;
 mod template;
 
 pub use definitions::Definitions;
-pub use plan::{Kernel, Launch, Plan, ScanPlan, WavePlan};
-pub use policy::{Policy, RowPolicy, WavePolicy};
+pub use plan::{HEADER_BYTES, Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
+pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 
 use crate::{Element, Monoid, Result};
 
@@ -50,7 +50,7 @@ impl Primitive {
 pub enum Engine {
     /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
     Blelloch,
-    /// Tiles in the registers of blocks, in one launch (scans only). Runs on every GPU, of slices that start anywhere.
+    /// Everything in one launch, in the registers of blocks. Runs on every GPU, of slices that start anywhere.
     Tiles(RowPolicy),
     /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as there is from compute
     /// capability 9.0 to 10.x.
@@ -99,6 +99,8 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
         commutative: Op::COMMUTATIVE,
         tile: Policy::of::<T>(primitive),
         sums: Policy::of::<T::Accumulator>(primitive),
+        sum_rows: RowPolicy::of_reduce::<T::Accumulator>(),
+        reduce: ReducePolicy::of::<T>(),
         scan_warps: policy::scan_warps::<T>(),
         scan_sums_per_lane: policy::scan_sums_per_lane::<T>(),
     })

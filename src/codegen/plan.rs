@@ -4,11 +4,15 @@
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
 use super::policy::{scan_sums_per_lane, scan_warps};
-use super::{Engine, Policy, Primitive, RowPolicy, WavePolicy, widens};
+use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
 const MAX_LEVELS: usize = 8;
+
+/// The bytes at the start of the workspace by which the blocks of a launch agree. Every call of every engine leaves them to
+/// those that do everything in one launch.
+pub const HEADER_BYTES: usize = 64;
 
 /// A kernel of a generated source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +24,10 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
+    /// `reduce_short(in, length, out, init, seeded)`: everything, in one block.
+    ReduceShort,
+    /// `reduce_once(in, length, out, workspace, init, seeded, log_batches)`: everything.
+    ReduceOnce,
     /// `scan_once(in, out, length, workspace, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
     ScanOnce,
     /// `scan_wave(in, out, length, workspace, init, seeded, inclusive)`: everything.
@@ -31,7 +39,8 @@ impl Kernel {
     pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
         match (primitive, engine) {
             (Primitive::Reduce, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
-            (Primitive::Reduce, _) => &[],
+            (Primitive::Reduce, Engine::Tiles(_)) => &[Kernel::ReduceShort, Kernel::ReduceOnce],
+            (Primitive::Reduce, Engine::Wave(_)) => &[],
             (Primitive::Scan, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
             (Primitive::Scan, Engine::Tiles(_)) => &[Kernel::ScanOnce],
             (Primitive::Scan, Engine::Wave(_)) => &[Kernel::ScanWave],
@@ -47,6 +56,8 @@ impl Kernel {
             (Kernel::ScanTiles, false) => "scan_tiles",
             (Kernel::ScanTiles, true) => "scan_sums",
             (Kernel::ReduceFinish, _) => "reduce_finish",
+            (Kernel::ReduceShort, _) => "reduce_short",
+            (Kernel::ReduceOnce, _) => "reduce_once",
             (Kernel::ScanOnce, _) => "scan_once",
             (Kernel::ScanWave, _) => "scan_wave",
         }
@@ -121,12 +132,11 @@ impl Plan {
         self.levels
     }
 
-    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after what is left to
-    /// the wave engine.
+    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the header.
     pub fn offset(&self, level: usize) -> usize {
         let bytes =
             |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
-        WavePlan::HEADER_BYTES + (1..level).map(bytes).sum::<usize>()
+        HEADER_BYTES + (1..level).map(bytes).sum::<usize>()
     }
 
     /// The size of the workspace in bytes: 0 if there is one level only.
@@ -163,6 +173,63 @@ impl Plan {
             });
         up.chain(down)
     }
+}
+
+/// One reduction in a single launch: how the input is cut into chunks, and how many blocks share them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReducePlan {
+    /// What is launched: [`Kernel::ReduceShort`] or [`Kernel::ReduceOnce`].
+    pub kernel: Kernel,
+    /// The number of blocks, no more than there are chunks, the last of which may be shorter.
+    pub blocks: u32,
+    /// The number of threads of a block, a power of two if there are chunks.
+    pub threads: u32,
+    /// Every warp of a block folds 2^log_batches batches of a chunk.
+    pub log_batches: u32,
+}
+
+impl ReducePlan {
+    /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
+    pub fn new<T: Element>(length: usize, multiprocessors: u32) -> ReducePlan {
+        let policy = ReducePolicy::of::<T>();
+        let batch = RowPolicy::of_reduce::<T>().elements();
+        let batches = (length as u64).div_ceil(batch);
+        if batches <= u64::from(policy.short) {
+            return ReducePlan {
+                kernel: Kernel::ReduceShort,
+                blocks: 1,
+                threads: 32 * batches.max(1) as u32,
+                log_batches: 0,
+            };
+        }
+        let smallest = batch * u64::from(policy.threads / 32);
+        let mut log_batches = 0;
+        while (length as u64 / smallest) >> log_batches > u64::from(policy.chunks) {
+            log_batches += 1;
+        }
+        let chunks = (length as u64).div_ceil(smallest << log_batches);
+        ReducePlan {
+            kernel: Kernel::ReduceOnce,
+            blocks: chunks.min(u64::from(policy.blocks * multiprocessors)) as u32,
+            threads: policy.threads,
+            log_batches,
+        }
+    }
+
+    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
+    /// shorter inputs can do with it.
+    pub fn workspace_bytes<T: Element>(length: usize) -> usize {
+        let policy = ReducePolicy::of::<T>();
+        let batches = length as u64 / RowPolicy::of_reduce::<T>().elements();
+        let chunks = (batches / u64::from(policy.threads / 32)).min(u64::from(policy.chunks));
+        if batches < u64::from(policy.short) {
+            return 0;
+        }
+        HEADER_BYTES + (chunks as usize + Self::REST) * size_of::<T::Accumulator>()
+    }
+
+    /// The most aligned blocks of what fills no chunk.
+    const REST: usize = 32;
 }
 
 /// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
@@ -256,7 +323,7 @@ impl ScanPlan {
         });
         let sums: u64 = levels.map(|nodes| nodes + 1).sum();
         let chunks = size_of::<T::Accumulator>().div_ceil(8) as u64;
-        WavePlan::HEADER_BYTES + (sums * chunks * 16) as usize
+        HEADER_BYTES + (sums * chunks * 16) as usize
     }
 }
 
@@ -269,9 +336,6 @@ pub struct WavePlan {
 }
 
 impl WavePlan {
-    /// The bytes at the start of the workspace that every call of every engine leaves to the wave engine.
-    pub const HEADER_BYTES: usize = 64;
-
     /// The plan for `length` elements of type `T`.
     pub fn new<T: Element>(policy: WavePolicy, length: usize) -> WavePlan {
         WavePlan {
@@ -293,7 +357,7 @@ impl WavePlan {
 
     /// The size of the workspace in bytes: the header, and 16 bytes for each 8 of every tile's sum.
     pub fn workspace_bytes(&self) -> usize {
-        Self::HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
+        HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
     }
 
     /// The number of threads of a block.

@@ -66,7 +66,21 @@ const SCAN_ROWS: &[(u32, u32, u32)] = &[(4, 4, 8), (8, 4, 4), (32, 2, 2), (64, 1
 /// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at once).
 const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
+/// (largest element in bytes, bytes that a lane holds of a batch).
+const ROWS: &[(u32, u32)] = &[(16, 128), (64, 256)];
+
 impl RowPolicy {
+    /// The policy of a reduction of elements of type `T`, whose warps have this much under way.
+    pub fn of_reduce<T: Element>() -> RowPolicy {
+        let (run, size) = (run_of::<T>(), size_of::<T>() as u32);
+        let (_, bytes) = *row_for(ROWS, |row| row.0, size);
+        let rows = (bytes / (run * size)).max(1);
+        RowPolicy {
+            run,
+            rows: 1 << rows.ilog2().min(5),
+        }
+    }
+
     /// The policy of a scan of elements of type `T`, which keeps a tree over them in registers. Short inputs are those that the
     /// GPU holds at once: there latency counts, and for long ones the bytes in flight.
     pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
@@ -112,6 +126,67 @@ pub(super) fn scan_warps<T: Element>() -> u32 {
 /// How many sums a lane of a scan's look-back reads at once, a power of two.
 pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
     row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).2
+}
+
+/// How a reduction in one launch is cut up, by the size of what is folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReducePolicy {
+    /// The most threads of a single block: what a multiprocessor has registers for.
+    pub most_threads: u32,
+    /// Inputs of up to this many batches are left to one block, a warp a batch.
+    pub short: u32,
+    /// Threads of a block where there are several, a power of two.
+    pub threads: u32,
+    /// Blocks for each multiprocessor, which it has registers for.
+    pub blocks: u32,
+    /// The most chunks: beyond, they get longer.
+    pub chunks: u32,
+}
+
+/// (largest accumulator in bytes, policy).
+const REDUCE_ONCE: &[(usize, ReducePolicy)] = &[
+    (
+        8,
+        ReducePolicy {
+            most_threads: 1024,
+            short: 32,
+            threads: 256,
+            blocks: 4,
+            chunks: 16384,
+        },
+    ),
+    (
+        16,
+        ReducePolicy {
+            most_threads: 512,
+            short: 16,
+            threads: 256,
+            blocks: 2,
+            chunks: 16384,
+        },
+    ),
+    (
+        64,
+        ReducePolicy {
+            most_threads: 256,
+            short: 8,
+            threads: 256,
+            blocks: 2,
+            chunks: 4096,
+        },
+    ),
+];
+
+impl ReducePolicy {
+    /// The policy for elements of type `T`.
+    pub fn of<T: Element>() -> ReducePolicy {
+        const { assert_element_size::<T>() };
+        let (_, policy) = REDUCE_ONCE
+            .iter()
+            .find(|(largest, _)| size_of::<T::Accumulator>() <= *largest)
+            .expect("accumulators have at most 64 bytes");
+        *policy
+    }
 }
 
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.

@@ -1,6 +1,6 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Engine, Policy, Primitive, WavePolicy};
+use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy};
 use crate::{Error, Result};
 use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
 use std::fmt::Write as _;
@@ -24,6 +24,8 @@ pub(super) struct Request {
     pub(super) commutative: bool,
     pub(super) tile: Policy,
     pub(super) sums: Policy,
+    pub(super) sum_rows: RowPolicy,
+    pub(super) reduce: ReducePolicy,
     pub(super) scan_warps: u32,
     pub(super) scan_sums_per_lane: u32,
 }
@@ -70,6 +72,12 @@ impl Request {
             tile => policy(self.tile),
             sums => policy(self.sums),
             tiles => tiles,
+            sum_rows => context! { run => self.sum_rows.run, rows => self.sum_rows.rows },
+            reduce => context! {
+                most_threads => self.reduce.most_threads,
+                threads => self.reduce.threads,
+                blocks => self.reduce.blocks,
+            },
             wave => wave,
         }
     }
@@ -81,10 +89,10 @@ macro_rules! files {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "scan.cuh",
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "scan.cuh",
     "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {
@@ -104,6 +112,7 @@ pub(super) fn render(request: &Request) -> Result<String> {
     let name = match (request.primitive, request.engine) {
         (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
         (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
+        (Primitive::Reduce, Engine::Tiles(_)) => "reduce_once.cu.jinja".to_owned(),
         (Primitive::Scan, Engine::Tiles(_)) => "scan_once.cu.jinja".to_owned(),
         (primitive, engine) => panic!("{engine:?} does not have {primitive:?}"),
     };

@@ -2,7 +2,7 @@
 
 use super::driver_error;
 use super::kernels::Kernels;
-use crate::codegen::{Kernel, Plan, ScanPlan, WavePlan, WavePolicy};
+use crate::codegen::{Kernel, Plan, ReducePlan, ScanPlan, WavePlan, WavePolicy};
 use crate::{Element, Error, Result};
 use cudarc::driver::{CudaStream, DeviceRepr, LaunchConfig, PushKernelArg};
 
@@ -73,7 +73,7 @@ pub(super) unsafe fn enqueue<A: Element>(
                 .arg(&init)
                 .arg(&seeded)
                 .arg(&inclusive),
-            Kernel::ScanOnce | Kernel::ScanWave => {
+            Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
                 unreachable!("a plan of levels has no such kernel")
             }
         };
@@ -88,6 +88,50 @@ pub(super) unsafe fn enqueue<A: Element>(
         unsafe { builder.launch(shape) }
             .map_err(|error| driver_error(&format!("launching {:?}", launch.kernel), error))?;
     }
+    Ok(())
+}
+
+/// Enqueues the one launch of a reduction by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+///
+/// # Safety
+///
+/// As for [`enqueue`]; besides, the start of the workspace must be as a launch left it, or zero.
+pub(super) unsafe fn enqueue_reduce<A: Element>(
+    kernels: &Kernels,
+    stream: &CudaStream,
+    plan: &ReducePlan,
+    length: usize,
+    call: &Call<A>,
+) -> Result<()> {
+    let (length, init) = (length as u64, Value(call.init));
+    let seeded = u32::from(call.seeded);
+    let short_length = length as u32;
+    let mut builder = stream.launch_builder(kernels.function(plan.kernel, 0));
+    match plan.kernel {
+        Kernel::ReduceShort => builder
+            .arg(&call.input)
+            .arg(&short_length)
+            .arg(&call.output)
+            .arg(&init)
+            .arg(&seeded),
+        _ => builder
+            .arg(&call.input)
+            .arg(&length)
+            .arg(&call.output)
+            .arg(&call.workspace)
+            .arg(&init)
+            .arg(&seeded)
+            .arg(&plan.log_batches),
+    };
+    let shape = LaunchConfig {
+        grid_dim: (plan.blocks, 1, 1),
+        block_dim: (plan.threads, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
+    // declares; the caller vouches for the addresses.
+    unsafe { builder.launch(shape) }
+        .map_err(|error| driver_error(&format!("launching {:?}", plan.kernel), error))?;
     Ok(())
 }
 

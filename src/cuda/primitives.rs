@@ -1,10 +1,12 @@
 //! The primitives for callers that bring their own stream, slices and workspace.
 
 use super::context_capability;
-use super::enqueue::{Call, enqueue, enqueue_tiles, enqueue_wave};
+use super::enqueue::{Call, enqueue, enqueue_reduce, enqueue_tiles, enqueue_wave};
 use super::kernels::Kernels;
 use super::library::require_driver;
-use crate::codegen::{Engine, Plan, Primitive, RowPolicy, ScanPlan, WavePlan, WavePolicy};
+use crate::codegen::{
+    Engine, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+};
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
 use crate::{Element, Error, Monoid, Result};
@@ -17,10 +19,17 @@ const WORKSPACE_ALIGN: u64 = 16;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`reduce`](crate::reduce()).
+/// Bracketing and results are those of [`reduce`](crate::reduce()). A call enqueues 1 launch, which reads every element once.
+///
+/// # The workspace
+///
+/// As that of [`Scan`], and they can share it: it must be **zero before its first use** (the first 80 bytes are enough), every call
+/// leaves it ready for the next, and one workspace serves one call at a time. Inputs of up to some ten thousands
+/// of elements leave it alone.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
     loaded: Loaded,
+    engine: Engine,
     types: PhantomData<fn() -> (T, Op)>,
 }
 
@@ -83,6 +92,7 @@ impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
     fn clone(&self) -> Self {
         Reduce {
             loaded: self.loaded.clone(),
+            engine: self.engine,
             types: PhantomData,
         }
     }
@@ -106,18 +116,6 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new<T: Element, Op: Monoid<T>>(
-        context: &Arc<CudaContext>,
-        primitive: Primitive,
-    ) -> Result<Loaded> {
-        const { assert_element_size::<T>() };
-        require_driver()?;
-        Ok(Loaded {
-            context: context.clone(),
-            kernels: Kernels::get::<T, Op>(context, primitive, Engine::Blelloch)?,
-        })
-    }
-
     /// An error unless `context` is that of the kernels.
     fn check(&self, what: &str, context: &CudaContext) -> Result<()> {
         check_context(&self.context, what, context)
@@ -165,16 +163,43 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        let loaded = Loaded::new::<T, Op>(context, Primitive::Reduce)?;
+        Reduce::load_engine(context, Engine::Tiles(RowPolicy::of_reduce::<T>()))
+    }
+
+    /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
+    /// of its tree.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Reduce::load).
+    ///
+    /// # Panics
+    ///
+    /// If the engine does not reduce.
+    pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        require_driver()?;
         Ok(Reduce {
-            loaded,
+            loaded: Loaded {
+                context: context.clone(),
+                kernels: Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?,
+            },
+            engine,
             types: PhantomData,
         })
     }
 
-    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size.
+    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
+    /// for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        with_alignment(Plan::new::<T>(Primitive::Reduce, len).workspace_bytes())
+        with_alignment(self.needed_bytes(len))
+    }
+
+    fn needed_bytes(&self, len: usize) -> usize {
+        match self.engine {
+            Engine::Tiles(_) => ReducePlan::workspace_bytes::<T>(len),
+            _ => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+        }
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of `output`.
@@ -217,7 +242,7 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut impl DevicePtrMut<u8>,
     ) -> Result<()> {
-        let plan = Plan::new::<T>(Primitive::Reduce, input.len());
+        let len = input.len();
         if output.is_empty() {
             return Err(Error::Length {
                 input: 1,
@@ -236,14 +261,26 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         let call = Call {
             input,
             output,
-            workspace: align_workspace(workspace, given, plan.workspace_bytes())?,
+            workspace: align_workspace(workspace, given, self.needed_bytes(len))?,
             init: init.unwrap_or_else(Op::identity).widen(),
             seeded: init.is_some(),
             inclusive: false,
         };
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
-        unsafe { enqueue(&self.loaded.kernels, stream, &plan, &call) }
+        let kernels = &self.loaded.kernels;
+        match self.engine {
+            Engine::Tiles(_) => {
+                let plan = ReducePlan::new::<T>(len, kernels.multiprocessors());
+                // SAFETY: as below. That the workspace starts with zeros is the caller's part of the contract; if it
+                // is broken, the kernel ends with an error.
+                unsafe { enqueue_reduce(kernels, stream, &plan, len, &call) }
+            }
+            _ => {
+                let plan = Plan::new::<T>(Primitive::Reduce, len);
+                // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
+                // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
+                unsafe { enqueue(kernels, stream, &plan, &call) }
+            }
+        }
     }
 }
 

@@ -8,10 +8,14 @@ use crate::support::oracle;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, Kernel, Plan, Policy, Primitive, RowPolicy, ScanPlan, WavePlan, WavePolicy, source,
+    Engine, HEADER_BYTES, Kernel, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan,
+    WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Max, Min};
 use warpfold::{Element, Monoid};
+
+/// The most chunks that a reduction is cut into here.
+const MOST_CHUNKS: u64 = 64;
 
 /// One call of a primitive.
 #[derive(Debug, Clone, Copy)]
@@ -45,16 +49,21 @@ impl Case {
         let init = Argument::value(init.widen());
         match self.engine {
             Engine::Blelloch => self.launch_levels::<T>(script, out, init),
-            Engine::Tiles(policy) => self.launch_tiles::<T>(script, out, init, policy),
+            Engine::Tiles(policy) => match self.primitive {
+                Primitive::Reduce => self.launch_reductions::<T>(script, out, init),
+                Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
+            },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
         }
-        script.save(out);
+        if !self.is_reduced_at_once() {
+            script.save(out);
+        }
         script.clear();
     }
 
     /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket.
     /// Where the input stays, another one before it, with other flags, in the same workspace.
-    fn launch_tiles<T: Element>(
+    fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
         out: &'static str,
@@ -141,6 +150,76 @@ impl Case {
         }
     }
 
+    /// A launch for each plan, in one workspace. All give the same.
+    fn launch_reductions<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: Argument,
+    ) {
+        let bytes = HEADER_BYTES + (MOST_CHUNKS as usize + 32) * size_of::<T::Accumulator>();
+        script.filled("workspace", 0, bytes, "workspace");
+        for plan in self.reduce_plans::<T>() {
+            let seeded = Argument::value(u32::from(self.seeded));
+            let arguments = match plan.kernel {
+                Kernel::ReduceShort => vec![
+                    Argument::At("in", 0),
+                    Argument::value(self.length as u32),
+                    Argument::At(out, 0),
+                    init.clone(),
+                    seeded,
+                ],
+                _ => vec![
+                    Argument::At("in", 0),
+                    Argument::value(self.length as u64),
+                    Argument::At(out, 0),
+                    Argument::At("workspace", 0),
+                    init.clone(),
+                    seeded,
+                    Argument::value(plan.log_batches),
+                ],
+            };
+            let grid = Grid::new(u64::from(plan.blocks), plan.threads);
+            script.launch(plan.kernel.function(0, false), grid, &arguments);
+            script.save(out);
+        }
+    }
+
+    /// The plan, and others that cut the input up in other ways: more chunks than blocks, and fewer.
+    fn reduce_plans<T: Element>(&self) -> Vec<ReducePlan> {
+        let (length, batch) = (self.length as u64, RowPolicy::of_reduce::<T>().elements());
+        let mut plans = vec![ReducePlan::new::<T>(
+            self.length,
+            1 + self.length as u32 % 3,
+        )];
+        for (warps, log_batches, blocks) in [(1, 0, 3), (2, 0, 2), (1, 1, 64), (4, 2, 2), (2, 3, 5)]
+        {
+            let chunk = (batch * warps) << log_batches;
+            if length > 0 && length / chunk <= MOST_CHUNKS {
+                plans.push(ReducePlan {
+                    kernel: Kernel::ReduceOnce,
+                    blocks: length.div_ceil(chunk).min(blocks) as u32,
+                    threads: 32 * warps as u32,
+                    log_batches,
+                });
+            }
+        }
+        plans
+    }
+
+    /// Whether there are several plans, each of which gives a result.
+    fn is_reduced_at_once(&self) -> bool {
+        self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Tiles(_))
+    }
+
+    /// How many results the case has.
+    fn results<T: Element>(&self) -> usize {
+        match self.is_reduced_at_once() {
+            true => self.reduce_plans::<T>().len(),
+            false => 1,
+        }
+    }
+
     fn launch_levels<T: Element>(&self, script: &mut Script, out: &'static str, init: Argument) {
         let plan = Plan::new::<T>(self.primitive, self.length);
         script.buffer("workspace", 0, plan.workspace_bytes());
@@ -181,7 +260,7 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
-                Kernel::ScanOnce | Kernel::ScanWave => {
+                Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
                     unreachable!("a plan of levels has no such kernel")
                 }
             };
@@ -203,6 +282,9 @@ fn widens<T: Element>() -> bool {
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
 fn engines<T: Element>(primitive: Primitive) -> Vec<Engine> {
     let mut engines = vec![Engine::Blelloch];
+    if primitive == Primitive::Reduce {
+        engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
+    }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
         let wave = WavePolicy::of::<T>();
@@ -232,13 +314,16 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
 fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     match engine {
         Engine::Blelloch => level_cases::<T>(primitive),
-        Engine::Tiles(policy) => tile_cases::<T>(primitive, policy),
+        Engine::Tiles(policy) => match primitive {
+            Primitive::Reduce => reduction_cases::<T>(policy),
+            Primitive::Scan => tile_cases::<T>(policy),
+        },
         Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
     }
 }
 
 /// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are summed up twice.
-fn tile_cases<T: Element>(primitive: Primitive, policy: RowPolicy) -> Vec<Case> {
+fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     let (run, row, tile) = (
         policy.run as usize,
         32 * policy.run as usize,
@@ -280,7 +365,7 @@ fn tile_cases<T: Element>(primitive: Primitive, policy: RowPolicy) -> Vec<Case> 
         (true, (1, 1)),
     ];
     let case = |(number, length): (usize, usize)| Case {
-        primitive,
+        primitive: Primitive::Scan,
         engine: Engine::Tiles(policy),
         length,
         seeded: number & 1 == 1,
@@ -289,6 +374,41 @@ fn tile_cases<T: Element>(primitive: Primitive, policy: RowPolicy) -> Vec<Case> 
         shifts: placements[number % 5].1,
     };
     lengths.into_iter().enumerate().map(case).collect()
+}
+
+/// Around the ends of runs, rows, batches and chunks, from places of all kinds.
+fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
+    let (run, batch) = (policy.run as usize, policy.elements() as usize);
+    let row = 32 * run;
+    let mut lengths = vec![0, 1, 2, 3, 31, 32, 33, 1009, 41 * batch + 3 * row + run + 1];
+    for base in [
+        run,
+        2 * run,
+        3 * run,
+        row,
+        batch / 2 + row,
+        batch,
+        2 * batch,
+        5 * batch,
+        32 * batch,
+        33 * batch,
+    ] {
+        lengths.extend([base - 1, base, base + 1]);
+    }
+    lengths.sort_unstable();
+    lengths.dedup();
+    let shifts = [0, 1, 0, 3, 16 / align_of::<T>(), 2, 15];
+    let case = |(number, length): (usize, usize)| Case {
+        primitive: Primitive::Reduce,
+        engine: Engine::Tiles(policy),
+        length,
+        seeded: number & 1 == 1,
+        inclusive: false,
+        in_place: false,
+        shifts: (shifts[number % shifts.len()], number % 3),
+    };
+    let twice = lengths.into_iter().flat_map(|length| [length; 2]);
+    twice.enumerate().map(case).collect()
 }
 
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
@@ -402,8 +522,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         primitive.name(),
         match engine {
             Engine::Blelloch => "levels",
-            Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(false) => "tiles",
-            Engine::Tiles(_) => "long tiles",
+            Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
+            Engine::Tiles(_) => "tiles",
             Engine::Wave(policy) if policy == tiny(policy) => "tiny wave",
             Engine::Wave(_) => "wave",
         },
@@ -431,7 +551,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     script.file("data", bytemuck::cast_slice(data));
     // What lies in a workspace from earlier is anything, but for its start.
     let mut workspace: Vec<u8> = sample(1 << 16, 1);
-    workspace[..WavePlan::HEADER_BYTES].fill(0);
+    workspace[..HEADER_BYTES].fill(0);
     script.file("workspace", &workspace);
     for (number, case) in cases.iter().enumerate() {
         script.seed(base_seed() + number as u64);
@@ -451,7 +571,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         let expected = match primitive {
             Primitive::Reduce => {
                 let init = case.seeded.then_some(*init);
-                vec![oracle::reduce::<T, Op>(&data[..case.length], init)]
+                let result = oracle::reduce::<T, Op>(&data[..case.length], init);
+                vec![result; case.results::<T>()]
             }
             Primitive::Scan => {
                 scans[usize::from(case.seeded)][usize::from(case.inclusive)][..case.length].to_vec()

@@ -306,6 +306,13 @@ EMULATED_INLINE void store_release(W* address, W value) {
     emulator::store(address, &value, sizeof value, emulator::Order::RELEASE);
 }
 
+EMULATED_INLINE unsigned add_acquire_release(unsigned* address, unsigned more) {
+    __threadfence();
+    unsigned before = atomicAdd(address, more);
+    __threadfence();
+    return before;
+}
+
 struct Mbarrier {
     unsigned long long state;
 };
