@@ -88,7 +88,7 @@ impl RowPolicy {
         let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
         let run = run_of::<T>();
         // No more elements than there are registers for.
-        let most = (64 / (run * accumulator.div_ceil(4))).max(1);
+        let most = (32 / (run * accumulator.div_ceil(4))).max(1);
         let rows = if long { long_rows } else { short_rows };
         RowPolicy {
             run,
