@@ -281,7 +281,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
-        let wave = WavePolicy::of::<T>().map(Engine::Wave);
+        let wave = WavePolicy::for_capability::<T>(capability).map(Engine::Wave);
         let engine = wave.filter(|engine| engine.runs_on(capability));
         let mut scan = Scan::load_engine(context, engine.unwrap_or(Engine::Blelloch))?;
         if let Some(wave) = &mut scan.wave {
