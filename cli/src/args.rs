@@ -179,10 +179,10 @@ Examples:
   warpfold tune > sm_90.rs
   warpfold tune --device cuda:1 --quick
 
-For those who build warpfold: it is the parameters of scans in one launch, on GPUs of compute capability
-9.0 to 10.x, that are varied one at a time until nothing gains. Only speed depends on them. Every candidate's
-result is compared with the CPU's before it is timed. It takes some minutes, on a GPU that does nothing
-else. The table goes to the standard output, what was gained to the standard error.";
+For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability 9.0 to 10.x, \
+are varied one at a time until nothing gains. Only speed depends on them. Every candidate's result is compared \
+with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
+to the standard output, what was gained to the standard error.";
 
 const REDUCE_HELP: &str = "\
 Examples:
