@@ -4,9 +4,9 @@ use crate::support::data::Sample;
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
-use warpfold::Monoid;
 use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
+use warpfold::{Element, Monoid, ops};
 
 /// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest, one for every
 /// engine, and the newest.
@@ -81,6 +81,44 @@ macro_rules! compile_test {
 
 for_every_group!(compile_test);
 
+/// Policies are chosen by what they take of shared memory, which is computed here a second time. The last type has no policy
+/// that fits with all stages of its row.
+#[test]
+fn shared_memory_is_as_large_as_policies_say() {
+    use crate::support::operators::Sums;
+    check_shared_memory::<u8, ops::Add>();
+    check_shared_memory::<half::f16, ops::Add>();
+    check_shared_memory::<f32, ops::Add>();
+    check_shared_memory::<u64, ops::Add>();
+    check_shared_memory::<[u64; 2], Sums>();
+    check_shared_memory::<[u32; 3], Sums>();
+    check_shared_memory::<[u8; 5], Sums>();
+}
+
+fn check_shared_memory<T: Element, Op: Monoid<T>>() {
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+    let policy = WavePolicy::of::<T>().expect("a policy");
+    let other = WavePolicy {
+        warps: 4,
+        rows: 1,
+        reducers: 2,
+        stages: 3,
+        loads: 2,
+        ..policy
+    };
+    for policy in [policy, other] {
+        let mut text = source::<T, Op>(Primitive::Scan, Engine::Wave(policy)).unwrap();
+        let bytes = policy.shared_bytes::<T>();
+        text += &format!("static_assert(sizeof(user::Wave::Shared) == {bytes});\n");
+        let name = std::any::type_name::<T>();
+        if let Err(error) = nvrtc::compile(&text, name, Target::Cubin(90)) {
+            panic!("{name} with {policy:?}: {error}");
+        }
+    }
+}
+
 #[test]
 fn ptx_is_the_fallback() {
     let Ok(architectures) = nvrtc::architectures() else {
@@ -92,7 +130,7 @@ fn ptx_is_the_fallback() {
         Some(target),
         architectures.into_iter().max().map(Target::Ptx)
     );
-    let source = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Blelloch).unwrap();
+    let source = source::<f32, ops::Add>(Primitive::Scan, Engine::Blelloch).unwrap();
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }

@@ -45,6 +45,25 @@ pub(crate) enum Command {
         #[arg(long, value_enum)]
         dtype: DType,
     },
+
+    /// Search for the fastest parameters of the GPU's kernels, and print the library's table of them
+    #[command(after_help = TUNE_HELP)]
+    Tune(TuneArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TuneArguments {
+    /// The GPU: `cuda` or `cuda:N`
+    #[arg(long, value_name = "GPU", value_parser = gpu_number, default_value = "cuda:0")]
+    pub(crate) device: usize,
+
+    /// How many elements to scan, of each size [default: 1 GiB of them; 256 MiB with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) elements: Option<u64>,
+
+    /// Try only what is near the present parameters, and measure less; not for a table that stays
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +144,17 @@ fn device_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// The number of a GPU.
+fn gpu_number(text: &str) -> Result<usize, String> {
+    let number = match text {
+        "cuda" => Some(0),
+        _ => text
+            .strip_prefix("cuda:")
+            .and_then(|number| number.parse().ok()),
+    };
+    number.ok_or_else(|| "write `cuda` or `cuda:N`".into())
+}
+
 /// What the help of both commands says about formats; a macro, for `concat!` to take.
 macro_rules! formats {
     () => {
@@ -147,6 +177,16 @@ Examples:
   warpfold devices                           what there is to work on
 
 `warpfold reduce --help` and `warpfold scan --help` describe the formats.";
+
+const TUNE_HELP: &str = "\
+Examples:
+  warpfold tune > sm_90.rs
+  warpfold tune --device cuda:1 --quick
+
+For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability 9.0 to 10.x, \
+are varied one at a time until nothing gains. Only speed depends on them. Every candidate's result is compared \
+with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
+to the standard output, what was gained to the standard error.";
 
 const REDUCE_HELP: &str = "\
 Examples:

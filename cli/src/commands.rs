@@ -24,6 +24,13 @@ pub(crate) fn run(command: Command) -> Result<()> {
             op,
             dtype,
         } => print_source(primitive, op, dtype),
+        #[cfg(feature = "cuda")]
+        Command::Tune(arguments) => crate::tune::tune(&arguments),
+        // Says that the feature is missing.
+        #[cfg(not(feature = "cuda"))]
+        Command::Tune(arguments) => {
+            choose_device(Some(&format!("cuda:{}", arguments.device))).map(|_| ())
+        }
     }
 }
 
@@ -76,7 +83,7 @@ fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
     })
 }
 
-fn choose_device(name: Option<&str>) -> Result<Device> {
+pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
     let Some(name) = name else {
         return Ok(Device::for_host_data()?);
     };
@@ -265,7 +272,7 @@ impl<T: Number> Work<T> for Rendering {
     }
 }
 
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut output = Destination::look_at(None)?.open(None)?;
     output.write(text.as_bytes())?;
     if !text.ends_with('\n') {

@@ -16,6 +16,8 @@ mod output;
 mod progress;
 mod raw;
 mod text;
+#[cfg(feature = "cuda")]
+mod tune;
 
 use clap::Parser;
 use failure::Failure;

@@ -92,3 +92,41 @@ pub(crate) fn spin<R>(stage: &'static str, bytes: u64, work: impl FnOnce() -> R)
     spinner.finish_and_clear();
     result
 }
+
+/// Says what a long search is at, in one line that goes away.
+#[cfg(feature = "cuda")]
+pub(crate) struct Status(Option<ProgressBar>);
+
+#[cfg(feature = "cuda")]
+impl Status {
+    pub(crate) fn new() -> Self {
+        Status(std::io::stderr().is_terminal().then(|| {
+            let spinner = ProgressBar::new_spinner();
+            spinner.enable_steady_tick(Duration::from_millis(100));
+            spinner
+        }))
+    }
+
+    pub(crate) fn say(&self, what: &str) {
+        if let Status(Some(spinner)) = self {
+            spinner.set_message(what.to_owned());
+        }
+    }
+
+    /// Writes other text to the terminal.
+    pub(crate) fn suspend(&self, write: impl FnOnce()) {
+        match self {
+            Status(Some(spinner)) => spinner.suspend(write),
+            Status(None) => write(),
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Drop for Status {
+    fn drop(&mut self) {
+        if let Status(Some(spinner)) = self {
+            spinner.finish_and_clear();
+        }
+    }
+}

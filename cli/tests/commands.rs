@@ -96,6 +96,16 @@ fn the_source_holds_the_operator() {
 }
 
 #[test]
+fn tuning_needs_a_gpu() {
+    let error = fail_in(Path::new("."), "tune --device cuda:99 --quick", b"");
+    assert!(error.starts_with("--device cuda:99: "), "{error}");
+    assert!(
+        error.contains("available: ") || error.contains("remedy: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn mistakes_on_the_command_line_are_told_apart() {
     for line in [
         "",
@@ -103,6 +113,8 @@ fn mistakes_on_the_command_line_are_told_apart() {
         "reduce --op pow",
         "reduce --device gpu",
         "reduce --inclusive",
+        "tune --device cpu",
+        "tune --elements 0",
     ] {
         let output = command().args(line.split_whitespace()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}");

@@ -16,6 +16,7 @@ mod definitions;
 mod plan;
 mod policy;
 mod template;
+mod tuning;
 
 pub use definitions::Definitions;
 pub use plan::{HEADER_BYTES, Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};

@@ -1,8 +1,8 @@
-//! The tuning table: the shape of a tile, by primitive and element size.
+//! The shape of a tile, by primitive and element size. What differs between architectures is in [`tuning`].
 //!
 //! Only speed depends on these numbers. The law fixes the bracketing, so results do not.
 
-use super::Primitive;
+use super::{Primitive, tuning};
 use crate::Element;
 use crate::element::assert_element_size;
 
@@ -212,49 +212,74 @@ pub struct WavePolicy {
     pub reducers: u32,
 }
 
-/// What a tile may take of shared memory.
-const WAVE_TILE_BYTES: u32 = 32 << 10;
 /// The longest run that a lane holds, in bytes.
 const WAVE_RUN_BYTES: u32 = 80;
-/// (largest element in bytes, warps, reducers, stages, loads, batch). Longer ones do not leave a block registers enough.
-const WAVE: &[(u32, u32, u32, u32, u32, u32)] = &[
-    (4, 16, 4, 7, 2, 2),
-    (8, 16, 4, 6, 2, 2),
-    (16, 8, 4, 6, 2, 1),
-];
-/// (largest accumulator in bytes, tiles of a wave): a lane of the look-back holds its share of a wave.
-const WAVES: &[(u32, u32)] = &[(8, 128), (16, 64)];
 
 impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
     pub const SHARED_BYTES: u32 = 227 << 10;
 
-    /// The policy for elements of type `T`; `None` if they have more than 16 bytes, or no short run of them takes a multiple
-    /// of 16 bytes.
+    /// The policy for elements of type `T` where no GPU says more: that for compute capability 9.0, the first to run the engine.
+    /// `None` as for [`for_capability`](WavePolicy::for_capability).
     pub fn of<T: Element>() -> Option<WavePolicy> {
+        WavePolicy::for_capability::<T>(90)
+    }
+
+    /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0; `None` if they have more than
+    /// 16 bytes, which leave a block too few registers, or no short run of them takes a multiple of 16 bytes.
+    pub fn for_capability<T: Element>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<T>() };
         let size = size_of::<T>() as u32;
-        let accumulator = size_of::<T::Accumulator>() as u32;
         let run = (0..5)
             .map(|power| 1 << power)
             .find(|run| (run * size).is_multiple_of(16))?;
         if run * size > WAVE_RUN_BYTES {
             return None;
         }
-        let (_, warps, reducers, stages, loads, batch) =
-            *WAVE.iter().find(|(largest, ..)| size <= *largest)?;
-        let (_, wave) = *WAVES.iter().find(|(largest, _)| accumulator <= *largest)?;
-        let rows = WAVE_TILE_BYTES / (warps * 32 * run * size);
-        Some(WavePolicy {
-            warps,
+        let row = tuning::wave(capability)
+            .iter()
+            .find(|row| size <= row.element)?;
+        let rows = row.tile / (row.warps * 32 * run * size);
+        let policy = WavePolicy {
+            warps: row.warps,
             rows: 1 << rows.max(1).ilog2(),
             run,
-            stages,
-            loads,
-            wave,
-            batch,
-            reducers,
-        })
+            stages: row.stages,
+            loads: row.loads,
+            wave: row.wave,
+            batch: row.batch,
+            reducers: row.reducers,
+        };
+        // Elements that are no power of two in size, or folded in a much wider type, need more room than those that the
+        // row was measured with.
+        policy.fitted::<T>()
+    }
+
+    /// The policy with as many of its stages as there is room for; `None` if its blocks cannot be started with any number.
+    pub fn fitted<T: Element>(self) -> Option<WavePolicy> {
+        (self.loads..=self.stages)
+            .rev()
+            .map(|stages| WavePolicy { stages, ..self })
+            .find(|policy| policy.fits::<T>())
+    }
+
+    /// Whether the kernel compiles with this policy for elements of type `T`, and its blocks can be started.
+    fn fits<T: Element>(self) -> bool {
+        self.rows <= 32
+            && self.warps.is_multiple_of(self.reducers)
+            && self.threads() <= 1024
+            && self.shared_bytes::<T>() <= Self::SHARED_BYTES
+    }
+
+    /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in `kernels/wave.cuh`.
+    pub fn shared_bytes<T: Element>(self) -> u32 {
+        let align = (align_of::<T::Accumulator>() as u32).max(8);
+        let tile = self.tile() as u32 * size_of::<T>() as u32;
+        // A sum for each row and each warp, and two prefixes; before them the tile's number, behind them six barriers.
+        let sums = (self.warps * self.rows + self.warps + 2) * size_of::<T::Accumulator>() as u32;
+        let notes = (align + sums).next_multiple_of(8) + 6 * 8;
+        let launch = 8;
+        (self.stages * (tile + notes.next_multiple_of(align)) + launch).next_multiple_of(align)
     }
 
     /// The elements of a tile.

@@ -12,12 +12,21 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Moves the cache; an empty value switches it off.
 const DIRECTORY_VARIABLE: &str = "WARPFOLD_CACHE_DIR";
 
 /// Names the format; another format gets another word.
 const MAGIC: &[u8; 8] = b"wfcache1";
+
+static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the disk cache alone for as long as this process runs, as an empty `WARPFOLD_CACHE_DIR` does: for programs that compile
+/// what nobody will want again.
+pub fn without_disk_cache() {
+    SWITCHED_OFF.store(true, Ordering::Relaxed);
+}
 
 /// A cache directory that passed the checks.
 #[derive(Debug, Clone)]
@@ -44,6 +53,9 @@ impl Key {
 impl DiskCache {
     /// Opens the user's cache, creating its directory if need be. `None` if there is none to be had, which is logged once.
     pub(super) fn open() -> Option<DiskCache> {
+        if SWITCHED_OFF.load(Ordering::Relaxed) {
+            return None;
+        }
         let directory = match std::env::var_os(DIRECTORY_VARIABLE) {
             Some(directory) if directory.is_empty() => return None,
             Some(directory) => PathBuf::from(directory),

@@ -30,6 +30,7 @@ pub mod nvrtc;
 mod primitives;
 
 pub use cudarc;
+pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 pub use primitives::{Reduce, Scan};
 

@@ -340,7 +340,8 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let capability = context_capability(context)?;
-        let wave = WavePolicy::of::<T>().filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        let wave = WavePolicy::for_capability::<T>(capability);
+        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
         Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
     }
 

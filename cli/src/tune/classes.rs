@@ -1,0 +1,102 @@
+//! What is tuned: a type for every row of the table.
+
+use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+use warpfold::half::f16;
+use warpfold::{Element, Monoid, ops};
+
+/// The type that stands for all elements of its size.
+pub(crate) trait Class: Element + DeviceRepr + ValidAsZeroBits {
+    type Operator: Monoid<Self>;
+
+    const NAME: &'static str;
+
+    /// An element drawn at random, such that sums of many millions stay finite: NaNs may differ.
+    fn sample(random: u64) -> Self;
+}
+
+impl Class for u8 {
+    type Operator = ops::Add;
+
+    const NAME: &'static str = "u8";
+
+    fn sample(random: u64) -> u8 {
+        (random >> 7) as u8
+    }
+}
+
+/// Folded in a wider type.
+impl Class for f16 {
+    type Operator = ops::Add;
+
+    const NAME: &'static str = "f16";
+
+    fn sample(random: u64) -> f16 {
+        f16::from_bits((random >> 7) as u16 & 0x83ff | 0x3c00)
+    }
+}
+
+impl Class for f32 {
+    type Operator = ops::Add;
+
+    const NAME: &'static str = "f32";
+
+    fn sample(random: u64) -> f32 {
+        f32::from_bits((random >> 7) as u32 & 0x807f_ffff | 0x3f80_0000)
+    }
+}
+
+impl Class for u64 {
+    type Operator = ops::Add;
+
+    const NAME: &'static str = "u64";
+
+    fn sample(random: u64) -> u64 {
+        random
+    }
+}
+
+impl Class for [f32; 4] {
+    type Operator = Sums;
+
+    const NAME: &'static str = "[f32; 4]";
+
+    fn sample(random: u64) -> [f32; 4] {
+        [0, 16, 32, 48].map(|bits| f32::sample(random.rotate_left(bits)))
+    }
+}
+
+/// Sums component by component.
+#[derive(Debug)]
+pub(crate) struct Sums;
+
+impl Monoid<[f32; 4]> for Sums {
+    const CUDA: &'static str = "
+        for (u32 i = 0; i < 4; i++) a[i] += b[i];
+        return a;
+    ";
+    const COMMUTATIVE: bool = true;
+
+    fn identity() -> [f32; 4] {
+        [0.0; 4]
+    }
+
+    fn combine(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+        std::array::from_fn(|i| a[i] + b[i])
+    }
+}
+
+/// What is done with each class.
+pub(crate) trait Visitor {
+    type Error;
+
+    fn visit<T: Class>(&mut self) -> Result<(), Self::Error>;
+}
+
+/// Visits the classes in the order of the table: from small elements to large ones.
+pub(crate) fn for_each_class<V: Visitor>(visitor: &mut V) -> Result<(), V::Error> {
+    visitor.visit::<u8>()?;
+    visitor.visit::<f16>()?;
+    visitor.visit::<f32>()?;
+    visitor.visit::<u64>()?;
+    visitor.visit::<[f32; 4]>()
+}
