@@ -2,8 +2,11 @@
 //
 // The input is cut into chunks of a power of two of elements. Blocks take them one after the other and leave their sums in the
 // workspace. What fills no chunk is one more task: the sums of its aligned blocks are left beside the others. The last
-// block to end folds the sums of the chunks, appends those of the rest, and writes the result. A short input is the task of a
-// single block, which needs no workspace.
+// block to end folds the sums of the chunks, appends those of the rest, and writes the result.
+//
+// A short input is the task of a single block, which needs no workspace. One that the GPU holds at once is a task for each of
+// some blocks, which tell each other the sums as those of a scan do (look_back.cuh): it takes them half the time that counting
+// who has ended would, with its fences.
 //
 // All of these are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which a whole chunk has
 // just one. A range is cut up like this:
@@ -18,6 +21,7 @@
 // Places after the end are filled up with elements from before it; what those are combined to is part of no such block.
 #pragma once
 #include "lanes.cuh"
+#include "look_back.cuh"
 #include "padded.cuh"
 #include "rows.cuh"
 #include "workspace.cuh"
@@ -215,16 +219,52 @@ struct BlockFolder {
     }
 };
 
-/// The reduction of a short input, by one block.
+/// The reduction of a short input: by one block whose warps have enough in a batch each; or by blocks that all run at a time, of a power
+/// of two of warps, a chunk of one batch a warp for each, and what fills no chunk for the last.
 template <class Operator, class T, class Policy>
 struct ShortReducer {
     using A = AccumulatorOf<T>;
     using Elements = BlockFolder<Operator, T, Policy>;
+    using Tree = SumTree<Operator, A, sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1>;
 
-    /// Appends the elements to what precedes them; the first warp has the result. The block's warps have enough in a batch each.
-    static __device__ __forceinline__ void run(const T* in, u32 length, Prefix<Operator, A>& result) {
-        Elements::fold({in, in + length, 0, length}, 0, nullptr, 0);
-        if (warp_index() == 0) Elements::shared().blocks.append_to(result, length);
+    const T* in;
+    u64 length;
+    WorkspaceHeader* header;
+
+    /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
+    __device__ __forceinline__ bool run(Prefix<Operator, A>& result) const {
+        bool alone = gridDim.x == 1;
+        int log_chunk = LOG2<Elements::BATCH> + 31 - __clz(blockDim.x / WARP);
+        u64 chunks = length >> log_chunk, task = blockIdx.x, first = alone ? 0 : task << log_chunk;
+        u64 here = alone || task == chunks ? length - first : (u64)1 << log_chunk;
+        u64 launch = 0;
+        bool sound = true;
+        if (!alone && threadIdx.x == 0) {
+            u64 magic = load_relaxed(&header->magic);
+            launch = load_relaxed(&header->launches);
+            sound = magic == 0 || magic == WorkspaceHeader::MAGIC;
+        }
+        Elements::fold({in, in + length, first, here}, 0, nullptr, 0);
+        bool last = task == gridDim.x - 1;
+        if (warp_index() != 0) return last;
+        auto& blocks = Elements::shared().blocks;
+        if (alone) {
+            blocks.append_to(result, (u32)length);
+            return true;
+        }
+        if (same_in_all_lanes((u32)!sound) != 0) trap("the workspace was not zeroed before its first use");
+        launch = same_in_all_lanes(launch);
+        Tree tree{{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)}, gridDim.x};
+        if (task < chunks) tree.publish(task, blocks.sums.get(log_chunk));
+        if (!last) return false;
+        result = tree.prefix(chunks, result);
+        blocks.append_to(result, (u32)(length - (chunks << log_chunk)));
+        if (threadIdx.x == 0) {
+            // All others know which launch this is, or it would not have their sums.
+            store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
+            store_relaxed(&header->launches, launch + 1);
+        }
+        return true;
     }
 };
 

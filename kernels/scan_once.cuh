@@ -86,7 +86,8 @@ struct OnceScanner {
         if (gridDim.x > 1) {
             if (warp == 0) {
                 // Neither fresh nor left by a launch: there is no telling what would happen.
-                if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+                if (same_in_all_lanes((u32)(magic != 0 && magic != WorkspaceHeader::MAGIC)) != 0)
+                    trap("the workspace was not zeroed before its first use");
                 launch = shuffle(launch, 0);
                 Sums sums{{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)}, gridDim.x};
                 if (valid == CHUNK * warps) sums.publish(tile, sum);

@@ -24,7 +24,7 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_short(in, length, out, init, seeded)`: everything, in one block.
+    /// `reduce_short(in, length, out, workspace, init, seeded)`: everything, in blocks that all run at a time.
     ReduceShort,
     /// `reduce_once(in, length, out, workspace, init, seeded, log_batches)`: everything.
     ReduceOnce,
@@ -202,7 +202,25 @@ impl ReducePlan {
                 log_batches: 0,
             };
         }
-        let smallest = batch * u64::from(policy.threads / 32);
+        // As for scans: the more blocks, the longer it takes them to tell each other.
+        let most = policy.threads / 32;
+        let mut warps = 1;
+        while warps < most
+            && ScanPlan::BLOCKS_PER_WARP * u64::from(warps * warps) * batch < length as u64
+        {
+            warps *= 2;
+        }
+        let blocks = (length as u64).div_ceil(batch * u64::from(warps));
+        let resident = multiprocessors * (policy.most_threads / policy.threads);
+        if blocks <= u64::from(resident) {
+            return ReducePlan {
+                kernel: Kernel::ReduceShort,
+                blocks: blocks as u32,
+                threads: 32 * warps,
+                log_batches: 0,
+            };
+        }
+        let smallest = batch * u64::from(most);
         let mut log_batches = 0;
         while (length as u64 / smallest) >> log_batches > u64::from(policy.chunks) {
             log_batches += 1;
@@ -221,11 +239,17 @@ impl ReducePlan {
     pub fn workspace_bytes<T: Element>(length: usize) -> usize {
         let policy = ReducePolicy::of::<T>();
         let batches = length as u64 / RowPolicy::of_reduce::<T>().elements();
-        let chunks = (batches / u64::from(policy.threads / 32)).min(u64::from(policy.chunks));
         if batches < u64::from(policy.short) {
             return 0;
         }
-        HEADER_BYTES + (chunks as usize + Self::REST) * size_of::<T::Accumulator>()
+        let most = policy.threads / 32;
+        let chunks = (batches / u64::from(most))
+            .min(u64::from(policy.chunks))
+            .max(ScanPlan::BLOCKS_PER_WARP * u64::from(most));
+        let counted = (chunks as usize + Self::REST) * size_of::<T::Accumulator>();
+        // Those of blocks that all run at a time lie as the sums of a scan's tiles do.
+        let told = ScanPlan::workspace_bytes_for::<T>(chunks + 1);
+        told.max(HEADER_BYTES + counted)
     }
 
     /// The most aligned blocks of what fills no chunk.

@@ -67,7 +67,7 @@ const SCAN_ROWS: &[(u32, u32, u32)] = &[(4, 4, 8), (8, 4, 4), (32, 2, 2), (64, 1
 const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
 /// (largest element in bytes, bytes that a lane holds of a batch).
-const ROWS: &[(u32, u32)] = &[(16, 128), (64, 256)];
+const ROWS: &[(u32, u32)] = &[(8, 128), (12, 96), (16, 128), (64, 256)];
 
 impl RowPolicy {
     /// The policy of a reduction of elements of type `T`, whose warps have this much under way.
@@ -144,48 +144,20 @@ pub struct ReducePolicy {
 }
 
 /// (largest accumulator in bytes, policy).
-const REDUCE_ONCE: &[(usize, ReducePolicy)] = &[
-    (
-        8,
-        ReducePolicy {
-            most_threads: 1024,
-            short: 32,
-            threads: 256,
-            blocks: 4,
-            chunks: 16384,
-        },
-    ),
-    (
-        16,
-        ReducePolicy {
-            most_threads: 512,
-            short: 16,
-            threads: 256,
-            blocks: 2,
-            chunks: 16384,
-        },
-    ),
-    (
-        64,
-        ReducePolicy {
-            most_threads: 256,
-            short: 8,
-            threads: 256,
-            blocks: 2,
-            chunks: 4096,
-        },
-    ),
+#[rustfmt::skip]
+const REDUCE_ONCE: &[(u32, ReducePolicy)] = &[
+    (4, ReducePolicy { most_threads: 1024, short: 32, threads: 256, blocks: 4, chunks: 4096 }),
+    (8, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 3, chunks: 4096 }),
+    (12, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 4, chunks: 4096 }),
+    (16, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 2, chunks: 4096 }),
+    (64, ReducePolicy { most_threads: 256, short: 8, threads: 256, blocks: 1, chunks: 1024 }),
 ];
 
 impl ReducePolicy {
     /// The policy for elements of type `T`.
     pub fn of<T: Element>() -> ReducePolicy {
         const { assert_element_size::<T>() };
-        let (_, policy) = REDUCE_ONCE
-            .iter()
-            .find(|(largest, _)| size_of::<T::Accumulator>() <= *largest)
-            .expect("accumulators have at most 64 bytes");
-        *policy
+        row_for(REDUCE_ONCE, |row| row.0, size_of::<T::Accumulator>() as u32).1
     }
 }
 

@@ -105,13 +105,13 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
 ) -> Result<()> {
     let (length, init) = (length as u64, Value(call.init));
     let seeded = u32::from(call.seeded);
-    let short_length = length as u32;
     let mut builder = stream.launch_builder(kernels.function(plan.kernel, 0));
     match plan.kernel {
         Kernel::ReduceShort => builder
             .arg(&call.input)
-            .arg(&short_length)
+            .arg(&length)
             .arg(&call.output)
+            .arg(&call.workspace)
             .arg(&init)
             .arg(&seeded),
         _ => builder

@@ -5,7 +5,7 @@ use super::enqueue::{Call, enqueue, enqueue_reduce, enqueue_tiles, enqueue_wave}
 use super::kernels::Kernels;
 use super::library::require_driver;
 use crate::codegen::{
-    Engine, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+    Engine, Kernel, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
 };
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
@@ -19,7 +19,8 @@ const WORKSPACE_ALIGN: u64 = 16;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`reduce`](crate::reduce()). A call enqueues 1 launch, which reads every element once.
+/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes
+/// take 3 or more, one for each level of a tree.
 ///
 /// # The workspace
 ///
@@ -28,8 +29,10 @@ const WORKSPACE_ALIGN: u64 = 16;
 /// of elements leave it alone.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
-    loaded: Loaded,
-    engine: Engine,
+    context: Arc<CudaContext>,
+    /// [`Engine::Tiles`], for all lengths or up to where the other is faster.
+    tiles: Option<Arc<Kernels>>,
+    levels: Option<Arc<Kernels>>,
     types: PhantomData<fn() -> (T, Op)>,
 }
 
@@ -38,8 +41,10 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 /// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive` or `inclusive` says whether
 /// an element's own value takes part, `_from` that an `init` comes first, `_in_place` that the data is overwritten.
 ///
-/// Each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere. From some millions of elements
-/// on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0 to 10.x.
+/// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
+/// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
+/// to 10.x. For longer elements it is 1 launch up to a tile of elements, 3 up to a tile squared, 5 beyond, and every element is
+/// read twice and written once.
 ///
 /// # The workspace
 ///
@@ -74,6 +79,11 @@ struct Tiles {
     policy: RowPolicy,
 }
 
+impl Tiles {
+    /// Longer ones do not leave a thread registers enough for its tree.
+    const LARGEST_ELEMENT: usize = 16;
+}
+
 /// The wave engine, where it can run.
 #[derive(Debug, Clone)]
 struct Wave {
@@ -91,8 +101,9 @@ impl Wave {
 impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
     fn clone(&self) -> Self {
         Reduce {
-            loaded: self.loaded.clone(),
-            engine: self.engine,
+            context: self.context.clone(),
+            tiles: self.tiles.clone(),
+            levels: self.levels.clone(),
             types: PhantomData,
         }
     }
@@ -105,20 +116,6 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
             engines: self.engines.clone(),
             types: PhantomData,
         }
-    }
-}
-
-/// Kernels and the context that they are loaded into.
-#[derive(Debug, Clone)]
-struct Loaded {
-    context: Arc<CudaContext>,
-    kernels: Arc<Kernels>,
-}
-
-impl Loaded {
-    /// An error unless `context` is that of the kernels.
-    fn check(&self, what: &str, context: &CudaContext) -> Result<()> {
-        check_context(&self.context, what, context)
     }
 }
 
@@ -163,8 +160,20 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        Reduce::load_engine(context, Engine::Tiles(RowPolicy::of_reduce::<T>()))
+        const { assert_element_size::<T>() };
+        require_driver()?;
+        let tiles = Engine::Tiles(RowPolicy::of_reduce::<T>());
+        if size_of::<T>() > Self::PACKED {
+            return Reduce::load_engine(context, tiles);
+        }
+        let engines = [tiles, Engine::Blelloch];
+        let [tiles, levels] = Kernels::get_all::<T, Op, 2>(context, Primitive::Reduce, engines)?;
+        Ok(Reduce::with(context, Some(tiles), Some(levels)))
     }
+
+    /// Long arrays of elements of up to this many bytes keep a GPU busier than its memory; fewer instructions count more there
+    /// than fewer launches.
+    const PACKED: usize = 2;
 
     /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
     /// of its tree.
@@ -179,14 +188,24 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        Ok(Reduce {
-            loaded: Loaded {
-                context: context.clone(),
-                kernels: Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?,
-            },
-            engine,
-            types: PhantomData,
+        let kernels = Some(Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?);
+        Ok(match engine {
+            Engine::Blelloch => Reduce::with(context, None, kernels),
+            _ => Reduce::with(context, kernels, None),
         })
+    }
+
+    fn with(
+        context: &Arc<CudaContext>,
+        tiles: Option<Arc<Kernels>>,
+        levels: Option<Arc<Kernels>>,
+    ) -> Self {
+        Reduce {
+            context: context.clone(),
+            tiles,
+            levels,
+            types: PhantomData,
+        }
     }
 
     /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
@@ -196,10 +215,13 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     }
 
     fn needed_bytes(&self, len: usize) -> usize {
-        match self.engine {
-            Engine::Tiles(_) => ReducePlan::workspace_bytes::<T>(len),
-            _ => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-        }
+        let tiles = self.tiles.as_ref();
+        let tiles = tiles.map_or(0, |_| ReducePlan::workspace_bytes::<T>(len));
+        let levels = self.levels.as_ref();
+        let levels = levels.map_or(0, |_| {
+            Plan::new::<T>(Primitive::Reduce, len).workspace_bytes()
+        });
+        tiles.max(levels)
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of `output`.
@@ -249,11 +271,11 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
                 output: 0,
             });
         }
-        self.loaded.check("stream", stream.context())?;
-        self.loaded.check("input", input.stream().context())?;
-        self.loaded.check("output", output.stream().context())?;
-        self.loaded
-            .check("workspace", workspace.stream().context())?;
+        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
+        check("stream", stream.context())?;
+        check("input", input.stream().context())?;
+        check("output", output.stream().context())?;
+        check("workspace", workspace.stream().context())?;
         let given = workspace.num_bytes();
         let (input, _reading) = input.device_ptr(stream);
         let (output, _writing) = output.device_ptr_mut(stream);
@@ -266,21 +288,19 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
             seeded: init.is_some(),
             inclusive: false,
         };
-        let kernels = &self.loaded.kernels;
-        match self.engine {
-            Engine::Tiles(_) => {
-                let plan = ReducePlan::new::<T>(len, kernels.multiprocessors());
+        if let Some(kernels) = &self.tiles {
+            let plan = ReducePlan::new::<T>(len, kernels.multiprocessors());
+            if plan.kernel == Kernel::ReduceShort || self.levels.is_none() {
                 // SAFETY: as below. That the workspace starts with zeros is the caller's part of the contract; if it
                 // is broken, the kernel ends with an error.
-                unsafe { enqueue_reduce(kernels, stream, &plan, len, &call) }
-            }
-            _ => {
-                let plan = Plan::new::<T>(Primitive::Reduce, len);
-                // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-                // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
-                unsafe { enqueue(kernels, stream, &plan, &call) }
+                return unsafe { enqueue_reduce(kernels, stream, &plan, len, &call) };
             }
         }
+        let kernels = self.levels.as_ref().expect("one of the engines is there");
+        let plan = Plan::new::<T>(Primitive::Reduce, len);
+        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
+        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
+        unsafe { enqueue(kernels, stream, &plan, &call) }
     }
 }
 
@@ -340,6 +360,9 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let capability = context_capability(context)?;
+        if size_of::<T::Accumulator>() > Tiles::LARGEST_ELEMENT {
+            return Scan::load_engine(context, Engine::Blelloch);
+        }
         let wave = WavePolicy::for_capability::<T>(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
         Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)

@@ -157,15 +157,17 @@ impl Case {
         out: &'static str,
         init: Argument,
     ) {
-        let bytes = HEADER_BYTES + (MOST_CHUNKS as usize + 32) * size_of::<T::Accumulator>();
+        let counted = HEADER_BYTES + (MOST_CHUNKS as usize + 32) * size_of::<T::Accumulator>();
+        let bytes = counted.max(ScanPlan::workspace_bytes_for::<T>(MOST_CHUNKS + 2));
         script.filled("workspace", 0, bytes, "workspace");
         for plan in self.reduce_plans::<T>() {
             let seeded = Argument::value(u32::from(self.seeded));
             let arguments = match plan.kernel {
                 Kernel::ReduceShort => vec![
                     Argument::At("in", 0),
-                    Argument::value(self.length as u32),
+                    Argument::value(self.length as u64),
                     Argument::At(out, 0),
+                    Argument::At("workspace", 0),
                     init.clone(),
                     seeded,
                 ],
@@ -179,7 +181,11 @@ impl Case {
                     Argument::value(plan.log_batches),
                 ],
             };
-            let grid = Grid::new(u64::from(plan.blocks), plan.threads);
+            let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
+            if plan.kernel == Kernel::ReduceShort {
+                // They rely on it that all are there.
+                grid.resident = plan.blocks;
+            }
             script.launch(plan.kernel.function(0, false), grid, &arguments);
             script.save(out);
         }
@@ -196,6 +202,14 @@ impl Case {
         {
             let chunk = (batch * warps) << log_batches;
             if length > 0 && length / chunk <= MOST_CHUNKS {
+                if log_batches == 0 && length > chunk {
+                    plans.push(ReducePlan {
+                        kernel: Kernel::ReduceShort,
+                        blocks: length.div_ceil(chunk) as u32,
+                        threads: 32 * warps as u32,
+                        log_batches,
+                    });
+                }
                 plans.push(ReducePlan {
                     kernel: Kernel::ReduceOnce,
                     blocks: length.div_ceil(chunk).min(blocks) as u32,
