@@ -72,7 +72,7 @@ impl Case {
     ) {
         let by_ticket = self.length % 2 == 1;
         let plan = |inclusive: bool| match ScanPlan::new::<T>(policy, self.length, inclusive, 1) {
-            plan if plan.blocks == 1 && self.length % 3 > 0 => plan,
+            plan if plan.blocks == 1 && !self.length.is_multiple_of(3) => plan,
             _ => {
                 let multiprocessors = if by_ticket { 1 } else { u32::MAX };
                 ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, 1)
