@@ -6,7 +6,8 @@
 //
 // All that does not depend on what precedes the tile is done before that is waited for: the up-sweeps over runs, lanes, rows and warps.
 //
-//   1. Where all blocks fit the GPU at once they take tiles by their index. Otherwise a tile's number is the order in which it was
+//   1. Where all blocks fit the GPU at once they take tiles by their index: they have started by then, or start in its order, as blocks of
+//      every GPU so far do even where other work keeps some of them waiting. Otherwise a tile's number is the order in which it was
 //      taken, so that the tiles before it are in the hands of blocks that run: nothing waits for a block that has not started.
 //   2. The block of the last tile counts the launch and resets the tickets, once it knows what precedes the tile.
 //   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are combined to
