@@ -4,6 +4,7 @@ use crate::support::data::Sample;
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
+use std::any::TypeId;
 use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::{Element, Monoid, ops};
@@ -20,12 +21,15 @@ impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
-            if primitive == Primitive::Reduce {
+            // What differs in one word only from another source is compiled once.
+            let is_bitwise = std::any::type_name::<Op>().contains("::Bit");
+            if primitive == Primitive::Reduce && !is_bitwise {
                 engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
-            } else {
+            }
+            if primitive == Primitive::Scan && !is_bitwise {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Tiles(short));
-                if long != short {
+                if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
                     engines.push(Engine::Tiles(long));
                 }
                 engines.extend(WavePolicy::of::<T>().map(Engine::Wave));

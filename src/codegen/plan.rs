@@ -435,6 +435,64 @@ mod tests {
         }
     }
 
+    /// One workspace serves all lengths up to that it was asked for, exclusive and inclusive, on any GPU.
+    #[test]
+    fn a_workspace_serves_all_shorter_inputs() {
+        fn check<T: Element>() {
+            let lengths =
+                || (0..34).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+            for multiprocessors in [1, 16, 132, 160] {
+                let mut needed = 0;
+                let mut granted = 0;
+                for length in lengths() {
+                    for long in [false, true] {
+                        let policy = RowPolicy::of_scan::<T>(long);
+                        for inclusive in [false, true] {
+                            let plan =
+                                ScanPlan::new::<T>(policy, length, inclusive, multiprocessors);
+                            if plan.blocks > 1 {
+                                needed =
+                                    needed.max(ScanPlan::workspace_bytes_for::<T>(plan.blocks));
+                            }
+                        }
+                        granted = granted.max(ScanPlan::workspace_bytes::<T>(policy, length));
+                    }
+                    assert!(needed <= granted, "scan {length}: {needed} > {granted}");
+                }
+                let (mut needed, mut granted) = (0, 0);
+                for length in lengths() {
+                    let plan = ReducePlan::new::<T>(length, multiprocessors);
+                    let sums = match plan.kernel {
+                        Kernel::ReduceShort if plan.blocks == 1 => 0,
+                        Kernel::ReduceShort => {
+                            ScanPlan::workspace_bytes_for::<T>(u64::from(plan.blocks))
+                        }
+                        _ => {
+                            let batch = RowPolicy::of_reduce::<T>().elements();
+                            let chunk = (batch * u64::from(plan.threads / 32)) << plan.log_batches;
+                            HEADER_BYTES
+                                + (length / chunk as usize + ReducePlan::REST)
+                                    * size_of::<T::Accumulator>()
+                        }
+                    };
+                    needed = needed.max(sums);
+                    let bytes = ReducePlan::workspace_bytes::<T>(length);
+                    assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
+                    granted = bytes;
+                    assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
+                }
+            }
+        }
+        check::<u8>();
+        check::<half::f16>();
+        check::<f32>();
+        check::<u64>();
+        check::<[f32; 3]>();
+        check::<[u64; 2]>();
+        check::<[u8; 33]>();
+        check::<[f32; 16]>();
+    }
+
     #[test]
     fn the_workspace_is_under_one_percent_of_the_input() {
         fn check<T: Element>() {
