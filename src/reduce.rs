@@ -56,7 +56,7 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 
 /// # Reduce
 ///
-/// On a GPU a call enqueues 1 launch, which reads every element once. Memory: the sums of chunks of the input, less than
+/// On a GPU a call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes take one for each level of a tree. Memory: the sums of chunks of the input, less than
 /// 1% of it, in a workspace that the device keeps.
 ///
 /// # Errors

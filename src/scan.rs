@@ -119,9 +119,9 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 /// The twelve forms are one grid: `scan` or `inclusive_scan`, from the first element or `_from` an `init`,
 /// and into a new buffer, `_into` a given one, or `_in_place`.
 ///
-/// On a GPU of compute capability 9.0 to 10.x each call enqueues 1 launch, which reads and writes every element once. On others, and for elements
-/// of more than 16 bytes or of an odd size, it is 1 launch up to a tile of elements (256 to 4096, by their size), 3 up to a tile squared,
-/// and so on, and the elements are read twice. Calls return without waiting; [`Buffer::to_vec`] waits.
+/// On a GPU each call enqueues 1 launch for elements of up to 16 bytes, which reads and writes every element once. For longer ones it is 1
+/// launch up to a tile of elements, 3 up to a tile squared, and so on, and the elements are read twice. Calls return without
+/// waiting; [`Buffer::to_vec`] waits.
 /// Memory: the sums of the tiles, less than 1% of a long input, in a workspace that the device keeps.
 ///
 /// # Errors

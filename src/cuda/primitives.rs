@@ -153,8 +153,8 @@ fn align_workspace(address: u64, given: usize, needed: usize) -> Result<u64> {
 }
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, under 1 ms from the disk cache, or else
-    /// a compilation, of some 0.2 s.
+    /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk cache, or else
+    /// a compilation, of 0.5 to 1 s.
     ///
     /// # Errors
     ///
@@ -350,8 +350,8 @@ macro_rules! scan_methods {
 }
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, under 1 ms from the disk cache, or else
-    /// a compilation, of some 0.3 s.
+    /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk cache, or else
+    /// a compilation, of 0.6 to 1.1 s.
     ///
     /// # Errors
     ///
