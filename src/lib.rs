@@ -72,7 +72,7 @@ pub use error::{Error, Result};
 pub use monoid::Monoid;
 pub use reduce::{reduce, reduce_from};
 pub use scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
-pub use warpfold_macros::Element;
+pub use warpfold_macros::{Element, function, monoid};
 
 pub use bytemuck;
 pub use half;
