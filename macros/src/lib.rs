@@ -1,6 +1,10 @@
-//! The derive macro of the `warpfold` crate; use it from there.
+//! The macros of the `warpfold` crate; use them from there.
 
 mod element;
+mod function;
+mod monoid;
+mod names;
+mod translate;
 
 use proc_macro::TokenStream;
 
@@ -13,6 +17,22 @@ use proc_macro::TokenStream;
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     element::derive(&input)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Makes an operator of an ordinary function, for the host and for GPUs.
+#[proc_macro_attribute]
+pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    monoid::expand(arguments.into(), item.into())
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Makes an ordinary function one that runs on GPUs too.
+#[proc_macro_attribute]
+pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(arguments.into(), item.into())
         .unwrap_or_else(|error| error.to_compile_error())
         .into()
 }
