@@ -5,7 +5,7 @@
 //!
 //! `cargo run --release --example smoothing`
 
-use warpfold::{Element, Monoid, inclusive_scan_from};
+use warpfold::{Element, inclusive_scan_from, monoid};
 
 /// The map y ↦ slope·y + offset.
 #[derive(Clone, Copy, Debug, Element)]
@@ -16,23 +16,11 @@ struct Step {
 }
 
 /// First `a`, then `b`.
-struct Then;
-
-impl Monoid<Step> for Then {
-    const CUDA: &'static str = "return T{ a.slope * b.slope, a.offset * b.slope + b.offset };";
-
-    fn identity() -> Step {
-        Step {
-            slope: 1.0,
-            offset: 0.0,
-        }
-    }
-
-    fn combine(a: Step, b: Step) -> Step {
-        Step {
-            slope: a.slope * b.slope,
-            offset: a.offset * b.slope + b.offset,
-        }
+#[monoid(identity = Step { slope: 1.0, offset: 0.0 })]
+fn then(a: Step, b: Step) -> Step {
+    Step {
+        slope: a.slope * b.slope,
+        offset: a.offset * b.slope + b.offset,
     }
 }
 
