@@ -2,13 +2,32 @@
 
 use crate::random::Random;
 use std::fmt::Debug;
+use warpfold::CudaType;
+use warpfold::codegen::Definitions;
 
 /// A type of arguments and results.
-pub(crate) trait Words: Copy + Debug {
+pub(crate) trait Words: CudaType + Debug {
     /// A value that is as likely an edge as any other.
     fn sample(random: &mut Random) -> Self;
     /// Appends the value's words. All NaNs are one, since which of them a result is, is not promised.
     fn put(self, words: &mut Vec<u64>);
+    /// In C++, the value that the next words are.
+    fn cuda_take(definitions: &mut Definitions) -> String;
+    /// In C++, statements that append the words of `value`.
+    fn cuda_put(value: &str) -> String;
+}
+
+/// Both directions in C++ for a number, which `program.hpp` knows.
+macro_rules! number_in_cuda {
+    () => {
+        fn cuda_take(definitions: &mut Definitions) -> String {
+            format!("take<{}>()", Self::cuda_type(definitions))
+        }
+
+        fn cuda_put(value: &str) -> String {
+            format!("put({value}); ")
+        }
+    };
 }
 
 macro_rules! ints {
@@ -33,6 +52,8 @@ macro_rules! ints {
             fn put(self, words: &mut Vec<u64>) {
                 words.push(self as u64);
             }
+
+            number_in_cuda!();
         }
     )*};
 }
@@ -61,6 +82,8 @@ macro_rules! floats {
             fn put(self, words: &mut Vec<u64>) {
                 words.push(if self.is_nan() { $float::NAN.to_bits() } else { self.to_bits() }.into());
             }
+
+            number_in_cuda!();
         }
     )*};
 }
@@ -74,6 +97,8 @@ impl Words for bool {
     fn put(self, words: &mut Vec<u64>) {
         words.push(self.into());
     }
+
+    number_in_cuda!();
 }
 
 impl<T: Words, const N: usize> Words for [T; N] {
@@ -86,10 +111,22 @@ impl<T: Words, const N: usize> Words for [T; N] {
             element.put(words);
         }
     }
+
+    fn cuda_take(definitions: &mut Definitions) -> String {
+        let ty = Self::cuda_type(definitions);
+        let elements: Vec<_> = (0..N).map(|_| T::cuda_take(definitions)).collect();
+        format!("{ty}{{{{{}}}}}", elements.join(", "))
+    }
+
+    fn cuda_put(value: &str) -> String {
+        (0..N)
+            .map(|number| T::cuda_put(&format!("{value}[{number}]")))
+            .collect()
+    }
 }
 
 macro_rules! tuples {
-    ($(($($part:ident),*)),*) => {$(
+    ($(($($part:ident $number:literal),*)),*) => {$(
         impl<$($part: Words),*> Words for ($($part,)*) {
             fn sample(random: &mut Random) -> Self {
                 ($($part::sample(random),)*)
@@ -100,14 +137,24 @@ macro_rules! tuples {
                 let ($($part,)*) = self;
                 $($part.put(words);)*
             }
+
+            fn cuda_take(definitions: &mut Definitions) -> String {
+                let ty = Self::cuda_type(definitions);
+                let parts = [$($part::cuda_take(definitions)),*];
+                format!("{ty}{{{}}}", parts.join(", "))
+            }
+
+            fn cuda_put(value: &str) -> String {
+                [$($part::cuda_put(&format!("{value}._{}", $number))),*].concat()
+            }
         }
     )*};
 }
-tuples!((A), (A, B), (A, B, C), (A, B, C, D));
+tuples!((A 0), (A 0, B 1), (A 0, B 1, C 2), (A 0, B 1, C 2, D 3));
 
-/// For a struct with its fields, and for a tuple struct with their numbers.
+/// For a struct with the names and types of its fields; those of a tuple struct are numbers.
 macro_rules! words {
-    ($name:ident { $($field:tt),* }) => {
+    ($name:ident { $($field:tt: $type:ty),* }) => {
         impl $crate::words::Words for $name {
             fn sample(random: &mut $crate::random::Random) -> Self {
                 $name { $($field: $crate::words::Words::sample(random)),* }
@@ -116,7 +163,29 @@ macro_rules! words {
             fn put(self, words: &mut Vec<u64>) {
                 $($crate::words::Words::put(self.$field, words);)*
             }
+
+            fn cuda_take(definitions: &mut warpfold::codegen::Definitions) -> String {
+                let ty = <Self as warpfold::CudaType>::cuda_type(definitions);
+                let fields = [$(<$type as $crate::words::Words>::cuda_take(definitions)),*];
+                format!("{ty}{{{}}}", fields.join(", "))
+            }
+
+            fn cuda_put(value: &str) -> String {
+                [$(<$type as $crate::words::Words>::cuda_put(
+                    &$crate::words::cuda_field(value, stringify!($field))
+                )),*].concat()
+            }
         }
     };
 }
 pub(crate) use words;
+
+/// A field in C++, where names do not begin with digits.
+pub(crate) fn cuda_field(value: &str, field: &str) -> String {
+    let underscore = if field.starts_with(|first: char| first.is_ascii_digit()) {
+        "_"
+    } else {
+        ""
+    };
+    format!("{value}.{underscore}{field}")
+}

@@ -58,14 +58,22 @@ impl Writer<'_> {
     /// An expression without operations, or nearly.
     pub(super) fn leaf(&mut self, ty: &Type, known: bool) -> Code {
         if self.random.chance(80) {
-            let places: Vec<_> = self.places().into_iter().filter(|place| place.ty == *ty).collect();
+            let places: Vec<_> = self
+                .places()
+                .into_iter()
+                .filter(|place| place.ty == *ty)
+                .collect();
             if !places.is_empty() {
                 let place = self.latest(&places);
                 return Code::atom(self.place(&place));
             }
         }
         if self.random.chance(12) {
-            let constants: Vec<_> = self.constants.iter().filter(|(_, of, _)| of == ty).collect();
+            let constants: Vec<_> = self
+                .constants
+                .iter()
+                .filter(|(_, of, _)| of == ty)
+                .collect();
             if !constants.is_empty() {
                 return Code::atom(self.random.pick(&constants).0);
             }
@@ -86,7 +94,10 @@ impl Writer<'_> {
                     return self.literal(ty, known);
                 }
                 let place = self.latest(&numbers);
-                Code::new(format!("{} as {}", self.place(&place), ty.name()), Level::Cast)
+                Code::new(
+                    format!("{} as {}", self.place(&place), ty.name()),
+                    Level::Cast,
+                )
             }
             Type::Bool => {
                 let is_number = |place: &Place| matches!(place.ty, Type::Int(_) | Type::Float(_));
@@ -97,7 +108,10 @@ impl Writer<'_> {
                 let place = self.latest(&numbers);
                 let operator = *self.random.pick(&["<", "<=", ">", ">=", "==", "!="]);
                 let limit = self.literal(&place.ty, true).text;
-                Code::new(format!("{} {operator} {limit}", self.place(&place)), Level::Compare)
+                Code::new(
+                    format!("{} {operator} {limit}", self.place(&place)),
+                    Level::Compare,
+                )
             }
             _ => self.aggregate(ty, known),
         }
@@ -105,7 +119,10 @@ impl Writer<'_> {
 
     /// One of the places, rather a late one: what was computed is to be used.
     fn latest(&mut self, places: &[Place]) -> Place {
-        let position = self.random.below(places.len()).max(self.random.below(places.len()));
+        let position = self
+            .random
+            .below(places.len())
+            .max(self.random.below(places.len()));
         places[position].clone()
     }
 
@@ -127,7 +144,11 @@ impl Writer<'_> {
             let mut add = |step: Step, ty: Type| {
                 let mut steps = whole.steps.clone();
                 steps.push(step);
-                places.push(Place { steps, ty, is_mutable: whole.is_mutable });
+                places.push(Place {
+                    steps,
+                    ty,
+                    is_mutable: whole.is_mutable,
+                });
             };
             if let Type::Array(element, length) = &whole.ty {
                 add(Step::Index(*length), (**element).clone());
@@ -157,7 +178,11 @@ impl Writer<'_> {
         }
         let usize = Type::Int(super::types::USIZE);
         let number = self.purely(|writer| writer.expression(&usize, true));
-        let length = if length == 3 && self.random.chance(50) { "LENGTH".to_owned() } else { length.to_string() };
+        let length = if length == 3 && self.random.chance(50) {
+            "LENGTH".to_owned()
+        } else {
+            length.to_string()
+        };
         format!("{} % {length}", number.at_least(Level::Product))
     }
 
@@ -200,19 +225,31 @@ impl Writer<'_> {
             Type::Array(element, length) => {
                 if self.random.chance(30) {
                     let value = self.expression(element, known).text;
-                    let length = if *length == 3 { "LENGTH".to_owned() } else { length.to_string() };
+                    let length = if *length == 3 {
+                        "LENGTH".to_owned()
+                    } else {
+                        length.to_string()
+                    };
                     return Code::atom(format!("[{value}; {length}]"));
                 }
-                let elements: Vec<_> =
-                    (0..*length).map(|number| self.expression(element, known || number > 0).text).collect();
+                let elements: Vec<_> = (0..*length)
+                    .map(|number| self.expression(element, known || number > 0).text)
+                    .collect();
                 Code::atom(format!("[{}]", elements.join(", ")))
             }
             Type::Struct(of) if !of.is_tuple() => self.struct_literal(ty, of.name),
             _ => {
                 let is_known = known || matches!(ty, Type::Struct(_));
-                let parts: Vec<_> =
-                    ty.parts().iter().map(|(_, part)| self.expression(part, is_known).text).collect();
-                let name = if matches!(ty, Type::Struct(_)) { ty.name() } else { String::new() };
+                let parts: Vec<_> = ty
+                    .parts()
+                    .iter()
+                    .map(|(_, part)| self.expression(part, is_known).text)
+                    .collect();
+                let name = if matches!(ty, Type::Struct(_)) {
+                    ty.name()
+                } else {
+                    String::new()
+                };
                 Code::atom(format!("{name}({})", parts.join(", ")))
             }
         }
@@ -230,7 +267,10 @@ impl Writer<'_> {
         }
         let mut texts = Vec::new();
         for (field, part) in fields {
-            let is_at_hand = self.visible().iter().any(|known| known.name == field && known.ty == part);
+            let is_at_hand = self
+                .visible()
+                .iter()
+                .any(|known| known.name == field && known.ty == part);
             texts.push(if is_at_hand && self.random.chance(60) {
                 field
             } else {
@@ -240,7 +280,11 @@ impl Writer<'_> {
         if updates {
             // Not from a literal again, or this might not end.
             self.budget -= 1;
-            let places: Vec<_> = self.places().into_iter().filter(|place| place.ty == *ty).collect();
+            let places: Vec<_> = self
+                .places()
+                .into_iter()
+                .filter(|place| place.ty == *ty)
+                .collect();
             let base = if places.is_empty() {
                 let parts: Vec<_> = ty
                     .parts()
@@ -261,15 +305,20 @@ impl Writer<'_> {
     fn call(&mut self, ty: &Type, known: bool) -> Code {
         let room = MOST_COST.saturating_sub(self.cost) / self.times;
         let earlier = self.earlier;
-        let fitting: Vec<_> =
-            earlier.iter().filter(|program| program.result == *ty && program.cost <= room).collect();
+        let fitting: Vec<_> = earlier
+            .iter()
+            .filter(|program| program.result == *ty && program.cost <= room)
+            .collect();
         if fitting.is_empty() {
             return self.leaf(ty, known);
         }
         let program = *self.random.pick(&fitting);
         self.cost += program.cost * self.times;
-        let arguments: Vec<_> =
-            program.arguments.iter().map(|argument| self.expression(argument, true).text).collect();
+        let arguments: Vec<_> = program
+            .arguments
+            .iter()
+            .map(|argument| self.expression(argument, true).text)
+            .collect();
         let path = if self.random.chance(10) { "self::" } else { "" };
         Code::atom(format!("{path}{}({})", program.name, arguments.join(", ")))
     }
@@ -279,14 +328,18 @@ impl Writer<'_> {
         match self.random.below(4) {
             0 if !matches!(ty, Type::Array(..)) => {
                 let length = 1 + self.random.below(3);
-                let elements: Vec<_> =
-                    (0..length).map(|number| self.expression(ty, known || number > 0).text).collect();
+                let elements: Vec<_> = (0..length)
+                    .map(|number| self.expression(ty, known || number > 0).text)
+                    .collect();
                 let index = self.index(length);
                 Code::atom(format!("[{}][{index}]", elements.join(", ")))
             }
             1..=2 => {
                 let other = Type::scalar(self.random);
-                let (value, other) = (self.expression(ty, known).text, self.expression(&other, false).text);
+                let (value, other) = (
+                    self.expression(ty, known).text,
+                    self.expression(&other, false).text,
+                );
                 if self.random.chance(50) {
                     Code::atom(format!("({value}, {other}).0"))
                 } else {
@@ -295,12 +348,19 @@ impl Writer<'_> {
             }
             _ => {
                 let whole = Type::any(self.random);
-                let fitting: Vec<_> = whole.parts().into_iter().filter(|(_, part)| part == ty).collect();
+                let fitting: Vec<_> = whole
+                    .parts()
+                    .into_iter()
+                    .filter(|(_, part)| part == ty)
+                    .collect();
                 if fitting.is_empty() {
                     return self.leaf(ty, known);
                 }
                 let field = &self.random.pick(&fitting).0.clone();
-                Code::atom(format!("{}.{field}", self.expression(&whole, false).at_least(Level::Atom)))
+                Code::atom(format!(
+                    "{}.{field}",
+                    self.expression(&whole, false).at_least(Level::Atom)
+                ))
             }
         }
     }

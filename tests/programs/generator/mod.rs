@@ -32,11 +32,6 @@ pub(crate) fn programs(seed: u64, count: usize) -> String {
         text += &program;
         known.push(signature);
     }
-    for s in &known { // TEMP
-        let types: String = s.arguments.iter().map(|t| t.name() + ",").collect();
-        let arguments: Vec<_> = (0..s.arguments.len()).map(|n| format!("input.{n}")).collect();
-        text += &format!("struct {0} {{}}\nimpl super::Function for {0} {{ type Input = ({types}); type Output = {1}; fn call(input: ({types})) -> {1} {{ {0}({2}) }} }}\n", s.name, s.result.name(), arguments.join(", "));
-    }
     text += "\npub(crate) fn all() -> Vec<super::Program> {\n    vec![\n";
     for number in 0..count {
         text += &format!("        super::Program::of::<p{number}>(\"p{number}\"),\n");
@@ -107,9 +102,10 @@ enum Level {
 
 /// Names of variables: plain ones, and some that mean something in C++, in CUDA or in the kernels.
 const NAMES: [&str; 48] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m", "n", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z",
-    "first", "rest", "total", "count", "value", "left", "right", "scale", "key", "new", "class", "int", "auto", "this",
-    "operator", "double", "signed", "min", "sqrt", "add", "rust", "warpfold", "user", "result", "u32",
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m", "n", "q", "r", "s", "t", "u", "v",
+    "w", "x", "y", "z", "first", "rest", "total", "count", "value", "left", "right", "scale",
+    "key", "new", "class", "int", "auto", "this", "operator", "double", "signed", "min", "sqrt",
+    "add", "rust", "warpfold", "user", "result", "u32",
 ];
 
 fn program(
@@ -147,7 +143,11 @@ fn program(
     }
     writer.budget = writer.budget.max(8);
     let value = writer.operation(&result, true).text;
-    lines.push(if writer.random.chance(10) { format!("return {value};") } else { value });
+    lines.push(if writer.random.chance(10) {
+        format!("return {value};")
+    } else {
+        value
+    });
     let cost = writer.cost;
 
     let text = format!(
@@ -156,7 +156,15 @@ fn program(
         result.name(),
         lines.join("\n")
     );
-    (Signature { name, arguments, result, cost }, indented(&text))
+    (
+        Signature {
+            name,
+            arguments,
+            result,
+            cost,
+        },
+        indented(&text),
+    )
 }
 
 /// The text with each line as far to the right as braces and brackets are open before it.
@@ -183,13 +191,20 @@ fn indented(text: &str) -> String {
 
 impl Variable {
     fn new(name: &str, ty: &Type, is_mutable: bool) -> Variable {
-        Variable { name: name.to_owned(), ty: ty.clone(), is_mutable }
+        Variable {
+            name: name.to_owned(),
+            ty: ty.clone(),
+            is_mutable,
+        }
     }
 }
 
 impl Code {
     fn new(text: impl Into<String>, level: Level) -> Code {
-        Code { text: text.into(), level }
+        Code {
+            text: text.into(),
+            level,
+        }
     }
 
     fn atom(text: impl Into<String>) -> Code {
@@ -198,12 +213,20 @@ impl Code {
 
     /// The text where something at least as tight is wanted.
     fn at_least(self, level: Level) -> String {
-        if self.level >= level { self.text } else { format!("({})", self.text) }
+        if self.level >= level {
+            self.text
+        } else {
+            format!("({})", self.text)
+        }
     }
 
     /// Whether the text ends with a cast, after which Rust takes `<` for the start of type arguments.
     fn ends_with_cast(&self) -> bool {
-        let last = self.text.rsplit(" as ").next().expect("there is always a last part");
+        let last = self
+            .text
+            .rsplit(" as ")
+            .next()
+            .expect("there is always a last part");
         last.len() < self.text.len() && last.bytes().all(|byte| byte.is_ascii_alphanumeric())
     }
 }
@@ -212,19 +235,26 @@ impl Writer<'_> {
     /// Whether a variable can be seen, or is shadowed by a later one.
     fn is_visible(&self, position: usize) -> bool {
         let name = &self.variables[position].name;
-        self.variables[position + 1..].iter().all(|later| later.name != *name)
+        self.variables[position + 1..]
+            .iter()
+            .all(|later| later.name != *name)
     }
 
     fn visible(&self) -> Vec<Variable> {
         let positions = 0..self.variables.len();
-        positions.filter(|&position| self.is_visible(position)).map(|position| self.variables[position].clone()).collect()
+        positions
+            .filter(|&position| self.is_visible(position))
+            .map(|position| self.variables[position].clone())
+            .collect()
     }
 
     /// A name for a variable, which often shadows another.
     fn name(&mut self) -> String {
         match self.variables.len() {
             0 => self.fresh_name(),
-            known if self.random.chance(20) => self.variables[self.random.below(known)].name.clone(),
+            known if self.random.chance(20) => {
+                self.variables[self.random.below(known)].name.clone()
+            }
             _ => (*self.random.pick(&NAMES)).to_owned(),
         }
     }
@@ -251,7 +281,11 @@ impl Writer<'_> {
         let name = self.fresh_name();
         let is_mutable = self.random.chance(25);
         self.variables.push(Variable::new(&name, ty, is_mutable));
-        if is_mutable { format!("mut {name}") } else { name }
+        if is_mutable {
+            format!("mut {name}")
+        } else {
+            name
+        }
     }
 
     /// Runs `write` where nothing may be assigned to or left.

@@ -27,11 +27,18 @@ impl Writer<'_> {
             10 => {
                 let operator = *self.random.pick(&["/", "%"]);
                 let left = self.expression(&ty, false).at_least(Level::Product);
-                Code::new(format!("{left} {operator} {}", self.divisor(int)), Level::Product)
+                Code::new(
+                    format!("{left} {operator} {}", self.divisor(int)),
+                    Level::Product,
+                )
             }
             11 => self.guarded_division(int),
             12 => {
-                let operator = if int.signed && self.random.chance(60) { "-" } else { "!" };
+                let operator = if int.signed && self.random.chance(60) {
+                    "-"
+                } else {
+                    "!"
+                };
                 let operand = self.unary_operand(&ty, known);
                 Code::new(format!("{operator}{operand}"), Level::Unary)
             }
@@ -39,7 +46,9 @@ impl Writer<'_> {
             16..=22 => self.int_method(int),
             23 => self.widened(&ty),
             _ => {
-                let bits_of = FLOATS.iter().find(|float| !int.signed && float.bits == int.bits && int.name != "usize");
+                let bits_of = FLOATS
+                    .iter()
+                    .find(|float| !int.signed && float.bits == int.bits && int.name != "usize");
                 match bits_of {
                     Some(float) => {
                         let argument = self.expression(&Type::Float(*float), true).text;
@@ -65,18 +74,23 @@ impl Writer<'_> {
                 ]);
                 self.binary(operator, level, &ty, known)
             }
-            10 => {
-                Code::new(format!("-{}", self.unary_operand(&ty, known)), Level::Unary)
-            }
+            10 => Code::new(format!("-{}", self.unary_operand(&ty, known)), Level::Unary),
             11..=13 => self.cast(&ty),
             14 => self.widened(&ty),
             15 => {
                 let bits = Type::Int(if float == F32 { U32 } else { U64 });
-                Code::atom(format!("{}::from_bits({})", float.name, self.expression(&bits, true).text))
+                Code::atom(format!(
+                    "{}::from_bits({})",
+                    float.name,
+                    self.expression(&bits, true).text
+                ))
             }
             16..=17 => {
                 let function = *self.random.pick(&["lesser", "greater", "sign_of"]);
-                let (a, b) = (self.expression(&ty, true).text, self.expression(&ty, true).text);
+                let (a, b) = (
+                    self.expression(&ty, true).text,
+                    self.expression(&ty, true).text,
+                );
                 Code::atom(format!("{function}_{}({a}, {b})", float.name))
             }
             _ => self.float_method(float),
@@ -95,7 +109,9 @@ impl Writer<'_> {
                 let operator = *self.random.pick(&["<", "<=", ">", ">=", "==", "!="]);
                 let left_known = self.random.chance(20);
                 let left = self.left(&operand, left_known, Level::BitOr, operator);
-                let right = self.expression(&operand, !left_known).at_least(Level::BitOr);
+                let right = self
+                    .expression(&operand, !left_known)
+                    .at_least(Level::BitOr);
                 Code::new(format!("{left} {operator} {right}"), Level::Compare)
             }
             9..=13 => {
@@ -108,11 +124,17 @@ impl Writer<'_> {
                 ]);
                 self.binary(operator, level, &ty, true)
             }
-            14..=15 => Code::new(format!("!{}", self.expression(&ty, true).at_least(Level::Unary)), Level::Unary),
+            14..=15 => Code::new(
+                format!("!{}", self.expression(&ty, true).at_least(Level::Unary)),
+                Level::Unary,
+            ),
             16..=18 => {
                 let float = *self.random.pick(&FLOATS);
                 let operand = Type::Float(float);
-                let method = *self.random.pick(&["is_nan", "is_finite", "is_infinite", "is_negative"]);
+                let method =
+                    *self
+                        .random
+                        .pick(&["is_nan", "is_finite", "is_infinite", "is_negative"]);
                 if method == "is_negative" {
                     let argument = self.expression(&operand, true).text;
                     return Code::atom(format!("{method}_{}({argument})", float.name));
@@ -132,7 +154,11 @@ impl Writer<'_> {
         let left = self.left(ty, left_known, level, operator);
         let right = self.expression(ty, known || !left_known);
         // The same operator again needs no parentheses on the left, and all looser ones do on either side.
-        let right = if right.level == level { format!("({})", right.text) } else { right.at_least(level) };
+        let right = if right.level == level {
+            format!("({})", right.text)
+        } else {
+            right.at_least(level)
+        };
         Code::new(format!("{left} {operator} {right}"), level)
     }
 
@@ -170,9 +196,15 @@ impl Writer<'_> {
     pub(super) fn divisor(&mut self, int: Int) -> String {
         let ty = Type::Int(int);
         match self.random.below(4) {
-            0 if !int.signed => format!("({} | 1)", self.expression(&ty, true).at_least(Level::BitOr)),
+            0 if !int.signed => format!(
+                "({} | 1)",
+                self.expression(&ty, true).at_least(Level::BitOr)
+            ),
             1 if int.signed => format!("-{}", 2 + self.random.below(100)),
-            2 => format!("({} & 63 | 1)", self.expression(&ty, true).at_least(Level::BitAnd)),
+            2 => format!(
+                "({} & 63 | 1)",
+                self.expression(&ty, true).at_least(Level::BitAnd)
+            ),
             _ => (1 + self.random.below(100)).to_string(),
         }
     }
@@ -183,13 +215,18 @@ impl Writer<'_> {
         let divisor = self.expression(&ty, false).text;
         let name = self.fresh_name();
         let text = self.scope(|writer| {
-            writer.variables.push(super::Variable::new(&name, &ty, false));
+            writer
+                .variables
+                .push(super::Variable::new(&name, &ty, false));
             let otherwise = writer.leaf(&ty, true).text;
             let number = writer.expression(&ty, false).at_least(Level::Atom);
             let method = *writer.random.pick(&["wrapping_div", "wrapping_rem"]);
             format!("if {name} == 0 {{ {otherwise} }} else {{ {number}.{method}({name}) }}")
         });
-        Code::new(format!("{{\nlet {name} = {divisor};\n{text}\n}}"), Level::Block)
+        Code::new(
+            format!("{{\nlet {name} = {divisor};\n{text}\n}}"),
+            Level::Block,
+        )
     }
 
     fn cast(&mut self, to: &Type) -> Code {
@@ -207,22 +244,34 @@ impl Writer<'_> {
     /// `u64::from(x)` of a number that always fits.
     fn widened(&mut self, ty: &Type) -> Code {
         let from: Vec<Type> = match ty {
-            Type::Int(int) if int.name == "usize" => vec![Type::Int(U8), Type::Int(U16), Type::Bool],
+            Type::Int(int) if int.name == "usize" => {
+                vec![Type::Int(U8), Type::Int(U16), Type::Bool]
+            }
             Type::Int(int) => INTS
                 .iter()
-                .filter(|from| from.name != "usize" && from.bits < int.bits && (!from.signed || int.signed))
+                .filter(|from| {
+                    from.name != "usize" && from.bits < int.bits && (!from.signed || int.signed)
+                })
                 .map(|from| Type::Int(*from))
                 .chain([Type::Bool])
                 .collect(),
             Type::Float(float) => {
                 let small = [I8, I16, U8, U16].map(Type::Int);
                 let large = [Type::Int(I32), Type::Int(U32), Type::Float(F32)];
-                if *float == F64 { [&small[..], &large[..]].concat() } else { small.to_vec() }
+                if *float == F64 {
+                    [&small[..], &large[..]].concat()
+                } else {
+                    small.to_vec()
+                }
             }
             _ => vec![ty.clone()],
         };
         let from = self.random.pick(&from).clone();
-        Code::atom(format!("{}::from({})", ty.name(), self.expression(&from, false).text))
+        Code::atom(format!(
+            "{}::from({})",
+            ty.name(),
+            self.expression(&from, false).text
+        ))
     }
 
     /// A call of a method in either of the two ways to write one.
@@ -254,13 +303,20 @@ impl Writer<'_> {
                 self.method(&ty, name, vec![other])
             }
             6..=8 => {
-                let name =
-                    *self.random.pick(&["wrapping_shl", "wrapping_shr", "rotate_left", "rotate_right", "pow"]);
+                let name = *self.random.pick(&[
+                    "wrapping_shl",
+                    "wrapping_shr",
+                    "rotate_left",
+                    "rotate_right",
+                    "pow",
+                ]);
                 let amount = self.expression(&Type::Int(U32), true).text;
                 self.method(&ty, name, vec![amount])
             }
             9..=10 => {
-                let name = *self.random.pick(&["wrapping_neg", "swap_bytes", "reverse_bits"]);
+                let name = *self
+                    .random
+                    .pick(&["wrapping_neg", "swap_bytes", "reverse_bits"]);
                 self.method(&ty, name, Vec::new())
             }
             11..=12 if int.signed => {
@@ -268,8 +324,18 @@ impl Writer<'_> {
                 self.method(&ty, name, Vec::new())
             }
             11..=12 => {
-                let same = [int, *INTS.iter().find(|same| same.signed && same.bits == int.bits).unwrap_or(&int)];
-                let of = if int.name == "usize" { int } else { *self.random.pick(&same) };
+                let same = [
+                    int,
+                    *INTS
+                        .iter()
+                        .find(|same| same.signed && same.bits == int.bits)
+                        .unwrap_or(&int),
+                ];
+                let of = if int.name == "usize" {
+                    int
+                } else {
+                    *self.random.pick(&same)
+                };
                 let other = self.expression(&Type::Int(of), true).text;
                 self.method(&Type::Int(of), "abs_diff", vec![other])
             }
@@ -285,11 +351,17 @@ impl Writer<'_> {
             }
             16 => {
                 let (a, b) = (int.sample(self.random), int.sample(self.random));
-                self.method(&ty, "clamp", vec![a.min(b).to_string(), a.max(b).to_string()])
+                self.method(
+                    &ty,
+                    "clamp",
+                    vec![a.min(b).to_string(), a.max(b).to_string()],
+                )
             }
             _ if int.bits == 32 && !int.signed => {
                 let of = Type::Int(*self.random.pick(&INTS));
-                let name = *self.random.pick(&["count_ones", "leading_zeros", "trailing_zeros"]);
+                let name = *self
+                    .random
+                    .pick(&["count_ones", "leading_zeros", "trailing_zeros"]);
                 self.method(&of, name, Vec::new())
             }
             _ => self.cast(&ty),
@@ -306,7 +378,10 @@ impl Writer<'_> {
                 self.method(&ty, name, Vec::new())
             }
             7..=9 => {
-                let arguments = vec![self.expression(&ty, true).text, self.expression(&ty, true).text];
+                let arguments = vec![
+                    self.expression(&ty, true).text,
+                    self.expression(&ty, true).text,
+                ];
                 self.method(&ty, "mul_add", arguments)
             }
             10..=11 => {
@@ -316,7 +391,12 @@ impl Writer<'_> {
             }
             _ => {
                 // Bounds other than zero, whose sign would matter.
-                let limits = *self.random.pick(&[("-1.0", "1.0"), ("0.5", "0.5"), ("-1e30", "-2.5"), ("1e-40", "3.0")]);
+                let limits = *self.random.pick(&[
+                    ("-1.0", "1.0"),
+                    ("0.5", "0.5"),
+                    ("-1e30", "-2.5"),
+                    ("1e-40", "3.0"),
+                ]);
                 self.method(&ty, "clamp", vec![limits.0.to_owned(), limits.1.to_owned()])
             }
         }

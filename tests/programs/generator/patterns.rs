@@ -14,7 +14,11 @@ impl Writer<'_> {
 
     pub(super) fn parts(&mut self, ty: &Type, bound: &mut Vec<Variable>) -> String {
         let parts = ty.parts();
-        let skipped = if self.random.chance(20) { self.random.below(parts.len()) } else { parts.len() };
+        let skipped = if self.random.chance(20) {
+            self.random.below(parts.len())
+        } else {
+            parts.len()
+        };
         let named = matches!(ty, Type::Struct(of) if !of.is_tuple());
         let mut texts = Vec::new();
         for (name, part) in &parts[..skipped] {
@@ -24,7 +28,11 @@ impl Writer<'_> {
                 texts.push(name.clone());
             } else {
                 let pattern = self.part(part, bound);
-                texts.push(if named { format!("{name}: {pattern}") } else { pattern });
+                texts.push(if named {
+                    format!("{name}: {pattern}")
+                } else {
+                    pattern
+                });
             }
         }
         if skipped < parts.len() {
@@ -56,7 +64,11 @@ impl Writer<'_> {
         };
         let is_mutable = self.random.chance(20);
         bound.push(Variable::new(&name, ty, is_mutable));
-        if is_mutable { format!("mut {name}") } else { name }
+        if is_mutable {
+            format!("mut {name}")
+        } else {
+            name
+        }
     }
 
     /// A pattern of `match` that some values have.
@@ -104,7 +116,10 @@ impl Writer<'_> {
                 format!("{} | {}", case(), case())
             }
             Type::Tuple(parts) => {
-                let parts: Vec<_> = parts.iter().map(|part| self.refutable(part, bound)).collect();
+                let parts: Vec<_> = parts
+                    .iter()
+                    .map(|part| self.refutable(part, bound))
+                    .collect();
                 format!("({})", parts.join(", "))
             }
             _ => "_".to_owned(),
@@ -113,7 +128,11 @@ impl Writer<'_> {
 
     fn literal_pattern(&mut self, int: Int) -> String {
         let number = int.sample(self.random);
-        if self.random.chance(15) { format!("{number}{}", int.name) } else { number.to_string() }
+        if self.random.chance(15) {
+            format!("{number}{}", int.name)
+        } else {
+            number.to_string()
+        }
     }
 
     fn range_pattern(&mut self, int: Int) -> String {
@@ -134,7 +153,13 @@ impl Writer<'_> {
     fn alternatives(&mut self, int: Int) -> String {
         let count = 2 + self.random.below(2);
         let cases: Vec<_> = (0..count)
-            .map(|_| if self.random.chance(60) { self.literal_pattern(int) } else { self.range_pattern(int) })
+            .map(|_| {
+                if self.random.chance(60) {
+                    self.literal_pattern(int)
+                } else {
+                    self.range_pattern(int)
+                }
+            })
             .collect();
         cases.join(" | ")
     }

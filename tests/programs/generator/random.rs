@@ -7,7 +7,8 @@ pub(crate) struct Random(u64);
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
         // Close seeds must not give close sequences, and no seed the state 0.
-        let mut random = Random((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
+        let mut random =
+            Random((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
         random.bits();
         random
     }

@@ -82,7 +82,11 @@ impl Writer<'_> {
         let name = self.name();
         let is_mutable = self.random.chance(60);
         let mutable = if is_mutable { "mut " } else { "" };
-        let annotation = if is_typed { format!(": {}", ty.name()) } else { String::new() };
+        let annotation = if is_typed {
+            format!(": {}", ty.name())
+        } else {
+            String::new()
+        };
         lines.push(format!("let {mutable}{name}{annotation} = {value};"));
         self.variables.push(Variable::new(&name, &ty, is_mutable));
     }
@@ -157,8 +161,11 @@ impl Writer<'_> {
 
     /// A variable that may be assigned to, or a part of one.
     fn mutable_place(&mut self, fits: impl Fn(&Type) -> bool) -> Option<(String, Type)> {
-        let places: Vec<_> =
-            self.places().into_iter().filter(|place| place.is_mutable && fits(&place.ty)).collect();
+        let places: Vec<_> = self
+            .places()
+            .into_iter()
+            .filter(|place| place.is_mutable && fits(&place.ty))
+            .collect();
         if places.is_empty() {
             return None;
         }
@@ -178,7 +185,11 @@ impl Writer<'_> {
         }
         if ty.is_some() || self.random.chance(50) {
             let exits = !self.is_pure && self.random.chance(10);
-            text += &if exits { self.exit() } else { self.statements(ty, true) };
+            text += &if exits {
+                self.exit()
+            } else {
+                self.statements(ty, true)
+            };
         } else {
             text.truncate(text.len() - " else ".len());
         }
@@ -192,14 +203,24 @@ impl Writer<'_> {
             6 => Type::Bool,
             _ => Type::Tuple(
                 (0..2 + self.random.below(2))
-                    .map(|_| if self.random.chance(70) { Type::Int(*self.random.pick(&INTS)) } else { Type::Bool })
+                    .map(|_| {
+                        if self.random.chance(70) {
+                            Type::Int(*self.random.pick(&INTS))
+                        } else {
+                            Type::Bool
+                        }
+                    })
                     .collect(),
             ),
         };
         let subject = self.expression(&ty, false).text;
         let mut known = value.is_none_or(|(_, known)| known);
         let mut arms = String::new();
-        let mut arm = |writer: &mut Self, pattern: String, bound: Vec<Variable>, has_guard: bool, may_exit: bool| {
+        let mut arm = |writer: &mut Self,
+                       pattern: String,
+                       bound: Vec<Variable>,
+                       has_guard: bool,
+                       may_exit: bool| {
             let text = writer.scope(|writer| {
                 writer.variables.extend(bound);
                 let guard = if has_guard {
@@ -254,13 +275,20 @@ impl Writer<'_> {
         }
         let int = *self.random.pick(&INTS);
         let range = self.range(int);
-        let range = if self.random.chance(25) { format!("({range}).rev()") } else { range };
+        let range = if self.random.chance(25) {
+            format!("({range}).rev()")
+        } else {
+            range
+        };
         if self.random.chance(15) {
             let body = self.body(None, Vec::new());
             lines.push(format!("for _ in {range} {body}"));
         } else {
             let name = self.name();
-            let body = self.body(Some(Variable::new(&name, &Type::Int(int), false)), Vec::new());
+            let body = self.body(
+                Some(Variable::new(&name, &Type::Int(int), false)),
+                Vec::new(),
+            );
             lines.push(format!("for {name} in {range} {body}"));
         }
     }
@@ -273,7 +301,9 @@ impl Writer<'_> {
             0 => format!("{name}::MAX - {}..={name}::MAX", self.random.below(4)),
             1 => format!("{name}::MIN{dots}{name}::MIN + {}", self.random.below(4)),
             2..=3 => {
-                let end = self.expression(&Type::Int(int), false).at_least(Level::Product);
+                let end = self
+                    .expression(&Type::Int(int), false)
+                    .at_least(Level::Product);
                 format!("0{dots}{end} % {}", 2 + self.random.below(4))
             }
             4 if int.signed => {
@@ -291,8 +321,11 @@ impl Writer<'_> {
 
     /// `for i in 0..N { … a[i] … }`, where nothing but the index gives `i` its type.
     fn loop_over_array(&mut self, lines: &mut Vec<String>) -> bool {
-        let arrays: Vec<_> =
-            self.visible().into_iter().filter(|variable| matches!(variable.ty, Type::Array(..))).collect();
+        let arrays: Vec<_> = self
+            .visible()
+            .into_iter()
+            .filter(|variable| matches!(variable.ty, Type::Array(..)))
+            .collect();
         if arrays.is_empty() {
             return false;
         }
@@ -302,7 +335,8 @@ impl Writer<'_> {
         };
         let (index, name) = (self.fresh_name(), self.name());
         let first = format!("let {name} = {}[{index}];", array.name);
-        self.variables.push(Variable::new(&index, &Type::Int(USIZE), false));
+        self.variables
+            .push(Variable::new(&index, &Type::Int(USIZE), false));
         let body = self.body(Some(Variable::new(&name, element, false)), vec![first]);
         self.variables.pop();
         lines.push(format!("for {index} in 0..{length} {body}"));
@@ -314,9 +348,14 @@ impl Writer<'_> {
         let int = *self.random.pick(&INTS);
         let counter = self.fresh_name();
         let limit = 1 + self.random.below(5);
-        self.variables.push(Variable::new(&counter, &Type::Int(int), false));
+        self.variables
+            .push(Variable::new(&counter, &Type::Int(int), false));
         let (start, mut condition, step) = if self.random.chance(50) {
-            (0, format!("{counter} < {limit}"), format!("{counter} += 1;"))
+            (
+                0,
+                format!("{counter} < {limit}"),
+                format!("{counter} += 1;"),
+            )
         } else {
             (limit, format!("{counter} > 0"), format!("{counter} -= 1;"))
         };
@@ -325,8 +364,11 @@ impl Writer<'_> {
             let outside = std::mem::take(&mut self.loops);
             let more = self.expression(&Type::Bool, true).at_least(Level::Compare);
             self.loops = outside;
-            condition =
-                if self.random.chance(50) { format!("{condition} && {more}") } else { format!("{more} && {condition}") };
+            condition = if self.random.chance(50) {
+                format!("{condition} && {more}")
+            } else {
+                format!("{more} && {condition}")
+            };
         }
         lines.push(format!("let mut {counter} = {start}{};", int.name));
         let body = self.body(None, vec![step]);

@@ -116,12 +116,24 @@ impl Int {
         let bits = match random.below(8) {
             0..=4 => random.bits() % 12,
             5 => 1 << (random.bits() % u64::from(self.bits)),
-            6 => *random.pick(&[self.max() as u64, self.min() as u64, (self.max() / 2) as u64]),
+            6 => *random.pick(&[
+                self.max() as u64,
+                self.min() as u64,
+                (self.max() / 2) as u64,
+            ]),
             _ => random.bits(),
         } & self.mask();
         let bits = i128::from(bits);
-        let number = if bits > self.max() { bits - (1 << self.bits) } else { bits };
-        if self.signed && random.chance(20) && number != self.min() { -number } else { number }
+        let number = if bits > self.max() {
+            bits - (1 << self.bits)
+        } else {
+            bits
+        };
+        if self.signed && random.chance(20) && number != self.min() {
+            -number
+        } else {
+            number
+        }
     }
 }
 
@@ -129,23 +141,59 @@ impl Float {
     /// A literal without its type, which is not negative.
     pub(crate) fn sample(self, random: &mut Random) -> String {
         const SIMPLE: [&str; 14] = [
-            "0.0", "1.0", "0.5", "2.0", "3.0", "0.1", "1.5", "10.0", "7.25", "1e3", "1_000.5", "2.5e-3", "100.0", "0.3333333",
+            "0.0",
+            "1.0",
+            "0.5",
+            "2.0",
+            "3.0",
+            "0.1",
+            "1.5",
+            "10.0",
+            "7.25",
+            "1e3",
+            "1_000.5",
+            "2.5e-3",
+            "100.0",
+            "0.3333333",
         ];
         // The last two of each are just beside the middle between two floats: to round twice is to round wrongly.
         const EDGES_F32: [&str; 8] = [
-            "1e-45", "3.4028235e38", "1.1754944e-38", "16777217.0", "2147483648.0", "8388608.5",
-            "1.00000017881393432617187499", "1.00000017881393432617187501",
+            "1e-45",
+            "3.4028235e38",
+            "1.1754944e-38",
+            "16777217.0",
+            "2147483648.0",
+            "8388608.5",
+            "1.00000017881393432617187499",
+            "1.00000017881393432617187501",
         ];
         const EDGES_F64: [&str; 8] = [
-            "5e-324", "1.7976931348623157e308", "2.2250738585072014e-308", "9007199254740993.0", "9223372036854775808.0",
-            "4503599627370496.5", "1.00000000000000011102230246251565404", "1.00000000000000011102230246251565405",
+            "5e-324",
+            "1.7976931348623157e308",
+            "2.2250738585072014e-308",
+            "9007199254740993.0",
+            "9223372036854775808.0",
+            "4503599627370496.5",
+            "1.00000000000000011102230246251565404",
+            "1.00000000000000011102230246251565405",
         ];
         match random.below(10) {
             0..=6 => (*random.pick(&SIMPLE)).to_owned(),
-            7 => (*random.pick(if self.bits == 32 { &EDGES_F32 } else { &EDGES_F64 })).to_owned(),
+            7 => (*random.pick(if self.bits == 32 {
+                &EDGES_F32
+            } else {
+                &EDGES_F64
+            }))
+            .to_owned(),
             // The shortest text of a random float of moderate size.
-            _ if self.bits == 32 => format!("{:?}", f32::from_bits((0x3000_0000 + (random.bits() >> 35)) as u32)),
-            _ => format!("{:?}", f64::from_bits(0x3c00_0000_0000_0000 + (random.bits() >> 5))),
+            _ if self.bits == 32 => format!(
+                "{:?}",
+                f32::from_bits((0x3000_0000 + (random.bits() >> 35)) as u32)
+            ),
+            _ => format!(
+                "{:?}",
+                f64::from_bits(0x3c00_0000_0000_0000 + (random.bits() >> 5))
+            ),
         }
     }
 }
@@ -187,8 +235,16 @@ impl Type {
     pub(crate) fn parts(&self) -> Vec<(String, Type)> {
         match self {
             Type::Int(_) | Type::Float(_) | Type::Bool | Type::Array(..) => Vec::new(),
-            Type::Struct(of) => of.fields.iter().map(|(name, field)| ((*name).to_owned(), field.ty())).collect(),
-            Type::Tuple(parts) => parts.iter().enumerate().map(|(number, part)| (number.to_string(), part.clone())).collect(),
+            Type::Struct(of) => of
+                .fields
+                .iter()
+                .map(|(name, field)| ((*name).to_owned(), field.ty()))
+                .collect(),
+            Type::Tuple(parts) => parts
+                .iter()
+                .enumerate()
+                .map(|(number, part)| (number.to_string(), part.clone()))
+                .collect(),
         }
     }
 
@@ -206,7 +262,11 @@ impl Type {
             0..=11 => Type::scalar(random),
             12..=14 => Type::Struct(*random.pick(&STRUCTS)),
             15..=16 => Type::Array(Box::new(Type::part(random)), 1 + random.below(4)),
-            _ => Type::Tuple((0..2 + random.below(2)).map(|_| Type::part(random)).collect()),
+            _ => Type::Tuple(
+                (0..2 + random.below(2))
+                    .map(|_| Type::part(random))
+                    .collect(),
+            ),
         }
     }
 
@@ -239,7 +299,11 @@ pub(crate) fn constants() -> Vec<(&'static str, Type, &'static str)> {
         ("THIRD", Type::Float(F64), "1.0 / 3.0"),
         ("YES", Type::Bool, "true"),
         ("ORIGIN", Type::Struct(&PAIR), "Pair { x: -0.0, n: 7 }"),
-        ("SIGNS", Type::Array(Box::new(Type::Int(I32)), 3), "[-1, 0, i32::MAX]"),
+        (
+            "SIGNS",
+            Type::Array(Box::new(Type::Int(I32)), 3),
+            "[-1, 0, i32::MAX]",
+        ),
     ];
     for int in INTS {
         let name = int.name;
@@ -251,7 +315,15 @@ pub(crate) fn constants() -> Vec<(&'static str, Type, &'static str)> {
     constants.push(("u32::BITS", Type::Int(U32), ""));
     constants.push(("i8::BITS", Type::Int(U32), ""));
     for float in FLOATS {
-        for path in ["MAX", "MIN", "MIN_POSITIVE", "EPSILON", "INFINITY", "NEG_INFINITY", "NAN"] {
+        for path in [
+            "MAX",
+            "MIN",
+            "MIN_POSITIVE",
+            "EPSILON",
+            "INFINITY",
+            "NEG_INFINITY",
+            "NAN",
+        ] {
             let path: &'static str = format!("{}::{path}", float.name).leak();
             constants.push((path, Type::Float(float), ""));
         }
@@ -270,12 +342,24 @@ pub(crate) fn preamble() -> String {
             .iter()
             .map(|(name, field)| {
                 let ty = field.ty().name();
-                if of.is_tuple() { ty } else { format!("{name}: {ty}") }
+                if of.is_tuple() {
+                    ty
+                } else {
+                    format!("{name}: {ty}")
+                }
             })
             .collect();
         let (fields, name) = (fields.join(", "), of.name);
-        let body = if of.is_tuple() { format!("({fields});") } else { format!(" {{ {fields} }}") };
-        let names: Vec<_> = of.fields.iter().map(|(name, _)| *name).collect();
+        let body = if of.is_tuple() {
+            format!("({fields});")
+        } else {
+            format!(" {{ {fields} }}")
+        };
+        let names: Vec<_> = of
+            .fields
+            .iter()
+            .map(|(name, field)| format!("{name}: {}", field.ty().name()))
+            .collect();
         text += &format!(
             "\n#[derive(Clone, Copy, Debug, Element)]\n#[repr(C)]\npub(crate) struct {name}{body}\nwords!({name} {{ {} }});\n",
             names.join(", ")
@@ -289,7 +373,9 @@ pub(crate) fn preamble() -> String {
     }
     for float in FLOATS {
         let (name, bits) = (float.name, float.bits);
-        text += &GUARDS.replace("FLOAT", name).replace("BITS", &format!("u{bits}"));
+        text += &GUARDS
+            .replace("FLOAT", name)
+            .replace("BITS", &format!("u{bits}"));
     }
     text
 }
