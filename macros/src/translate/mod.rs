@@ -250,6 +250,24 @@ impl Translator {
         text
     }
 
+    /// Declares all names of a pattern.
+    fn declare_names(&mut self, pattern: &Pat) {
+        match pattern {
+            Pat::Ident(name) => {
+                self.declare(&name.ident, true);
+            }
+            Pat::Type(typed) => self.declare_names(&typed.pat),
+            Pat::Paren(inner) => self.declare_names(&inner.pat),
+            Pat::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.declare_names(part)),
+            Pat::TupleStruct(tuple) => tuple.elems.iter().for_each(|part| self.declare_names(part)),
+            Pat::Struct(fields) => fields
+                .fields
+                .iter()
+                .for_each(|field| self.declare_names(&field.pat)),
+            _ => {}
+        }
+    }
+
     /// Another name for what is there already.
     fn alias(&mut self, ident: &Ident, text: String, is_mutable: bool) {
         let scope = self.scopes.last_mut().expect("a function is a scope");
@@ -323,7 +341,13 @@ impl Translator {
             match self.statement(&mut statement, is_tail, target) {
                 Ok(Keep::InPlace) => kept.push(statement),
                 Ok(Keep::Hoisted) => {}
-                Err(error) => self.errors.push(error),
+                Err(error) => {
+                    self.errors.push(error);
+                    // What was to be declared is no error again wherever it is used.
+                    if let Stmt::Local(local) = &statement {
+                        self.declare_names(&local.pat);
+                    }
+                }
             }
         }
         block.stmts = kept;

@@ -34,20 +34,26 @@ impl Writer<'_> {
         self.spend();
         self.depth += 1;
         let code = match self.random.below(100) {
+            0..=25 if self.is_plain => self.plain_operation(ty, known),
             0..=4 => Code::new(self.chain(Some((ty, known))), Level::Block),
             5..=8 => self.choice(Some((ty, known))),
             9..=11 => Code::new(self.statements(Some(ty), known), Level::Block),
             12..=21 => self.call(ty, known),
             22..=25 => self.part_of_more(ty, known),
-            _ => match ty {
-                Type::Int(int) => self.int(*int, known),
-                Type::Float(float) => self.float(*float, known),
-                Type::Bool => self.bool(),
-                _ => self.aggregate(ty, known),
-            },
+            _ => self.plain_operation(ty, known),
         };
         self.depth -= 1;
         code
+    }
+
+    /// An operation of the type's own.
+    fn plain_operation(&mut self, ty: &Type, known: bool) -> Code {
+        match ty {
+            Type::Int(int) => self.int(*int, known),
+            Type::Float(float) => self.float(*float, known),
+            Type::Bool => self.bool(),
+            _ => self.aggregate(ty, known),
+        }
     }
 
     fn spend(&mut self) {

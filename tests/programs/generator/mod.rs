@@ -66,6 +66,8 @@ struct Writer<'a> {
     cost: u64,
     /// Whether nothing may be assigned to or left here: in guards and indices Rust forbids it.
     is_pure: bool,
+    /// Whether there may be no blocks or struct literals here: in guards they are not translated.
+    is_plain: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -129,6 +131,7 @@ fn program(
         times: 1,
         cost: 0,
         is_pure: false,
+        is_plain: false,
     };
     let mut arguments = Vec::new();
     let mut parameters = Vec::new();
@@ -294,6 +297,14 @@ impl Writer<'_> {
         let result = write(self);
         self.is_pure = outside;
         result
+    }
+
+    /// The condition of a guard.
+    fn guard(&mut self) -> Code {
+        let outside = std::mem::replace(&mut self.is_plain, true);
+        let condition = self.purely(|writer| writer.expression(&Type::Bool, true));
+        self.is_plain = outside;
+        condition
     }
 
     /// Runs `write`, whose variables end with it.

@@ -32,7 +32,7 @@ impl Writer<'_> {
                     Level::Product,
                 )
             }
-            11 => self.guarded_division(int),
+            11 if !self.is_plain => self.guarded_division(int),
             12 => {
                 let operator = if int.signed && self.random.chance(60) {
                     "-"

@@ -71,59 +71,66 @@ impl Writer<'_> {
         }
     }
 
-    /// A pattern of `match` that some values have.
-    pub(super) fn refutable(&mut self, ty: &Type, bound: &mut Vec<Variable>) -> String {
+    /// A pattern of `match`, and whether there are values that it rejects.
+    pub(super) fn refutable(&mut self, ty: &Type, bound: &mut Vec<Variable>) -> (String, bool) {
         match ty {
             Type::Int(int) => match self.random.below(12) {
-                0..=2 => self.literal_pattern(*int),
-                3..=5 => self.range_pattern(*int),
-                6..=7 => self.alternatives(*int),
+                0..=2 => (self.literal_pattern(*int), true),
+                3..=5 => (self.range_pattern(*int), true),
+                6..=7 => (self.alternatives(*int), true),
                 8 => {
                     let pattern = if self.random.chance(50) {
                         self.range_pattern(*int)
                     } else {
                         format!("({})", self.alternatives(*int))
                     };
-                    format!("{} @ {pattern}", self.binding(ty, bound))
+                    (format!("{} @ {pattern}", self.binding(ty, bound)), true)
                 }
-                9 => self.binding(ty, bound),
-                10 => "_".to_owned(),
+                9 => (self.binding(ty, bound), false),
+                10 => ("_".to_owned(), false),
                 _ => {
                     let constants = self.constants;
                     let same: Vec<_> = constants.iter().filter(|(_, of, _)| of == ty).collect();
-                    self.random.pick(&same).0.to_owned()
+                    (self.random.pick(&same).0.to_owned(), true)
                 }
             },
             Type::Bool => match self.random.below(4) {
-                0 => "true".to_owned(),
-                1 => "false".to_owned(),
-                2 => "_".to_owned(),
-                _ => self.binding(ty, bound),
+                0 => ("true".to_owned(), true),
+                1 => ("false".to_owned(), true),
+                2 => ("_".to_owned(), false),
+                _ => (self.binding(ty, bound), false),
             },
             Type::Tuple(parts) if self.random.chance(20) => {
                 // Alternatives must all bind the same names: here none.
-                let mut case = || {
-                    let cases: Vec<_> = parts
-                        .iter()
-                        .map(|part| match part {
-                            Type::Int(int) if self.random.chance(60) => self.range_pattern(*int),
-                            Type::Bool if self.random.chance(60) => "true".to_owned(),
-                            _ => "_".to_owned(),
-                        })
-                        .collect();
-                    format!("({})", cases.join(", "))
-                };
-                format!("{} | {}", case(), case())
+                let (first, first_rejects) = self.nameless(parts);
+                let (second, second_rejects) = self.nameless(parts);
+                (
+                    format!("{first} | {second}"),
+                    first_rejects && second_rejects,
+                )
             }
             Type::Tuple(parts) => {
                 let parts: Vec<_> = parts
                     .iter()
                     .map(|part| self.refutable(part, bound))
                     .collect();
-                format!("({})", parts.join(", "))
+                tuple(&parts)
             }
-            _ => "_".to_owned(),
+            _ => ("_".to_owned(), false),
         }
+    }
+
+    /// A pattern of a tuple without names in it.
+    fn nameless(&mut self, parts: &[Type]) -> (String, bool) {
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|part| match part {
+                Type::Int(int) if self.random.chance(60) => (self.range_pattern(*int), true),
+                Type::Bool if self.random.chance(60) => ("true".to_owned(), true),
+                _ => ("_".to_owned(), false),
+            })
+            .collect();
+        tuple(&parts)
     }
 
     fn literal_pattern(&mut self, int: Int) -> String {
@@ -163,4 +170,11 @@ impl Writer<'_> {
             .collect();
         cases.join(" | ")
     }
+}
+
+/// The pattern of a tuple with patterns for its parts.
+fn tuple(parts: &[(String, bool)]) -> (String, bool) {
+    let texts: Vec<_> = parts.iter().map(|(text, _)| text.as_str()).collect();
+    let rejects = parts.iter().any(|(_, rejects)| *rejects);
+    (format!("({})", texts.join(", ")), rejects)
 }

@@ -224,7 +224,7 @@ impl Writer<'_> {
             let text = writer.scope(|writer| {
                 writer.variables.extend(bound);
                 let guard = if has_guard {
-                    let condition = writer.purely(|writer| writer.expression(&Type::Bool, true));
+                    let condition = writer.guard();
                     format!(" if {}", condition.text)
                 } else {
                     String::new()
@@ -243,8 +243,12 @@ impl Writer<'_> {
         } else {
             for _ in 0..1 + self.random.below(3) {
                 let mut bound = Vec::new();
-                let pattern = self.refutable(&ty, &mut bound);
-                let has_guard = self.random.chance(25);
+                let (pattern, rejects) = self.refutable(&ty, &mut bound);
+                // An arm that takes every value ends a `match`, and a name that a guard may use cannot be `mut`.
+                let has_guard = !rejects || self.random.chance(25);
+                if has_guard && bound.iter().any(|variable| variable.is_mutable) {
+                    continue;
+                }
                 arm(self, pattern, bound, has_guard, true);
             }
             let mut bound = Vec::new();
