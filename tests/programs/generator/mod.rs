@@ -154,7 +154,7 @@ fn program(
     let cost = writer.cost;
 
     let text = format!(
-        "\n#[warpfold::function]\nfn {name}({}) -> {} {{\n{}\n}}\n",
+        "\n#[warpfold::function]\n#[inline(never)]\nfn {name}({}) -> {} {{\n{}\n}}\n",
         parameters.join(", "),
         result.name(),
         lines.join("\n")

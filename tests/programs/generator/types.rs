@@ -384,26 +384,31 @@ pub(crate) fn preamble() -> String {
 /// the payload of a NaN.
 const GUARDS: &str = "
 #[warpfold::function]
+#[inline(never)]
 fn lesser_FLOAT(a: FLOAT, b: FLOAT) -> FLOAT {
     if a == b { a } else { a.min(b) }
 }
 
 #[warpfold::function]
+#[inline(never)]
 fn greater_FLOAT(a: FLOAT, b: FLOAT) -> FLOAT {
     if a == b { b } else { FLOAT::max(a, b) }
 }
 
 #[warpfold::function]
+#[inline(never)]
 fn sign_of_FLOAT(x: FLOAT, sign: FLOAT) -> FLOAT {
     if sign.is_nan() { x } else { x.copysign(sign) }
 }
 
 #[warpfold::function]
+#[inline(never)]
 fn is_negative_FLOAT(x: FLOAT) -> bool {
     !x.is_nan() && x.is_sign_negative()
 }
 
 #[warpfold::function]
+#[inline(never)]
 fn bits_of_FLOAT(x: FLOAT) -> BITS {
     if x.is_nan() { 0 } else { x.to_bits() }
 }
