@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn sum<T>(a: T, b: T) -> T {
+    a + b
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn same<T>(a: T) -> T {
+    a
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use warpfold::monoid;
+
+#[monoid(identity = 0)]
+struct Sum;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+struct Point {
+    x: f32,
+}
+
+fn main() {}

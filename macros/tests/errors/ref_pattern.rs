@@ -1,0 +1,9 @@
+use warpfold::function;
+
+#[function]
+fn first(x: (u32, u32)) -> u32 {
+    let (ref a, _) = x;
+    *a
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn first(values: &[f32]) -> f32 {
+    values[0]
+}
+
+fn main() {}

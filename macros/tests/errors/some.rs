@@ -1,0 +1,9 @@
+use warpfold::function;
+
+#[function]
+fn same(x: f32) -> f32 {
+    let y = Some(x);
+    x
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn name(x: u32) -> String {
+    String::new()
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn length(x: usize) -> usize {
+    "abc".len() + x
+}
+
+fn main() {}

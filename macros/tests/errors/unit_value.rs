@@ -1,0 +1,8 @@
+use warpfold::function;
+
+#[function]
+fn nothing(x: f32) -> () {
+    ()
+}
+
+fn main() {}
