@@ -19,7 +19,7 @@
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Enqueues on your stream,
 //!    with your workspace, and does nothing else.
 //!
-//! The operators are types: those of [`ops`], and your own, by implementing [`Monoid`]. The elements are numbers, and your own
+//! The operators are types: those of [`ops`], and your own, made from a Rust function by [`#[monoid]`](macro@monoid). The elements are numbers, and your own
 //! structs, by deriving [`Element`](derive@Element).
 //!
 //! # The law
