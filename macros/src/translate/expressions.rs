@@ -58,6 +58,12 @@ impl Translator {
                 })
             }
             Expr::Index(index) => {
+                if matches!(&*index.index, Expr::Range(_)) {
+                    return Err(Error::new_spanned(
+                        &index.index,
+                        "there are no slices in functions that run on a GPU: use single elements, `a[i]`",
+                    ));
+                }
                 let values = self.values([&mut *index.expr, &mut *index.index])?;
                 Ok(Value::computed(format!(
                     "rust::at({}, {})",

@@ -19,8 +19,9 @@ mod types;
 
 use crate::names::cuda_variable;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
+use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt};
 
 pub(crate) use types::check_type;
@@ -210,7 +211,10 @@ impl Translator {
 
     /// A constant's value.
     fn constant_hole(&mut self, constant: &impl ToTokens) -> String {
-        self.hole(quote!(::warpfold::CudaType::cuda_value(&(#constant), definitions)))
+        let span = located_at(constant);
+        self.hole(
+            quote_spanned!(span=> ::warpfold::CudaType::cuda_value(&(#constant), definitions)),
+        )
     }
 
     /// A `PhantomData` whose type the shadow decides.
@@ -226,8 +230,9 @@ impl Translator {
     /// Has the shadow tell the type of an expression; returns the CUDA type.
     fn type_of(&mut self, expression: &mut Expr) -> String {
         let hole = self.typed_hole();
+        let span = located_at(expression);
         types::wrap(expression, "typed", Some(&hole));
-        self.hole(quote!(translated::type_of(#hole, definitions)))
+        self.hole(quote_spanned!(span=> translated::type_of(#hole, definitions)))
     }
 
     // ---- names ----
@@ -439,6 +444,11 @@ impl Translator {
         ));
         Ok(())
     }
+}
+
+/// Errors about what is generated belong where it was written; its names are those of the macro all the same.
+fn located_at(tokens: &impl ToTokens) -> Span {
+    Span::call_site().located_at(tokens.span())
 }
 
 /// Where a statement of the body stands in the shadow.

@@ -1,8 +1,11 @@
+#![allow(unused)]
+
 use warpfold::function;
 
 #[function]
 fn sign(x: i32) -> i32 {
-    1 + (if x > 0 { return 3 } else { 4 }) + (return 5)
+    let y: i32 = return 5;
+    y
 }
 
 fn main() {}

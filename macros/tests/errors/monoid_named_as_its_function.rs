@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::monoid;
 
 #[allow(non_snake_case)]

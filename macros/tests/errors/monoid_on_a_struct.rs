@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::monoid;
 
 #[monoid(identity = 0)]

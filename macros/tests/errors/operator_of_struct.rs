@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::{Element, function};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]

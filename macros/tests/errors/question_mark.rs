@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::function;
 
 fn checked(x: f32) -> Option<f32> {

@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::function;
 
 static LIMIT: [std::sync::atomic::AtomicU32; 1] = [std::sync::atomic::AtomicU32::new(3)];

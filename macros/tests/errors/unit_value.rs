@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::function;
 
 #[function]

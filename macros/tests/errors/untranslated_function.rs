@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use warpfold::function;
 
 fn double(x: f32) -> f32 {

@@ -43,6 +43,7 @@ impl Writer<'_> {
                 Code::new(format!("{operator}{operand}"), Level::Unary)
             }
             13..=15 => self.cast(&ty),
+            16..=18 if int.name == "u32" => self.count(),
             16..=22 => self.int_method(int),
             23 => self.widened(&ty),
             _ => {
@@ -131,10 +132,13 @@ impl Writer<'_> {
             16..=18 => {
                 let float = *self.random.pick(&FLOATS);
                 let operand = Type::Float(float);
-                let method =
-                    *self
-                        .random
-                        .pick(&["is_nan", "is_finite", "is_infinite", "is_negative"]);
+                let method = *self.random.pick(&[
+                    "is_nan",
+                    "is_finite",
+                    "is_infinite",
+                    "is_normal",
+                    "is_negative",
+                ]);
                 if method == "is_negative" {
                     let argument = self.expression(&operand, true).text;
                     return Code::atom(format!("{method}_{}({argument})", float.name));
@@ -287,7 +291,7 @@ impl Writer<'_> {
 
     fn int_method(&mut self, int: Int) -> Code {
         let ty = Type::Int(int);
-        match self.random.below(20) {
+        match self.random.below(19) {
             0..=5 => {
                 let name = *self.random.pick(&[
                     "wrapping_add",
@@ -309,6 +313,7 @@ impl Writer<'_> {
                     "rotate_left",
                     "rotate_right",
                     "pow",
+                    "wrapping_pow",
                 ]);
                 let amount = self.expression(&Type::Int(U32), true).text;
                 self.method(&ty, name, vec![amount])
@@ -320,7 +325,7 @@ impl Writer<'_> {
                 self.method(&ty, name, Vec::new())
             }
             11..=12 if int.signed => {
-                let name = *self.random.pick(&["abs", "signum"]);
+                let name = *self.random.pick(&["abs", "signum", "wrapping_abs"]);
                 self.method(&ty, name, Vec::new())
             }
             11..=12 => {
@@ -344,12 +349,13 @@ impl Writer<'_> {
                 let divisor = self.expression(&ty, true).at_least(Level::BitOr);
                 self.method(&ty, name, vec![format!("{divisor} | 1")])
             }
-            15 => {
-                let name = *self.random.pick(&["rem_euclid", "div_euclid"]);
+            15..=16 => {
+                let last = if int.signed { "div_euclid" } else { "div_ceil" };
+                let name = *self.random.pick(&["rem_euclid", "div_euclid", last]);
                 let divisor = self.divisor(int);
                 self.method(&ty, name, vec![divisor])
             }
-            16 => {
+            17 => {
                 let (a, b) = (int.sample(self.random), int.sample(self.random));
                 self.method(
                     &ty,
@@ -357,15 +363,23 @@ impl Writer<'_> {
                     vec![a.min(b).to_string(), a.max(b).to_string()],
                 )
             }
-            _ if int.bits == 32 && !int.signed => {
-                let of = Type::Int(*self.random.pick(&INTS));
-                let name = *self
-                    .random
-                    .pick(&["count_ones", "leading_zeros", "trailing_zeros"]);
-                self.method(&of, name, Vec::new())
-            }
             _ => self.cast(&ty),
         }
+    }
+
+    /// A number of bits.
+    fn count(&mut self) -> Code {
+        let of = Type::Int(*self.random.pick(&INTS));
+        let names = [
+            "count_ones",
+            "count_zeros",
+            "leading_zeros",
+            "trailing_zeros",
+            "leading_ones",
+            "trailing_ones",
+        ];
+        let name = *self.random.pick(&names);
+        self.method(&of, name, Vec::new())
     }
 
     fn float_method(&mut self, float: Float) -> Code {
@@ -373,7 +387,17 @@ impl Writer<'_> {
         match self.random.below(13) {
             0..=6 => {
                 let name = *self.random.pick(&[
-                    "sqrt", "abs", "floor", "ceil", "round", "trunc", "fract", "recip", "signum",
+                    "sqrt",
+                    "abs",
+                    "floor",
+                    "ceil",
+                    "round",
+                    "round_ties_even",
+                    "trunc",
+                    "fract",
+                    "fract",
+                    "recip",
+                    "signum",
                 ]);
                 self.method(&ty, name, Vec::new())
             }
