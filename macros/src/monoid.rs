@@ -210,6 +210,12 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
     for ty in [first, second, output] {
         check_type(ty)?;
     }
+    if let Some(instead) = instead_of(first) {
+        return Err(Error::new_spanned(
+            first,
+            format!("`{}` is not an element: {instead}", show(first)),
+        ));
+    }
     for (ty, what) in [(second, "the second argument"), (&**output, "the value")] {
         if ty != first {
             return Err(Error::new_spanned(
@@ -222,6 +228,23 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
         }
     }
     Ok(first.to_token_stream())
+}
+
+/// What to fold instead of what functions compute with, but memory cannot hold in one way everywhere.
+fn instead_of(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Tuple(_) => Some(
+            "write a #[repr(C)] struct with #[derive(warpfold::Element)], whose fields are laid out as in CUDA",
+        ),
+        Type::Path(path) if path.path.is_ident("bool") => Some("fold `u8`, which is 0 or 1"),
+        Type::Path(path) if path.path.is_ident("usize") => {
+            Some("fold `u64` or `u32`, whose size is the same everywhere")
+        }
+        Type::Path(path) if path.path.is_ident("isize") => {
+            Some("fold `i64` or `i32`, whose size is the same everywhere")
+        }
+        _ => None,
+    }
 }
 
 fn show(ty: &Type) -> String {

@@ -70,7 +70,7 @@ macro_rules! floats {
                 ];
                 let bits = random.bits();
                 let magnitude = match random.below(10) {
-                    0..=4 => EDGES[(bits % 16) as usize],
+                    0..=4 => *random.pick(&EDGES),
                     5 => (bits >> 44) as $float / 1024.0,
                     6 => (1 + bits % 8) as $float / (1 + (bits >> 32) % 8) as $float,
                     7 => (bits % 1000) as $float,
