@@ -47,6 +47,7 @@ const SHOWN: usize = 5;
 
 /// A random function on both sides.
 struct Program {
+    number: u64,
     name: &'static str,
     /// A case: the words of the arguments and those of the result.
     evaluate: fn(&mut Random) -> (Vec<u64>, Vec<u64>),
@@ -57,8 +58,12 @@ struct Program {
 }
 
 impl Program {
-    fn of<F: Function<Input: Arguments, Output: Words>>(name: &'static str) -> Program {
+    fn of<F: Function<Input: Arguments, Output: Words>>(
+        number: u64,
+        name: &'static str,
+    ) -> Program {
         Program {
+            number,
             name,
             evaluate: |random| {
                 let (mut input, mut output) = (Vec::new(), Vec::new());
@@ -88,8 +93,7 @@ impl Program {
 
     /// The random numbers that a program's arguments come from.
     fn random(&self) -> Random {
-        let number: u64 = self.name[1..].parse().expect("a letter and a number");
-        Random::new(seed().rotate_left(32) ^ number)
+        Random::new(seed().rotate_left(32) ^ self.number)
     }
 }
 

@@ -57,7 +57,7 @@ macro_rules! ints {
         }
     )*};
 }
-ints!(u8, u16, u32, u64, usize, i8, i16, i32, i64);
+ints!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 macro_rules! floats {
     ($($float:ident, $bits:ident);*) => {$(

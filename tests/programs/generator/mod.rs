@@ -26,17 +26,57 @@ pub(crate) fn programs(seed: u64, count: usize) -> String {
     let constants = types::constants();
     let mut text = types::preamble();
     let mut known: Vec<Signature> = Vec::new();
+    let names: Vec<String> = (0..count).map(name).collect();
     for number in 0..count {
         let earlier = &known[number.saturating_sub(REACH)..];
-        let (signature, program) = program(&mut random, &constants, earlier, number);
+        let (signature, program) = program(&mut random, &constants, earlier, &names[number]);
         text += &program;
         known.push(signature);
     }
     text += "\npub(crate) fn all() -> Vec<super::Program> {\n    vec![\n";
-    for number in 0..count {
-        text += &format!("        super::Program::of::<p{number}>(\"p{number}\"),\n");
+    for (number, name) in names.iter().enumerate() {
+        text += &format!("        super::Program::of::<{name}>({number}, \"{name}\"),\n");
     }
     text + "    ]\n}\n"
+}
+
+/// Names that mean something in C or C++, in CUDA or in the kernels. A few programs have them.
+const FUNCTION_NAMES: [&str; 24] = [
+    "main",
+    "abs",
+    "pow",
+    "exp",
+    "printf",
+    "delete",
+    "template",
+    "sizeof",
+    "tuple",
+    "at",
+    "filled",
+    "cast",
+    "functions",
+    "fmod",
+    "ceil",
+    "isnan",
+    "user",
+    "minimum",
+    "reduce",
+    "combine",
+    "round",
+    "float",
+    "y0",
+    "from_bits",
+];
+
+/// What a program is called.
+fn name(number: usize) -> String {
+    let plain = format!("p{number}");
+    if number % 10 != 5 {
+        return plain;
+    }
+    FUNCTION_NAMES
+        .get(number / 10)
+        .map_or(plain, |name| (*name).to_owned())
 }
 
 /// A program, as those after it see it.
@@ -114,9 +154,8 @@ fn program(
     random: &mut Random,
     constants: &[(&'static str, Type, &'static str)],
     earlier: &[Signature],
-    number: usize,
+    name: &str,
 ) -> (Signature, String) {
-    let name = format!("p{number}");
     let result = Type::any(random);
     let budget = 10 + random.below(45) as i32;
     let mut writer = Writer {
@@ -161,7 +200,7 @@ fn program(
     );
     (
         Signature {
-            name,
+            name: name.to_owned(),
             arguments,
             result,
             cost,

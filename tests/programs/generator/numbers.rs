@@ -251,10 +251,15 @@ impl Writer<'_> {
             Type::Int(int) if int.name == "usize" => {
                 vec![Type::Int(U8), Type::Int(U16), Type::Bool]
             }
+            Type::Int(int) if int.name == "isize" => {
+                vec![Type::Int(U8), Type::Int(I8), Type::Int(I16), Type::Bool]
+            }
             Type::Int(int) => INTS
                 .iter()
                 .filter(|from| {
-                    from.name != "usize" && from.bits < int.bits && (!from.signed || int.signed)
+                    !from.name.ends_with("size")
+                        && from.bits < int.bits
+                        && (!from.signed || int.signed)
                 })
                 .map(|from| Type::Int(*from))
                 .chain([Type::Bool])

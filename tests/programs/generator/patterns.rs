@@ -1,6 +1,6 @@
 //! Patterns of `let`, of parameters and of `match`.
 
-use super::types::{Int, Type};
+use super::types::{Float, Int, Type};
 use super::{Variable, Writer};
 
 impl Writer<'_> {
@@ -116,8 +116,30 @@ impl Writer<'_> {
                     .collect();
                 tuple(&parts)
             }
+            Type::Float(float) => match self.random.below(8) {
+                0..=2 => (self.float_pattern(*float), true),
+                3..=4 => (format!("..={}", self.float_pattern(*float)), true),
+                5 => (format!("{}..", self.float_pattern(*float)), true),
+                6 => ("-1.5..=16777217.0".to_owned(), true),
+                _ => (self.binding(ty, bound), false),
+            },
+            Type::Struct(of) => {
+                let (mut fields, mut rejects) = (Vec::new(), false);
+                for (name, field) in of.fields {
+                    let (pattern, field_rejects) = self.refutable(&field.ty(), bound);
+                    rejects |= field_rejects;
+                    fields.push(format!("{name}: {pattern}"));
+                }
+                (format!("{} {{ {} }}", of.name, fields.join(", ")), rejects)
+            }
             _ => ("_".to_owned(), false),
         }
+    }
+
+    /// A float of a pattern.
+    fn float_pattern(&mut self, float: Float) -> String {
+        let sign = if self.random.chance(30) { "-" } else { "" };
+        format!("{sign}{}", float.sample(self.random))
     }
 
     /// A pattern of a tuple without names in it.

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::types::{INTS, Int, Type, USIZE};
+use super::types::{FLOATS, INTS, Int, Type, USIZE};
 use super::{Code, Level, Variable, Writer};
 
 impl Writer<'_> {
@@ -30,7 +30,13 @@ impl Writer<'_> {
                 let block = self.statements(None, true);
                 lines.push(block);
             }
-            94..=99 => {
+            94 => {
+                let ty = Type::any(self.random);
+                let discarded = self.operation(&ty, false).text;
+                lines.push(format!("let _ = {discarded};"));
+            }
+            95 => self.assignment_of_parts(lines),
+            96..=99 => {
                 let condition = self.expression(&Type::Bool, true).text;
                 let exit = self.exit();
                 lines.push(format!("if {condition} {exit}"));
@@ -116,7 +122,12 @@ impl Writer<'_> {
         };
         let value = self.expression(&ty, false).text;
         let pattern = self.irrefutable(&ty);
-        lines.push(format!("let {pattern} = {value};"));
+        let annotation = if self.random.chance(30) {
+            format!(": {}", ty.name())
+        } else {
+            String::new()
+        };
+        lines.push(format!("let {pattern}{annotation} = {value};"));
     }
 
     fn assignment(&mut self, lines: &mut Vec<String>) {
@@ -125,6 +136,21 @@ impl Writer<'_> {
         };
         let value = self.operation(&ty, true).text;
         lines.push(format!("{place} = {value};"));
+    }
+
+    /// An assignment to several variables at once, such as one that swaps them.
+    fn assignment_of_parts(&mut self, lines: &mut Vec<String>) {
+        let (first, second) = (self.mutable_place(|_| true), self.mutable_place(|_| true));
+        let (Some((first, a)), Some((second, b))) = (first, second) else {
+            return self.declaration(lines);
+        };
+        let value = self.expression(&Type::Tuple(vec![a, b]), true).text;
+        let second = if self.random.chance(20) {
+            "_".to_owned()
+        } else {
+            second
+        };
+        lines.push(format!("({first}, {second}) = {value};"));
     }
 
     fn compound_assignment(&mut self, lines: &mut Vec<String>) {
@@ -198,9 +224,11 @@ impl Writer<'_> {
 
     /// `match`, as an expression of a type (and whether that is known from elsewhere) or as a statement.
     pub(super) fn choice(&mut self, value: Option<(&Type, bool)>) -> Code {
-        let ty = match self.random.below(10) {
+        let ty = match self.random.below(12) {
             0..=5 => Type::Int(*self.random.pick(&INTS)),
             6 => Type::Bool,
+            7 => Type::Float(*self.random.pick(&FLOATS)),
+            8 => Type::structure(self.random),
             _ => Type::Tuple(
                 (0..2 + self.random.below(2))
                     .map(|_| {
@@ -213,7 +241,16 @@ impl Writer<'_> {
                     .collect(),
             ),
         };
-        let subject = self.expression(&ty, false).text;
+        let subject = self.expression(&ty, false);
+        // Rust would take the braces of a literal for those of the `match`.
+        let is_literal = subject
+            .text
+            .starts_with(|first: char| first.is_ascii_uppercase());
+        let subject = if is_literal {
+            format!("({})", subject.text)
+        } else {
+            subject.text
+        };
         let mut known = value.is_none_or(|(_, known)| known);
         let mut arms = String::new();
         let mut arm = |writer: &mut Self,

@@ -25,7 +25,8 @@ pub(crate) struct Float {
     pub(crate) bits: u32,
 }
 
-/// A struct with `#[derive(Element)]`. The fields of a tuple struct have numbers for names.
+/// A struct with `#[derive(Element)]`. The fields of a tuple struct have numbers for names. Some names mean something in C++ or
+/// in the kernels.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Struct {
     pub(crate) name: &'static str,
@@ -51,6 +52,7 @@ pub(crate) const U16: Int = int("u16", 16, false);
 pub(crate) const U32: Int = int("u32", 32, false);
 pub(crate) const U64: Int = int("u64", 64, false);
 pub(crate) const USIZE: Int = int("usize", 64, false);
+const ISIZE: Int = int("isize", 64, true);
 pub(crate) const I8: Int = int("i8", 8, true);
 pub(crate) const I16: Int = int("i16", 16, true);
 pub(crate) const I32: Int = int("i32", 32, true);
@@ -64,7 +66,7 @@ pub(crate) const F64: Float = Float {
     bits: 64,
 };
 
-pub(crate) const INTS: [Int; 9] = [U8, U16, U32, U64, USIZE, I8, I16, I32, I64];
+pub(crate) const INTS: [Int; 10] = [U8, U16, U32, U64, USIZE, I8, I16, I32, I64, ISIZE];
 pub(crate) const FLOATS: [Float; 2] = [F32, F64];
 
 const PAIR: Struct = Struct {
@@ -76,7 +78,7 @@ const BYTES: Struct = Struct {
     fields: &[
         ("first", Field::Int(U8)),
         ("second", Field::Int(I8)),
-        ("rest", Field::Ints(U8, 3)),
+        ("u8", Field::Ints(U8, 3)),
     ],
 };
 const NESTED: Struct = Struct {
@@ -84,15 +86,15 @@ const NESTED: Struct = Struct {
     fields: &[
         ("weights", Field::Floats(F64, 2)),
         ("pair", Field::Struct(&PAIR)),
-        ("key", Field::Int(U64)),
+        ("rank", Field::Int(U64)),
     ],
 };
 const BOTH: Struct = Struct {
-    name: "Both",
+    name: "Array",
     fields: &[("0", Field::Int(I64)), ("1", Field::Float(F64))],
 };
 const ONE: Struct = Struct {
-    name: "One",
+    name: "Tuple",
     fields: &[("0", Field::Int(U16))],
 };
 
@@ -223,6 +225,7 @@ impl Type {
             Type::Float(float) => float.name.to_owned(),
             Type::Bool => "bool".to_owned(),
             Type::Struct(of) => of.name.to_owned(),
+            Type::Array(element, 3) => format!("[{}; LENGTH]", element.name()),
             Type::Array(element, length) => format!("[{}; {length}]", element.name()),
             Type::Tuple(parts) => {
                 let names: Vec<_> = parts.iter().map(Type::name).collect();
@@ -257,10 +260,14 @@ impl Type {
         }
     }
 
+    pub(crate) fn structure(random: &mut Random) -> Type {
+        Type::Struct(*random.pick(&STRUCTS))
+    }
+
     pub(crate) fn any(random: &mut Random) -> Type {
         match random.below(20) {
             0..=11 => Type::scalar(random),
-            12..=14 => Type::Struct(*random.pick(&STRUCTS)),
+            12..=14 => Type::structure(random),
             15..=16 => Type::Array(Box::new(Type::part(random)), 1 + random.below(4)),
             _ => Type::Tuple(
                 (0..2 + random.below(2))
@@ -274,7 +281,7 @@ impl Type {
     fn part(random: &mut Random) -> Type {
         match random.below(20) {
             0..=16 => Type::scalar(random),
-            17 => Type::Struct(*random.pick(&STRUCTS)),
+            17 => Type::structure(random),
             18 => Type::Array(Box::new(Type::scalar(random)), 2),
             _ => Type::Tuple(vec![Type::scalar(random), Type::scalar(random)]),
         }
