@@ -180,12 +180,12 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// A field in C++, where names do not begin with digits.
+/// A field in C++, where names do not begin with digits, nor are they those of types.
 pub(crate) fn cuda_field(value: &str, field: &str) -> String {
-    let underscore = if field.starts_with(|first: char| first.is_ascii_digit()) {
-        "_"
-    } else {
-        ""
+    let prefix = match field {
+        "u8" => "r_",
+        digits if digits.starts_with(|first: char| first.is_ascii_digit()) => "_",
+        _ => "",
     };
-    format!("{value}.{underscore}{field}")
+    format!("{value}.{prefix}{field}")
 }

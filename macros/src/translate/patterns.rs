@@ -2,6 +2,7 @@
 
 use super::expressions::{integer_text, is_constant_name};
 use super::{Translator, types};
+use crate::names::cuda_field;
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Member, Pat, RangeLimits, Result, UnOp};
 
 impl Translator {
@@ -154,10 +155,7 @@ impl Translator {
 /// The name of a field in C++.
 pub(super) fn member(member: &Member) -> String {
     match member {
-        Member::Named(ident) => {
-            let name = ident.to_string();
-            name.strip_prefix("r#").unwrap_or(&name).to_owned()
-        }
+        Member::Named(ident) => cuda_field(ident),
         Member::Unnamed(index) => format!("_{}", index.index),
     }
 }
