@@ -5,6 +5,8 @@
 //! functions and arguments, `WARPFOLD_PROGRAMS` their number.
 
 mod compiler;
+#[allow(warnings, clippy::all, reason = "some forms are odd on purpose")]
+mod fixed;
 #[path = "generator/random.rs"]
 mod random;
 #[path = "../support/skips.rs"]
@@ -34,6 +36,7 @@ mod programs {
 }
 
 const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/programs.rs"));
+const FIXED: &str = include_str!("fixed.rs");
 /// CUDA's words and built-in names, for C++.
 const CUDA: &str = include_str!("../../kernels/host.hpp");
 const PROGRAM: &str = include_str!("program.hpp");
@@ -127,8 +130,11 @@ fn translations_give_the_same_bits() {
         Ok(compiler) => compiler,
         Err(why) => return skips::skip("emulator", &why),
     };
-    let programs = programs::all();
-    let chunks: Vec<_> = programs.chunks(CHUNK).collect();
+    let (fixed, programs) = (fixed::all(), programs::all());
+    let chunks: Vec<_> = [&fixed[..]]
+        .into_iter()
+        .chain(programs.chunks(CHUNK))
+        .collect();
     let next = AtomicUsize::new(0);
     let failures = std::thread::scope(|scope| {
         let work = || {
@@ -300,29 +306,30 @@ fn difference(
 
 /// The Rust text of a program.
 fn rust_source(program: &Program) -> &'static str {
-    function_in(SOURCE, &format!("fn {}(", program.name))
+    let start = format!("fn {}(", program.name);
+    [SOURCE, FIXED]
+        .into_iter()
+        .find_map(|text| function_in(text, &start))
+        .unwrap_or("(not found)")
 }
 
 /// The C++ text of a program.
 fn cuda_function<'a>(functions: &'a str, program: &Program) -> &'a str {
-    function_in(functions, &format!(" {}(", program.name))
+    function_in(functions, &format!(" {}(", program.name)).unwrap_or("(not found)")
 }
 
 /// The function whose first line has `start` in it, to its last line.
-fn function_in<'a>(text: &'a str, start: &str) -> &'a str {
+fn function_in<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let is_first = |position: usize| {
         let line = &text[text[..position].rfind('\n').map_or(0, |end| end + 1)..position];
         line.is_empty() || line.starts_with("__device__")
     };
-    let Some((position, _)) = text
+    let (position, _) = text
         .match_indices(start)
-        .find(|(position, _)| is_first(*position))
-    else {
-        return "(not found)";
-    };
+        .find(|(position, _)| is_first(*position))?;
     let begin = text[..position].rfind('\n').map_or(0, |end| end + 1);
     let end = text[begin..]
         .find("\n}")
         .map_or(text.len(), |end| begin + end + 2);
-    &text[begin..end]
+    Some(&text[begin..end])
 }
