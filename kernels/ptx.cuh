@@ -23,7 +23,7 @@ __device__ __forceinline__ u64 bits_of(f64 value) { return (u64)__double_as_long
 __device__ __forceinline__ f32 from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ f64 from_bits(u64 bits) { return __longlong_as_double((i64)bits); }
 
-// IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on; before, they are what ops.cuh
+// IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on; before, they are what rust.cuh
 // defines for the other types.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) {

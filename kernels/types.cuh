@@ -27,6 +27,22 @@ struct Array {
     __device__ const E& operator[](int i) const { return values[i]; }
 };
 
+/// A Rust tuple.
+template <class... Parts>
+struct Tuple;
+template <class A>
+struct Tuple<A> { A _0; };
+template <class A, class B>
+struct Tuple<A, B> { A _0; B _1; };
+template <class A, class B, class C>
+struct Tuple<A, B, C> { A _0; B _1; C _2; };
+template <class A, class B, class C, class D>
+struct Tuple<A, B, C, D> { A _0; B _1; C _2; D _3; };
+template <class A, class B, class C, class D, class E>
+struct Tuple<A, B, C, D, E> { A _0; B _1; C _2; D _3; E _4; };
+template <class A, class B, class C, class D, class E, class F>
+struct Tuple<A, B, C, D, E, F> { A _0; B _1; C _2; D _3; E _4; F _5; };
+
 /// The type that folds over T are carried out in, and the two ways across.
 template <class T>
 struct Fold {

@@ -1,6 +1,6 @@
 //! What may be an element of an array.
 
-use crate::codegen::Definitions;
+use crate::CudaType;
 use bytemuck::Pod;
 use half::{bf16, f16};
 
@@ -31,7 +31,7 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 /// 1. the type meets the contract of [`bytemuck::Pod`]: every bit pattern is a value, there is no
 ///    padding, no pointer and no interior mutability;
 /// 2. its size is between 1 and [`MAX_ELEMENT_BYTES`] bytes (checked again where it is used);
-/// 3. the CUDA type that [`cuda_type`](Element::cuda_type) names has the same size, the same
+/// 3. the CUDA type that [`cuda_type`](CudaType::cuda_type) names has the same size, the same
 ///    alignment and the same fields at the same offsets;
 /// 4. [`widen`](Element::widen) and [`narrow`](Element::narrow) give the same bits as the CUDA
 ///    functions `warpfold::widen` and `warpfold::narrow` do for that type (NaN payloads aside).
@@ -62,7 +62,7 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
     label = "not an element",
     note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]"
 )]
-pub unsafe trait Element: Pod + Send + Sync {
+pub unsafe trait Element: Pod + Send + Sync + CudaType {
     /// The type that folds are carried out in: `f32` for `f16` and `bf16`, `Self` for all others.
     /// A result is rounded to the element type once, when it is written.
     type Accumulator: Element<Accumulator = Self::Accumulator>;
@@ -72,9 +72,6 @@ pub unsafe trait Element: Pod + Send + Sync {
 
     /// The accumulator rounded to an element, to nearest, ties to even.
     fn narrow(accumulator: Self::Accumulator) -> Self;
-
-    /// Adds what the CUDA type needs to `definitions`, and returns its name.
-    fn cuda_type(definitions: &mut Definitions) -> String;
 }
 
 /// For a type that is folded in itself.
@@ -104,10 +101,6 @@ macro_rules! scalar_elements {
         // its own accumulator.
         unsafe impl Element for $scalar {
             own_accumulator!();
-
-            fn cuda_type(_: &mut Definitions) -> String {
-                stringify!($scalar).into()
-            }
         }
     )*};
 }
@@ -162,10 +155,6 @@ unsafe impl Element for f16 {
         };
         f16::from_bits((bits >> 16 & 0x8000 | rounded) as u16)
     }
-
-    fn cuda_type(_: &mut Definitions) -> String {
-        "f16".into()
-    }
 }
 
 // SAFETY: as for `f16`.
@@ -185,10 +174,6 @@ unsafe impl Element for bf16 {
         let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
         bf16::from_bits(if is_nan { quiet_nan } else { rounded } as u16)
     }
-
-    fn cuda_type(_: &mut Definitions) -> String {
-        "bf16".into()
-    }
 }
 
 #[cfg(feature = "complex")]
@@ -198,10 +183,6 @@ macro_rules! complex_elements {
         // `kernels/types.cuh`, and its own accumulator.
         unsafe impl Element for num_complex::Complex<$part> {
             own_accumulator!();
-
-            fn cuda_type(_: &mut Definitions) -> String {
-                concat!("Complex<", stringify!($part), ">").into()
-            }
         }
     )*};
 }
@@ -214,10 +195,6 @@ complex_elements!(f32, f64);
 // works on the halves as they are stored.
 unsafe impl<E: Element, const N: usize> Element for [E; N] {
     own_accumulator!();
-
-    fn cuda_type(definitions: &mut Definitions) -> String {
-        format!("Array<{}, {N}>", E::cuda_type(definitions))
-    }
 }
 
 /// Fails to compile for a type that is empty or too large; every entry point evaluates it.

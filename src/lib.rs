@@ -52,6 +52,9 @@
 //!   gets an [`Error`] that says what is missing.
 //! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
 
+// The macros' output names the crate, also within it.
+extern crate self as warpfold;
+
 mod buffer;
 pub mod codegen;
 mod cpu;
@@ -60,17 +63,21 @@ pub mod cuda;
 mod device;
 mod element;
 mod error;
+mod function;
 mod monoid;
 pub mod ops;
 mod reduce;
+mod scalar;
 mod scan;
 
 pub use buffer::Buffer;
 pub use device::Device;
 pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
+pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use reduce::{reduce, reduce_from};
+pub use scalar::Scalar;
 pub use scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -1,6 +1,7 @@
 //! What may be folded with.
 
 use crate::Element;
+use crate::codegen::Definitions;
 
 /// An associative operator over `T`, with an identity.
 ///
@@ -65,17 +66,6 @@ use crate::Element;
     note = "bitwise operators exist on integers only, Min and Max on ordered numbers only; implement `Monoid<{T}>` for a type of your own to define another"
 )]
 pub trait Monoid<T: Element>: 'static {
-    /// The body of a CUDA C++ function `T combine(T a, T b)`.
-    ///
-    /// `T` is the accumulator type ([`Element::Accumulator`]); a derived struct can also be called by its own name. `u8 … i64`,
-    /// `f32`, `f64` and the functions of `kernels/ops.cuh` are in scope, and CUDA's built-in
-    /// functions (`fma`, `__popc`, …); the CUDA and C++ standard headers are not. Signed overflow
-    /// is undefined in C++: use `add(a, b)` and `mul(a, b)`, which wrap.
-    const CUDA: &'static str;
-
-    /// CUDA declarations that `CUDA` uses: helper functions (`__device__`), constants, types.
-    const CUDA_PRELUDE: &'static str = "";
-
     /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the same order, gives the same
     /// bits, with the identity before them or without. Says that a kernel may choose the fastest bracketing, and start from the
     /// identity. When in doubt leave it `false`; it costs little.
@@ -89,4 +79,8 @@ pub trait Monoid<T: Element>: 'static {
 
     /// `a ⊕ b`, where `a` stands before `b` in the array.
     fn combine(a: T::Accumulator, b: T::Accumulator) -> T::Accumulator;
+
+    /// Adds `combine` in CUDA C++ to `definitions`, and returns the name to call it by. [`#[monoid]`](macro@crate::monoid)
+    /// writes it.
+    fn cuda(definitions: &mut Definitions) -> String;
 }

@@ -25,9 +25,10 @@
 //! warpfold::reduce::<f32, warpfold::ops::BitAnd>(&[1.0, 2.0]);
 //! ```
 
-use crate::Monoid;
+use crate::codegen::Definitions;
+use crate::{Function, Monoid, Scalar, monoid};
 use half::{bf16, f16};
-use num_traits::{Bounded, One, WrappingAdd, WrappingMul, Zero};
+use std::marker::PhantomData;
 
 /// The sum. Wraps on integers.
 #[derive(Debug, Clone, Copy)]
@@ -57,102 +58,234 @@ pub struct BitOr;
 #[derive(Debug, Clone, Copy)]
 pub struct BitXor;
 
-/// One operator on one type: whether it is exact, its CUDA body, its identity, and the host function.
-/// All built-in operators commute.
-macro_rules! monoid {
-    ($op:ident, $t:ty, exact: $exact:literal, $cuda:literal, $identity:expr, $combine:expr) => {
-        impl Monoid<$t> for $op {
-            const CUDA: &'static str = $cuda;
-            const EXACT: bool = $exact;
-            const COMMUTATIVE: bool = true;
+/// A function that CUDA has already, in `kernels/rust.cuh`, and the type that stands for it.
+macro_rules! functions_of_two {
+    ($($(#[$attribute:meta])* $name:ident = $method:ident, $cuda:literal;)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        pub fn $name<T: Scalar>(a: T, b: T) -> T {
+            a.$method(b)
+        }
 
-            #[inline(always)]
-            fn identity() -> $t {
-                $identity
-            }
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations)]
+        pub struct $name<T: Scalar> {
+            __arguments: PhantomData<fn() -> T>,
+        }
 
-            #[inline(always)]
-            fn combine(
-                a: <$t as crate::Element>::Accumulator,
-                b: <$t as crate::Element>::Accumulator,
-            ) -> <$t as crate::Element>::Accumulator {
-                $combine(a, b)
+        impl<T: Scalar> $name<T> {
+            #[doc(hidden)]
+            pub fn __call(_: PhantomData<Self>, a: T, b: T) -> T {
+                $name(a, b)
             }
         }
-    };
+
+        impl<T: Scalar> Function for $name<T> {
+            type Input = (T, T);
+            type Output = T;
+
+            #[inline(always)]
+            fn call((a, b): (T, T)) -> T {
+                $name(a, b)
+            }
+
+            fn cuda(_: &mut Definitions) -> String {
+                $cuda.into()
+            }
+        }
+    )*};
+}
+
+functions_of_two! {
+    /// The smaller of two numbers; of floats IEEE 754-2019's `minimum`: NaN if one is NaN, and −0 is less than +0.
+    ///
+    /// For [functions](macro@crate::function), where `f32::min` will not do: Rust leaves open which of two zeros that gives.
+    minimum = __minimum, "rust::minimum";
+    /// The larger of two numbers; of floats IEEE 754-2019's `maximum`: NaN if one is NaN, and −0 is less than +0.
+    maximum = __maximum, "rust::maximum";
 }
 
 macro_rules! integer_monoids {
     ($($t:ty),*) => {$(
-        monoid!(Add, $t, exact: true, "return add(a, b);", Zero::zero(), |a: $t, b: $t| WrappingAdd::wrapping_add(&a, &b));
-        monoid!(Mul, $t, exact: true, "return mul(a, b);", One::one(), |a: $t, b: $t| WrappingMul::wrapping_mul(&a, &b));
-        monoid!(Min, $t, exact: true, "return minimum(a, b);", Bounded::max_value(), Ord::min);
-        monoid!(Max, $t, exact: true, "return maximum(a, b);", Bounded::min_value(), Ord::max);
-        monoid!(BitAnd, $t, exact: true, "return a & b;", !0, std::ops::BitAnd::bitand);
-        monoid!(BitOr, $t, exact: true, "return a | b;", 0, std::ops::BitOr::bitor);
-        monoid!(BitXor, $t, exact: true, "return a ^ b;", 0, std::ops::BitXor::bitxor);
+        #[monoid]
+        impl Monoid<$t> for Add {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                a.wrapping_add(b)
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for Mul {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                1
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                a.wrapping_mul(b)
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for BitAnd {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                !0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                a & b
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for BitOr {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                a | b
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for BitXor {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                a ^ b
+            }
+        }
     )*};
 }
 
 integer_monoids!(u8, i8, u16, i16, u32, i32, u64, i64);
 
-/// IEEE 754-2019 `minimum`, in the form that `kernels/ops.cuh` has too: equal numbers differ at
-/// most in the sign of zero, which `or` settles; what does not compare holds a NaN, which `+` passes on.
-macro_rules! minimum {
-    ($a:ident, $b:ident, $t:ty) => {
-        if $a < $b {
-            $a
-        } else if $b < $a {
-            $b
-        } else if $a == $b {
-            <$t>::from_bits($a.to_bits() | $b.to_bits())
-        } else {
-            $a + $b
-        }
-    };
-}
-
-/// IEEE 754-2019 `maximum`; see `minimum!`.
-macro_rules! maximum {
-    ($a:ident, $b:ident, $t:ty) => {
-        if $b < $a {
-            $a
-        } else if $a < $b {
-            $b
-        } else if $a == $b {
-            <$t>::from_bits($a.to_bits() & $b.to_bits())
-        } else {
-            $a + $b
-        }
-    };
-}
-
 macro_rules! float_monoids {
-    ($($t:ty as $acc:ty),*) => {$(
-        monoid!(Add, $t, exact: false, "return a + b;", <$t as Zero>::zero(), |a: $acc, b: $acc| a + b);
-        monoid!(Mul, $t, exact: false, "return a * b;", <$t as One>::one(), |a: $acc, b: $acc| a * b);
-        monoid!(Min, $t, exact: true, "return minimum(a, b);", <$t>::INFINITY, |a: $acc, b: $acc| minimum!(a, b, $acc));
-        monoid!(Max, $t, exact: true, "return maximum(a, b);", <$t>::NEG_INFINITY, |a: $acc, b: $acc| maximum!(a, b, $acc));
+    ($($t:ty as $accumulator:ty),*) => {$(
+        #[monoid]
+        impl Monoid<$t> for Add {
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                <$t as num_traits::Zero>::zero()
+            }
+
+            fn combine(a: $accumulator, b: $accumulator) -> $accumulator {
+                a + b
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for Mul {
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                <$t as num_traits::One>::one()
+            }
+
+            fn combine(a: $accumulator, b: $accumulator) -> $accumulator {
+                a * b
+            }
+        }
     )*};
 }
 
 float_monoids!(f16 as f32, bf16 as f32, f32 as f32, f64 as f64);
 
+macro_rules! ordered_monoids {
+    ($($t:ty as $accumulator:ty, $least:expr, $greatest:expr;)*) => {$(
+        #[monoid]
+        impl Monoid<$t> for Min {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                $greatest
+            }
+
+            fn combine(a: $accumulator, b: $accumulator) -> $accumulator {
+                minimum(a, b)
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for Max {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> $t {
+                $least
+            }
+
+            fn combine(a: $accumulator, b: $accumulator) -> $accumulator {
+                maximum(a, b)
+            }
+        }
+    )*};
+    ($($t:ty),*) => {
+        ordered_monoids! { $($t as $t, Scalar::LEAST, Scalar::GREATEST;)* }
+    };
+}
+
+ordered_monoids!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+ordered_monoids! {
+    f16 as f32, f16::NEG_INFINITY, f16::INFINITY;
+    bf16 as f32, bf16::NEG_INFINITY, bf16::INFINITY;
+}
+
 #[cfg(feature = "complex")]
 mod complex {
-    use super::{Add, Monoid, Mul};
+    use super::{Add, Monoid, Mul, monoid};
     use num_complex::Complex;
-    use num_traits::{One, Zero};
 
     macro_rules! complex_monoids {
         ($($part:ty),*) => {$(
-            monoid!(Add, Complex<$part>, exact: false, "return add(a, b);", Complex::zero(),
-                |a: Complex<$part>, b: Complex<$part>| Complex::new(a.re + b.re, a.im + b.im));
-            monoid!(Mul, Complex<$part>, exact: false, "return mul(a, b);", Complex::one(),
-                |a: Complex<$part>, b: Complex<$part>| Complex::new(
-                    a.re * b.re - a.im * b.im,
-                    a.re * b.im + a.im * b.re,
-                ));
+            #[monoid]
+            impl Monoid<Complex<$part>> for Add {
+                const COMMUTATIVE: bool = true;
+
+                fn identity() -> Complex<$part> {
+                    Complex { re: 0.0, im: 0.0 }
+                }
+
+                fn combine(a: Complex<$part>, b: Complex<$part>) -> Complex<$part> {
+                    Complex { re: a.re + b.re, im: a.im + b.im }
+                }
+            }
+
+            #[monoid]
+            impl Monoid<Complex<$part>> for Mul {
+                const COMMUTATIVE: bool = true;
+
+                fn identity() -> Complex<$part> {
+                    Complex { re: 1.0, im: 0.0 }
+                }
+
+                fn combine(a: Complex<$part>, b: Complex<$part>) -> Complex<$part> {
+                    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+                }
+            }
         )*};
     }
 

@@ -5,22 +5,29 @@ use crate::support::{gpu, skip};
 use warpfold::codegen::{Definitions, Engine, Primitive, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::ops::Add;
-use warpfold::{Device, Element, Error, Monoid};
+use warpfold::{CudaType, Device, Element, Error, Monoid, monoid};
 
-/// An operator whose CUDA body has a mistake in its third line.
+/// An operator whose CUDA function, written by hand, has a mistake in its second line.
 struct Misspelt;
 
 impl Monoid<f32> for Misspelt {
-    const CUDA: &'static str = "float sum = a;
-        sum += b;
-        return summ;";
-
     fn identity() -> f32 {
         0.0
     }
 
     fn combine(a: f32, b: f32) -> f32 {
         a + b
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        definitions.define_function::<Self>("sum", |_, name| {
+            format!(
+                "#line 1 \"misspelt.cuh\"
+                __device__ float {name}(float a, float b) {{
+                    return summ + a + b;
+                }}"
+            )
+        })
     }
 }
 
@@ -36,7 +43,7 @@ fn a_wrong_operator_is_reported_with_its_own_line() {
     };
     assert_eq!(operator, "Misspelt");
     assert!(
-        log.contains("Misspelt::CUDA(3): error: identifier \"summ\" is undefined"),
+        log.contains("misspelt.cuh(2): error: identifier \"summ\" is undefined"),
         "{log}"
     );
 }
@@ -140,15 +147,9 @@ fn structs_of_one_name_cannot_meet() {
         y: f32,
         inner: other::Point,
     }
-    struct First;
-    impl Monoid<Point> for First {
-        const CUDA: &'static str = "return a;";
-        fn identity() -> Point {
-            bytemuck_zeroed()
-        }
-        fn combine(a: Point, _: Point) -> Point {
-            a
-        }
+    #[monoid(identity = bytemuck_zeroed())]
+    fn first(a: Point, _b: Point) -> Point {
+        a
     }
     fn bytemuck_zeroed<T: warpfold::bytemuck::Zeroable>() -> T {
         T::zeroed()

@@ -62,13 +62,15 @@ fn the_error_of_a_float_sum_grows_slowly() {
 fn a_panic_in_an_operator_reaches_the_caller() {
     struct Panics;
     impl warpfold::Monoid<u32> for Panics {
-        const CUDA: &'static str = "return a + b;";
         fn identity() -> u32 {
             0
         }
         fn combine(a: u32, b: u32) -> u32 {
             assert!(b != 77, "an element that the operator does not like");
             a.wrapping_add(b)
+        }
+        fn cuda(_: &mut warpfold::codegen::Definitions) -> String {
+            "rust::wrapping_add".into()
         }
     }
     let mut input = vec![1_u32; 1 << 20];

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use warpfold::half::{bf16, f16};
-use warpfold::ops::Add;
-use warpfold::{Element, Monoid, bytemuck};
+use warpfold::{Element, bytemuck, monoid};
 
 /// The map x ↦ slope·x + offset.
 #[derive(Clone, Copy, Debug, Element)]
@@ -15,61 +14,28 @@ pub(crate) struct Affine {
 }
 
 /// First one map, then the other. Does not commute.
-pub(crate) struct Then;
-
-impl Monoid<Affine> for Then {
-    const CUDA: &'static str = "return T{ a.slope * b.slope, a.offset * b.slope + b.offset };";
-
-    fn identity() -> Affine {
-        Affine {
-            slope: 1.0,
-            offset: 0.0,
-        }
-    }
-
-    fn combine(a: Affine, b: Affine) -> Affine {
-        Affine {
-            slope: a.slope * b.slope,
-            offset: a.offset * b.slope + b.offset,
-        }
+#[monoid(identity = Affine { slope: 1.0, offset: 0.0 })]
+pub(crate) fn then(a: Affine, b: Affine) -> Affine {
+    Affine {
+        slope: a.slope * b.slope,
+        offset: a.offset * b.slope + b.offset,
     }
 }
 
 /// Component-wise sums of large elements.
-pub(crate) struct Sums;
-
-impl<const N: usize> Monoid<[f32; N]> for Sums {
-    const CUDA: &'static str = "
-        for (u32 i = 0; i < sizeof(T) / 4; i++) a[i] += b[i];
-        return a;
-    ";
-    const COMMUTATIVE: bool = true;
-
-    fn identity() -> [f32; N] {
-        [0.0; N]
+#[monoid(name = Sums, identity = [0.0; N], commutative)]
+pub(crate) fn sum<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
+    for i in 0..N {
+        a[i] += b[i];
     }
-
-    fn combine(a: [f32; N], b: [f32; N]) -> [f32; N] {
-        std::array::from_fn(|i| a[i] + b[i])
-    }
+    a
 }
 
 /// The sum of floats by an operator that claims to be exact, so that kernels may bracket it as they like: what the law costs
-/// is the difference to [`Add`].
-pub(crate) struct FreeAdd;
-
-impl Monoid<f32> for FreeAdd {
-    const CUDA: &'static str = <Add as Monoid<f32>>::CUDA;
-    const EXACT: bool = true;
-    const COMMUTATIVE: bool = true;
-
-    fn identity() -> f32 {
-        <Add as Monoid<f32>>::identity()
-    }
-
-    fn combine(a: f32, b: f32) -> f32 {
-        <Add as Monoid<f32>>::combine(a, b)
-    }
+/// is the difference to [`Add`](warpfold::ops::Add).
+#[monoid(identity = 0.0, exact, commutative)]
+pub(crate) fn free_add(a: f32, b: f32) -> f32 {
+    a + b
 }
 
 /// An element that can be drawn at random, and copied to a GPU.

@@ -1,90 +1,10 @@
 //! `#[derive(Element)]`.
 
+use crate::names::cuda_name;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Result};
-
-/// Words that a C++ compiler would not take as a field's or a struct's name, though Rust does.
-const CPP_KEYWORDS: &[&str] = &[
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "explicit",
-    "export",
-    "float",
-    "friend",
-    "goto",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "short",
-    "signed",
-    "sizeof",
-    "static_assert",
-    "static_cast",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "xor",
-    "xor_eq",
-];
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -115,6 +35,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
     let name = &input.ident;
     let cuda_name = cuda_name(name)?;
+    let members = data.fields.members();
     let types: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
     let cuda_fields = match &data.fields {
         Fields::Named(fields) => fields
@@ -164,17 +85,27 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         // same order, and its size and alignment are asserted when it is compiled.
         unsafe impl ::warpfold::Element for #name {
             ::warpfold::__own_accumulator!();
-
+        }
+        impl ::warpfold::CudaType for #name {
             fn cuda_type(
                 definitions: &mut ::warpfold::codegen::Definitions,
             ) -> ::std::string::String {
-                let fields = [#((#cuda_fields, <#types as ::warpfold::Element>::cuda_type(definitions))),*];
+                let fields = [#((#cuda_fields, <#types as ::warpfold::CudaType>::cuda_type(definitions))),*];
                 definitions.define_struct(
                     #cuda_name,
                     ::core::mem::size_of::<Self>(),
                     ::core::mem::align_of::<Self>(),
                     &fields,
                 )
+            }
+
+            fn cuda_value(
+                &self,
+                definitions: &mut ::warpfold::codegen::Definitions,
+            ) -> ::std::string::String {
+                let name = <Self as ::warpfold::CudaType>::cuda_type(definitions);
+                let values = [#(::warpfold::CudaType::cuda_value(&self.#members, definitions)),*];
+                ::std::format!("{name}{{{}}}", values.join(", "))
             }
         }
         ::warpfold::__device_repr!(#name);
@@ -223,23 +154,4 @@ impl Attributes {
 
 fn cuda_name_of_field(ident: Option<&syn::Ident>) -> Result<String> {
     ident.map_or_else(|| Ok(String::new()), cuda_name)
-}
-
-/// The name as C++ can spell it.
-fn cuda_name(ident: &syn::Ident) -> Result<String> {
-    let name = ident.to_string();
-    let name = name.strip_prefix("r#").unwrap_or(&name);
-    if !name.is_ascii() {
-        return Err(Error::new(
-            ident.span(),
-            "CUDA source is ASCII: rename this",
-        ));
-    }
-    if CPP_KEYWORDS.contains(&name) {
-        return Err(Error::new(
-            ident.span(),
-            format!("`{name}` is a keyword of C++: rename this"),
-        ));
-    }
-    Ok(name.to_owned())
 }

@@ -1,5 +1,140 @@
-//! Stub.
+//! `#[function]`, and what stands for a function in the type namespace.
+
+use crate::translate::{Translation, translate};
 use proc_macro2::TokenStream;
-pub(crate) fn expand(_: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    Ok(item)
+use quote::quote;
+use syn::{Error, Generics, Ident, ItemFn, Result, Type, TypeParamBound, parse_quote};
+
+pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    if !arguments.is_empty() {
+        return Err(Error::new_spanned(
+            arguments,
+            "`function` takes no arguments",
+        ));
+    }
+    let function: ItemFn = syn::parse2(item).map_err(|error| {
+        Error::new(
+            error.span(),
+            "#[warpfold::function] stands before a free function: `fn f(x: f32) -> f32 { … }`",
+        )
+    })?;
+    let function = inlined(function);
+    let companion = companion(&function);
+    Ok(quote!(#function #companion))
+}
+
+/// The function, to be inlined unless it says otherwise: loops over elements are vectorised only so.
+pub(crate) fn inlined(mut function: ItemFn) -> ItemFn {
+    if !function
+        .attrs
+        .iter()
+        .any(|attribute| attribute.path().is_ident("inline"))
+    {
+        function.attrs.push(parse_quote!(#[inline(always)]));
+    }
+    // The one loop there is goes over indices.
+    function
+        .attrs
+        .push(parse_quote!(#[allow(clippy::needless_range_loop)]));
+    function
+}
+
+/// The type that stands for a function: it has the function's name, which types and functions can share, so that whoever can
+/// call the function can name it. If the function cannot be translated, the errors come with it.
+pub(crate) fn companion(function: &ItemFn) -> TokenStream {
+    let signature = &function.sig;
+    let (errors, cuda) = match translate(signature, &function.block) {
+        Ok(translation) => (
+            None,
+            definition(&signature.ident, &parse_quote!(Self), &translation),
+        ),
+        Err(error) => (
+            Some(error.to_compile_error()),
+            quote!(::core::unreachable!()),
+        ),
+    };
+    let Some((types, output)) = types_of(function) else {
+        return quote!(#errors);
+    };
+    let ident = &signature.ident;
+    let name = ident.to_string();
+    let generics = owned(&signature.generics);
+    let (parameters, arguments, conditions) = generics.split_for_impl();
+    let turbofish = arguments.as_turbofish();
+    let names: Vec<_> = (0..types.len())
+        .map(|number| quote::format_ident!("argument_{number}"))
+        .collect();
+    let visibility = &function.vis;
+    let phantoms = generics.type_params().map(|parameter| &parameter.ident);
+    let documentation = format!("[`{name}`](fn@{name}), as a type: see `warpfold::Function`.");
+    quote! {
+        #errors
+
+        #[doc = #documentation]
+        #[allow(non_camel_case_types, dead_code, missing_debug_implementations)]
+        #visibility struct #ident #parameters #conditions {
+            __arguments: ::core::marker::PhantomData<(#(fn() -> #phantoms,)*)>,
+        }
+
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        impl #parameters #ident #arguments #conditions {
+            #[doc(hidden)]
+            #visibility fn __call(_: ::core::marker::PhantomData<Self>, #(#names: #types),*) -> #output {
+                ::core::unreachable!()
+            }
+        }
+
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        impl #parameters ::warpfold::Function for #ident #arguments #conditions {
+            type Input = (#(#types,)*);
+            type Output = #output;
+
+            #[inline(always)]
+            fn call((#(#names,)*): Self::Input) -> Self::Output {
+                #ident #turbofish (#(#names),*)
+            }
+
+            fn cuda(definitions: &mut ::warpfold::codegen::Definitions) -> ::std::string::String {
+                #cuda
+            }
+        }
+    }
+}
+
+/// An expression that adds a function to `definitions`, and gives its name in CUDA. The type `key` is that function's alone.
+pub(crate) fn definition(ident: &Ident, key: &Type, translation: &Translation) -> TokenStream {
+    let name = crate::names::cuda_variable(ident);
+    let text = translation.to_expression();
+    quote! {
+        definitions.define_function::<#key>(#name, |definitions, name| { #text })
+    }
+}
+
+/// The types of the arguments and of the value, if the signature is one that has them.
+fn types_of(function: &ItemFn) -> Option<(Vec<&Type>, &Type)> {
+    let mut types = Vec::new();
+    for input in &function.sig.inputs {
+        match input {
+            syn::FnArg::Typed(parameter) if crate::translate::check_type(&parameter.ty).is_ok() => {
+                types.push(&*parameter.ty)
+            }
+            _ => return None,
+        }
+    }
+    match &function.sig.output {
+        syn::ReturnType::Type(_, ty) if crate::translate::check_type(ty).is_ok() => {
+            Some((types, &**ty))
+        }
+        _ => None,
+    }
+}
+
+/// The parameters, each type of which owns what it has: `Function` is for `'static` types only.
+fn owned(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    let bound: TypeParamBound = parse_quote!('static);
+    for parameter in generics.type_params_mut() {
+        parameter.bounds.push(bound.clone());
+    }
+    generics
 }

@@ -4,6 +4,7 @@ mod element;
 mod function;
 mod monoid;
 mod names;
+mod translate;
 
 use proc_macro::TokenStream;
 

@@ -1,1 +1,86 @@
-//! Names.
+//! Names in Rust, and what C++ calls the same things.
+
+use syn::{Error, Ident, Result};
+
+/// Words that a C++ compiler would not take as a name, though Rust does.
+#[rustfmt::skip]
+const CPP_KEYWORDS: &[&str] = &[
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
+    "const_cast", "consteval", "constexpr", "constinit", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "explicit", "export", "float", "friend", "goto", "inline", "int", "long", "mutable",
+    "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
+    "protected", "public", "register", "reinterpret_cast", "requires", "short", "signed", "sizeof",
+    "static_assert", "static_cast", "switch", "template", "this", "thread_local", "throw", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "xor",
+    "xor_eq",
+];
+
+/// Names that mean something else where generated code stands: types of `kernels/device.cuh`, and macros of C.
+#[rustfmt::skip]
+const TAKEN: &[&str] = &[
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "rust", "functions", "user", "warpfold",
+    "errno", "stdin", "stdout", "stderr", "assert", "main",
+];
+
+/// The name as C++ can spell it.
+pub(crate) fn cuda_name(ident: &syn::Ident) -> Result<String> {
+    let name = ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    if !name.is_ascii() {
+        return Err(Error::new(
+            ident.span(),
+            "CUDA source is ASCII: rename this",
+        ));
+    }
+    if CPP_KEYWORDS.contains(&name) {
+        return Err(Error::new(
+            ident.span(),
+            format!("`{name}` is a keyword of C++: rename this"),
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+/// The name of a variable or function in C++: the same if it can be.
+pub(crate) fn cuda_variable(ident: &Ident) -> String {
+    let name = ident.to_string();
+    let name = name
+        .strip_prefix("r#")
+        .unwrap_or(&name)
+        .trim_start_matches('_');
+    // Two underscores in a row are the compiler's; capitals are for types and templates' parameters.
+    let plain = name.is_ascii()
+        && !name.contains("__")
+        && name.starts_with(|c: char| c.is_ascii_lowercase());
+    if plain && !CPP_KEYWORDS.contains(&name) && !TAKEN.contains(&name) {
+        return name.to_owned();
+    }
+    let ascii: String = name.chars().filter(char::is_ascii).collect();
+    format!("r_{}", ascii.replace("__", "_"))
+}
+
+/// `CamelCase` as `snake_case`.
+pub(crate) fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// `snake_case` as `CamelCase`.
+pub(crate) fn camel_case(name: &str) -> String {
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    let words = name.split('_').filter(|word| !word.is_empty());
+    words
+        .flat_map(|word| {
+            let mut chars = word.chars();
+            let first = chars.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(chars)
+        })
+        .collect()
+}

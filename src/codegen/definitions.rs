@@ -1,15 +1,27 @@
-//! The CUDA definitions of users' structs.
+//! The CUDA definitions that a source needs of its user: structs, and functions over them.
 
 use crate::{Error, Result};
+use std::any::{TypeId, type_name};
 use std::fmt::Write as _;
 
-/// Collects the CUDA struct definitions that an element type needs, each once and in the order
-/// of their use.
+/// Collects the CUDA definitions that element types and operators need, each once and before it is used.
 #[derive(Debug, Default)]
 pub struct Definitions {
     structs: Vec<(String, String)>,
-    clash: Option<String>,
+    functions: Vec<Function>,
+    failure: Option<String>,
 }
+
+#[derive(Debug)]
+struct Function {
+    key: TypeId,
+    name: String,
+    /// `None` while it is being written.
+    text: Option<String>,
+}
+
+/// The namespace of functions. Kernels do not find them by their arguments' types there, whatever they are called.
+const NAMESPACE: &str = "functions";
 
 impl Definitions {
     /// Adds a struct of `fields` (name and CUDA type each) with the size and alignment that it has
@@ -35,18 +47,79 @@ impl Definitions {
         .expect("writing to a string cannot fail");
         match self.structs.iter().find(|(known, _)| known == name) {
             Some((_, known)) if *known == text => {}
-            Some(_) => self.clash = Some(name.to_owned()),
+            Some(_) => {
+                self.failure = Some(format!(
+                    "two different structs named `{name}` meet in one kernel; rename one of them"
+                ));
+            }
             None => self.structs.push((name.to_owned(), text)),
         }
         name.to_owned()
     }
 
-    pub(crate) fn finish(self) -> Result<Vec<String>> {
-        match self.clash {
-            Some(name) => Err(Error::Codegen(format!(
-                "two different structs named `{name}` meet in one element type; rename one of them"
-            ))),
-            None => Ok(self.structs.into_iter().map(|(_, text)| text).collect()),
+    /// Adds the function that the type `Key` stands for, unless it is there; returns the name by which CUDA calls it.
+    ///
+    /// `text` writes the whole definition, `__device__` and all, for the name that it gets: `name`, or one like it if
+    /// another function has that. It may define on its part what the function needs, but not the
+    /// function itself: CUDA code here does not recurse.
+    pub fn define_function<Key: 'static>(
+        &mut self,
+        name: &str,
+        text: impl FnOnce(&mut Definitions, &str) -> String,
+    ) -> String {
+        let key = TypeId::of::<Key>();
+        if let Some(known) = self.functions.iter().find(|known| known.key == key) {
+            if known.text.is_none() {
+                self.failure = Some(format!(
+                    "the function `{}` ({}) calls itself, by way of others; write a loop",
+                    known.name,
+                    type_name::<Key>()
+                ));
+            }
+            return format!("{NAMESPACE}::{}", known.name);
         }
+        let is_taken = |name: &str| self.functions.iter().any(|known| known.name == name);
+        let name = (1..)
+            .map(|number| match number {
+                1 => name.to_owned(),
+                number => format!("{name}_{number}"),
+            })
+            .find(|name| !is_taken(name))
+            .expect("numbers do not end");
+        let place = self.functions.len();
+        self.functions.push(Function {
+            key,
+            name: name.clone(),
+            text: None,
+        });
+        let text = text(self, &name);
+        // What it calls came after it, but must be defined before.
+        let mut function = self.functions.remove(place);
+        function.text = Some(text);
+        self.functions.push(function);
+        format!("{NAMESPACE}::{name}")
+    }
+
+    /// All definitions as CUDA C++, in the order of their need. They stand in a namespace where `warpfold`'s names are
+    /// known, after `#include "rust.cuh"`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Codegen`] if two different structs have one name, or a function calls itself.
+    pub fn text(self) -> Result<String> {
+        if let Some(failure) = self.failure {
+            return Err(Error::Codegen(failure));
+        }
+        let mut lines: Vec<String> = self.structs.into_iter().map(|(_, text)| text).collect();
+        if !self.functions.is_empty() {
+            lines.push(format!("namespace {NAMESPACE} {{"));
+            lines.extend(
+                self.functions
+                    .into_iter()
+                    .filter_map(|function| function.text),
+            );
+            lines.push(format!("}}  // namespace {NAMESPACE}"));
+        }
+        Ok(lines.join("\n"))
     }
 }

@@ -16,13 +16,15 @@ mod definitions;
 mod plan;
 mod policy;
 mod template;
+#[doc(hidden)]
+pub mod translated;
 mod tuning;
 
 pub use definitions::Definitions;
 pub use plan::{HEADER_BYTES, Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 
-use crate::{Element, Monoid, Result};
+use crate::{CudaType, Element, Monoid, Result};
 
 /// What a kernel source computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,7 +77,7 @@ impl Engine {
 ///
 /// # Errors
 ///
-/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet in `T`.
+/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or functions call each other in a circle.
 ///
 /// # Panics
 ///
@@ -84,6 +86,7 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
     let mut definitions = Definitions::default();
     let element = T::cuda_type(&mut definitions);
     T::Accumulator::cuda_type(&mut definitions);
+    let combine = Op::cuda(&mut definitions);
     template::render(&template::Request {
         primitive,
         engine,
@@ -92,10 +95,9 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
         element_align: align_of::<T>(),
         accumulator_bytes: size_of::<T::Accumulator>(),
         widens: widens::<T>(),
-        definitions: definitions.finish()?,
+        combine,
+        definitions: definitions.text()?,
         operator: std::any::type_name::<Op>(),
-        prelude: Op::CUDA_PRELUDE,
-        body: Op::CUDA,
         exact: Op::EXACT,
         commutative: Op::COMMUTATIVE,
         tile: Policy::of::<T>(primitive),

@@ -16,10 +16,9 @@ pub(super) struct Request {
     pub(super) element_align: usize,
     pub(super) accumulator_bytes: usize,
     pub(super) widens: bool,
-    pub(super) definitions: Vec<String>,
+    pub(super) definitions: String,
     pub(super) operator: &'static str,
-    pub(super) prelude: &'static str,
-    pub(super) body: &'static str,
+    pub(super) combine: String,
     pub(super) exact: bool,
     pub(super) commutative: bool,
     pub(super) tile: Policy,
@@ -63,10 +62,9 @@ impl Request {
             element_align => self.element_align,
             accumulator_bytes => self.accumulator_bytes,
             widens => self.widens,
-            definitions => self.definitions.clone(),
+            definitions => self.definitions.as_str(),
             operator => self.operator,
-            prelude => self.prelude,
-            body => self.body,
+            combine => self.combine.as_str(),
             exact => self.exact.to_string(),
             commutative => self.commutative.to_string(),
             tile => policy(self.tile),
@@ -92,7 +90,7 @@ macro_rules! files {
 const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "ops.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "scan.cuh",
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "scan.cuh",
     "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {

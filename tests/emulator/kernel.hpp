@@ -269,6 +269,14 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 inline int __clzll(unsigned long long x) { return x ? __builtin_clzll(x) : 64; }
+inline unsigned __brev(unsigned x) {
+    unsigned reversed = 0;
+    for (int i = 0; i < 32; i++) reversed |= (x >> i & 1) << (31 - i);
+    return reversed;
+}
+inline unsigned long long __brevll(unsigned long long x) {
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
+}
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __ffsll(unsigned long long x) { return __builtin_ffsll((long long)x); }
 
@@ -343,7 +351,7 @@ EMULATED_INLINE void sync_threads(int barrier, int threads, emulator::Source sou
     emulator::synchronise_block((unsigned)barrier, (unsigned)threads, source);
 }
 
-// As on chips before sm_80: by the definition in ops.cuh.
+// As on chips before sm_80: by the definition in rust.cuh.
 template <class T>
 T minimum_by_comparison(T a, T b);
 template <class T>

@@ -2,7 +2,7 @@
 
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use warpfold::half::f16;
-use warpfold::{Element, Monoid, ops};
+use warpfold::{Element, Monoid, monoid, ops};
 
 /// The type that stands for all elements of its size.
 pub(crate) trait Class: Element + DeviceRepr + ValidAsZeroBits {
@@ -66,23 +66,12 @@ impl Class for [f32; 4] {
 }
 
 /// Sums component by component.
-#[derive(Debug)]
-pub(crate) struct Sums;
-
-impl Monoid<[f32; 4]> for Sums {
-    const CUDA: &'static str = "
-        for (u32 i = 0; i < 4; i++) a[i] += b[i];
-        return a;
-    ";
-    const COMMUTATIVE: bool = true;
-
-    fn identity() -> [f32; 4] {
-        [0.0; 4]
+#[monoid(name = Sums, identity = [0.0; 4], commutative)]
+pub(crate) fn sum(mut a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    for i in 0..4 {
+        a[i] += b[i];
     }
-
-    fn combine(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
-        std::array::from_fn(|i| a[i] + b[i])
-    }
+    a
 }
 
 /// What is done with each class.

@@ -1,0 +1,202 @@
+//! Calls of functions and of numbers' methods.
+
+use super::expressions::{list, no_option};
+use super::{Translator, Value};
+use proc_macro2::Span;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
+
+/// The methods of numbers that exist on both sides, and the number of their arguments. `kernels/rust.cuh` has each by the
+/// same name.
+#[rustfmt::skip]
+const METHODS: &[(&str, usize)] = &[
+    // Of integers and floats.
+    ("min", 1), ("max", 1), ("clamp", 2), ("abs", 0), ("signum", 0), ("rem_euclid", 1), ("div_euclid", 1),
+    // Of integers.
+    ("wrapping_add", 1), ("wrapping_sub", 1), ("wrapping_mul", 1), ("wrapping_div", 1), ("wrapping_rem", 1),
+    ("wrapping_neg", 0), ("wrapping_abs", 0), ("wrapping_shl", 1), ("wrapping_shr", 1), ("wrapping_pow", 1),
+    ("saturating_add", 1), ("saturating_sub", 1), ("saturating_mul", 1), ("abs_diff", 1), ("unsigned_abs", 0), ("pow", 1),
+    ("count_ones", 0), ("count_zeros", 0), ("leading_zeros", 0), ("trailing_zeros", 0), ("leading_ones", 0), ("trailing_ones", 0),
+    ("rotate_left", 1), ("rotate_right", 1), ("swap_bytes", 0), ("reverse_bits", 0), ("is_power_of_two", 0),
+    ("is_positive", 0), ("is_negative", 0), ("div_ceil", 1),
+    // Of floats, to the last bit as in Rust.
+    ("sqrt", 0), ("mul_add", 2), ("floor", 0), ("ceil", 0), ("round", 0), ("round_ties_even", 0), ("trunc", 0), ("fract", 0),
+    ("recip", 0), ("copysign", 1), ("to_bits", 0), ("is_nan", 0), ("is_finite", 0), ("is_infinite", 0), ("is_normal", 0),
+    ("is_sign_negative", 0), ("is_sign_positive", 0),
+    // Of floats, as near as the platform's library comes.
+    ("exp", 0), ("exp2", 0), ("exp_m1", 0), ("ln", 0), ("log2", 0), ("log10", 0), ("ln_1p", 0), ("powi", 1), ("powf", 1), ("cbrt", 0),
+    ("hypot", 1), ("sin", 0), ("cos", 0), ("tan", 0), ("asin", 0), ("acos", 0), ("atan", 0), ("atan2", 1), ("sinh", 0), ("cosh", 0),
+    ("tanh", 0),
+];
+
+/// The types whose methods these are.
+const NUMBERS: &[&str] = &[
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",
+];
+
+impl Translator {
+    pub(super) fn method(&mut self, call: &mut ExprMethodCall) -> Result<Value> {
+        if let Some(turbofish) = &call.turbofish {
+            return Err(Error::new_spanned(
+                turbofish,
+                "methods with type arguments are not translated to CUDA",
+            ));
+        }
+        self.check_method(&call.method, call.args.len())?;
+        let arguments = std::iter::once(&mut *call.receiver).chain(call.args.iter_mut());
+        let values = self.values(arguments)?;
+        // The names are numbers' methods, but other types may have some of them.
+        super::types::wrap(&mut call.receiver, "primitive", None);
+        Ok(Value::computed(format!(
+            "rust::{}({})",
+            call.method,
+            list(&values)
+        )))
+    }
+
+    fn check_method(&self, method: &Ident, arguments: usize) -> Result<()> {
+        let name = method.to_string();
+        match METHODS.iter().find(|(known, _)| *known == name) {
+            Some((_, count)) if *count == arguments => Ok(()),
+            Some((_, count)) => Err(Error::new(
+                method.span(),
+                format!("`{name}` takes {count} arguments here"),
+            )),
+            None => Err(Error::new(method.span(), no_method(&name))),
+        }
+    }
+
+    pub(super) fn call(&mut self, call: &mut ExprCall) -> Result<Value> {
+        let Expr::Path(callee) = &mut *call.func else {
+            return Err(Error::new_spanned(
+                &call.func,
+                "only functions can be called on a GPU: name one that has #[warpfold::function]",
+            ));
+        };
+        if callee.qself.is_some() {
+            return Err(Error::new_spanned(
+                &*callee,
+                "write this call as a method, `x.min(y)`, or by a plain path",
+            ));
+        }
+        let path = &callee.path;
+        let names: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
+        let (last, before) = names.split_last().expect("a path has a last part");
+        let is_type = |name: &str| name.starts_with(|c: char| c.is_uppercase());
+
+        if before.is_empty()
+            && *last == self.function.to_string()
+            && self.variable(&self.function.clone()).is_none()
+        {
+            return Err(Error::new_spanned(
+                &*callee,
+                "a function that runs on a GPU cannot call itself: write a loop, `for` or `while`",
+            ));
+        }
+        if let [number] = before
+            && NUMBERS.contains(&number.as_str())
+        {
+            return self.associated(call);
+        }
+        if matches!(last.as_str(), "Some" | "Ok" | "Err" | "None") {
+            return Err(no_option(callee));
+        }
+        if is_type(last) {
+            let ty = self.type_hole(path);
+            let values = self.values(call.args.iter_mut())?;
+            return Ok(Value::computed(format!("{ty}{{{}}}", list(&values))));
+        }
+        if before.last().is_some_and(|name| is_type(name)) {
+            return Err(Error::new_spanned(
+                &*callee,
+                "functions of a type are not translated to CUDA: write one that stands alone, with #[warpfold::function], and call it by its name",
+            ));
+        }
+        if before.is_empty() && self.variable(&path.segments[0].ident).is_some() {
+            return Err(Error::new_spanned(
+                &*callee,
+                "a variable cannot be called: there are no closures on a GPU",
+            ));
+        }
+        // The function's path is also that of the type that stands for it, which has the function once more,
+        // with a place to tell the shadow's hole its type.
+        let hole = self.typed_hole();
+        let span = path.span();
+        let shadow_call = Ident::new("__call", Span::call_site().located_at(span));
+        let mut shadow_path = path.clone();
+        shadow_path.segments.push(parse_quote!(#shadow_call));
+        callee.path = shadow_path;
+        let values = self.values(call.args.iter_mut())?;
+        call.args.insert(0, parse_quote!(#hole));
+        let name = self.hole(quote!(translated::name_of(#hole, definitions)));
+        Ok(Value::computed(format!("{name}({})", list(&values))))
+    }
+
+    /// A call such as `f32::max(a, b)` or `u64::from(x)`.
+    fn associated(&mut self, call: &mut ExprCall) -> Result<Value> {
+        let Expr::Path(callee) = &*call.func else {
+            unreachable!("by the caller")
+        };
+        let [ty, method] = [0, 1].map(|number| callee.path.segments[number].clone());
+        if !matches!(method.arguments, PathArguments::None) {
+            return Err(Error::new_spanned(
+                &method,
+                "type arguments are not translated to CUDA here",
+            ));
+        }
+        let (ty, method) = (ty.ident, method.ident);
+        let values = self.values(call.args.iter_mut())?;
+        let name = method.to_string();
+        let function = match (name.as_str(), values.len()) {
+            ("from", 1) => format!("cast<{}>", self.type_hole(&ty)),
+            ("from_bits", 1) if ty == "f32" || ty == "f64" => "from_bits".to_owned(),
+            (_, 0) => return Err(Error::new(method.span(), no_method(&name))),
+            (_, count) => {
+                self.check_method(&method, count - 1)?;
+                name
+            }
+        };
+        Ok(Value::computed(format!(
+            "rust::{function}({})",
+            list(&values)
+        )))
+    }
+}
+
+/// What to write instead of a method that is not there.
+fn no_method(name: &str) -> String {
+    let advice = match name {
+        "checked_add" | "checked_sub" | "checked_mul" | "checked_div" | "checked_rem"
+        | "checked_neg" | "checked_shl" | "checked_shr" | "checked_pow" => {
+            "there is no `Option` on a GPU: test with `if` before, then use the `wrapping_` method"
+        }
+        "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
+            "use the `wrapping_` method, and compare: `let sum = a.wrapping_add(b); let carry = sum < a;`"
+        }
+        "iter" | "into_iter" | "iter_mut" | "len" | "map" | "fold" | "sum" => {
+            "go over an array by its index: `for i in 0..N { … array[i] … }`"
+        }
+        "unwrap" | "expect" | "unwrap_or" | "ok" | "and_then" => {
+            "there is no `Option` on a GPU: use a flag in a tuple or struct"
+        }
+        "clone" | "to_owned" => "elements are copied: write the value itself",
+        "into" | "try_into" => "write the type: `x as u32`, or `u64::from(x)`",
+        "sin_cos" => "call `sin` and `cos`",
+        "step_by" => "count the steps: `for k in 0..n { let i = start + k * step; … }`",
+        "rev" => "only ranges of loops are reversed: `for i in (a..b).rev()`",
+        "total_cmp" | "partial_cmp" | "cmp" | "eq" | "lt" | "gt" => {
+            "compare with `<`, `==` and so on"
+        }
+        "log" => "divide two `ln`: `x.ln() / base.ln()`",
+        "minimum" | "maximum" => "call `warpfold::ops::minimum(a, b)` or `maximum`",
+        _ => {
+            "numbers' methods are, as the documentation of `warpfold::function` lists them; for one of your own write a function with #[warpfold::function] and call it by its name"
+        }
+    };
+    format!("`{name}` is not translated to CUDA: {advice}")
+}

@@ -1,0 +1,425 @@
+//! From a Rust function to the text of a CUDA function of the same meaning.
+//!
+//! A macro sees the program before its types are known, and C++ must name types where Rust infers them. So the text is
+//! completed when the program runs: it has *holes*, and with it comes a copy of the function's body, the *shadow*, that is
+//! never called. In it each expression whose type is wanted is passed through
+//! `typed(expression, hole)`, so that Rust's own inference gives the hole that type. The
+//! shadow is also where Rust checks what a macro cannot: that `a + b` adds numbers, that a function that is called has been
+//! translated too. Constants fill holes with their values.
+//!
+//! C++ knows no blocks with values: what Rust writes as one expression becomes statements that prepare a value, and the
+//! value (`Translator::value`). All arithmetic is done by the functions of `kernels/rust.cuh`, which mean what Rust's operators
+//! mean.
+
+mod calls;
+mod control;
+mod expressions;
+mod patterns;
+mod types;
+
+use crate::names::cuda_variable;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use std::collections::{HashMap, HashSet};
+use syn::{Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt};
+
+pub(crate) use types::check_type;
+
+/// What separates the text of holes, in pairs: no source has it.
+const MARK: char = '\u{1}';
+
+/// A function in CUDA C++, once its holes are filled.
+pub(crate) struct Translation {
+    /// The text after the name: `(f32 x) { … }`, and the type before it.
+    pub(crate) text: Text,
+    /// `PhantomData` that the shadow gives types to.
+    typed_holes: Vec<Ident>,
+    /// Constants and imports of the body, which holes may name.
+    items: Vec<Item>,
+    /// The closure that is never called.
+    shadow: TokenStream,
+}
+
+/// Pieces of text, and between each two of them an expression of type `String`.
+pub(crate) struct Text {
+    pieces: Vec<String>,
+    holes: Vec<TokenStream>,
+}
+
+/// A value in C++: an expression that can be put anywhere.
+struct Value {
+    text: String,
+    /// Whether it stays the same whatever is computed in between.
+    is_stable: bool,
+}
+
+impl Value {
+    fn stable(text: impl Into<String>) -> Value {
+        Value {
+            text: text.into(),
+            is_stable: true,
+        }
+    }
+
+    fn computed(text: impl Into<String>) -> Value {
+        Value {
+            text: text.into(),
+            is_stable: false,
+        }
+    }
+}
+
+/// What becomes of the value of a block.
+#[derive(Clone)]
+enum Target {
+    Return,
+    Variable(String),
+    Nothing,
+}
+
+/// What a name in Rust stands for in C++.
+#[derive(Clone)]
+struct Variable {
+    text: String,
+    is_mutable: bool,
+}
+
+struct Translator {
+    function: Ident,
+    holes: Vec<TokenStream>,
+    typed_holes: Vec<Ident>,
+    items: Vec<Item>,
+    scopes: Vec<HashMap<String, Variable>>,
+    names: HashSet<String>,
+    lines: String,
+    depth: usize,
+    loops: usize,
+    errors: Vec<Error>,
+}
+
+/// Translates a function. Its body is not changed.
+pub(crate) fn translate(signature: &Signature, body: &Block) -> Result<Translation> {
+    let mut translator = Translator {
+        function: signature.ident.clone(),
+        holes: Vec::new(),
+        typed_holes: Vec::new(),
+        items: Vec::new(),
+        scopes: vec![HashMap::new()],
+        names: HashSet::new(),
+        lines: String::new(),
+        depth: 1,
+        loops: 0,
+        errors: Vec::new(),
+    };
+    translator.function(signature, body)
+}
+
+impl Translation {
+    /// Statements and an expression that gives the text, where `definitions` and `name` are in scope.
+    pub(crate) fn to_expression(&self) -> TokenStream {
+        let Translation {
+            text: Text { pieces, holes },
+            typed_holes,
+            items,
+            shadow,
+        } = self;
+        quote! {
+            use ::warpfold::codegen::translated;
+            #(#items)*
+            #(let #typed_holes = ::core::marker::PhantomData;)*
+            let _ = #shadow;
+            translated::text(&[#(#pieces),*], &[#(#holes),*])
+        }
+    }
+}
+
+impl Translator {
+    fn function(&mut self, signature: &Signature, body: &Block) -> Result<Translation> {
+        let parameters = types::check_signature(signature)?;
+        let output = types::output(signature)?;
+        let mut text = String::from("__device__ __forceinline__ ");
+        text += &self.type_hole(output);
+        text += " ";
+        text += &self.hole(quote!(::std::string::String::from(name)));
+        text += "(";
+        let mut closure_parameters = Vec::new();
+        for (number, (pattern, ty)) in parameters.iter().enumerate() {
+            if number > 0 {
+                text += ", ";
+            }
+            text += &self.type_hole(ty);
+            text += " ";
+            match pattern {
+                Pat::Ident(pattern) if pattern.subpat.is_none() => {
+                    let is_mutable = pattern.mutability.is_some();
+                    text += &self.declare(&pattern.ident, is_mutable);
+                }
+                pattern => {
+                    let name = self.fresh("argument");
+                    self.bind(pattern, &name)?;
+                    text += &name;
+                }
+            }
+            closure_parameters.push(quote!(#pattern: #ty));
+        }
+        text += ") {\n";
+        let mut body = body.clone();
+        self.block(&mut body, &Target::Return);
+        if let Some(error) = self.errors.drain(..).reduce(|mut all, error| {
+            all.combine(error);
+            all
+        }) {
+            return Err(error);
+        }
+        text += &self.lines;
+        text += "}";
+        Ok(Translation {
+            text: self.split(&text),
+            typed_holes: std::mem::take(&mut self.typed_holes),
+            items: std::mem::take(&mut self.items),
+            shadow: quote!(|#(#closure_parameters),*| -> #output #body),
+        })
+    }
+
+    /// Cuts a text at its holes.
+    fn split(&self, text: &str) -> Text {
+        let (mut pieces, mut holes) = (Vec::new(), Vec::new());
+        for (number, part) in text.split(MARK).enumerate() {
+            if number % 2 == 0 {
+                pieces.push(part.to_owned());
+            } else {
+                let hole: usize = part.parse().expect("between two marks is a number");
+                holes.push(self.holes[hole].clone());
+            }
+        }
+        Text { pieces, holes }
+    }
+
+    // ---- holes ----
+
+    /// A hole that an expression of type `String` fills.
+    fn hole(&mut self, filling: TokenStream) -> String {
+        self.holes.push(filling);
+        format!("{MARK}{}{MARK}", self.holes.len() - 1)
+    }
+
+    /// The CUDA type of a type that is written down.
+    fn type_hole(&mut self, ty: &impl ToTokens) -> String {
+        self.hole(quote!(<#ty as ::warpfold::CudaType>::cuda_type(definitions)))
+    }
+
+    /// A constant's value.
+    fn constant_hole(&mut self, constant: &impl ToTokens) -> String {
+        self.hole(quote!(::warpfold::CudaType::cuda_value(&(#constant), definitions)))
+    }
+
+    /// A `PhantomData` whose type the shadow decides.
+    fn typed_hole(&mut self) -> Ident {
+        let ident = Ident::new(
+            &format!("__type_{}", self.typed_holes.len()),
+            Span::mixed_site(),
+        );
+        self.typed_holes.push(ident.clone());
+        ident
+    }
+
+    /// Has the shadow tell the type of an expression; returns the CUDA type.
+    fn type_of(&mut self, expression: &mut Expr) -> String {
+        let hole = self.typed_hole();
+        types::wrap(expression, "typed", Some(&hole));
+        self.hole(quote!(translated::type_of(#hole, definitions)))
+    }
+
+    // ---- names ----
+
+    /// A name that no other variable of the function has.
+    fn fresh(&mut self, base: &str) -> String {
+        let mut name = base.to_owned();
+        let mut number = 1;
+        while !self.names.insert(name.clone()) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        name
+    }
+
+    /// A new variable; what had the name before is shadowed.
+    fn declare(&mut self, ident: &Ident, is_mutable: bool) -> String {
+        let text = self.fresh(&cuda_variable(ident));
+        self.alias(ident, text.clone(), is_mutable);
+        text
+    }
+
+    /// Another name for what is there already.
+    fn alias(&mut self, ident: &Ident, text: String, is_mutable: bool) {
+        let scope = self.scopes.last_mut().expect("a function is a scope");
+        scope.insert(ident.to_string(), Variable { text, is_mutable });
+    }
+
+    fn variable(&self, ident: &Ident) -> Option<&Variable> {
+        let name = ident.to_string();
+        self.scopes.iter().rev().find_map(|scope| scope.get(&name))
+    }
+
+    fn in_scope<R>(&mut self, inside: impl FnOnce(&mut Self) -> R) -> R {
+        self.scopes.push(HashMap::new());
+        let result = inside(self);
+        self.scopes.pop();
+        result
+    }
+
+    // ---- statements of C++ ----
+
+    fn line(&mut self, text: &str) {
+        self.lines += &"    ".repeat(self.depth);
+        self.lines += text;
+        self.lines.push('\n');
+    }
+
+    /// Lines within braces; `head` comes before them.
+    fn braces<R>(&mut self, head: &str, inside: impl FnOnce(&mut Self) -> R) -> R {
+        self.line(&format!("{head}{{"));
+        self.depth += 1;
+        let result = self.in_scope(inside);
+        self.depth -= 1;
+        self.line("}");
+        result
+    }
+
+    /// The lines that something comes to, without adding them.
+    fn aside<R>(&mut self, inside: impl FnOnce(&mut Self) -> R) -> (String, R) {
+        let before = std::mem::take(&mut self.lines);
+        let result = inside(self);
+        (std::mem::replace(&mut self.lines, before), result)
+    }
+
+    /// A value that will be named more than once, or must not change: the same if it is stable, otherwise a new constant.
+    fn keep(&mut self, value: Value, name: &str) -> String {
+        if value.is_stable {
+            return value.text;
+        }
+        let name = self.fresh(name);
+        self.line(&format!("const auto {name} = {};", value.text));
+        name
+    }
+
+    fn give(&mut self, value: Value, target: &Target) {
+        match target {
+            Target::Return => self.line(&format!("return {};", value.text)),
+            Target::Variable(name) => self.line(&format!("{name} = {};", value.text)),
+            Target::Nothing => self.line(&format!("(void){};", value.text)),
+        }
+    }
+
+    // ---- statements of Rust ----
+
+    /// The statements of a block; each that cannot be translated adds an error, and the others are looked at all the same.
+    fn block(&mut self, block: &mut Block, target: &Target) {
+        self.scopes.push(HashMap::new());
+        let count = block.stmts.len();
+        let mut kept = Vec::new();
+        for (number, mut statement) in block.stmts.drain(..).enumerate() {
+            let is_tail = number + 1 == count;
+            match self.statement(&mut statement, is_tail, target) {
+                Ok(Keep::InPlace) => kept.push(statement),
+                Ok(Keep::Hoisted) => {}
+                Err(error) => self.errors.push(error),
+            }
+        }
+        block.stmts = kept;
+        self.scopes.pop();
+    }
+
+    fn statement(&mut self, statement: &mut Stmt, is_tail: bool, target: &Target) -> Result<Keep> {
+        match statement {
+            Stmt::Local(local) => self.local(local)?,
+            Stmt::Expr(expression, None) if is_tail => self.give_to(expression, target)?,
+            Stmt::Expr(expression, _) => self.give_to(expression, &Target::Nothing)?,
+            Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) => {
+                self.items.push(item.clone());
+                return Ok(Keep::Hoisted);
+            }
+            Stmt::Item(item) => {
+                return Err(Error::new_spanned(
+                    item,
+                    "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
+                ));
+            }
+            Stmt::Macro(statement) => return Err(expressions::no_macro(&statement.mac)),
+        }
+        Ok(Keep::InPlace)
+    }
+
+    fn local(&mut self, local: &mut Local) -> Result<()> {
+        let Some(init) = &mut local.init else {
+            return Err(Error::new_spanned(
+                &*local,
+                "a variable needs a value from the start: write `let x = if … { … } else { … };`, or give it one that is replaced later",
+            ));
+        };
+        if let Some((_, diverging)) = &init.diverge {
+            return Err(Error::new_spanned(
+                diverging,
+                "`let … else` is not translated to CUDA: write `if … { return …; }` before a plain `let`",
+            ));
+        }
+        let (pattern, ty) = match &local.pat {
+            Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
+            pattern => (pattern, None),
+        };
+        let ty = ty.filter(|ty| !matches!(ty, syn::Type::Infer(_)));
+        if let Some(ty) = ty {
+            check_type(ty)?;
+        }
+        let Pat::Ident(name) = pattern else {
+            let value = self.value(&mut init.expr)?;
+            let value = self.keep(value, "parts");
+            return self.bind(pattern, &value);
+        };
+        if let Some(by_ref) = &name.by_ref {
+            return Err(types::no_reference(by_ref));
+        }
+        if let Some((_, subpattern)) = &name.subpat {
+            return Err(Error::new_spanned(
+                subpattern,
+                "write two `let`s, one for the whole and one for its parts",
+            ));
+        }
+        let is_mutable = name.mutability.is_some();
+        if control::has_blocks(&init.expr) {
+            // The name is in scope only after the statement, but the variable stands before it.
+            let (lines, result) = self.aside(|this| -> Result<String> {
+                let variable = this.fresh(&cuda_variable(&name.ident));
+                this.in_scope(|this| {
+                    this.give_to(&mut init.expr, &Target::Variable(variable.clone()))
+                })?;
+                Ok(variable)
+            });
+            let variable = result?;
+            let type_name = match ty {
+                Some(ty) => self.type_hole(ty),
+                None => self.type_of(&mut init.expr),
+            };
+            self.line(&format!("{type_name} {variable};"));
+            self.lines += &lines;
+            self.alias(&name.ident, variable, is_mutable);
+            return Ok(());
+        }
+        let value = self.value(&mut init.expr)?;
+        let type_name = ty.map_or("auto".to_owned(), |ty| self.type_hole(ty));
+        let variable = self.declare(&name.ident, is_mutable);
+        let constant = if is_mutable { "" } else { "const " };
+        self.line(&format!(
+            "{constant}{type_name} {variable} = {};",
+            value.text
+        ));
+        Ok(())
+    }
+}
+
+/// Where a statement of the body stands in the shadow.
+enum Keep {
+    InPlace,
+    /// Before it, so that holes can name it.
+    Hoisted,
+}

@@ -1,0 +1,179 @@
+//! Patterns: what they ask of a value, and what names they give to its parts.
+
+use super::expressions::{integer_text, is_constant_name};
+use super::{Translator, types};
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Member, Pat, RangeLimits, Result, UnOp};
+
+impl Translator {
+    /// Names the parts of a value that always has them, as in `let` and parameters. `value` is stable.
+    pub(super) fn bind(&mut self, pattern: &Pat, value: &str) -> Result<()> {
+        match self.pattern(pattern, value)? {
+            None => Ok(()),
+            Some(_) => Err(Error::new_spanned(
+                pattern,
+                "this does not fit every value: use `match` or `if`",
+            )),
+        }
+    }
+
+    /// What must hold for `value`, which is stable, to match (`None` if nothing). Names parts on the way.
+    pub(super) fn pattern(&mut self, pattern: &Pat, value: &str) -> Result<Option<String>> {
+        match pattern {
+            Pat::Wild(_) | Pat::Rest(_) => Ok(None),
+            Pat::Paren(inner) => self.pattern(&inner.pat, value),
+            Pat::Type(typed) => self.pattern(&typed.pat, value),
+            Pat::Ident(name) => {
+                if let Some(by_ref) = &name.by_ref {
+                    return Err(types::no_reference(by_ref));
+                }
+                if name.subpat.is_none() && is_constant_name(&name.ident) {
+                    let constant = self.constant_hole(&name.ident);
+                    return Ok(Some(format!("({value} == {constant})")));
+                }
+                if name.mutability.is_some() {
+                    let variable = self.declare(&name.ident, true);
+                    self.line(&format!("auto {variable} = {value};"));
+                } else {
+                    self.alias(&name.ident, value.to_owned(), false);
+                }
+                name.subpat
+                    .as_ref()
+                    .map_or(Ok(None), |(_, pattern)| self.pattern(pattern, value))
+            }
+            Pat::Lit(literal) => Ok(Some(format!(
+                "({value} == {})",
+                self.literal_like(&Expr::Lit(literal.clone()), value)?
+            ))),
+            Pat::Path(path) => {
+                let constant = self.constant_hole(path);
+                Ok(Some(format!("({value} == {constant})")))
+            }
+            Pat::Range(range) => {
+                let mut conditions = Vec::new();
+                if let Some(start) = &range.start {
+                    conditions.push(format!("({value} >= {})", self.literal_like(start, value)?));
+                }
+                if let Some(end) = &range.end {
+                    let sign = match range.limits {
+                        RangeLimits::HalfOpen(_) => "<",
+                        RangeLimits::Closed(_) => "<=",
+                    };
+                    conditions.push(format!(
+                        "({value} {sign} {})",
+                        self.literal_like(end, value)?
+                    ));
+                }
+                Ok(all(conditions))
+            }
+            Pat::Or(or) => {
+                let mut conditions = Vec::new();
+                for case in &or.cases {
+                    let names = self.scopes.last().map_or(0, |scope| scope.len());
+                    let condition = self.pattern(case, value)?;
+                    if self.scopes.last().map_or(0, |scope| scope.len()) != names {
+                        return Err(Error::new_spanned(
+                            case,
+                            "alternatives that name parts are not translated to CUDA: write an arm for each, or a name before all: `x @ (… | …)`",
+                        ));
+                    }
+                    match condition {
+                        Some(condition) => conditions.push(condition),
+                        None => return Ok(None),
+                    }
+                }
+                Ok(Some(format!("({})", conditions.join(" || "))))
+            }
+            Pat::Tuple(tuple) => self.elements(tuple.elems.iter(), value),
+            Pat::TupleStruct(tuple) => self.elements(tuple.elems.iter(), value),
+            Pat::Struct(fields) => {
+                let mut conditions = Vec::new();
+                for field in &fields.fields {
+                    let part = format!("{value}.{}", member(&field.member));
+                    conditions.extend(self.pattern(&field.pat, &part)?);
+                }
+                Ok(all(conditions))
+            }
+            Pat::Reference(reference) => Err(types::no_reference(reference)),
+            Pat::Slice(slice) => Err(Error::new_spanned(
+                slice,
+                "arrays are not taken apart by patterns on a GPU: use their elements, `a[0]`",
+            )),
+            _ => Err(Error::new_spanned(
+                pattern,
+                "this pattern is not translated to CUDA: use `if`",
+            )),
+        }
+    }
+
+    fn elements<'a>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = &'a Pat>,
+        value: &str,
+    ) -> Result<Option<String>> {
+        let mut conditions = Vec::new();
+        let count = elements.len();
+        for (number, element) in elements.enumerate() {
+            if matches!(element, Pat::Rest(_)) && number + 1 < count {
+                return Err(Error::new_spanned(
+                    element,
+                    "`..` can only stand at the end here: write a `_` for each part",
+                ));
+            }
+            conditions.extend(self.pattern(element, &format!("{value}._{number}"))?);
+        }
+        Ok(all(conditions))
+    }
+
+    /// A literal or constant of a pattern. Literals have the type of what they are compared with.
+    fn literal_like(&mut self, expression: &Expr, value: &str) -> Result<String> {
+        let typed = |text: &str| format!("(rust::TypeOf<decltype({value})>){text}");
+        match expression {
+            Expr::Lit(ExprLit { lit, .. }) => match lit {
+                Lit::Bool(bool) => Ok(bool.value.to_string()),
+                Lit::Int(integer) => Ok(typed(&integer_text(integer)?)),
+                Lit::Byte(byte) => Ok(typed(&byte.value().to_string())),
+                Lit::Float(float) => Ok(typed(float.base10_digits())),
+                _ => Err(super::expressions::no_literal(lit)),
+            },
+            Expr::Unary(ExprUnary {
+                op: UnOp::Neg(_),
+                expr,
+                ..
+            }) => match &**expr {
+                Expr::Lit(ExprLit {
+                    lit: Lit::Int(integer),
+                    ..
+                }) => Ok(typed(&format!("(0 - {})", integer_text(integer)?))),
+                Expr::Lit(ExprLit {
+                    lit: Lit::Float(float),
+                    ..
+                }) => Ok(typed(&format!("(-{})", float.base10_digits()))),
+                _ => Err(Error::new_spanned(expr, "expected a number")),
+            },
+            Expr::Path(path) => Ok(self.constant_hole(path)),
+            _ => Err(Error::new_spanned(
+                expression,
+                "this is not translated to CUDA: use a number or a constant",
+            )),
+        }
+    }
+}
+
+/// The name of a field in C++.
+pub(super) fn member(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => {
+            let name = ident.to_string();
+            name.strip_prefix("r#").unwrap_or(&name).to_owned()
+        }
+        Member::Unnamed(index) => format!("_{}", index.index),
+    }
+}
+
+fn all(conditions: Vec<String>) -> Option<String> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.into_iter().next(),
+        _ => Some(format!("({})", conditions.join(" && "))),
+    }
+}

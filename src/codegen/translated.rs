@@ -1,0 +1,73 @@
+//! What functions that `#[warpfold::function]` has translated call: not to be named by programs.
+//!
+//! `macros/src/translate/` tells what holes and the shadow are.
+
+use super::Definitions;
+use crate::{CudaType, Function};
+use std::marker::PhantomData;
+
+/// What arithmetic, comparisons and numbers' methods are defined on.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that a GPU computes with",
+    label = "not a number",
+    note = "operators and methods work on u8 i8 u16 i16 u32 i32 u64 i64 usize f32 f64 and bool; for what a struct, a tuple or an array does, write a function with #[warpfold::function] and call it by its name; halves are `f32` in operators"
+)]
+pub trait Primitive: CudaType {}
+
+/// A number with literals.
+pub trait Number: Primitive {
+    /// The number that a literal's digits name.
+    fn parse(digits: &str) -> Self;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Primitive for $number {}
+
+        impl Number for $number {
+            fn parse(digits: &str) -> Self {
+                digits.parse().expect("Rust has accepted the literal")
+            }
+        }
+    )*};
+}
+
+numbers!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64);
+
+impl Primitive for bool {}
+
+/// In the shadow: gives a hole the type of a value.
+pub fn typed<T: CudaType>(value: T, _: PhantomData<T>) -> T {
+    value
+}
+
+/// In the shadow: takes numbers only.
+pub fn primitive<T: Primitive>(value: T) -> T {
+    value
+}
+
+/// The CUDA type of a hole.
+pub fn type_of<T: CudaType>(_: PhantomData<T>, definitions: &mut Definitions) -> String {
+    T::cuda_type(definitions)
+}
+
+/// The CUDA name of the function that a hole stands for.
+pub fn name_of<F: Function>(_: PhantomData<F>, definitions: &mut Definitions) -> String {
+    F::cuda(definitions)
+}
+
+/// A literal, of the hole's type.
+pub fn literal<T: Number>(_: PhantomData<T>, is_negative: bool, digits: &str) -> String {
+    let sign = if is_negative { "-" } else { "" };
+    T::parse(&format!("{sign}{digits}")).cuda_value(&mut Definitions::default())
+}
+
+/// The pieces of a text, and what its holes are filled with, in turn.
+pub fn text(pieces: &[&str], holes: &[String]) -> String {
+    let mut text = pieces[0].to_owned();
+    for (hole, piece) in holes.iter().zip(&pieces[1..]) {
+        text += hole;
+        text += piece;
+    }
+    text
+}

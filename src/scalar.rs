@@ -1,0 +1,117 @@
+//! Numbers, for functions that are generic over them.
+
+use crate::Element;
+use crate::codegen::translated::Number;
+use std::ops::{Add, Div, Mul, Rem, Sub};
+
+/// A number that functions compute with: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64`.
+///
+/// For functions and operators that are one for several types:
+///
+/// ```
+/// use warpfold::{Scalar, function, monoid, reduce};
+///
+/// /// The one that is farther from zero, the first of equals.
+/// #[monoid(identity = T::ZERO)]
+/// fn farthest<T: Scalar>(a: T, b: T) -> T {
+///     if magnitude(a) < magnitude(b) { b } else { a }
+/// }
+///
+/// #[function]
+/// fn magnitude<T: Scalar>(x: T) -> T {
+///     if x < T::ZERO { T::ZERO - x } else { x }
+/// }
+///
+/// assert_eq!(reduce::<i32, Farthest>(&[3, -7, 5])?, -7);
+/// assert_eq!(reduce::<f64, Farthest>(&[3.5, -1.5])?, 3.5);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+pub trait Scalar:
+    Element<Accumulator = Self>
+    + Number
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+{
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+    /// The least value: −∞ of floats.
+    const LEAST: Self;
+    /// The greatest value: +∞ of floats.
+    const GREATEST: Self;
+
+    #[doc(hidden)]
+    fn __minimum(self, other: Self) -> Self;
+
+    #[doc(hidden)]
+    fn __maximum(self, other: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl Scalar for $integer {
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const LEAST: Self = <$integer>::MIN;
+            const GREATEST: Self = <$integer>::MAX;
+
+            #[inline(always)]
+            fn __minimum(self, other: Self) -> Self {
+                self.min(other)
+            }
+
+            #[inline(always)]
+            fn __maximum(self, other: Self) -> Self {
+                self.max(other)
+            }
+        }
+    )*};
+}
+
+integers!(u8, i8, u16, i16, u32, i32, u64, i64);
+
+macro_rules! floats {
+    ($($float:ty),*) => {$(
+        impl Scalar for $float {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const LEAST: Self = <$float>::NEG_INFINITY;
+            const GREATEST: Self = <$float>::INFINITY;
+
+            // In the form that `kernels/rust.cuh` has too: equal numbers differ at most in the sign of zero, which
+            // `or` settles; what does not compare holds a NaN, which `+` passes on.
+            #[inline(always)]
+            fn __minimum(self, other: Self) -> Self {
+                if self < other {
+                    self
+                } else if other < self {
+                    other
+                } else if self == other {
+                    <$float>::from_bits(self.to_bits() | other.to_bits())
+                } else {
+                    self + other
+                }
+            }
+
+            #[inline(always)]
+            fn __maximum(self, other: Self) -> Self {
+                if other < self {
+                    self
+                } else if self < other {
+                    other
+                } else if self == other {
+                    <$float>::from_bits(self.to_bits() & other.to_bits())
+                } else {
+                    self + other
+                }
+            }
+        }
+    )*};
+}
+
+floats!(f32, f64);
