@@ -99,7 +99,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::{Engine, Primitive, source};
 
     #[test]
     fn a_small_polynomial_has_its_known_values() -> Result<()> {
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_exists_in_cuda() {
-        assert!(source::<Horner, Compose>(Primitive::Reduce, Engine::Blelloch).is_ok());
+    fn the_operator_compiles_as_cuda() {
+        support::check_cuda::<Horner, Compose>();
     }
 }

@@ -182,7 +182,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::{Engine, Primitive, source};
 
     #[test]
     fn one_round_partitions_every_segment_around_its_middle() -> Result<()> {
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_exists_in_cuda() {
-        assert!(source::<Counts, SegmentedAdd>(Primitive::Scan, Engine::Blelloch).is_ok());
+    fn the_operator_compiles_as_cuda() {
+        support::check_cuda::<Counts, SegmentedAdd>();
     }
 }

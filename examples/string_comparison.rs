@@ -66,7 +66,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::{Engine, Primitive, source};
 
     #[test]
     fn words_are_in_the_order_of_the_dictionary() -> Result<()> {
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_exists_in_cuda() {
-        assert!(source::<i8, FirstDifference>(Primitive::Reduce, Engine::Blelloch).is_ok());
+    fn the_operator_compiles_as_cuda() {
+        support::check_cuda::<i8, FirstDifference>();
     }
 }

@@ -158,7 +158,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::{Engine, Primitive, source};
 
     #[test]
     fn a_small_tree_has_its_known_depths_and_sums() -> Result<()> {
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_exists_in_cuda() {
-        assert!(source::<Tour, AddEach>(Primitive::Scan, Engine::Blelloch).is_ok());
+    fn the_operator_compiles_as_cuda() {
+        support::check_cuda::<Tour, AddEach>();
     }
 }

@@ -147,7 +147,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::{Engine, Primitive, source};
 
     fn check(text: &str) -> Result<Vec<(Kind, &str)>> {
         let tokens = in_parallel(&Device::cpu(), text.as_bytes())?;
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_exists_in_cuda() {
-        assert!(source::<Transition, Compose>(Primitive::Scan, Engine::Blelloch).is_ok());
+    fn the_operator_compiles_as_cuda() {
+        support::check_cuda::<Transition, Compose>();
     }
 }

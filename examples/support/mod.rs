@@ -58,6 +58,32 @@ pub(crate) fn devices() -> Vec<Device> {
     }
 }
 
+/// The operator's kernels exist in CUDA, and compile where there is NVRTC.
+#[cfg(test)]
+pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>() {
+    use warpfold::codegen::{Engine, Primitive, RowPolicy, source};
+    let engines = [
+        (Primitive::Scan, Engine::Blelloch),
+        (
+            Primitive::Scan,
+            Engine::Tiles(RowPolicy::of_scan::<T>(true)),
+        ),
+        (
+            Primitive::Reduce,
+            Engine::Tiles(RowPolicy::of_reduce::<T>()),
+        ),
+    ];
+    for (primitive, engine) in engines {
+        let text = source::<T, Op>(primitive, engine).expect("the operator exists in CUDA");
+        #[cfg(feature = "cuda")]
+        if let Ok(target) = warpfold::cuda::nvrtc::Target::for_capability(90) {
+            let name = std::any::type_name::<Op>();
+            warpfold::cuda::nvrtc::compile(&text, name, target).expect("the kernel compiles");
+        }
+        assert!(!text.is_empty());
+    }
+}
+
 /// Prints the measurements of one example, a line each: the example, how long its input is, what was measured, and the time.
 pub(crate) struct Report {
     pub(crate) example: &'static str,
