@@ -198,6 +198,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     #[test]
     fn a_constant_signal_passes_unchanged() -> Result<()> {
@@ -236,6 +237,6 @@ mod tests {
 
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Affine, Compose>();
+        support::check_cuda::<Affine, Compose>(Primitive::Scan);
     }
 }

@@ -99,6 +99,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     #[test]
     fn a_small_polynomial_has_its_known_values() -> Result<()> {
@@ -124,6 +125,6 @@ mod tests {
 
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Horner, Compose>();
+        support::check_cuda::<Horner, Compose>(Primitive::Reduce);
     }
 }

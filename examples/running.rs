@@ -37,18 +37,20 @@ struct Scaled {
     sum: f32,
 }
 
-/// The sum of both, relative to the larger exponent: no power of e is above 1.
+/// The sum of both, relative to the larger exponent, so that no power of e is above 1.
 // The least finite number stands for −∞ in the identity: ∞ − ∞ would be no number.
 #[warpfold::monoid(identity = Scaled { exponent: f32::MIN, sum: 0.0 })]
 fn log_add_exp(a: Scaled, b: Scaled) -> Scaled {
-    let exponent = if a.exponent > b.exponent {
-        a.exponent
+    if a.exponent > b.exponent {
+        Scaled {
+            exponent: a.exponent,
+            sum: a.sum + b.sum * (b.exponent - a.exponent).exp(),
+        }
     } else {
-        b.exponent
-    };
-    Scaled {
-        exponent,
-        sum: a.sum * (a.exponent - exponent).exp() + b.sum * (b.exponent - exponent).exp(),
+        Scaled {
+            exponent: b.exponent,
+            sum: a.sum * (a.exponent - b.exponent).exp() + b.sum,
+        }
     }
 }
 
@@ -189,6 +191,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     fn noise(length: usize) -> Vec<f32> {
         let number = |bits| ((bits >> 40) as f32 / (1 << 14) as f32) - 512.0;
@@ -237,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_operators_compile_as_cuda() {
-        support::check_cuda::<Range, Hull>();
-        support::check_cuda::<Scaled, LogAddExp>();
+        support::check_cuda::<Range, Hull>(Primitive::Scan);
+        support::check_cuda::<Scaled, LogAddExp>(Primitive::Scan);
     }
 }

@@ -66,6 +66,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     #[test]
     fn words_are_in_the_order_of_the_dictionary() -> Result<()> {
@@ -98,6 +99,6 @@ mod tests {
 
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<i8, FirstDifference>();
+        support::check_cuda::<i8, FirstDifference>(Primitive::Reduce);
     }
 }

@@ -158,6 +158,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     #[test]
     fn a_small_tree_has_its_known_depths_and_sums() -> Result<()> {
@@ -200,6 +201,6 @@ mod tests {
 
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Tour, AddEach>();
+        support::check_cuda::<Tour, AddEach>(Primitive::Scan);
     }
 }

@@ -70,9 +70,6 @@ pub(crate) fn classify(text: &[u8], i: usize) -> Class {
     }
 }
 
-/// How many states there are.
-pub(crate) const STATES: usize = 16;
-
 /// What the last byte was part of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
@@ -99,7 +96,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) const ALL: [State; STATES] = [
+    pub(crate) const ALL: [State; 16] = [
         State::Space,
         State::Word,
         State::Number,

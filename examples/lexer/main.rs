@@ -16,7 +16,7 @@ mod sequential;
 #[path = "../support/mod.rs"]
 mod support;
 
-use automaton::{STATES, State};
+use automaton::State;
 use support::Report;
 use warpfold::{Device, Element, Result, ops::Add};
 
@@ -39,26 +39,27 @@ struct Token {
     end: usize,
 }
 
-/// A function from states to states, as the table of its values.
+/// A function from states to states: the table of its values, four bits each, the first state's lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 struct Transition {
-    next: [u8; STATES],
+    table: u64,
 }
 
-/// The function that changes nothing.
-const STAY: Transition = Transition {
-    next: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
-};
+/// The state after `state`.
+#[warpfold::function]
+fn next(transition: Transition, state: u32) -> u32 {
+    (transition.table >> (4 * state)) as u32 & 15
+}
 
 /// First one function, `then` the other.
-#[warpfold::monoid(identity = STAY, exact)]
+#[warpfold::monoid(identity = Transition { table: 0xfedc_ba98_7654_3210 }, exact)]
 fn compose(first: Transition, then: Transition) -> Transition {
-    let mut both = first;
-    for state in 0..STATES {
-        both.next[state] = then.next[first.next[state] as usize];
+    let mut table = 0;
+    for state in 0..16 {
+        table |= (next(then, next(first, state)) as u64) << (4 * state);
     }
-    both
+    Transition { table }
 }
 
 /// The tokens of `text`, by two scans.
@@ -102,14 +103,16 @@ fn states(device: &Device, text: &[u8]) -> Result<Vec<State>> {
     let transitions = device
         .inclusive_scan::<Transition, Compose>(&transitions)?
         .into_vec()?;
-    let after = |all: &Transition| State::ALL[all.next[State::Space as usize] as usize];
+    let after = |all: &Transition| State::ALL[next(*all, State::Space as u32) as usize];
     Ok(transitions.iter().map(after).collect())
 }
 
 /// Each byte as a function.
 fn transitions(text: &[u8]) -> Vec<Transition> {
-    let tables = automaton::Class::ALL.map(|class| Transition {
-        next: State::ALL.map(|state| automaton::step(state, class) as u8),
+    let tables = automaton::Class::ALL.map(|class| {
+        let value = |state| (automaton::step(state, class) as u64) << (4 * state as u32);
+        let table = State::ALL.into_iter().map(value).sum();
+        Transition { table }
     });
     (0..text.len())
         .map(|i| tables[automaton::classify(text, i) as usize])
@@ -147,6 +150,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     fn check(text: &str) -> Result<Vec<(Kind, &str)>> {
         let tokens = in_parallel(&Device::cpu(), text.as_bytes())?;
@@ -226,6 +230,6 @@ mod tests {
 
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Transition, Compose>();
+        support::check_cuda::<Transition, Compose>(Primitive::Scan);
     }
 }
