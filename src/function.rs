@@ -1,6 +1,7 @@
 //! Functions that run on the host and on GPUs, and the types that they compute with.
 
 use crate::codegen::Definitions;
+use crate::codegen::translated::Part;
 use half::{bf16, f16};
 
 /// A type that has values in CUDA: what functions take, compute with and return.
@@ -19,6 +20,10 @@ pub trait CudaType: Copy + 'static {
 
     /// The value as a constant in CUDA C++, which can stand anywhere in an expression.
     fn cuda_value(&self, definitions: &mut Definitions) -> String;
+
+    /// The numbers that the value consists of, from first to last.
+    #[doc(hidden)]
+    fn parts(&self, visit: &mut dyn FnMut(Part));
 }
 
 macro_rules! integer_types {
@@ -40,6 +45,10 @@ macro_rules! integer_types {
                     value if $suffix.is_empty() && $cuda != "i32" => format!("{}({value})", $cuda),
                     value => format!("{value}{}", $suffix),
                 }
+            }
+
+            fn parts(&self, visit: &mut dyn FnMut(Part)) {
+                visit(Part::Integer(*self as i128));
             }
         }
     )*};
@@ -67,6 +76,10 @@ macro_rules! float_types {
                     format!("rust::from_bits({:#x}{})", self.to_bits(), $bits_suffix)
                 }
             }
+
+            fn parts(&self, visit: &mut dyn FnMut(Part)) {
+                visit(Part::Float(f64::from(*self)));
+            }
         }
     )*};
 }
@@ -83,6 +96,10 @@ macro_rules! half_types {
             fn cuda_value(&self, _: &mut Definitions) -> String {
                 format!(concat!(stringify!($half), "{{{:#x}}}"), self.to_bits())
             }
+
+            fn parts(&self, visit: &mut dyn FnMut(Part)) {
+                visit(Part::Float(f64::from(*self)));
+            }
         }
     )*};
 }
@@ -97,6 +114,10 @@ impl CudaType for bool {
     fn cuda_value(&self, _: &mut Definitions) -> String {
         self.to_string()
     }
+
+    fn parts(&self, visit: &mut dyn FnMut(Part)) {
+        visit(Part::Integer(i128::from(*self)));
+    }
 }
 
 impl<E: CudaType, const N: usize> CudaType for [E; N] {
@@ -108,6 +129,10 @@ impl<E: CudaType, const N: usize> CudaType for [E; N] {
         let ty = Self::cuda_type(definitions);
         let values = self.iter().map(|element| element.cuda_value(definitions));
         format!("{ty}{{{{{}}}}}", values.collect::<Vec<_>>().join(", "))
+    }
+
+    fn parts(&self, visit: &mut dyn FnMut(Part)) {
+        self.iter().for_each(|element| element.parts(visit));
     }
 }
 
@@ -125,6 +150,11 @@ impl<P: CudaType> CudaType for num_complex::Complex<P> {
         );
         format!("{ty}{{{re}, {im}}}")
     }
+
+    fn parts(&self, visit: &mut dyn FnMut(Part)) {
+        self.re.parts(visit);
+        self.im.parts(visit);
+    }
 }
 
 macro_rules! tuple_types {
@@ -139,6 +169,10 @@ macro_rules! tuple_types {
                 let ty = Self::cuda_type(definitions);
                 let parts = [$(self.$number.cuda_value(definitions)),*];
                 format!("{ty}{{{}}}", parts.join(", "))
+            }
+
+            fn parts(&self, visit: &mut dyn FnMut(Part)) {
+                $(self.$number.parts(visit);)*
             }
         }
     )*};

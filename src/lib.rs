@@ -19,7 +19,7 @@
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Enqueues on your stream,
 //!    with your workspace, and does nothing else.
 //!
-//! The operators are types: those of [`ops`], and your own, by implementing [`Monoid`]. The elements are numbers, and your own
+//! The operators are types: those of [`ops`], and your own, made from a Rust function by [`#[monoid]`](macro@monoid). The elements are numbers, and your own
 //! structs, by deriving [`Element`](derive@Element).
 //!
 //! # The law
@@ -50,6 +50,7 @@
 //!
 //! - `cuda` (default): NVIDIA GPUs. Costs compile time only: nothing of CUDA is linked, and a machine without it
 //!   gets an [`Error`] that says what is missing.
+//! - `testing`: `testing::assert_monoid`, which checks an operator of one's own. Brings proptest along; for `[dev-dependencies]`.
 //! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
 
 // The macros' output names the crate, also within it.
@@ -69,6 +70,8 @@ pub mod ops;
 mod reduce;
 mod scalar;
 mod scan;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use buffer::Buffer;
 pub use device::Device;

@@ -6,11 +6,11 @@ use crate::codegen::Definitions;
 /// An associative operator over `T`, with an identity.
 ///
 /// A type that implements this trait *is* the operator; it is never constructed. The operators of
-/// [`ops`](crate::ops) are such types, and yours can be one too. State the operation twice: as a
-/// Rust function for the host, and as the body of the same function in CUDA C++.
+/// [`ops`](crate::ops) are such types. One of your own is an ordinary Rust function with [`#[monoid]`](macro@crate::monoid), which
+/// translates it to CUDA and makes the type:
 ///
 /// ```
-/// use warpfold::{Element, Monoid, inclusive_scan};
+/// use warpfold::{Element, inclusive_scan};
 ///
 /// /// The map x ↦ slope·x + offset.
 /// #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -20,28 +20,54 @@ use crate::codegen::Definitions;
 ///     offset: f32,
 /// }
 ///
-/// /// First `a`, then `b`: associative, but not commutative.
-/// struct Then;
-///
-/// impl Monoid<Affine> for Then {
-///     const CUDA: &'static str = "
-///         return T{ a.slope * b.slope, a.offset * b.slope + b.offset };
-///     ";
-///
-///     fn identity() -> Affine {
-///         Affine { slope: 1.0, offset: 0.0 }
-///     }
-///
-///     fn combine(a: Affine, b: Affine) -> Affine {
-///         Affine { slope: a.slope * b.slope, offset: a.offset * b.slope + b.offset }
-///     }
+/// /// First one map, then the other: associative, but not commutative.
+/// #[warpfold::monoid(identity = Affine { slope: 1.0, offset: 0.0 })]
+/// fn compose(first: Affine, then: Affine) -> Affine {
+///     Affine { slope: first.slope * then.slope, offset: first.offset * then.slope + then.offset }
 /// }
 ///
 /// let halve_and_add_one = Affine { slope: 0.5, offset: 1.0 };
-/// let maps = inclusive_scan::<Affine, Then>(&[halve_and_add_one; 3])?;
+/// let maps = inclusive_scan::<Affine, Compose>(&[halve_and_add_one; 3])?;
 /// assert_eq!(maps[2], Affine { slope: 0.125, offset: 1.75 });
 /// # Ok::<(), warpfold::Error>(())
 /// ```
+///
+/// # CUDA by hand
+///
+/// What no Rust function says (an instruction of one's own, `asm`) can be written in CUDA. Then the operation stands twice, and
+/// nobody but a test (`testing::assert_monoid`) sees whether both are the same:
+///
+/// ```
+/// use warpfold::{Monoid, codegen::Definitions, reduce};
+///
+/// /// The sum of each of the four bytes of a word.
+/// struct Bytewise;
+///
+/// impl Monoid<u32> for Bytewise {
+///     const EXACT: bool = true;
+///     const COMMUTATIVE: bool = true;
+///
+///     fn identity() -> u32 {
+///         0
+///     }
+///
+///     fn combine(a: u32, b: u32) -> u32 {
+///         ((a & 0x7f7f_7f7f) + (b & 0x7f7f_7f7f)) ^ ((a ^ b) & 0x8080_8080)
+///     }
+///
+///     fn cuda(definitions: &mut Definitions) -> String {
+///         definitions.define_function::<Self>("bytewise", |_, name| {
+///             format!("__device__ u32 {name}(u32 a, u32 b) {{ return __vadd4(a, b); }}")
+///         })
+///     }
+/// }
+///
+/// assert_eq!(reduce::<u32, Bytewise>(&[0x01ff_0203, 0x0101_0101])?, 0x0200_0304);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// `T` is then called by its CUDA name ([`CudaType::cuda_type`](crate::CudaType::cuda_type)); `u8 … i64`, `f32`, `f64`, CUDA's built-in functions and those of
+/// `kernels/rust.cuh` are in scope, the CUDA and C++ standard headers are not.
 ///
 /// # What an implementation promises
 ///
@@ -51,9 +77,9 @@ use crate::codegen::Definitions;
 /// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. Unless the operator is
 ///    [`EXACT`](Monoid::EXACT) the crate does not rely on it: the identity is only *shown*, for an empty reduction and
 ///    as the first element of an exclusive scan.
-/// 3. **One operation**: `CUDA` computes what `combine` computes, bit for bit. Kernels are compiled
-///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. Write `fma(a, b,
-///    c)` there and `f32::mul_add` here where one rounding is wanted.
+/// 3. **One operation**: `cuda` computes what `combine` computes, bit for bit. The macro sees to that, but for
+///    [functions that are not rounded exactly](macro@crate::function#the-same-bits). Kernels are compiled
+///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. `a.mul_add(b, c)` is rounded once on both.
 /// 4. **Purity**: no side effects, no dependence on anything but `a` and `b`. In particular, `combine` does not wait
 ///    for other threads: a call into rayon or back into this crate from within it can deadlock.
 ///

@@ -9,6 +9,8 @@ mod every_kernel_compiles;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;
+#[cfg(feature = "testing")]
+mod operator_laws;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;

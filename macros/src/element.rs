@@ -35,7 +35,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
     let name = &input.ident;
     let cuda_name = cuda_name(name)?;
-    let members = data.fields.members();
+    let members: Vec<_> = data.fields.members().collect();
     let types: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
     let cuda_fields = match &data.fields {
         Fields::Named(fields) => fields
@@ -106,6 +106,10 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 let name = <Self as ::warpfold::CudaType>::cuda_type(definitions);
                 let values = [#(::warpfold::CudaType::cuda_value(&self.#members, definitions)),*];
                 ::std::format!("{name}{{{}}}", values.join(", "))
+            }
+
+            fn parts(&self, visit: &mut dyn ::core::ops::FnMut(::warpfold::codegen::translated::Part)) {
+                #(::warpfold::CudaType::parts(&self.#members, visit);)*
             }
         }
         ::warpfold::__device_repr!(#name);

@@ -71,3 +71,12 @@ pub fn text(pieces: &[&str], holes: &[String]) -> String {
     }
     text
 }
+
+/// One of the numbers that a value consists of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Part {
+    /// An integer of any type, or a boolean.
+    Integer(i128),
+    /// A float of any type; what is narrower than 64 bits is contained exactly.
+    Float(f64),
+}

@@ -13,6 +13,9 @@ macro_rules! files {
     };
 }
 
+/// What the emulator shares with those who only compute values.
+const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/host.hpp"));
+
 const PROGRAM: &str = include_str!("program.cpp");
 const HEADERS: &[(&str, &str)] = files!(
     "kernel.hpp",
@@ -275,7 +278,12 @@ fn first_error(messages: &str) -> &str {
 
 /// Where one of the emulator's files is.
 fn path_of(name: &str) -> String {
-    format!("{}/tests/emulator/{name}", env!("CARGO_MANIFEST_DIR"))
+    let folder = if name == HOST.0 {
+        "kernels"
+    } else {
+        "tests/emulator"
+    };
+    format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Puts the text of the emulator's headers where they are first included, so that one file holds all that
@@ -284,6 +292,7 @@ fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut St
     for (number, line) in text.lines().enumerate() {
         let header = HEADERS
             .iter()
+            .chain([&HOST])
             .find(|(name, _)| line == format!("#include \"{name}\""));
         let result = match header {
             _ if line == "#pragma once" => writeln!(output),

@@ -1,0 +1,71 @@
+// What functions over values, which touch no memory of others and no other thread, find in place of CUDA when a C++ compiler
+// compiles them for the CPU: CUDA's words and built-in names, and their part of the layer that device.cuh describes.
+// The emulator (tests/emulator/) adds memory and threads.
+#pragma once
+#include <math.h>
+
+#define WARPFOLD_EMULATOR
+
+#define __global__
+#define __host__
+#define __device__
+#define __constant__ const
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+
+inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
+inline int __clzll(unsigned long long x) { return x ? __builtin_clzll(x) : 64; }
+inline unsigned __brev(unsigned x) {
+    unsigned reversed = 0;
+    for (int i = 0; i < 32; i++) reversed |= (x >> i & 1) << (31 - i);
+    return reversed;
+}
+inline unsigned long long __brevll(unsigned long long x) {
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
+}
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
+inline int __ffsll(unsigned long long x) { return __builtin_ffsll((long long)x); }
+
+namespace warpfold {
+
+// As on chips before sm_80: by the definition in rust.cuh.
+template <class T>
+T minimum_by_comparison(T a, T b);
+template <class T>
+T maximum_by_comparison(T a, T b);
+inline float minimum_f32(float a, float b) { return minimum_by_comparison(a, b); }
+inline float maximum_f32(float a, float b) { return maximum_by_comparison(a, b); }
+
+inline unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
+inline unsigned long long bits_of(double value) { return __builtin_bit_cast(unsigned long long, value); }
+inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
+
+inline float half_bits_to_f32(unsigned short half) {
+    unsigned sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
+    if (magnitude < 0x0400) return from_bits(sign | bits_of((float)magnitude * 0x1p-24f));  // subnormal
+    unsigned exponent_offset = magnitude < 0x7c00 ? 127 - 15 : 255 - 31;
+    return from_bits(sign | ((magnitude << 13) + (exponent_offset << 23)));
+}
+
+/// value / 2^shift, to nearest, ties to even.
+inline unsigned shift_and_round(unsigned value, unsigned shift) {
+    return (value + (1u << (shift - 1)) - 1 + (value >> shift & 1)) >> shift;
+}
+
+inline unsigned short f32_to_half_bits(float value) {
+    unsigned sign = bits_of(value) >> 16 & 0x8000u, magnitude = bits_of(value) & 0x7fffffffu, half;
+    if (magnitude > 0x7f800000) half = 0x7fff;        // NaN
+    else if (magnitude >= 0x477ff000) half = 0x7c00;  // rounds to 2^16 or more, which is infinity
+    else if (magnitude >= 0x38800000) half = shift_and_round(magnitude - ((127u - 15u) << 23), 13);
+    else if (magnitude < 0x33000000) half = 0;        // less than half of the smallest subnormal
+    else half = shift_and_round((magnitude & 0x7fffff) | 0x800000, 126 - (magnitude >> 23));
+    return (unsigned short)(sign | half);
+}
+
+}  // namespace warpfold

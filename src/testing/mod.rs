@@ -1,0 +1,280 @@
+//! For the tests of programs that bring operators of their own (feature `testing`).
+//!
+//! [`assert_monoid`] draws elements and checks all that an operator promises:
+//!
+//! ```
+//! use proptest::prelude::*;
+//! use warpfold::testing::{assert_monoid, assert_monoid_within};
+//! use warpfold::{Element, monoid};
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq, Element)]
+//! #[repr(C)]
+//! struct Range {
+//!     low: i32,
+//!     high: i32,
+//! }
+//!
+//! #[monoid(identity = Range { low: i32::MAX, high: i32::MIN }, exact, commutative)]
+//! fn span(a: Range, b: Range) -> Range {
+//!     Range { low: a.low.min(b.low), high: a.high.max(b.high) }
+//! }
+//!
+//! let ranges = (any::<i32>(), any::<i32>()).prop_map(|(low, high)| Range { low, high });
+//! assert_monoid::<Range, Span>(ranges);
+//!
+//! // Sums of floats are associative only nearly: to 10⁻⁶ of the largest number that occurs.
+//! assert_monoid_within::<f32, warpfold::ops::Add>(1e-6, -1e3_f32..1e3);
+//! ```
+//!
+//! What is not there is said on the standard error, and left out: the comparison with CUDA's code needs a C++ compiler, and that with a
+//! GPU needs one. `WARPFOLD_REQUIRE=emulator,cuda` makes tests fail there instead.
+
+mod compiled;
+mod parts;
+
+use crate::{Device, Element, Monoid};
+use parts::{are_close, are_equal, same_bits};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, TestError, TestRunner};
+use std::fmt::Debug;
+
+/// How many elements are drawn for what is compared with other machines, enough for a few tiles.
+const COMPARED: usize = 2_000;
+
+/// Checks the promises of [`Monoid`] on elements that `strategy` draws, where associativity holds exactly.
+///
+/// 1. The identity changes nothing, on either side.
+/// 2. `(a ⊕ b) ⊕ c` equals `a ⊕ (b ⊕ c)`.
+/// 3. An operator that claims [`COMMUTATIVE`](Monoid::COMMUTATIVE) gives the same bits for `a ⊕ b` and `b ⊕ a`; for one that claims
+///    [`EXACT`](Monoid::EXACT), 1 and 2 hold to the last bit.
+/// 4. The CUDA function gives the bits that the host's gives: compiled for the CPU, and in a scan on a GPU.
+///
+/// "Equals" is `==` of the numbers that an element consists of, and NaN equals NaN. Draws as many elements as
+/// proptest's configuration says (256 unless `PROPTEST_CASES` says otherwise), and 2000 for what is compared with CUDA.
+///
+/// # Panics
+///
+/// With the smallest elements found for which a promise does not hold.
+pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<Value = T>) {
+    check::<T, Op>(None, &strategy);
+}
+
+/// As [`assert_monoid`], for operators that are associative as far as rounding lets them: results may differ by `tolerance` times the
+/// largest number (in magnitude) among the operands, what they are combined to on the way, and the results.
+///
+/// # Panics
+///
+/// As [`assert_monoid`]; and if the operator claims to be [`EXACT`](Monoid::EXACT), where no tolerance has a meaning.
+pub fn assert_monoid_within<T: Element + Debug, Op: Monoid<T>>(
+    tolerance: f64,
+    strategy: impl Strategy<Value = T>,
+) {
+    assert!(
+        !Op::EXACT,
+        "{} claims to be exact: check it with assert_monoid, or take back the claim",
+        std::any::type_name::<Op>()
+    );
+    check::<T, Op>(Some(tolerance), &strategy);
+}
+
+/// The accumulator of a type, with the least typing.
+type Acc<T> = <T as Element>::Accumulator;
+
+fn check<T: Element + Debug, Op: Monoid<T>>(
+    tolerance: Option<f64>,
+    strategy: &impl Strategy<Value = T>,
+) {
+    holds(strategy, |a: T| {
+        identity_changes_nothing::<T, Op>(a, tolerance)
+    });
+    let three = (strategy, strategy, strategy);
+    holds(&three, |(a, b, c)| {
+        is_associative::<T, Op>(a, b, c, tolerance)
+    });
+    if Op::COMMUTATIVE {
+        holds(&(strategy, strategy), |(a, b)| commutes::<T, Op>(a, b));
+    }
+
+    let mut runner = TestRunner::new(config());
+    let drawn: Vec<T> = (0..COMPARED)
+        .map(|_| {
+            let tree = strategy.new_tree(&mut runner);
+            tree.expect("the strategy draws elements").current()
+        })
+        .collect();
+    agrees_with_cuda::<T, Op>(&drawn);
+    agrees_with_the_gpu::<T, Op>(&drawn);
+}
+
+/// Failures are not kept in files beside the caller's sources: they would name this one.
+fn config() -> Config {
+    Config {
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+/// Runs a property, and panics with the smallest elements that do not have it.
+fn holds<S: Strategy>(strategy: &S, property: impl Fn(S::Value) -> Result<(), String>) {
+    let result = TestRunner::new(config()).run(strategy, |value| {
+        property(value).map_err(proptest::test_runner::TestCaseError::fail)
+    });
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(why, _)) => panic!("{why}"),
+        Err(TestError::Abort(why)) => panic!("the strategy gives no elements: {why}"),
+    }
+}
+
+/// What the operator is called in messages.
+fn name<Op>() -> &'static str {
+    std::any::type_name::<Op>()
+}
+
+fn identity_changes_nothing<T: Element + Debug, Op: Monoid<T>>(
+    a: T,
+    tolerance: Option<f64>,
+) -> Result<(), String> {
+    let (identity, a) = (Op::identity().widen(), a.widen());
+    let results = [
+        ("identity ⊕ a", Op::combine(identity, a)),
+        ("a ⊕ identity", Op::combine(a, identity)),
+    ];
+    for (what, result) in results {
+        let holds = match tolerance {
+            _ if Op::EXACT => same_bits(&a, &result),
+            Some(tolerance) => are_close(&a, &result, &[&a], tolerance),
+            None => are_equal(&a, &result),
+        };
+        if !holds {
+            return Err(format!(
+                "{}: {what} is {}, not a, for a = {}{}",
+                name::<Op>(),
+                parts::show(&result),
+                parts::show(&a),
+                if Op::EXACT {
+                    " (to the last bit, as EXACT claims)"
+                } else {
+                    ""
+                }
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_associative<T: Element + Debug, Op: Monoid<T>>(
+    a: T,
+    b: T,
+    c: T,
+    tolerance: Option<f64>,
+) -> Result<(), String> {
+    let [a, b, c]: [Acc<T>; 3] = [a, b, c].map(Element::widen);
+    let (ab, bc) = (Op::combine(a, b), Op::combine(b, c));
+    let (left, right) = (Op::combine(ab, c), Op::combine(a, bc));
+    let (holds, advice) = match tolerance {
+        _ if Op::EXACT => (
+            same_bits(&left, &right),
+            "; the operator claims to be EXACT, which means to the last bit",
+        ),
+        Some(tolerance) => (
+            are_close(&left, &right, &[&a, &b, &c, &ab, &bc], tolerance),
+            "",
+        ),
+        None => (
+            are_equal(&left, &right),
+            "; if only rounding is to blame, use assert_monoid_within",
+        ),
+    };
+    if holds {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: (a ⊕ b) ⊕ c is {}, but a ⊕ (b ⊕ c) is {}, for a = {}, b = {}, c = {}{advice}",
+        name::<Op>(),
+        parts::show(&left),
+        parts::show(&right),
+        parts::show(&a),
+        parts::show(&b),
+        parts::show(&c)
+    ))
+}
+
+fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String> {
+    let [a, b]: [Acc<T>; 2] = [a, b].map(Element::widen);
+    let (ab, ba) = (Op::combine(a, b), Op::combine(b, a));
+    if same_bits(&ab, &ba) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} claims to be COMMUTATIVE, but a ⊕ b is {} and b ⊕ a is {}, for a = {}, b = {}",
+        name::<Op>(),
+        parts::show(&ab),
+        parts::show(&ba),
+        parts::show(&a),
+        parts::show(&b)
+    ))
+}
+
+/// The CUDA function, compiled for the CPU, on each two neighbours, and on sums of more.
+fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(drawn: &[T]) {
+    let mut operands: Vec<Acc<T>> = drawn.iter().map(|element| element.widen()).collect();
+    let sums = operands
+        .windows(5)
+        .map(|five| five[1..].iter().fold(five[0], |a, b| Op::combine(a, *b)));
+    let sums: Vec<_> = sums.step_by(7).collect();
+    operands.extend(sums);
+    let pairs: Vec<[Acc<T>; 2]> = operands.windows(2).map(|two| [two[0], two[1]]).collect();
+    let results = match compiled::combine::<T, Op>(&pairs) {
+        Ok(results) => results,
+        Err(compiled::Failure::NoCompiler(why)) => return skip("emulator", &why),
+        Err(compiled::Failure::Rejected(why)) => panic!("{}: {why}", name::<Op>()),
+    };
+    for ([a, b], cuda) in pairs.iter().zip(&results) {
+        let host = Op::combine(*a, *b);
+        assert!(
+            same_bits(&host, cuda),
+            "{}: a ⊕ b is {} in Rust, but {} in CUDA, for a = {}, b = {}",
+            name::<Op>(),
+            parts::show(&host),
+            parts::show(cuda),
+            parts::show(a),
+            parts::show(b)
+        );
+    }
+}
+
+fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(drawn: &[T]) {
+    let device = match Device::cuda(0) {
+        Ok(device) => device,
+        Err(why) => return skip("cuda", &why.to_string()),
+    };
+    let scan = |device: &Device| {
+        device
+            .upload(drawn)
+            .and_then(|buffer| device.inclusive_scan::<T, Op>(&buffer)?.to_vec())
+    };
+    let both = (scan(&Device::cpu()), scan(&device));
+    let (host, gpu) = match both {
+        (Ok(host), Ok(gpu)) => (host, gpu),
+        (Err(why), _) | (_, Err(why)) => panic!("{}: {why}", name::<Op>()),
+    };
+    for (number, (host, gpu)) in host.iter().zip(&gpu).enumerate() {
+        assert!(
+            same_bits(host, gpu),
+            "{}: element {number} of an inclusive scan is {host:?} on the CPU, but {gpu:?} on the GPU",
+            name::<Op>()
+        );
+    }
+}
+
+/// Says that something is left out, unless `WARPFOLD_REQUIRE` forbids that.
+#[track_caller]
+fn skip(what: &str, why: &str) {
+    let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|name| name.trim() == what),
+        "WARPFOLD_REQUIRE names {what}, but {why}"
+    );
+    eprintln!("not compared ({what}): {why}");
+}
