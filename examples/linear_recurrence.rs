@@ -172,17 +172,19 @@ fn main() -> Result<()> {
 
     let exact = sequentially(filter, &signal, |x| x);
     let sequential = sequentially(filter, &signal, |x| x as f32);
+    let trend = in_parallel(&Device::cpu(), filter, &signal)?;
+    let error = |result: &[f32]| error(result, &exact);
     println!(
         "error of the sequential program in f32: {:.1e} ppm",
-        error(&sequential, &exact)
+        error(&sequential)
     );
+    println!("error of the scan: {:.1e} ppm", error(&trend));
+    assert!(error(&trend) < 0.001, "a tenth of the data's last digit");
+
     report.sequential(|| sequentially(filter, &signal, |x| x as f32));
-    let mut trend = Vec::new();
     for device in support::devices() {
-        trend = in_parallel(&device, filter, &signal)?;
-        let error = error(&trend, &exact);
-        println!("error of the scan on {device}: {error:.1e} ppm");
-        assert!(error < 0.001, "a tenth of the data's last digit");
+        let result = in_parallel(&device, filter, &signal)?;
+        assert!(result == trend, "the same bits on every device");
         report.whole(&device, || in_parallel(&device, filter, &signal))?;
         report.scan::<Affine, Compose>(&device, &steps(filter, &signal))?;
     }
@@ -233,6 +235,16 @@ mod tests {
         assert!(swing(&signal) > 6.0);
         assert!(swing(&trend) < 3.0);
         Ok(())
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid_within;
+        let numbers = || (-1_f32..1.0, -1_f32..1.0).prop_map(|(re, im)| Complex { re, im });
+        let maps = (numbers(), numbers()).prop_map(|(slope, offset)| Affine { slope, offset });
+        assert_monoid_within::<Affine, Compose>(1e-6, maps);
     }
 
     #[test]

@@ -123,6 +123,16 @@ mod tests {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid;
+        let numbers = || proptest::array::uniform4(0..P as u32);
+        let maps = (numbers(), numbers()).prop_map(|(scale, shift)| Horner { scale, shift });
+        assert_monoid::<Horner, Compose>(maps);
+    }
+
     #[test]
     fn the_operator_compiles_as_cuda() {
         support::check_cuda::<Horner, Compose>(Primitive::Reduce);

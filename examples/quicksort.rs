@@ -182,6 +182,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::Primitive;
 
     #[test]
     fn one_round_partitions_every_segment_around_its_middle() -> Result<()> {
@@ -209,8 +210,23 @@ mod tests {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid;
+        let counts = (0_u32..2, any::<[u32; 3]>());
+        let counts = counts.prop_map(|(begins, [less, equal, greater])| Counts {
+            begins,
+            less,
+            equal,
+            greater,
+        });
+        assert_monoid::<Counts, SegmentedAdd>(counts);
+    }
+
     #[test]
     fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Counts, SegmentedAdd>();
+        support::check_cuda::<Counts, SegmentedAdd>(Primitive::Scan);
     }
 }

@@ -238,6 +238,16 @@ mod tests {
         Ok(())
     }
 
+    /// Log-add-exp is not checked: a GPU's e^x may differ from the host's in the last bit, and the check wants all of them.
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_exact_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid;
+        let ranges = (-1e3_f32..1e3, -1e3_f32..1e3).prop_map(|(low, high)| Range { low, high });
+        assert_monoid::<Range, Hull>(ranges);
+    }
+
     #[test]
     fn the_operators_compile_as_cuda() {
         support::check_cuda::<Range, Hull>(Primitive::Scan);

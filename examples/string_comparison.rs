@@ -97,6 +97,13 @@ mod tests {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use warpfold::testing::assert_monoid;
+        assert_monoid::<i8, FirstDifference>(-1_i8..=1);
+    }
+
     #[test]
     fn the_operator_compiles_as_cuda() {
         support::check_cuda::<i8, FirstDifference>(Primitive::Reduce);

@@ -199,6 +199,19 @@ mod tests {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid;
+        let steps = (-1_i32..=1, any::<u32>(), any::<u32>());
+        assert_monoid::<Tour, AddEach>(steps.prop_map(|(depth, nodes, letters)| Tour {
+            depth,
+            nodes,
+            letters,
+        }));
+    }
+
     #[test]
     fn the_operator_compiles_as_cuda() {
         support::check_cuda::<Tour, AddEach>(Primitive::Scan);

@@ -228,6 +228,15 @@ mod tests {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operator_is_a_monoid() {
+        use proptest::prelude::*;
+        use warpfold::testing::assert_monoid;
+        // Every number is the table of some function.
+        assert_monoid::<Transition, Compose>(any::<u64>().prop_map(|table| Transition { table }));
+    }
+
     #[test]
     fn the_operator_compiles_as_cuda() {
         support::check_cuda::<Transition, Compose>(Primitive::Scan);
