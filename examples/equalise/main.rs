@@ -6,7 +6,8 @@
 //! is known, since all have the same number of pixels.
 //!
 //! `cargo run --release --example equalise`, from the folder of the repository, also writes the pictures
-//! `before.png` and `after.png` in `examples/pictures`. `-- --picture FILE` takes another grey PNG file of 8 bits a pixel.
+//! `before.png` and `after.png` in `examples/pictures`. `-- --picture FILE.png` takes another picture, of 8 bits of grey a pixel, and
+//! writes `FILE.png.equalised.png`.
 
 mod picture;
 #[path = "../support/mod.rs"]
@@ -30,7 +31,9 @@ fn in_parallel(device: &Device, film: &[u8], area: usize) -> Result<Vec<u8>> {
         .zip(ranks.chunks_exact(LEVELS));
     for (i, (picture, ranks)) in pictures.enumerate() {
         let in_earlier_pictures = (i * area) as u32;
-        let ranks = ranks.iter().map(|rank| rank - in_earlier_pictures);
+        let ranks = ranks
+            .iter()
+            .map(|rank| rank.wrapping_sub(in_earlier_pictures));
         let levels = levels(&ranks.collect::<Vec<_>>(), area);
         picture
             .iter_mut()
@@ -79,7 +82,8 @@ fn sequentially(film: &[u8], area: usize) -> Vec<u8> {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--picture");
-    let before = match arguments.nth(1) {
+    let path = arguments.nth(1);
+    let before = match &path {
         Some(path) => Picture::read(&std::fs::read(path).expect("the picture can be read")),
         None => picture::mandelbrot(640, 400),
     };
@@ -106,14 +110,21 @@ fn main() -> Result<()> {
         pixels: expected[..area].to_vec(),
         ..before
     };
-    for (picture, name) in [(&before, "before"), (&after, "after")] {
-        let path = format!("examples/pictures/{name}.png");
-        match picture.write(&path) {
-            Ok(()) => println!("see {path}"),
-            Err(error) => println!("{path} is not written: {error}"),
+    match path {
+        Some(path) => write(&after, &format!("{path}.equalised.png")),
+        None => {
+            write(&before, "examples/pictures/before.png");
+            write(&after, "examples/pictures/after.png");
         }
     }
     Ok(())
+}
+
+fn write(picture: &Picture, path: &str) {
+    match picture.write(path) {
+        Ok(()) => println!("see {path}"),
+        Err(error) => println!("{path} is not written: {error}"),
+    }
 }
 
 #[cfg(test)]

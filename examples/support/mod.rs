@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 #[cfg(test)]
 use warpfold::codegen::{Engine, Primitive, RowPolicy, source};
@@ -25,12 +26,13 @@ pub(crate) fn carbon_dioxide() -> Vec<f32> {
 /// The `N` of `--length N`, or else `default`.
 pub(crate) fn length(default: usize) -> usize {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--length");
-    match (arguments.next(), arguments.next()) {
-        (None, _) => default,
-        (_, Some(number)) if number.parse() != Ok(0_usize) => number
-            .parse()
-            .unwrap_or_else(|_| panic!("--length {number}: not a number")),
-        _ => panic!("--length wants a number from 1"),
+    match arguments
+        .nth(1)
+        .map(|number| number.parse::<NonZeroUsize>())
+    {
+        None => default,
+        Some(Ok(length)) => length.get(),
+        Some(Err(error)) => panic!("--length wants a number from 1: {error}"),
     }
 }
 
