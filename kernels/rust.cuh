@@ -40,19 +40,6 @@ template <class A>
 constexpr bool is_same<A, A> = true;
 
 template <class T>
-struct WithoutReference { using Type = T; };
-template <class T>
-struct WithoutReference<T&> { using Type = T; };
-template <class T>
-struct WithoutConst { using Type = T; };
-template <class T>
-struct WithoutConst<const T> { using Type = T; };
-
-/// The type of a value, whatever it is reached by.
-template <class T>
-using TypeOf = typename WithoutConst<typename WithoutReference<T>::Type>::Type;
-
-template <class T>
 concept SignedInteger = is_same<T, i8> || is_same<T, i16> || is_same<T, i32> || is_same<T, i64>;
 template <class T>
 concept UnsignedInteger = is_same<T, u8> || is_same<T, u16> || is_same<T, u32> || is_same<T, u64>;
@@ -164,6 +151,14 @@ struct RangeInclusiveDown {
 };
 template <class T>
 RangeInclusiveDown(T, T) -> RangeInclusiveDown<T>;
+
+// ---- patterns ------------------------------------------------------------------------------------------
+// Literals of patterns have no type but that of what they are compared with.
+
+template <class T, class Literal> RUST_FUNCTION bool is(T value, Literal literal) { return value == (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool at_least(T value, Literal literal) { return value >= (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool at_most(T value, Literal literal) { return value <= (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool below(T value, Literal literal) { return value < (T)literal; }
 
 // ---- integers ----------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ impl CudaType for bool {
 
 impl<E: CudaType, const N: usize> CudaType for [E; N] {
     fn cuda_type(definitions: &mut Definitions) -> String {
-        format!("Array<{}, {N}>", E::cuda_type(definitions))
+        format!("warpfold::Array<{}, {N}>", E::cuda_type(definitions))
     }
 
     fn cuda_value(&self, definitions: &mut Definitions) -> String {
@@ -139,7 +139,7 @@ impl<E: CudaType, const N: usize> CudaType for [E; N] {
 #[cfg(feature = "complex")]
 impl<P: CudaType> CudaType for num_complex::Complex<P> {
     fn cuda_type(definitions: &mut Definitions) -> String {
-        format!("Complex<{}>", P::cuda_type(definitions))
+        format!("warpfold::Complex<{}>", P::cuda_type(definitions))
     }
 
     fn cuda_value(&self, definitions: &mut Definitions) -> String {
@@ -162,7 +162,7 @@ macro_rules! tuple_types {
         impl<$($part: CudaType),*> CudaType for ($($part,)*) {
             fn cuda_type(definitions: &mut Definitions) -> String {
                 let parts = [$($part::cuda_type(definitions)),*];
-                format!("Tuple<{}>", parts.join(", "))
+                format!("warpfold::Tuple<{}>", parts.join(", "))
             }
 
             fn cuda_value(&self, definitions: &mut Definitions) -> String {

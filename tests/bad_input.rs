@@ -155,7 +155,7 @@ fn structs_of_one_name_cannot_meet() {
         T::zeroed()
     }
     let mut definitions = Definitions::default();
-    assert_eq!(Point::cuda_type(&mut definitions), "Point");
+    assert_eq!(Point::cuda_type(&mut definitions), "structs::Point");
     let error = source::<Point, First>(Primitive::Reduce, Engine::Blelloch).unwrap_err();
     assert!(
         error

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::compare::Check;
 use crate::contest;
-use crate::elements::{Affine, FreeAdd, Sample, Sums, Then};
+use crate::elements::{Affine, FreeAdd, OwnFloatSum, OwnSum, Sample, Sums, Then};
 use warpfold::Monoid;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
@@ -107,6 +107,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<Affine, Then>(     "affine", "then", BOTH,                  SOME,   false, Bits,    Nothing),
     family::<[f32; 3], Sums>(   "f32x3",  "sums", BOTH,                  SOME,   false, Bits,    NearF32),
     family::<[f32; 16], Sums>(  "f32x16", "sums", BOTH,                  SOME,   false, Bits,    NearF32),
+    family::<f32, OwnFloatSum>( "f32",    "own",  BOTH,                  LONG,   false, Bits,    Nothing),
+    family::<u64, OwnSum>(      "u64",    "own",  BOTH,                  LONG,   false, Bits,    Nothing),
     family::<f32, FreeAdd>(     "f32",    "free", BOTH,                  LONG,   false, NearF32, Nothing),
 ];
 

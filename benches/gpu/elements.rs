@@ -38,6 +38,18 @@ pub(crate) fn free_add(a: f32, b: f32) -> f32 {
     a + b
 }
 
+/// What [`Add`](warpfold::ops::Add) does, as a program would write it for itself.
+#[monoid(identity = 0.0, commutative)]
+pub(crate) fn own_float_sum(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+/// As [`OwnFloatSum`].
+#[monoid(identity = 0, exact, commutative)]
+pub(crate) fn own_sum(a: u64, b: u64) -> u64 {
+    a.wrapping_add(b)
+}
+
 /// An element that can be drawn at random, and copied to a GPU.
 pub(crate) trait Sample: Element + DeviceRepr + ValidAsZeroBits {
     fn sample(random: u64) -> Self;

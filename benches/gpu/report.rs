@@ -34,7 +34,8 @@ pub(crate) fn markdown(run: &Run, charts: &Path) -> String {
         ("Odd lengths, and views that start at element 1", odd(run)),
         ("CUB's time over ours", ratios(run)),
         ("Sums of `f32` by length", by_length(run)),
-        ("The price of the law", price(run)),
+        ("The price of the law", price_of_the_law(run)),
+        ("The price of an operator of one's own", price_of_own(run)),
         ("Compiling and loading", loading(run)),
         ("Data in host memory", host_data(run)),
     ] {
@@ -214,30 +215,52 @@ fn by_length(run: &Run) -> Option<String> {
     )
 }
 
-fn price(run: &Run) -> Option<String> {
+fn price_of_the_law(run: &Run) -> Option<String> {
     let mut table = Table::new(&[
-        "2^28 elements of `f32`",
+        "2^28 elements",
         "the law's order, µs",
         "any order, µs",
         "price",
     ]);
+    compare(run, &mut table, "f32", ["add", "free"]);
+    table.text(
+        "The same sum twice: as it is, and by an operator that claims to be exact, so that the kernels may bracket it in the order that is \
+         fastest.",
+    )
+}
+
+fn price_of_own(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "2^28 elements",
+        "of one's own, µs",
+        "`ops::Add`, µs",
+        "price",
+    ]);
+    compare(run, &mut table, "f32", ["own", "add"]);
+    compare(run, &mut table, "u64", ["own", "add"]);
+    table.text("The same sum twice: by a function of the benchmark with `#[monoid]`, and by the library's operator.")
+}
+
+/// A row for each primitive: what one operator takes, what the other, and how much more the first is.
+fn compare(run: &Run, table: &mut Table, element: &str, operators: [&str; 2]) {
     for primitive in ["reduce", "scan"] {
         let us = |operator| {
-            let name = format!("{primitive} f32 {operator}");
+            let name = format!("{primitive} {element} {operator}");
             let mut cells = run.cells.iter();
             let cell =
                 cells.find(|cell| cell.name() == name && cell.length == LARGE && cell.offset == 0);
             cell.and_then(|cell| median(cell.times(), Library::Warpfold))
         };
-        if let (Some(law), Some(free)) = (us("add"), us("free")) {
-            let price = format!("{:+.1}%", 100.0 * (law / free - 1.0));
-            table.row([primitive.to_owned(), self::us(law), self::us(free), price]);
+        if let [Some(this), Some(that)] = operators.map(us) {
+            let price = format!("{:+.1}%", 100.0 * (this / that - 1.0));
+            table.row([
+                format!("{primitive} `{element}`"),
+                self::us(this),
+                self::us(that),
+                price,
+            ]);
         }
     }
-    table.text(
-        "The same sum twice: as it is, and by an operator that claims to be exact, so that the kernels may bracket it in the order that is \
-         fastest.",
-    )
 }
 
 fn loading(run: &Run) -> Option<String> {

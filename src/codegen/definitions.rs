@@ -20,12 +20,13 @@ struct Function {
     text: Option<String>,
 }
 
-/// The namespace of functions. Kernels do not find them by their arguments' types there, whatever they are called.
-const NAMESPACE: &str = "functions";
+// Namespaces of their own, so that no name that a program gives can be mistaken for one of the kernels'.
+const STRUCTS: &str = "structs";
+const FUNCTIONS: &str = "functions";
 
 impl Definitions {
     /// Adds a struct of `fields` (name and CUDA type each) with the size and alignment that it has
-    /// on the host; returns `name`.
+    /// on the host; returns the name by which CUDA calls it.
     ///
     /// A second struct of the same name is accepted if it is the same struct; otherwise the
     /// source cannot be generated.
@@ -54,7 +55,7 @@ impl Definitions {
             }
             None => self.structs.push((name.to_owned(), text)),
         }
-        name.to_owned()
+        format!("{STRUCTS}::{name}")
     }
 
     /// Adds the function that the type `Key` stands for, unless it is there; returns the name by which CUDA calls it.
@@ -76,7 +77,7 @@ impl Definitions {
                     type_name::<Key>()
                 ));
             }
-            return format!("{NAMESPACE}::{}", known.name);
+            return format!("{FUNCTIONS}::{}", known.name);
         }
         let is_taken = |name: &str| self.functions.iter().any(|known| known.name == name);
         let name = (1..)
@@ -97,7 +98,7 @@ impl Definitions {
         let mut function = self.functions.remove(place);
         function.text = Some(text);
         self.functions.push(function);
-        format!("{NAMESPACE}::{name}")
+        format!("{FUNCTIONS}::{name}")
     }
 
     /// All definitions as CUDA C++, in the order of their need. They stand in a namespace where `warpfold`'s names are
@@ -110,16 +111,19 @@ impl Definitions {
         if let Some(failure) = self.failure {
             return Err(Error::Codegen(failure));
         }
-        let mut lines: Vec<String> = self.structs.into_iter().map(|(_, text)| text).collect();
-        if !self.functions.is_empty() {
-            lines.push(format!("namespace {NAMESPACE} {{"));
-            lines.extend(
-                self.functions
-                    .into_iter()
-                    .filter_map(|function| function.text),
-            );
-            lines.push(format!("}}  // namespace {NAMESPACE}"));
-        }
+        let structs = self.structs.into_iter().map(|(_, text)| text);
+        let functions = self.functions.into_iter().filter_map(|known| known.text);
+        let mut lines = Vec::new();
+        in_namespace(STRUCTS, structs.collect(), &mut lines);
+        in_namespace(FUNCTIONS, functions.collect(), &mut lines);
         Ok(lines.join("\n"))
+    }
+}
+
+fn in_namespace(name: &str, texts: Vec<String>, lines: &mut Vec<String>) {
+    if !texts.is_empty() {
+        lines.push(format!("namespace {name} {{"));
+        lines.extend(texts);
+        lines.push(format!("}}  // namespace {name}"));
     }
 }

@@ -28,7 +28,7 @@ impl Translator {
                 }
                 if name.subpat.is_none() && is_constant_name(&name.ident) {
                     let constant = self.constant_hole(&name.ident);
-                    return Ok(Some(format!("({value} == {constant})")));
+                    return Ok(Some(format!("rust::is({value}, {constant})")));
                 }
                 if name.mutability.is_some() {
                     let variable = self.declare(&name.ident, true);
@@ -40,27 +40,30 @@ impl Translator {
                     .as_ref()
                     .map_or(Ok(None), |(_, pattern)| self.pattern(pattern, value))
             }
-            Pat::Lit(literal) => Ok(Some(format!(
-                "({value} == {})",
-                self.literal_like(&Expr::Lit(literal.clone()), value)?
-            ))),
+            Pat::Lit(literal) => {
+                let literal = self.literal_in_pattern(&Expr::Lit(literal.clone()))?;
+                Ok(Some(format!("rust::is({value}, {literal})")))
+            }
             Pat::Path(path) => {
                 let constant = self.constant_hole(path);
-                Ok(Some(format!("({value} == {constant})")))
+                Ok(Some(format!("rust::is({value}, {constant})")))
             }
             Pat::Range(range) => {
                 let mut conditions = Vec::new();
                 if let Some(start) = &range.start {
-                    conditions.push(format!("({value} >= {})", self.literal_like(start, value)?));
+                    conditions.push(format!(
+                        "rust::at_least({value}, {})",
+                        self.literal_in_pattern(start)?
+                    ));
                 }
                 if let Some(end) = &range.end {
-                    let sign = match range.limits {
-                        RangeLimits::HalfOpen(_) => "<",
-                        RangeLimits::Closed(_) => "<=",
+                    let function = match range.limits {
+                        RangeLimits::HalfOpen(_) => "below",
+                        RangeLimits::Closed(_) => "at_most",
                     };
                     conditions.push(format!(
-                        "({value} {sign} {})",
-                        self.literal_like(end, value)?
+                        "rust::{function}({value}, {})",
+                        self.literal_in_pattern(end)?
                     ));
                 }
                 Ok(all(conditions))
@@ -124,32 +127,21 @@ impl Translator {
         Ok(all(conditions))
     }
 
-    /// A literal or constant of a pattern. Literals have the type of what they are compared with.
-    fn literal_like(&mut self, expression: &Expr, value: &str) -> Result<String> {
-        let typed = |text: &str| format!("(rust::TypeOf<decltype({value})>){text}");
+    /// A literal or constant of a pattern. What it is compared with gives literals their type.
+    fn literal_in_pattern(&mut self, expression: &Expr) -> Result<String> {
         match expression {
             Expr::Lit(ExprLit { lit, .. }) => match lit {
                 Lit::Bool(bool) => Ok(bool.value.to_string()),
-                Lit::Int(integer) => Ok(typed(&integer_text(integer)?)),
-                Lit::Byte(byte) => Ok(typed(&byte.value().to_string())),
-                Lit::Float(float) => Ok(typed(float.base10_digits())),
+                Lit::Int(integer) => integer_text(integer),
+                Lit::Byte(byte) => Ok(byte.value().to_string()),
+                Lit::Float(float) => Ok(float.base10_digits().to_owned()),
                 _ => Err(super::expressions::no_literal(lit)),
             },
             Expr::Unary(ExprUnary {
                 op: UnOp::Neg(_),
                 expr,
                 ..
-            }) => match &**expr {
-                Expr::Lit(ExprLit {
-                    lit: Lit::Int(integer),
-                    ..
-                }) => Ok(typed(&format!("(0 - {})", integer_text(integer)?))),
-                Expr::Lit(ExprLit {
-                    lit: Lit::Float(float),
-                    ..
-                }) => Ok(typed(&format!("(-{})", float.base10_digits()))),
-                _ => Err(Error::new_spanned(expr, "expected a number")),
-            },
+            }) => Ok(format!("-{}", self.literal_in_pattern(expr)?)),
             Expr::Path(path) => Ok(self.constant_hole(path)),
             _ => Err(Error::new_spanned(
                 expression,
