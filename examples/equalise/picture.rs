@@ -1,4 +1,4 @@
-//! Grey pictures: drawn, read and written.
+//! Grey pictures, read and written.
 
 use std::fs::File;
 use std::io::{self, Cursor};
@@ -38,33 +38,4 @@ impl Picture {
         let mut writer = encoder.write_header()?;
         Ok(writer.write_image_data(&self.pixels)?)
     }
-}
-
-/// A corner of the Mandelbrot set, in the "valley of seahorses": the shade is the number of steps until a point escapes.
-/// Most points do within a few dozen of the 255 steps, so most of the picture is nearly black.
-pub(crate) fn mandelbrot(width: u32, height: u32) -> Picture {
-    const VIEW: f64 = 0.012;
-    let pixel = VIEW / f64::from(width);
-    let (left, top) = (-0.7513, 0.1127 - pixel * f64::from(height) / 2.0);
-    let rows = (0..height).map(|row| top + pixel * f64::from(row));
-    let pixels = rows.flat_map(|y| {
-        (0..width).map(move |column| escape_time(left + pixel * f64::from(column), y))
-    });
-    Picture {
-        width,
-        height,
-        pixels: pixels.collect(),
-    }
-}
-
-/// After how many steps z ↦ z² + x + iy has |z| > 2; black for what stays.
-fn escape_time(x: f64, y: f64) -> u8 {
-    let (mut re, mut im) = (0.0, 0.0);
-    for step in 0..=255 {
-        if re * re + im * im > 4.0 {
-            return step;
-        }
-        (re, im) = (re * re - im * im + x, 2.0 * re * im + y);
-    }
-    0
 }
