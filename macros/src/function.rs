@@ -35,7 +35,7 @@ pub(crate) fn inlined(mut function: ItemFn) -> ItemFn {
     // The one loop there is goes over indices.
     function
         .attrs
-        .push(parse_quote!(#[allow(clippy::needless_range_loop)]));
+        .push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
     function
 }
 

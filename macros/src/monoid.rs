@@ -307,7 +307,7 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
             function.attrs.push(parse_quote!(#[inline(always)]));
             function
                 .attrs
-                .push(parse_quote!(#[allow(clippy::needless_range_loop)]));
+                .push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
         }
     }
     block.items.push(parse_quote! {

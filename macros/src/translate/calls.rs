@@ -92,7 +92,7 @@ impl Translator {
         let is_type = |name: &str| name.starts_with(|c: char| c.is_uppercase());
 
         if before.is_empty()
-            && *last == self.function.to_string()
+            && self.function == last.as_str()
             && self.variable(&self.function.clone()).is_none()
         {
             return Err(Error::new_spanned(

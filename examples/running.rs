@@ -1,0 +1,258 @@
+//! Running extremes, and a running logarithm of a sum of exponentials, of a real signal.
+//!
+//! The range of everything so far is the scan of (min, max). Its smooth kin is ln(e^x₁ + e^x₂ + …), the *log-add-exp*, which
+//! sums probabilities that are kept as logarithms, and is the normaliser of a softmax. It overflows where it is computed as it is
+//! written: e^330 is out of range for `f32`. So an element keeps its largest exponent apart from a sum that is relative to it
+//! (Blanchard, Higham & Higham 2021; as a running pair: Milakov & Gimelshein 2018).
+//!
+//! `cargo run --release --example running`
+
+mod support;
+
+use support::Report;
+use warpfold::{Device, Element, Result};
+
+/// Everything so far lies between these.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Range {
+    low: f32,
+    high: f32,
+}
+
+/// The range of both.
+#[warpfold::monoid(identity = Range { low: f32::INFINITY, high: f32::NEG_INFINITY }, commutative)]
+fn hull(a: Range, b: Range) -> Range {
+    Range {
+        low: if b.low < a.low { b.low } else { a.low },
+        high: if b.high > a.high { b.high } else { a.high },
+    }
+}
+
+/// The number e^`exponent` · `sum`.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Scaled {
+    exponent: f32,
+    sum: f32,
+}
+
+/// The sum of both, relative to the larger exponent, so that no power of e is above 1.
+// The least finite number stands for −∞ in the identity: ∞ − ∞ would be no number.
+#[warpfold::monoid(identity = Scaled { exponent: f32::MIN, sum: 0.0 })]
+fn log_add_exp(a: Scaled, b: Scaled) -> Scaled {
+    if a.exponent > b.exponent {
+        Scaled {
+            exponent: a.exponent,
+            sum: a.sum + b.sum * (b.exponent - a.exponent).exp(),
+        }
+    } else {
+        Scaled {
+            exponent: b.exponent,
+            sum: a.sum * (a.exponent - b.exponent).exp() + b.sum,
+        }
+    }
+}
+
+impl Scaled {
+    /// The logarithm, in a precision in which the two parts show as they are.
+    fn ln(self) -> f64 {
+        f64::from(self.exponent) + f64::from(self.sum).ln()
+    }
+}
+
+/// The ranges of all prefixes, by a scan.
+fn ranges(device: &Device, signal: &[f32]) -> Result<Vec<Range>> {
+    let points = device.upload_vec(points(signal))?;
+    device.inclusive_scan::<Range, Hull>(&points)?.into_vec()
+}
+
+/// Each sample as a range.
+fn points(signal: &[f32]) -> Vec<Range> {
+    let point = |&x| Range { low: x, high: x };
+    signal.iter().map(point).collect()
+}
+
+/// The sums of the powers of e of all prefixes, by a scan.
+fn sums_of_powers(device: &Device, signal: &[f32]) -> Result<Vec<Scaled>> {
+    let powers = device.upload_vec(powers(signal))?;
+    device
+        .inclusive_scan::<Scaled, LogAddExp>(&powers)?
+        .into_vec()
+}
+
+/// Each sample x as e^x.
+fn powers(signal: &[f32]) -> Vec<Scaled> {
+    let power = |&x| Scaled {
+        exponent: x,
+        sum: 1.0,
+    };
+    signal.iter().map(power).collect()
+}
+
+/// The sequential program for the ranges.
+fn ranges_sequentially(signal: &[f32]) -> Vec<Range> {
+    let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+    let step = |&x: &f32| {
+        (low, high) = (low.min(x), high.max(x));
+        Range { low, high }
+    };
+    signal.iter().map(step).collect()
+}
+
+/// The sequential program for the sums of powers, in `f32`.
+fn sums_of_powers_sequentially(signal: &[f32]) -> Vec<Scaled> {
+    let (mut exponent, mut sum) = (f32::MIN, 0.0);
+    let step = |&x: &f32| {
+        if x > exponent {
+            sum *= (exponent - x).exp();
+            exponent = x;
+        }
+        sum += (x - exponent).exp();
+        Scaled { exponent, sum }
+    };
+    signal.iter().map(step).collect()
+}
+
+/// The logarithms of the sums of powers, in `f64`.
+fn exact_logarithms(signal: &[f32]) -> Vec<f64> {
+    let (mut exponent, mut sum) = (f64::MIN, 0.0);
+    let step = |&x: &f32| {
+        let x = f64::from(x);
+        if x > exponent {
+            sum *= (exponent - x).exp();
+            exponent = x;
+        }
+        sum += (x - exponent).exp();
+        exponent + sum.ln()
+    };
+    signal.iter().map(step).collect()
+}
+
+/// The largest distance of the logarithms from those that `f64` gives.
+fn error(sums: &[Scaled], exact: &[f64]) -> f64 {
+    let pairs = sums.iter().zip(exact);
+    pairs
+        .map(|(sum, exact)| (sum.ln() - exact).abs())
+        .fold(0.0, f64::max)
+}
+
+/// What the error of a scan over `length` samples cannot exceed, to first order.
+///
+/// A result has been through at most 2·log₂ n operations. Each rounds a product and a sum, by u = ε/2 at most, and takes a power
+/// of e, which is right to two units in the last place, 4u. Its argument, a difference d, is rounded too, which changes e^d by
+/// |d|·u of itself; but a sum of at most n powers counts as little as n·e^d then, so this is 1 + ln n of u at most.
+/// And the logarithm's absolute error is the relative error of the sum.
+fn error_bound(length: usize) -> f64 {
+    let length = length.max(1) as f64;
+    2.0 * length.log2().ceil() * (7.0 + length.ln()) * f64::from(f32::EPSILON) / 2.0
+}
+
+fn main() -> Result<()> {
+    let length = support::length(1 << 20);
+    let signal = support::repeated(&support::carbon_dioxide(), length);
+
+    let expected = ranges_sequentially(&signal);
+    println!("all of it: {:?}", expected[length - 1]);
+    let report = Report {
+        example: "running_extremes",
+        length,
+    };
+    report.sequential(|| ranges_sequentially(&signal));
+    for device in support::devices() {
+        assert_eq!(ranges(&device, &signal)?, expected);
+        report.whole(&device, || ranges(&device, &signal))?;
+        report.scan::<Range, Hull>(&device, &points(&signal))?;
+    }
+
+    let exact = exact_logarithms(&signal);
+    let sequential = sums_of_powers_sequentially(&signal);
+    println!("ln of the sum of all powers of e: {:.6}", exact[length - 1]);
+    println!(
+        "error of the sequential program in f32: {:.1e}",
+        error(&sequential, &exact)
+    );
+    let report = Report {
+        example: "log_add_exp",
+        length,
+    };
+    report.sequential(|| sums_of_powers_sequentially(&signal));
+    for device in support::devices() {
+        let error = error(&sums_of_powers(&device, &signal)?, &exact);
+        let bound = error_bound(length);
+        println!("error of the scan on {device}: {error:.1e}, at most {bound:.1e}");
+        assert!(error <= bound);
+        report.whole(&device, || sums_of_powers(&device, &signal))?;
+        report.scan::<Scaled, LogAddExp>(&device, &powers(&signal))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::codegen::Primitive;
+
+    fn noise(length: usize) -> Vec<f32> {
+        let number = |bits| ((bits >> 40) as f32 / (1 << 14) as f32) - 512.0;
+        support::random(13).map(number).take(length).collect()
+    }
+
+    #[test]
+    fn the_ranges_of_random_signals_are_those_of_the_sequential_program() -> Result<()> {
+        for length in [0, 1, 2, 1000, 30_000] {
+            let signal = noise(length);
+            assert_eq!(
+                ranges(&Device::cpu(), &signal)?,
+                ranges_sequentially(&signal)
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn equal_powers_add_up() -> Result<()> {
+        let sums = sums_of_powers(&Device::cpu(), &[1000.0; 8])?;
+        assert_eq!(
+            sums[7],
+            Scaled {
+                exponent: 1000.0,
+                sum: 8.0
+            }
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn the_logarithms_of_random_signals_keep_the_bound() -> Result<()> {
+        for length in [0, 1, 2, 1000, 30_000] {
+            for scale in [1.0, 0.01, 1e-5] {
+                let signal: Vec<f32> = noise(length).iter().map(|x| x * scale).collect();
+                let error = error(
+                    &sums_of_powers(&Device::cpu(), &signal)?,
+                    &exact_logarithms(&signal),
+                );
+                assert!(error <= error_bound(length), "{length}, {scale}: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn the_operators_are_monoids() {
+        use proptest::prelude::*;
+        use warpfold::testing::{assert_monoid, assert_monoid_within};
+        let ranges = (-1e3_f32..1e3, -1e3_f32..1e3).prop_map(|(low, high)| Range { low, high });
+        assert_monoid::<Range, Hull>(ranges);
+        let powers = (-40.0_f32..40.0, 0.5_f32..2.0);
+        let powers = powers.prop_map(|(exponent, sum)| Scaled { exponent, sum });
+        assert_monoid_within::<Scaled, LogAddExp>(1e-6, powers);
+    }
+
+    #[test]
+    fn the_operators_compile_as_cuda() {
+        support::check_cuda::<Range, Hull>(Primitive::Scan);
+        support::check_cuda::<Scaled, LogAddExp>(Primitive::Scan);
+    }
+}
