@@ -287,14 +287,10 @@ fn parts_of_parts(mut all: [[Corner; 2]; 2], i: usize, j: usize) -> [[Corner; 2]
 }
 
 #[function]
-fn casts(x: i32, y: f32, z: bool) -> (u8, i64, u64, f32, i8, u16, f64) {
+fn casts(x: i32, y: f32, z: bool) -> ((u8, i64, u64), (f32, i8, u16), f64) {
     (
-        x as u8 as i8 as u8,
-        -1i8 as u64 as i64,
-        (!0 as u32) as u64,
-        u64::MAX as f32,
-        y as i8,
-        (y as f64 * 1e10) as u16,
+        (x as u8 as i8 as u8, -1i8 as u64 as i64, (!0 as u32) as u64),
+        (u64::MAX as f32, y as i8, (y as f64 * 1e10) as u16),
         z as u8 as f64 - x as f64,
     )
 }

@@ -35,8 +35,6 @@ pub(crate) struct Translation {
     pub(crate) text: Text,
     /// `PhantomData` that the shadow gives types to.
     typed_holes: Vec<Ident>,
-    /// Constants and imports of the body, which holes may name.
-    items: Vec<Item>,
     /// The closure that is never called.
     shadow: TokenStream,
 }
@@ -89,7 +87,8 @@ struct Translator {
     function: Ident,
     holes: Vec<TokenStream>,
     typed_holes: Vec<Ident>,
-    items: Vec<Item>,
+    /// Constants and imports of each block around the current place, which holes may name.
+    items: Vec<Vec<Item>>,
     scopes: Vec<HashMap<String, Variable>>,
     names: HashSet<String>,
     lines: String,
@@ -121,12 +120,10 @@ impl Translation {
         let Translation {
             text: Text { pieces, holes },
             typed_holes,
-            items,
             shadow,
         } = self;
         quote! {
             use ::warpfold::codegen::translated;
-            #(#items)*
             #(let #typed_holes = ::core::marker::PhantomData;)*
             let _ = #shadow;
             translated::text(&[#(#pieces),*], &[#(#holes),*])
@@ -177,7 +174,6 @@ impl Translator {
         Ok(Translation {
             text: self.split(&text),
             typed_holes: std::mem::take(&mut self.typed_holes),
-            items: std::mem::take(&mut self.items),
             shadow: quote!(|#(#closure_parameters),*| -> #output #body),
         })
     }
@@ -198,8 +194,11 @@ impl Translator {
 
     // ---- holes ----
 
-    /// A hole that an expression of type `String` fills.
-    fn hole(&mut self, filling: TokenStream) -> String {
+    /// A hole that an expression of type `String` fills. It means what it does at the current place.
+    fn hole(&mut self, mut filling: TokenStream) -> String {
+        for items in self.items.iter().rev().filter(|items| !items.is_empty()) {
+            filling = quote!({ #(#items)* #filling });
+        }
         self.holes.push(filling);
         format!("{MARK}{}{MARK}", self.holes.len() - 1)
     }
@@ -339,44 +338,40 @@ impl Translator {
     /// The statements of a block; each that cannot be translated adds an error, and the others are looked at all the same.
     fn block(&mut self, block: &mut Block, target: &Target) {
         self.scopes.push(HashMap::new());
+        // They are known from the start of the block on.
+        let is_item = |item: &Item| matches!(item, Item::Const(_) | Item::Use(_));
+        let items = block.stmts.iter().filter_map(|statement| match statement {
+            Stmt::Item(item) if is_item(item) => Some(item.clone()),
+            _ => None,
+        });
+        self.items.push(items.collect());
         let count = block.stmts.len();
-        let mut kept = Vec::new();
-        for (number, mut statement) in block.stmts.drain(..).enumerate() {
+        for (number, statement) in block.stmts.iter_mut().enumerate() {
             let is_tail = number + 1 == count;
-            match self.statement(&mut statement, is_tail, target) {
-                Ok(Keep::InPlace) => kept.push(statement),
-                Ok(Keep::Hoisted) => {}
-                Err(error) => {
-                    self.errors.push(error);
-                    // What was to be declared is no error again wherever it is used.
-                    if let Stmt::Local(local) = &statement {
-                        self.declare_names(&local.pat);
-                    }
+            if let Err(error) = self.statement(statement, is_tail, target) {
+                self.errors.push(error);
+                // What was to be declared is no error again wherever it is used.
+                if let Stmt::Local(local) = statement {
+                    self.declare_names(&local.pat);
                 }
             }
         }
-        block.stmts = kept;
+        self.items.pop();
         self.scopes.pop();
     }
 
-    fn statement(&mut self, statement: &mut Stmt, is_tail: bool, target: &Target) -> Result<Keep> {
+    fn statement(&mut self, statement: &mut Stmt, is_tail: bool, target: &Target) -> Result<()> {
         match statement {
-            Stmt::Local(local) => self.local(local)?,
-            Stmt::Expr(expression, None) if is_tail => self.give_to(expression, target)?,
-            Stmt::Expr(expression, _) => self.give_to(expression, &Target::Nothing)?,
-            Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) => {
-                self.items.push(item.clone());
-                return Ok(Keep::Hoisted);
-            }
-            Stmt::Item(item) => {
-                return Err(Error::new_spanned(
-                    item,
-                    "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
-                ));
-            }
-            Stmt::Macro(statement) => return Err(expressions::no_macro(&statement.mac)),
+            Stmt::Local(local) => self.local(local),
+            Stmt::Expr(expression, None) if is_tail => self.give_to(expression, target),
+            Stmt::Expr(expression, _) => self.give_to(expression, &Target::Nothing),
+            Stmt::Item(Item::Const(_) | Item::Use(_)) => Ok(()),
+            Stmt::Item(item) => Err(Error::new_spanned(
+                item,
+                "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
+            )),
+            Stmt::Macro(statement) => Err(expressions::no_macro(&statement.mac)),
         }
-        Ok(Keep::InPlace)
     }
 
     fn local(&mut self, local: &mut Local) -> Result<()> {
@@ -449,11 +444,4 @@ impl Translator {
 /// Errors about what is generated belong where it was written; its names are those of the macro all the same.
 fn located_at(tokens: &impl ToTokens) -> Span {
     Span::call_site().located_at(tokens.span())
-}
-
-/// Where a statement of the body stands in the shadow.
-enum Keep {
-    InPlace,
-    /// Before it, so that holes can name it.
-    Hoisted,
 }
