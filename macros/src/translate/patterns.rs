@@ -3,7 +3,7 @@
 use super::expressions::{integer_text, is_constant_name};
 use super::{Translator, types};
 use crate::names::cuda_field;
-use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Member, Pat, RangeLimits, Result, UnOp};
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitFloat, Member, Pat, RangeLimits, Result, UnOp};
 
 impl Translator {
     /// Names the parts of a value that always has them, as in `let` and parameters. `value` is stable.
@@ -135,7 +135,7 @@ impl Translator {
                 Lit::Bool(bool) => Ok(bool.value.to_string()),
                 Lit::Int(integer) => integer_text(integer),
                 Lit::Byte(byte) => Ok(byte.value().to_string()),
-                Lit::Float(float) => Ok(float.base10_digits().to_owned()),
+                Lit::Float(float) => Ok(float_text(float)?),
                 _ => Err(super::expressions::no_literal(lit)),
             },
             Expr::Unary(ExprUnary {
@@ -150,6 +150,15 @@ impl Translator {
             )),
         }
     }
+}
+
+/// A float as C++ writes it. Few are not the same `f32` by way of `f64`, which rounds them twice.
+fn float_text(float: &LitFloat) -> Result<String> {
+    let (single, double): (f32, f64) = (float.base10_parse()?, float.base10_parse()?);
+    if double as f32 == single {
+        return Ok(format!("{double:?}"));
+    }
+    Ok(format!("rust::FloatLiteral{{{single:?}f, {double:?}}}"))
 }
 
 /// The name of a field in C++.
