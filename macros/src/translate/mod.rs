@@ -136,7 +136,13 @@ impl Translator {
         let parameters = types::check_signature(signature)?;
         let output = types::output(signature)?;
         let mut text = String::from("__device__ __forceinline__ ");
-        text += &self.type_hole(output);
+        // A type that has no values in CUDA is to be told of once.
+        let mut known: HashMap<String, String> = HashMap::new();
+        let mut hole_of = |this: &mut Self, ty: &syn::Type| {
+            let hole = known.entry(ty.to_token_stream().to_string());
+            hole.or_insert_with(|| this.type_hole(ty)).clone()
+        };
+        text += &hole_of(self, output);
         text += " ";
         text += &self.hole(quote!(::std::string::String::from(name)));
         text += "(";
@@ -145,7 +151,7 @@ impl Translator {
             if number > 0 {
                 text += ", ";
             }
-            text += &self.type_hole(ty);
+            text += &hole_of(self, ty);
             text += " ";
             match pattern {
                 Pat::Ident(pattern) if pattern.subpat.is_none() => {

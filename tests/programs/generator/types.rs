@@ -261,7 +261,7 @@ impl Type {
     }
 
     pub(crate) fn structure(random: &mut Random) -> Type {
-        Type::Struct(*random.pick(&STRUCTS))
+        Type::Struct(STRUCTS[random.below(STRUCTS.len())])
     }
 
     pub(crate) fn any(random: &mut Random) -> Type {
