@@ -35,6 +35,7 @@ impl Writer<'_> {
         self.depth += 1;
         let code = match self.random.below(100) {
             0..=25 if self.is_plain => self.plain_operation(ty, known),
+            26..=33 if !self.is_pure => self.effect(ty, known),
             0..=4 => Code::new(self.chain(Some((ty, known))), Level::Block),
             5..=8 => self.choice(Some((ty, known))),
             9..=11 => Code::new(self.statements(Some(ty), known), Level::Block),
@@ -59,6 +60,30 @@ impl Writer<'_> {
     fn spend(&mut self) {
         self.budget -= 1;
         self.cost += self.times;
+    }
+
+    /// A block that changes a variable before it gives a value: what is computed before it and after it must not be mixed up.
+    fn effect(&mut self, ty: &Type, known: bool) -> Code {
+        let change = match self.mutable_place(|of| of == ty) {
+            Some((place, _)) => {
+                let value = self.expression(ty, true).text;
+                let next = if self.random.chance(70) {
+                    place.clone()
+                } else {
+                    self.leaf(ty, known).text
+                };
+                format!("{place} = {value};\n{next}")
+            }
+            None => {
+                let mut lines = Vec::new();
+                self.scope(|writer| {
+                    writer.compound_assignment(&mut lines);
+                    lines.push(writer.leaf(ty, known).text);
+                });
+                lines.join("\n")
+            }
+        };
+        Code::new(format!("{{\n{change}\n}}"), Level::Block)
     }
 
     /// An expression without operations, or nearly.

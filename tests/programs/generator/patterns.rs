@@ -55,7 +55,7 @@ impl Writer<'_> {
     }
 
     /// A name for a whole value.
-    fn binding(&mut self, ty: &Type, bound: &mut Vec<Variable>) -> String {
+    pub(super) fn binding(&mut self, ty: &Type, bound: &mut Vec<Variable>) -> String {
         let name = loop {
             let name = self.name();
             if bound.iter().all(|variable| variable.name != name) {

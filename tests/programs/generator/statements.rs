@@ -153,7 +153,7 @@ impl Writer<'_> {
         lines.push(format!("({first}, {second}) = {value};"));
     }
 
-    fn compound_assignment(&mut self, lines: &mut Vec<String>) {
+    pub(super) fn compound_assignment(&mut self, lines: &mut Vec<String>) {
         let is_scalar = |ty: &Type| matches!(ty, Type::Int(_) | Type::Float(_) | Type::Bool);
         let Some((place, ty)) = self.mutable_place(is_scalar) else {
             return self.declaration(lines);
@@ -186,7 +186,7 @@ impl Writer<'_> {
     }
 
     /// A variable that may be assigned to, or a part of one.
-    fn mutable_place(&mut self, fits: impl Fn(&Type) -> bool) -> Option<(String, Type)> {
+    pub(super) fn mutable_place(&mut self, fits: impl Fn(&Type) -> bool) -> Option<(String, Type)> {
         let places: Vec<_> = self
             .places()
             .into_iter()
@@ -241,7 +241,15 @@ impl Writer<'_> {
                     .collect(),
             ),
         };
-        let subject = self.expression(&ty, false);
+        // What was matched is to stay what it was, even if an arm changes the variable.
+        let changing = match self.mutable_place(|of| *of == ty) {
+            Some((place, _)) if !self.is_pure && self.random.chance(60) => Some(place),
+            _ => None,
+        };
+        let subject = match &changing {
+            Some(place) => Code::atom(place.clone()),
+            None => self.expression(&ty, false),
+        };
         // Rust would take the braces of a literal for those of the `match`.
         let is_literal = subject
             .text
@@ -258,15 +266,25 @@ impl Writer<'_> {
                        bound: Vec<Variable>,
                        has_guard: bool,
                        may_exit: bool| {
+            // Unless a name of the pattern hides it.
+            let is_hidden =
+                |place: &&String| bound.iter().any(|variable| variable.name == base(place));
+            let changed = changing.as_ref().filter(|place| !is_hidden(place));
             let text = writer.scope(|writer| {
-                writer.variables.extend(bound);
+                writer.variables.extend(bound.iter().cloned());
                 let guard = if has_guard {
                     let condition = writer.guard();
                     format!(" if {}", condition.text)
                 } else {
                     String::new()
                 };
-                let body = writer.arm(value.map(|(ty, _)| (ty, known)), may_exit);
+                let change = changed.filter(|_| writer.random.chance(60));
+                let change =
+                    change.map(|place| format!("{place} = {};", writer.expression(&ty, true).text));
+                let mut body = writer.arm(value.map(|(ty, _)| (ty, known)), may_exit);
+                if let Some(change) = change {
+                    body = format!("{{\n{change}\n{body}\n}}");
+                }
                 format!("{pattern}{guard} => {body},\n")
             });
             known = true;
@@ -290,6 +308,7 @@ impl Writer<'_> {
             }
             let mut bound = Vec::new();
             let rest = match &ty {
+                _ if changing.is_some() => self.binding(&ty, &mut bound),
                 Type::Tuple(_) if self.random.chance(50) => self.parts(&ty, &mut bound),
                 _ => self.part(&ty, &mut bound),
             };
@@ -433,4 +452,10 @@ impl Writer<'_> {
         self.times = outside;
         format!("{{\n{}\n}}", lines.join("\n"))
     }
+}
+
+/// The variable that a place is in.
+fn base(place: &str) -> &str {
+    let end = place.find(['.', '[']).unwrap_or(place.len());
+    &place[..end]
 }
