@@ -190,6 +190,40 @@ fn order_of_operands(mut x: u32) -> (u32, [u32; 3], u32) {
 }
 
 #[function]
+fn order_of_assignments(mut x: usize, mut list: [u8; 4]) -> [u8; 4] {
+    list[{
+        let k = x;
+        k
+    } % 4] = {
+        x = x.wrapping_add(1);
+        7
+    };
+    list[{
+        let k = x ^ 1;
+        k
+    } % 4] += {
+        x = x.wrapping_mul(3);
+        list[x % 4]
+    };
+    list
+}
+
+#[function]
+fn order_of_arms(mut x: i8) -> (i8, i8) {
+    let y = match x {
+        n @ 1.. => {
+            x = x.wrapping_neg();
+            n ^ x
+        }
+        n => {
+            x = 5;
+            n.wrapping_sub(x)
+        }
+    };
+    (x, y)
+}
+
+#[function]
 fn order_of_fields(mut x: i64) -> Corner {
     Corner {
         rank: {
@@ -318,6 +352,8 @@ pub(super) fn all() -> Vec<Program> {
         integer_patterns,
         bytes,
         order_of_operands,
+        order_of_assignments,
+        order_of_arms,
         order_of_fields,
         swaps,
         jumps_in_operands,

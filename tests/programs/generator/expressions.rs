@@ -74,14 +74,13 @@ impl Writer<'_> {
                 };
                 format!("{place} = {value};\n{next}")
             }
-            None => {
-                let mut lines = Vec::new();
-                self.scope(|writer| {
-                    writer.compound_assignment(&mut lines);
-                    lines.push(writer.leaf(ty, known).text);
-                });
-                lines.join("\n")
-            }
+            None => match (ty, self.mutable_place(|of| matches!(of, Type::Int(_)))) {
+                (Type::Int(_) | Type::Float(_), Some((place, of))) => {
+                    let value = self.expression(&of, true).text;
+                    format!("{place} = {value};\n{place} as {}", ty.name())
+                }
+                _ => return self.leaf(ty, known),
+            },
         };
         Code::new(format!("{{\n{change}\n}}"), Level::Block)
     }

@@ -321,7 +321,7 @@ impl Writer<'_> {
             return pattern;
         }
         let name = self.fresh_name();
-        let is_mutable = self.random.chance(25);
+        let is_mutable = self.random.chance(50);
         self.variables.push(Variable::new(&name, ty, is_mutable));
         if is_mutable {
             format!("mut {name}")

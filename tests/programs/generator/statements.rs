@@ -224,28 +224,18 @@ impl Writer<'_> {
 
     /// `match`, as an expression of a type (and whether that is known from elsewhere) or as a statement.
     pub(super) fn choice(&mut self, value: Option<(&Type, bool)>) -> Code {
-        let ty = match self.random.below(12) {
-            0..=5 => Type::Int(*self.random.pick(&INTS)),
-            6 => Type::Bool,
-            7 => Type::Float(*self.random.pick(&FLOATS)),
-            8 => Type::structure(self.random),
-            _ => Type::Tuple(
-                (0..2 + self.random.below(2))
-                    .map(|_| {
-                        if self.random.chance(70) {
-                            Type::Int(*self.random.pick(&INTS))
-                        } else {
-                            Type::Bool
-                        }
-                    })
-                    .collect(),
-            ),
-        };
         // What was matched is to stay what it was, even if an arm changes the variable.
-        let changing = match self.mutable_place(|of| *of == ty) {
-            Some((place, _)) if !self.is_pure && self.random.chance(60) => Some(place),
-            _ => None,
+        let is_matched = |ty: &Type| !matches!(ty, Type::Array(..));
+        let changing = if !self.is_pure && self.random.chance(50) {
+            self.mutable_place(is_matched)
+        } else {
+            None
         };
+        let ty = match &changing {
+            Some((_, ty)) => ty.clone(),
+            None => self.matched(),
+        };
+        let changing = changing.map(|(place, _)| place);
         let subject = match &changing {
             Some(place) => Code::atom(place.clone()),
             None => self.expression(&ty, false),
@@ -315,6 +305,27 @@ impl Writer<'_> {
             arm(self, rest, bound, false, false);
         }
         Code::new(format!("match {subject} {{\n{arms}}}"), Level::Block)
+    }
+
+    /// A type that `match` is to take.
+    fn matched(&mut self) -> Type {
+        match self.random.below(12) {
+            0..=5 => Type::Int(*self.random.pick(&INTS)),
+            6 => Type::Bool,
+            7 => Type::Float(*self.random.pick(&FLOATS)),
+            8 => Type::structure(self.random),
+            _ => Type::Tuple(
+                (0..2 + self.random.below(2))
+                    .map(|_| {
+                        if self.random.chance(70) {
+                            Type::Int(*self.random.pick(&INTS))
+                        } else {
+                            Type::Bool
+                        }
+                    })
+                    .collect(),
+            ),
+        }
     }
 
     /// The right side of an arm. One arm at least has a value, and so has the first if nothing else fixes the type.
