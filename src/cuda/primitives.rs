@@ -20,7 +20,7 @@ const WORKSPACE_ALIGN: u64 = 16;
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes
-/// take 3 or more, one for each level of a tree.
+/// take 3 or more, one for each level of a tree, unless the operator is exact and commutes.
 ///
 /// # The workspace
 ///
@@ -163,7 +163,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let tiles = Engine::Tiles(RowPolicy::of_reduce::<T>());
-        if size_of::<T>() > Self::PACKED {
+        let any_order = Op::EXACT && Op::COMMUTATIVE;
+        if size_of::<T>() > Self::PACKED || any_order {
             return Reduce::load_engine(context, tiles);
         }
         let engines = [tiles, Engine::Blelloch];
@@ -171,8 +172,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         Ok(Reduce::with(context, Some(tiles), Some(levels)))
     }
 
-    /// Long arrays of elements of up to this many bytes keep a GPU busier than its memory; fewer instructions count more there
-    /// than fewer launches.
+    /// Long arrays of elements of up to this many bytes, which are reduced in the law's order, keep a GPU busier than its memory; fewer
+    /// instructions count more there than fewer launches.
     const PACKED: usize = 2;
 
     /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
