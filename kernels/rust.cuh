@@ -155,6 +155,14 @@ RangeInclusiveDown(T, T) -> RangeInclusiveDown<T>;
 // ---- patterns ------------------------------------------------------------------------------------------
 // Literals of patterns have no type but that of what they are compared with.
 
+/// A literal whose nearest f32 is not the one nearest to its nearest f64.
+struct FloatLiteral {
+    f32 single;
+    f64 twofold;
+    RUST_FUNCTION explicit operator f32() const { return single; }
+    RUST_FUNCTION explicit operator f64() const { return twofold; }
+};
+
 template <class T, class Literal> RUST_FUNCTION bool is(T value, Literal literal) { return value == (T)literal; }
 template <class T, class Literal> RUST_FUNCTION bool at_least(T value, Literal literal) { return value >= (T)literal; }
 template <class T, class Literal> RUST_FUNCTION bool at_most(T value, Literal literal) { return value <= (T)literal; }

@@ -1,6 +1,6 @@
 //! `#[derive(Element)]`.
 
-use crate::names::cuda_name;
+use crate::names::{cuda_field, cuda_name};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -157,5 +157,8 @@ impl Attributes {
 }
 
 fn cuda_name_of_field(ident: Option<&syn::Ident>) -> Result<String> {
-    ident.map_or_else(|| Ok(String::new()), cuda_name)
+    ident.map_or_else(
+        || Ok(String::new()),
+        |ident| cuda_name(ident).map(|_| cuda_field(ident)),
+    )
 }

@@ -112,6 +112,15 @@ pub(crate) fn definition(ident: &Ident, key: &Type, translation: &Translation) -
 
 /// The types of the arguments and of the value, if the signature is one that has them.
 fn types_of(function: &ItemFn) -> Option<(Vec<&Type>, &Type)> {
+    let signature = &function.sig;
+    let of_other_kind = signature.asyncness.is_some() || signature.unsafety.is_some();
+    let is_unbound = |parameter: &syn::TypeParam| parameter.bounds.is_empty();
+    if of_other_kind
+        || signature.generics.where_clause.is_none()
+            && signature.generics.type_params().any(is_unbound)
+    {
+        return None;
+    }
     let mut types = Vec::new();
     for input in &function.sig.inputs {
         match input {

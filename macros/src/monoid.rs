@@ -3,8 +3,8 @@
 use crate::function::{companion, definition, inlined};
 use crate::names::{camel_case, snake_case};
 use crate::translate::{check_type, translate};
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{
@@ -133,6 +133,9 @@ fn of_function(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
     let turbofish = type_arguments.as_turbofish();
     let function = inlined(function.clone());
     let companion = companion(&function);
+    // What is no element is told where it stands.
+    let span = Span::call_site().located_at(element.span());
+    let operator = quote_spanned!(span=> ::warpfold::Monoid<#element>);
     Ok(quote! {
         #function
         #companion
@@ -142,7 +145,7 @@ fn of_function(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
         #[derive(Clone, Copy, Debug)]
         #visibility struct #name;
 
-        impl #parameters ::warpfold::Monoid<#element> for #name #conditions {
+        impl #parameters #operator for #name #conditions {
             const EXACT: bool = #exact;
             const COMMUTATIVE: bool = #commutative;
 
@@ -185,13 +188,13 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
         }
     }
     let [first, second] = types[..] else {
-        let span = if types.is_empty() {
-            signature.ident.span()
+        let place = if types.is_empty() {
+            signature.ident.to_token_stream()
         } else {
-            signature.inputs.span()
+            signature.inputs.to_token_stream()
         };
-        return Err(Error::new(
-            span,
+        return Err(Error::new_spanned(
+            place,
             format!(
                 "an operator combines two elements, this takes {}: write `fn combine(a: T, b: T) -> T`",
                 types.len()
@@ -207,6 +210,12 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
     for ty in [first, second, output] {
         check_type(ty)?;
     }
+    if let Some(instead) = instead_of(first) {
+        return Err(Error::new_spanned(
+            first,
+            format!("`{}` is not an element: {instead}", show(first)),
+        ));
+    }
     for (ty, what) in [(second, "the second argument"), (&**output, "the value")] {
         if ty != first {
             return Err(Error::new_spanned(
@@ -219,6 +228,23 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
         }
     }
     Ok(first.to_token_stream())
+}
+
+/// What to fold instead of what functions compute with, but memory cannot hold in one way everywhere.
+fn instead_of(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Tuple(_) => Some(
+            "write a #[repr(C)] struct with #[derive(warpfold::Element)], whose fields are laid out as in CUDA",
+        ),
+        Type::Path(path) if path.path.is_ident("bool") => Some("fold `u8`, which is 0 or 1"),
+        Type::Path(path) if path.path.is_ident("usize") => {
+            Some("fold `u64` or `u32`, whose size is the same everywhere")
+        }
+        Type::Path(path) if path.path.is_ident("isize") => {
+            Some("fold `i64` or `i32`, whose size is the same everywhere")
+        }
+        _ => None,
+    }
 }
 
 fn show(ty: &Type) -> String {

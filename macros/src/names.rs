@@ -42,6 +42,17 @@ pub(crate) fn cuda_name(ident: &syn::Ident) -> Result<String> {
     Ok(name.to_owned())
 }
 
+/// The name of a field in C++. A field that has a type's name would change what that name means in the rest of its struct.
+pub(crate) fn cuda_field(ident: &Ident) -> String {
+    let name = ident.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    if TAKEN.contains(&name) {
+        format!("r_{name}")
+    } else {
+        name.to_owned()
+    }
+}
+
 /// The name of a variable or function in C++: the same if it can be.
 pub(crate) fn cuda_variable(ident: &Ident) -> String {
     let name = ident.to_string();

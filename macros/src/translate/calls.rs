@@ -43,9 +43,11 @@ impl Translator {
                 "methods with type arguments are not translated to CUDA",
             ));
         }
-        self.check_method(&call.method, call.args.len())?;
+        let count = call.args.len();
         let arguments = std::iter::once(&mut *call.receiver).chain(call.args.iter_mut());
+        // What is wrong further in comes first: there it began.
         let values = self.values(arguments)?;
+        self.check_method(&call.method, count)?;
         // The names are numbers' methods, but other types may have some of them.
         super::types::wrap(&mut call.receiver, "primitive", None);
         Ok(Value::computed(format!(
@@ -115,6 +117,12 @@ impl Translator {
             return Err(Error::new_spanned(
                 &*callee,
                 "functions of a type are not translated to CUDA: write one that stands alone, with #[warpfold::function], and call it by its name",
+            ));
+        }
+        if matches!(names[0].as_str(), "std" | "core" | "alloc") && !before.is_empty() {
+            return Err(Error::new_spanned(
+                &*callee,
+                "functions of the standard library are not translated to CUDA, but numbers' methods are: write `x.max(y)`, or a function with #[warpfold::function]",
             ));
         }
         if before.is_empty() && self.variable(&path.segments[0].ident).is_some() {

@@ -58,6 +58,12 @@ impl Translator {
                 })
             }
             Expr::Index(index) => {
+                if matches!(&*index.index, Expr::Range(_)) {
+                    return Err(Error::new_spanned(
+                        &index.index,
+                        "there are no slices in functions that run on a GPU: use single elements, `a[i]`",
+                    ));
+                }
                 let values = self.values([&mut *index.expr, &mut *index.index])?;
                 Ok(Value::computed(format!(
                     "rust::at({}, {})",
@@ -327,11 +333,15 @@ fn is_bare_number(expression: &Expr) -> bool {
     }
 }
 
-/// An integer as C++ writes it.
+/// An integer as C++ writes it. In patterns the sign belongs to the literal.
 pub(super) fn integer_text(integer: &LitInt) -> Result<String> {
-    match integer.base10_parse::<u64>() {
-        Ok(value) => Ok(format!("{value}ull")),
-        Err(_) => Err(Error::new_spanned(
+    match integer.base10_parse::<i128>() {
+        Ok(value) if value.unsigned_abs() <= u64::MAX.into() => Ok(if value < 0 {
+            format!("(0 - {}ull)", -value)
+        } else {
+            format!("{value}ull")
+        }),
+        _ => Err(Error::new_spanned(
             integer,
             "there are no integers of more than 64 bits on a GPU",
         )),

@@ -19,8 +19,9 @@ mod types;
 
 use crate::names::cuda_variable;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
+use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt};
 
 pub(crate) use types::check_type;
@@ -34,8 +35,6 @@ pub(crate) struct Translation {
     pub(crate) text: Text,
     /// `PhantomData` that the shadow gives types to.
     typed_holes: Vec<Ident>,
-    /// Constants and imports of the body, which holes may name.
-    items: Vec<Item>,
     /// The closure that is never called.
     shadow: TokenStream,
 }
@@ -88,7 +87,8 @@ struct Translator {
     function: Ident,
     holes: Vec<TokenStream>,
     typed_holes: Vec<Ident>,
-    items: Vec<Item>,
+    /// Constants and imports of each block around the current place, which holes may name.
+    items: Vec<Vec<Item>>,
     scopes: Vec<HashMap<String, Variable>>,
     names: HashSet<String>,
     lines: String,
@@ -120,12 +120,10 @@ impl Translation {
         let Translation {
             text: Text { pieces, holes },
             typed_holes,
-            items,
             shadow,
         } = self;
         quote! {
             use ::warpfold::codegen::translated;
-            #(#items)*
             #(let #typed_holes = ::core::marker::PhantomData;)*
             let _ = #shadow;
             translated::text(&[#(#pieces),*], &[#(#holes),*])
@@ -138,7 +136,13 @@ impl Translator {
         let parameters = types::check_signature(signature)?;
         let output = types::output(signature)?;
         let mut text = String::from("__device__ __forceinline__ ");
-        text += &self.type_hole(output);
+        // A type that has no values in CUDA is to be told of once.
+        let mut known: HashMap<String, String> = HashMap::new();
+        let mut hole_of = |this: &mut Self, ty: &syn::Type| {
+            let hole = known.entry(ty.to_token_stream().to_string());
+            hole.or_insert_with(|| this.type_hole(ty)).clone()
+        };
+        text += &hole_of(self, output);
         text += " ";
         text += &self.hole(quote!(::std::string::String::from(name)));
         text += "(";
@@ -147,7 +151,7 @@ impl Translator {
             if number > 0 {
                 text += ", ";
             }
-            text += &self.type_hole(ty);
+            text += &hole_of(self, ty);
             text += " ";
             match pattern {
                 Pat::Ident(pattern) if pattern.subpat.is_none() => {
@@ -176,7 +180,6 @@ impl Translator {
         Ok(Translation {
             text: self.split(&text),
             typed_holes: std::mem::take(&mut self.typed_holes),
-            items: std::mem::take(&mut self.items),
             shadow: quote!(|#(#closure_parameters),*| -> #output #body),
         })
     }
@@ -197,8 +200,11 @@ impl Translator {
 
     // ---- holes ----
 
-    /// A hole that an expression of type `String` fills.
-    fn hole(&mut self, filling: TokenStream) -> String {
+    /// A hole that an expression of type `String` fills. It means what it does at the current place.
+    fn hole(&mut self, mut filling: TokenStream) -> String {
+        for items in self.items.iter().rev().filter(|items| !items.is_empty()) {
+            filling = quote!({ #(#items)* #filling });
+        }
         self.holes.push(filling);
         format!("{MARK}{}{MARK}", self.holes.len() - 1)
     }
@@ -210,7 +216,10 @@ impl Translator {
 
     /// A constant's value.
     fn constant_hole(&mut self, constant: &impl ToTokens) -> String {
-        self.hole(quote!(::warpfold::CudaType::cuda_value(&(#constant), definitions)))
+        let span = located_at(constant);
+        self.hole(
+            quote_spanned!(span=> ::warpfold::CudaType::cuda_value(&(#constant), definitions)),
+        )
     }
 
     /// A `PhantomData` whose type the shadow decides.
@@ -226,8 +235,9 @@ impl Translator {
     /// Has the shadow tell the type of an expression; returns the CUDA type.
     fn type_of(&mut self, expression: &mut Expr) -> String {
         let hole = self.typed_hole();
+        let span = located_at(expression);
         types::wrap(expression, "typed", Some(&hole));
-        self.hole(quote!(translated::type_of(#hole, definitions)))
+        self.hole(quote_spanned!(span=> translated::type_of(#hole, definitions)))
     }
 
     // ---- names ----
@@ -248,6 +258,24 @@ impl Translator {
         let text = self.fresh(&cuda_variable(ident));
         self.alias(ident, text.clone(), is_mutable);
         text
+    }
+
+    /// Declares all names of a pattern.
+    fn declare_names(&mut self, pattern: &Pat) {
+        match pattern {
+            Pat::Ident(name) => {
+                self.declare(&name.ident, true);
+            }
+            Pat::Type(typed) => self.declare_names(&typed.pat),
+            Pat::Paren(inner) => self.declare_names(&inner.pat),
+            Pat::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.declare_names(part)),
+            Pat::TupleStruct(tuple) => tuple.elems.iter().for_each(|part| self.declare_names(part)),
+            Pat::Struct(fields) => fields
+                .fields
+                .iter()
+                .for_each(|field| self.declare_names(&field.pat)),
+            _ => {}
+        }
     }
 
     /// Another name for what is there already.
@@ -316,38 +344,40 @@ impl Translator {
     /// The statements of a block; each that cannot be translated adds an error, and the others are looked at all the same.
     fn block(&mut self, block: &mut Block, target: &Target) {
         self.scopes.push(HashMap::new());
+        // They are known from the start of the block on.
+        let is_item = |item: &Item| matches!(item, Item::Const(_) | Item::Use(_));
+        let items = block.stmts.iter().filter_map(|statement| match statement {
+            Stmt::Item(item) if is_item(item) => Some(item.clone()),
+            _ => None,
+        });
+        self.items.push(items.collect());
         let count = block.stmts.len();
-        let mut kept = Vec::new();
-        for (number, mut statement) in block.stmts.drain(..).enumerate() {
+        for (number, statement) in block.stmts.iter_mut().enumerate() {
             let is_tail = number + 1 == count;
-            match self.statement(&mut statement, is_tail, target) {
-                Ok(Keep::InPlace) => kept.push(statement),
-                Ok(Keep::Hoisted) => {}
-                Err(error) => self.errors.push(error),
+            if let Err(error) = self.statement(statement, is_tail, target) {
+                self.errors.push(error);
+                // What was to be declared is no error again wherever it is used.
+                if let Stmt::Local(local) = statement {
+                    self.declare_names(&local.pat);
+                }
             }
         }
-        block.stmts = kept;
+        self.items.pop();
         self.scopes.pop();
     }
 
-    fn statement(&mut self, statement: &mut Stmt, is_tail: bool, target: &Target) -> Result<Keep> {
+    fn statement(&mut self, statement: &mut Stmt, is_tail: bool, target: &Target) -> Result<()> {
         match statement {
-            Stmt::Local(local) => self.local(local)?,
-            Stmt::Expr(expression, None) if is_tail => self.give_to(expression, target)?,
-            Stmt::Expr(expression, _) => self.give_to(expression, &Target::Nothing)?,
-            Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) => {
-                self.items.push(item.clone());
-                return Ok(Keep::Hoisted);
-            }
-            Stmt::Item(item) => {
-                return Err(Error::new_spanned(
-                    item,
-                    "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
-                ));
-            }
-            Stmt::Macro(statement) => return Err(expressions::no_macro(&statement.mac)),
+            Stmt::Local(local) => self.local(local),
+            Stmt::Expr(expression, None) if is_tail => self.give_to(expression, target),
+            Stmt::Expr(expression, _) => self.give_to(expression, &Target::Nothing),
+            Stmt::Item(Item::Const(_) | Item::Use(_)) => Ok(()),
+            Stmt::Item(item) => Err(Error::new_spanned(
+                item,
+                "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
+            )),
+            Stmt::Macro(statement) => Err(expressions::no_macro(&statement.mac)),
         }
-        Ok(Keep::InPlace)
     }
 
     fn local(&mut self, local: &mut Local) -> Result<()> {
@@ -417,9 +447,7 @@ impl Translator {
     }
 }
 
-/// Where a statement of the body stands in the shadow.
-enum Keep {
-    InPlace,
-    /// Before it, so that holes can name it.
-    Hoisted,
+/// Errors about what is generated belong where it was written; its names are those of the macro all the same.
+fn located_at(tokens: &impl ToTokens) -> Span {
+    Span::call_site().located_at(tokens.span())
 }

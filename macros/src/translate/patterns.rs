@@ -2,7 +2,8 @@
 
 use super::expressions::{integer_text, is_constant_name};
 use super::{Translator, types};
-use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Member, Pat, RangeLimits, Result, UnOp};
+use crate::names::cuda_field;
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitFloat, Member, Pat, RangeLimits, Result, UnOp};
 
 impl Translator {
     /// Names the parts of a value that always has them, as in `let` and parameters. `value` is stable.
@@ -134,7 +135,7 @@ impl Translator {
                 Lit::Bool(bool) => Ok(bool.value.to_string()),
                 Lit::Int(integer) => integer_text(integer),
                 Lit::Byte(byte) => Ok(byte.value().to_string()),
-                Lit::Float(float) => Ok(float.base10_digits().to_owned()),
+                Lit::Float(float) => Ok(float_text(float)?),
                 _ => Err(super::expressions::no_literal(lit)),
             },
             Expr::Unary(ExprUnary {
@@ -151,13 +152,19 @@ impl Translator {
     }
 }
 
+/// A float as C++ writes it. Few are not the same `f32` by way of `f64`, which rounds them twice.
+fn float_text(float: &LitFloat) -> Result<String> {
+    let (single, double): (f32, f64) = (float.base10_parse()?, float.base10_parse()?);
+    if double as f32 == single {
+        return Ok(format!("{double:?}"));
+    }
+    Ok(format!("rust::FloatLiteral{{{single:?}f, {double:?}}}"))
+}
+
 /// The name of a field in C++.
 pub(super) fn member(member: &Member) -> String {
     match member {
-        Member::Named(ident) => {
-            let name = ident.to_string();
-            name.strip_prefix("r#").unwrap_or(&name).to_owned()
-        }
+        Member::Named(ident) => cuda_field(ident),
         Member::Unnamed(index) => format!("_{}", index.index),
     }
 }

@@ -109,8 +109,20 @@ pub(super) fn check_signature(signature: &Signature) -> Result<Vec<(&Pat, &Type)
         );
     }
     for parameter in &signature.generics.params {
-        if let GenericParam::Lifetime(lifetime) = parameter {
-            return Err(no_reference(lifetime));
+        match parameter {
+            GenericParam::Lifetime(lifetime) => return Err(no_reference(lifetime)),
+            GenericParam::Type(ty)
+                if ty.bounds.is_empty() && signature.generics.where_clause.is_none() =>
+            {
+                return wrong(
+                    ty,
+                    &format!(
+                        "say what there is of `{0}` on a GPU: `{0}: Scalar` (warpfold::Scalar) for numbers, `{0}: CudaType` for what is only passed on",
+                        ty.ident
+                    ),
+                );
+            }
+            _ => {}
         }
     }
     let mut parameters = Vec::new();

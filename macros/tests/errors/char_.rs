@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use warpfold::function;
+
+#[function]
+fn is_digit(x: char) -> bool {
+    x >= '0'
+}
+
+fn main() {}

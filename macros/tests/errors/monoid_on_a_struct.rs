@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use warpfold::monoid;
+
+#[monoid(identity = 0)]
+struct Sum;
+
+fn main() {}

@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use warpfold::function;
+
+#[function]
+fn nothing(x: f32) {
+    let _ = x;
+}
+
+fn main() {}

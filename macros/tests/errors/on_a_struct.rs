@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use warpfold::function;
+
+#[function]
+struct Point {
+    x: f32,
+}
+
+fn main() {}

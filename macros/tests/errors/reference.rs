@@ -1,0 +1,11 @@
+#![allow(unused)]
+
+use warpfold::function;
+
+#[function]
+fn same(x: f32) -> f32 {
+    let y = &x;
+    *y
+}
+
+fn main() {}

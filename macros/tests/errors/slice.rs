@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use warpfold::function;
+
+#[function]
+fn first(values: &[f32]) -> f32 {
+    values[0]
+}
+
+fn main() {}

@@ -1,0 +1,335 @@
+//! Programs that are not random: forms that the generator does not have, and such as went wrong once.
+
+use super::Program;
+use warpfold::{Element, Scalar, function, monoid};
+
+const LIMIT: u8 = 200;
+const EDGES: [f32; 4] = [f32::NAN, -0.0, f32::INFINITY, 1e-45];
+const CORNER: Corner = Corner {
+    at: [-0.0, 2.5],
+    rank: i64::MIN,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Corner {
+    at: [f64; 2],
+    rank: i64,
+}
+
+super::words!(Corner {
+    at: [f64; 2],
+    rank: i64
+});
+
+mod left {
+    #[warpfold::function]
+    pub(crate) fn step(x: u32) -> u32 {
+        x.wrapping_mul(3)
+    }
+
+    #[warpfold::function]
+    pub(crate) fn step_2(x: u32) -> u32 {
+        x.wrapping_mul(5)
+    }
+}
+
+mod right {
+    #[warpfold::function]
+    pub(crate) fn step(x: u32) -> u32 {
+        x ^ 7
+    }
+}
+
+#[function]
+fn names_of_modules(x: u32) -> u32 {
+    use right::step;
+    let a = left::step(x);
+    let b = crate::fixed::right::step(a);
+    let c = left::step_2(b);
+    step(c)
+}
+
+#[function]
+fn constants_of_blocks(x: u32) -> u32 {
+    let a = {
+        const K: u32 = 1;
+        x.wrapping_add(K)
+    };
+    let b = {
+        const K: u32 = 2;
+        x.wrapping_mul(K)
+    };
+    a ^ b
+}
+
+#[function]
+fn constant_that_shadows(x: u8) -> u8 {
+    let before = LIMIT;
+    let within = {
+        const LIMIT: u8 = 1;
+        x ^ LIMIT
+    };
+    before.wrapping_add(within).wrapping_add(LIMIT)
+}
+
+#[function]
+fn constants(i: usize) -> (f32, f64, i64, [f32; 4]) {
+    (EDGES[i % 4], CORNER.at[i % 2], CORNER.rank, EDGES)
+}
+
+#[function]
+fn sum_of<T: Scalar, const N: usize>(values: [T; N]) -> T {
+    let mut sum = T::ZERO;
+    for i in 0..N {
+        sum = if values[i] < T::ONE {
+            T::ONE
+        } else {
+            values[i]
+        };
+    }
+    sum
+}
+
+#[function]
+fn instances(x: f32, y: u8) -> (f32, u8, u8) {
+    (
+        sum_of::<f32, 2>([x, 1.5]),
+        sum_of([y; 3]),
+        sum_of::<_, 3>([y, 1, 2]),
+    )
+}
+
+#[monoid(identity = 0)]
+fn latest(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { b }
+}
+
+#[function]
+fn operator_as_function(x: u64, y: u64) -> u64 {
+    latest(latest(x, y), 0)
+}
+
+/// The patterns are beside the middle between two floats: whoever rounds them twice takes the wrong one.
+#[function]
+fn float_patterns(x: f32) -> (u8, u8) {
+    let close = match [
+        1.0,
+        f32::from_bits(0x3f80_0001),
+        f32::from_bits(0x3f80_0002),
+        x,
+    ][x.to_bits() as usize % 4]
+    {
+        1.00000017881393432617187501 => 2,
+        1.00000017881393432617187499 => 1,
+        _ => 0,
+    };
+    let sign = match x {
+        -0.0 => 1,
+        f32::MIN..=-1e-45 => 2,
+        1e-45.. => 3,
+        _ => 4,
+    };
+    (close, sign)
+}
+
+#[function]
+fn integer_patterns(x: i64, y: u64, z: i8) -> u8 {
+    let a = match x {
+        -9223372036854775808 => 1,
+        -9223372036854775807..=-1 => 2,
+        0x7fff_ffff_ffff_ffff => 3,
+        _ => 4,
+    };
+    let b = match y {
+        18446744073709551615 => 10,
+        0..1 => 20,
+        _ => 30,
+    };
+    let c = match z {
+        -128..=-128 => 100,
+        ..0 => 110,
+        127 => 120,
+        0.. => 130,
+    };
+    a + b + c
+}
+
+#[function]
+fn bytes(x: u8) -> u8 {
+    match x {
+        b'0'..=b'9' => x - b'0',
+        b'\n' | b'\'' | b'\\' => b'"',
+        b'\x7f' => 0xff,
+        _ => b'a' ^ x,
+    }
+}
+
+#[function]
+fn order_of_operands(mut x: u32) -> (u32, [u32; 3], u32) {
+    let sum = x.wrapping_add({
+        x = x.wrapping_mul(3);
+        x
+    });
+    let list = [
+        x,
+        {
+            x += 1;
+            x
+        },
+        {
+            x ^= sum;
+            x
+        },
+    ];
+    x -= {
+        x = 5;
+        2
+    };
+    (sum, list, x)
+}
+
+#[function]
+fn order_of_fields(mut x: i64) -> Corner {
+    Corner {
+        rank: {
+            x = x.wrapping_add(1);
+            x
+        },
+        at: [x as f64, {
+            x = x.wrapping_neg();
+            x as f64
+        }],
+    }
+}
+
+#[function]
+fn swaps(mut a: u16, mut b: u16, mut list: [u8; 3]) -> (u16, u16, [u8; 3]) {
+    (a, b) = (b, a);
+    (list[0], list[2]) = (list[2], list[0]);
+    (a, _) = (a ^ b, 3);
+    (a, b, list)
+}
+
+#[function]
+fn jumps_in_operands(x: i32, stop: bool) -> i32 {
+    let mut total = 0i32;
+    for i in 0..10 {
+        let part = total.wrapping_add(if i == x { break } else { i })
+            + match i {
+                3 if stop => return total,
+                5 => continue,
+                other => other * 2,
+            };
+        total = total.wrapping_add(part);
+    }
+    let _ = total > 50 && { return 50 };
+    total
+}
+
+#[function]
+fn ends_in_jumps(x: i32) -> i32 {
+    if x < 0 {
+        return x.wrapping_neg();
+    } else {
+        match x {
+            0 => return 7,
+            _ => return x / 2,
+        }
+    }
+}
+
+#[function]
+fn mutable_counter(n: u8) -> u32 {
+    let mut sum = 0;
+    for mut i in (0..n).rev().rev() {
+        i = i.wrapping_mul(7);
+        sum += i as u32;
+        while true {
+            i >>= 1;
+            if i < 3 {
+                break;
+            }
+            sum ^= 1;
+        }
+    }
+    sum
+}
+
+#[function]
+fn names_again(x: u16) -> u16 {
+    let x = match x {
+        x @ 1..=5 => x + 1,
+        x if x % 2 == 0 => {
+            let x = x / 2;
+            x + {
+                let x = x ^ 1;
+                x
+            }
+        }
+        x => x.wrapping_mul(x),
+    };
+    let (x, y) = (x ^ 1, x);
+    let single = (x,);
+    single.0.wrapping_sub(y)
+}
+
+#[function]
+fn parts_of_parts(mut all: [[Corner; 2]; 2], i: usize, j: usize) -> [[Corner; 2]; 2] {
+    all[i % 2][j % 2].at[(i ^ j) % 2] += 1.5;
+    all[j % 2][{
+        let k = i / 2;
+        k
+    } % 2]
+        .rank ^= -1;
+    all[0] = all[i % 2];
+    all
+}
+
+#[function]
+fn casts(x: i32, y: f32, z: bool) -> ((u8, i64, u64), (f32, i8, u16), f64) {
+    (
+        (x as u8 as i8 as u8, -1i8 as u64 as i64, (!0 as u32) as u64),
+        (u64::MAX as f32, y as i8, (y as f64 * 1e10) as u16),
+        z as u8 as f64 - x as f64,
+    )
+}
+
+#[function]
+fn no_arguments_used(_: u8, _unused: [f32; 2]) -> u8 {
+    let _ = 3u8;
+    42
+}
+
+pub(super) fn all() -> Vec<Program> {
+    macro_rules! list {
+        ($($name:ident),*) => {
+            [$((stringify!($name), Program::of::<$name> as fn(u64, &'static str) -> Program)),*]
+        };
+    }
+    let list = list![
+        names_of_modules,
+        constants_of_blocks,
+        constant_that_shadows,
+        constants,
+        instances,
+        operator_as_function,
+        float_patterns,
+        integer_patterns,
+        bytes,
+        order_of_operands,
+        order_of_fields,
+        swaps,
+        jumps_in_operands,
+        ends_in_jumps,
+        mutable_counter,
+        names_again,
+        parts_of_parts,
+        casts,
+        no_arguments_used
+    ];
+    (1 << 32..)
+        .zip(list)
+        .map(|(number, (name, program))| program(number, name))
+        .collect()
+}
