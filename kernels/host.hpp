@@ -68,4 +68,9 @@ inline unsigned short f32_to_half_bits(float value) {
     return (unsigned short)(sign | half);
 }
 
+inline unsigned short f32_to_bf16_bits(float value) {
+    bool is_nan = (bits_of(value) & 0x7fffffffu) > 0x7f800000u;
+    return (unsigned short)(is_nan ? 0x7fff : shift_and_round(bits_of(value), 16));
+}
+
 }  // namespace warpfold

@@ -46,18 +46,23 @@ struct TileSums {
         if (lane < CHUNKS) store_relaxed(&words[tile * CHUNKS + lane], packet.word);
     }
 
-    /// The sums of COUNT tiles; waits until they are all there.
-    template <int COUNT>
+    /// The sums of COUNT tiles; waits until they are all there. SPARING reads again what is missing only, for the sake of others that keep
+    /// memory busy. That takes longer: a compiler that is short of registers makes such reads one after the other.
+    template <bool SPARING = false, int COUNT>
     __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
         Packet packets[COUNT][CHUNKS];
+        bool missing[COUNT][CHUNKS], there = false;
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
 #pragma unroll
-            for (int i = 0; i < CHUNKS; i++) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
-        // What was not there is read again all at once: one after the other would take as many times memory's latency.
-        for (bool there = false; !there;) {
+            for (int i = 0; i < CHUNKS; i++) missing[k][i] = true;
+        while (!there) {
             there = true;
-            bool missing[COUNT][CHUNKS];
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    if (!SPARING || missing[k][i]) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
 #pragma unroll
@@ -65,11 +70,6 @@ struct TileSums {
                     missing[k][i] = packets[k][i].parts[1] != tag;
                     there = there && !missing[k][i];
                 }
-#pragma unroll
-            for (int k = 0; k < COUNT; k++)
-#pragma unroll
-                for (int i = 0; i < CHUNKS; i++)
-                    if (missing[k][i]) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
         }
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {

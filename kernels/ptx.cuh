@@ -18,6 +18,21 @@ __device__ __forceinline__ u16 f32_to_half_bits(f32 value) {
     return bits;
 }
 
+/// To nearest, ties to even. The hardware does it from sm_80 on.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+__device__ __forceinline__ u16 f32_to_bf16_bits(f32 value) {
+    u16 bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+#else
+__device__ __forceinline__ u16 f32_to_bf16_bits(f32 value) {
+    u32 bits = __float_as_uint(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)((bits >> 16) | 0x40);  // NaN stays NaN
+    return (u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+#endif
+
 __device__ __forceinline__ u32 bits_of(f32 value) { return __float_as_uint(value); }
 __device__ __forceinline__ u64 bits_of(f64 value) { return (u64)__double_as_longlong(value); }
 __device__ __forceinline__ f32 from_bits(u32 bits) { return __uint_as_float(bits); }

@@ -62,12 +62,7 @@ template <>
 struct Fold<bf16> {
     using Accumulator = f32;
     static __device__ __forceinline__ f32 widen(bf16 value) { return from_bits((u32)value.bits << 16); }
-    /// To nearest, ties to even, in integers: `cvt.rn.bf16` exists from sm_80 on only.
-    static __device__ __forceinline__ bf16 narrow(f32 value) {
-        u32 bits = bits_of(value);
-        if ((bits & 0x7fffffffu) > 0x7f800000u) return bf16{(u16)((bits >> 16) | 0x40)};  // NaN stays NaN
-        return bf16{(u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
-    }
+    static __device__ __forceinline__ bf16 narrow(f32 value) { return bf16{f32_to_bf16_bits(value)}; }
 };
 
 template <class T>

@@ -221,7 +221,7 @@ struct WaveScanner {
                 A values[PER_LANE];
 #pragma unroll
                 for (int k = 0; k < PER_LANE; k++) members[k] = (u64)counter.count * WAVE + lane * PER_LANE + k;
-                sums.wait(members, values);
+                sums.template wait<true>(members, values);
                 counter.push(LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values)));
                 prefix = counter.prefix(start);
             }
@@ -245,7 +245,7 @@ struct WaveScanner {
 #pragma unroll
                 for (int k = 0; k < PER_LANE; k++)
                     members[k] = tile - place + (lane * PER_LANE + k < place ? lane * PER_LANE + k : 0);
-                sums.wait(members, values);
+                sums.template wait<true>(members, values);
                 run_up_sweep<Operator, true>(values, PER_LANE);
                 tree.up_sweep(values[PER_LANE - 1]);
             }

@@ -293,14 +293,18 @@ impl ScanPlan {
             ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
         };
         match plan(warps) {
-            ScanPlan {
-                by_ticket: true, ..
-            } => plan(warps.min(Self::LONG_WARPS)),
+            long if long.is_long(multiprocessors) => plan(warps.min(Self::LONG_WARPS)),
             plan => plan,
         }
     }
 
-    /// The most warps where blocks are many: of two blocks that share a multiprocessor, one loads while the other waits.
+    /// Whether there are more blocks than one after the other on each multiprocessor: what an engine costs that is slower to start, but
+    /// loads while it stores, is less then than what it saves.
+    pub fn is_long(&self, multiprocessors: u32) -> bool {
+        self.blocks > 2 * u64::from(multiprocessors)
+    }
+
+    /// The most warps of long inputs: of two blocks that share a multiprocessor, one loads while the other waits.
     const LONG_WARPS: u32 = 8;
 
     /// The same with blocks of so many warps, a power of two; for several blocks.

@@ -90,7 +90,7 @@ macro_rules! files {
 const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "scan.cuh",
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "reduce_any_order.cuh", "scan.cuh",
     "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {

@@ -20,7 +20,7 @@ const WORKSPACE_ALIGN: u64 = 16;
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes
-/// take 3 or more, one for each level of a tree.
+/// take 3 or more, one for each level of a tree, unless the operator is exact and commutes.
 ///
 /// # The workspace
 ///
@@ -43,8 +43,8 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 ///
 /// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
 /// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
-/// to 10.x. For longer elements it is 1 launch up to a tile of elements, 3 up to a tile squared, 5 beyond, and every element is
-/// read twice and written once.
+/// to 10.x. For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
+/// is read twice and written once.
 ///
 /// # The workspace
 ///
@@ -62,7 +62,12 @@ pub struct Scan<T: Element, Op: Monoid<T>> {
 /// The engines that a scan can choose from.
 #[derive(Debug, Clone)]
 enum Engines {
-    Blelloch(Arc<Kernels>),
+    Levels {
+        /// For what few blocks hold.
+        short: Option<Tiles>,
+        /// [`Engine::Blelloch`].
+        levels: Arc<Kernels>,
+    },
     OneLaunch {
         /// For what the GPU holds at once.
         short: Tiles,
@@ -82,6 +87,9 @@ struct Tiles {
 impl Tiles {
     /// Longer ones do not leave a thread registers enough for its tree.
     const LARGEST_ELEMENT: usize = 16;
+
+    /// Up to so many blocks, one launch of those takes less time than the launches of a tree.
+    const FEW_BLOCKS: u64 = 32;
 }
 
 /// The wave engine, where it can run.
@@ -163,7 +171,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let tiles = Engine::Tiles(RowPolicy::of_reduce::<T>());
-        if size_of::<T>() > Self::PACKED {
+        let any_order = Op::EXACT && Op::COMMUTATIVE;
+        if size_of::<T>() > Self::PACKED || any_order {
             return Reduce::load_engine(context, tiles);
         }
         let engines = [tiles, Engine::Blelloch];
@@ -171,8 +180,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         Ok(Reduce::with(context, Some(tiles), Some(levels)))
     }
 
-    /// Long arrays of elements of up to this many bytes keep a GPU busier than its memory; fewer instructions count more there
-    /// than fewer launches.
+    /// Long arrays of elements of up to this many bytes, which are reduced in the law's order, keep a GPU busier than its memory; fewer
+    /// instructions count more there than fewer launches.
     const PACKED: usize = 2;
 
     /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
@@ -361,7 +370,12 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Tiles::LARGEST_ELEMENT {
-            return Scan::load_engine(context, Engine::Blelloch);
+            let policy = RowPolicy::of_scan::<T>(false);
+            let engines = [Engine::Tiles(policy), Engine::Blelloch];
+            let [kernels, levels] =
+                Kernels::get_all::<T, Op, 2>(context, Primitive::Scan, engines)?;
+            let short = Some(Tiles { kernels, policy });
+            return Scan::with(Engines::Levels { short, levels }, context);
         }
         let wave = WavePolicy::for_capability::<T>(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
@@ -378,9 +392,10 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let engines = match engine {
-            Engine::Blelloch => {
-                Engines::Blelloch(Kernels::get::<T, Op>(context, Primitive::Scan, engine)?)
-            }
+            Engine::Blelloch => Engines::Levels {
+                short: None,
+                levels: Kernels::get::<T, Op>(context, Primitive::Scan, engine)?,
+            },
             Engine::Tiles(policy) => {
                 let kernels = Kernels::get::<T, Op>(context, Primitive::Scan, engine)?;
                 let tiles = Tiles { kernels, policy };
@@ -446,10 +461,14 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     }
 
     fn needed_bytes(&self, len: usize) -> usize {
+        let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
         match &self.engines {
-            Engines::Blelloch(_) => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+            Engines::Levels { short, .. } => {
+                let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
+                let few = ScanPlan::workspace_bytes_for::<T>(Tiles::FEW_BLOCKS);
+                short.as_ref().map_or(0, tiles).min(few).max(levels)
+            }
             Engines::OneLaunch { short, long, wave } => {
-                let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
                 let wave = wave.as_ref();
                 let wave = wave.map(|wave| WavePlan::new::<T>(wave.policy, len).workspace_bytes());
                 tiles(short).max(tiles(long)).max(wave.unwrap_or(0))
@@ -519,32 +538,40 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         len: usize,
         call: &Call<T::Accumulator>,
     ) -> Result<()> {
-        let (short, long, wave) = match &self.engines {
-            Engines::Blelloch(kernels) => {
-                let plan = Plan::new::<T>(Primitive::Scan, len);
-                // SAFETY: the caller's.
-                return unsafe { enqueue(kernels, stream, &plan, call) };
-            }
-            Engines::OneLaunch { short, long, wave } => (short, long, wave),
-        };
         let plan = |tiles: &Tiles| {
             let multiprocessors = tiles.kernels.multiprocessors();
             ScanPlan::new::<T>(tiles.policy, len, call.inclusive, multiprocessors)
         };
+        let (short, long, wave) = match &self.engines {
+            Engines::Levels { short, levels } => {
+                if let Some(short) = short {
+                    let plan = plan(short);
+                    if plan.blocks <= Tiles::FEW_BLOCKS {
+                        // SAFETY: the caller's.
+                        return unsafe { enqueue_tiles(&short.kernels, stream, &plan, len, call) };
+                    }
+                }
+                let plan = Plan::new::<T>(Primitive::Scan, len);
+                // SAFETY: the caller's.
+                return unsafe { enqueue(levels, stream, &plan, call) };
+            }
+            Engines::OneLaunch { short, long, wave } => (short, long, wave),
+        };
+        let (tiles, plan) = match plan(short) {
+            ScanPlan {
+                by_ticket: true, ..
+            } => (long, plan(long)),
+            fits => (short, fits),
+        };
         let aligned = (call.input | call.output).is_multiple_of(Wave::ALIGN);
-        let fits = plan(short);
         if let Some(wave) = wave
             && aligned
-            && (wave.always || fits.by_ticket)
+            && (wave.always || plan.is_long(tiles.kernels.multiprocessors()))
         {
             let plan = WavePlan::new::<T>(wave.policy, len);
             // SAFETY: the caller's, and the addresses were looked at.
             return unsafe { enqueue_wave(&wave.kernels, stream, &plan, len, call) };
         }
-        let (tiles, plan) = match fits.by_ticket {
-            true => (long, plan(long)),
-            false => (short, fits),
-        };
         // SAFETY: the caller's.
         unsafe { enqueue_tiles(&tiles.kernels, stream, &plan, len, call) }
     }
