@@ -205,6 +205,14 @@ fn order_of_assignments(mut x: usize, mut list: [u8; 4]) -> [u8; 4] {
         x = x.wrapping_mul(3);
         list[x % 4]
     };
+    list[{
+        x = x.wrapping_add(1);
+        x
+    } % 4] = x as u8 ^ 1;
+    list[{
+        x = x.wrapping_add(3);
+        x
+    } % 4] ^= x as u8 | list[x % 3];
     list
 }
 
