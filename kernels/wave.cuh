@@ -174,7 +174,8 @@ struct WaveScanner {
                 for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, notes, chunk);
             }
             __syncwarp();
-            if (lane == 0) mbarrier_arrive(notes.summed);
+            // Each lane that has left a sum tells so itself: the rest of the warp has read its part of the stage by now.
+            if (lane < ROWS) mbarrier_arrive(notes.summed);
         }
     }
 
@@ -351,7 +352,7 @@ struct WaveScanner {
                 Notes& notes = shared.notes[i];
                 mbarrier_init(notes.taken, 1);
                 mbarrier_init(notes.loaded, WARP);
-                mbarrier_init(notes.summed, REDUCERS);
+                mbarrier_init(notes.summed, REDUCERS * ROWS);
                 mbarrier_init(notes.waved, WARP);
                 mbarrier_init(notes.prefixed, WARP);
                 mbarrier_init(notes.free, WARPS + 1);

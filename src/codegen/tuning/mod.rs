@@ -2,7 +2,7 @@
 //!
 //! A file is what `warpfold tune` prints on a GPU of that architecture, whole: it is replaced, not edited, so that its diff
 //! shows what a new search found. Only speed depends on it. An architecture without a file takes that of the newest one
-//! before it; to give it one, add the file, its `mod` and its line in [`WAVE`]. (The rows of 9.0 were found by hand so far.)
+//! before it; to give it one, add the file, its `mod` and its line in [`WAVE`].
 //!
 //! The tables of the wave engine are here so far. Those of another engine join as a row type and a list of tables like [`WAVE`]
 //! here, a second constant in each file, and the parameters that the search varies, in the command line tool's `tune`.
