@@ -258,7 +258,7 @@ impl Writer<'_> {
                        may_exit: bool| {
             // Unless a name of the pattern hides it.
             let is_hidden =
-                |place: &&String| bound.iter().any(|variable| variable.name == base(place));
+                |place: &&String| bound.iter().any(|variable| mentions(place, &variable.name));
             let changed = changing.as_ref().filter(|place| !is_hidden(place));
             let text = writer.scope(|writer| {
                 writer.variables.extend(bound.iter().cloned());
@@ -465,8 +465,8 @@ impl Writer<'_> {
     }
 }
 
-/// The variable that a place is in.
-fn base(place: &str) -> &str {
-    let end = place.find(['.', '[']).unwrap_or(place.len());
-    &place[..end]
+/// Whether a name is one of those in a place: its variable, or one of an index.
+fn mentions(place: &str, name: &str) -> bool {
+    let mut words = place.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|word| word == name)
 }
