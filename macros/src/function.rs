@@ -3,7 +3,7 @@
 use crate::translate::{Translation, translate};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Generics, Ident, ItemFn, Result, Type, TypeParamBound, parse_quote};
+use syn::{Attribute, Error, Generics, Ident, ItemFn, Result, Type, TypeParamBound, parse_quote};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !arguments.is_empty() {
@@ -12,31 +12,27 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             "`function` takes no arguments",
         ));
     }
-    let function: ItemFn = syn::parse2(item).map_err(|error| {
+    let mut function: ItemFn = syn::parse2(item).map_err(|error| {
         Error::new(
             error.span(),
             "#[warpfold::function] stands before a free function: `fn f(x: f32) -> f32 { … }`",
         )
     })?;
-    let function = inlined(function);
+    add_attributes(&mut function.attrs);
     let companion = companion(&function);
     Ok(quote!(#function #companion))
 }
 
-/// The function, to be inlined unless it says otherwise: loops over elements are vectorised only so.
-pub(crate) fn inlined(mut function: ItemFn) -> ItemFn {
-    if !function
-        .attrs
+/// Adds the attributes of a function that loops over elements call: it is inlined unless it says otherwise, for such loops are
+/// vectorised only then; and the one loop it can have goes over indices.
+pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
+    if !attributes
         .iter()
-        .any(|attribute| attribute.path().is_ident("inline"))
+        .any(|known| known.path().is_ident("inline"))
     {
-        function.attrs.push(parse_quote!(#[inline(always)]));
+        attributes.push(parse_quote!(#[inline(always)]));
     }
-    // The one loop there is goes over indices.
-    function
-        .attrs
-        .push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
-    function
+    attributes.push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
 }
 
 /// The type that stands for a function: it has the function's name, which types and functions can share, so that whoever can

@@ -1,6 +1,6 @@
 //! `#[monoid]`: an operator of one Rust function.
 
-use crate::function::{companion, definition, inlined};
+use crate::function::{add_attributes, companion, definition};
 use crate::names::{camel_case, snake_case};
 use crate::translate::{check_type, translate};
 use proc_macro2::{Span, TokenStream};
@@ -131,7 +131,8 @@ fn of_function(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
     let visibility = &function.vis;
     let (parameters, type_arguments, conditions) = signature.generics.split_for_impl();
     let turbofish = type_arguments.as_turbofish();
-    let function = inlined(function.clone());
+    let mut function = function.clone();
+    add_attributes(&mut function.attrs);
     let companion = companion(&function);
     // What is no element is told where it stands.
     let span = Span::call_site().located_at(element.span());
@@ -298,16 +299,8 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
         ),
     };
     for item in &mut block.items {
-        if let ImplItem::Fn(function) = item
-            && !function
-                .attrs
-                .iter()
-                .any(|attribute| attribute.path().is_ident("inline"))
-        {
-            function.attrs.push(parse_quote!(#[inline(always)]));
-            function
-                .attrs
-                .push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
+        if let ImplItem::Fn(function) = item {
+            add_attributes(&mut function.attrs);
         }
     }
     block.items.push(parse_quote! {
