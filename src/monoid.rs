@@ -106,7 +106,8 @@ pub trait Monoid<T: Element>: 'static {
     /// `a ⊕ b`, where `a` stands before `b` in the array.
     fn combine(a: T::Accumulator, b: T::Accumulator) -> T::Accumulator;
 
-    /// Adds `combine` in CUDA C++ to `definitions`, and returns the name to call it by. [`#[monoid]`](macro@crate::monoid)
-    /// writes it.
+    /// Adds `combine` in CUDA C++ to `definitions`, and returns the name to call it by.
+    ///
+    /// [`#[monoid]`](macro@crate::monoid) before the `impl` writes it; if it is reported missing, that attribute is.
     fn cuda(definitions: &mut Definitions) -> String;
 }

@@ -21,12 +21,13 @@ impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
-            // What differs in one word only from another source is compiled once.
-            let is_bitwise = std::any::type_name::<Op>().contains("::Bit");
-            if primitive == Primitive::Reduce && !is_bitwise {
+            if matrix::is_like_another::<T, Op>() {
+                if primitive == Primitive::Scan {
+                    continue;
+                }
+            } else if primitive == Primitive::Reduce {
                 engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
-            }
-            if primitive == Primitive::Scan && !is_bitwise {
+            } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Tiles(short));
                 if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {

@@ -98,6 +98,7 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   blocks, `if` and `match` as values; any path to a constant, such as `f32::MAX`, `std::f32::consts::PI` or `T::ZERO`.
 /// - **Patterns** of `match`: numbers, ranges, constants in capitals, `true`, `false`, names, `_`, `x @ …`, `|`, tuples and structs of these, with guards.
 /// - **Calls** of other functions with this attribute or [`monoid`](macro@monoid), by any path, and of `warpfold::ops::{minimum, maximum}`. No recursion.
+///   (Of a function without the attribute Rust says that it cannot find a module or type of that name: give it the attribute.)
 /// - **Methods of numbers**, also as `f32::max(a, b)`; and `T::from(x)`, `f32::from_bits(x)`:
 ///   - integers and floats: `min max clamp abs signum rem_euclid div_euclid`
 ///   - integers: `wrapping_` and `saturating_` `add sub mul`, `wrapping_` `div rem neg abs shl shr pow`, `abs_diff unsigned_abs pow div_ceil count_ones count_zeros

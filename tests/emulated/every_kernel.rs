@@ -296,11 +296,13 @@ fn widens<T: Element>() -> bool {
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested. A module takes seconds to
 /// compile, so what is the same text with other numbers or another word in it is tested once only.
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
-    let mut engines = vec![Engine::Blelloch];
-    let is_bitwise = type_name::<Op>().contains("::Bit");
-    if is_bitwise {
-        return engines;
+    if matrix::is_like_another::<T, Op>() {
+        return match primitive {
+            Primitive::Reduce => vec![Engine::Tiles(RowPolicy::of_reduce::<T>())],
+            Primitive::Scan => vec![],
+        };
     }
+    let mut engines = vec![Engine::Blelloch];
     if primitive == Primitive::Reduce {
         engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
     }

@@ -3,12 +3,28 @@
 use super::data::Sample;
 use super::operators::{Affine, Bicyclic, BicyclicProduct, Bracketing, Sums, Then};
 use half::{bf16, f16};
+use std::any::TypeId;
 use warpfold::Monoid;
 use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
 
 /// Something to do with a pair of an element type and an operator.
 pub(crate) trait Visitor {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self);
+}
+
+/// Whether the kernels of a pair differ from those of another in one word, what the operator calls: that word has tests of its own
+/// (`operator_laws.rs`, `tests/programs/`), so one kernel of such a pair is enough where each costs seconds. `f32` has them all.
+pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
+    let op = TypeId::of::<Op>();
+    TypeId::of::<T>() != TypeId::of::<f32>()
+        && [
+            TypeId::of::<Mul>(),
+            TypeId::of::<Min>(),
+            TypeId::of::<BitAnd>(),
+            TypeId::of::<BitOr>(),
+            TypeId::of::<BitXor>(),
+        ]
+        .contains(&op)
 }
 
 /// The groups of the matrix, so that tests can share it out.
