@@ -1,6 +1,6 @@
 //! Names in Rust, and what C++ calls the same things.
 
-use syn::{Error, Ident, Result};
+use syn::{Error, Ident, Member, Result};
 
 /// Words that a C++ compiler would not take as a name, though Rust does.
 #[rustfmt::skip]
@@ -94,4 +94,18 @@ pub(crate) fn camel_case(name: &str) -> String {
             first.chain(chars)
         })
         .collect()
+}
+
+/// The name of a field in C++.
+pub(crate) fn cuda_member(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => cuda_field(ident),
+        Member::Unnamed(index) => format!("_{}", index.index),
+    }
+}
+
+/// Whether a name in a pattern is that of a constant, as Rust's naming rules have it.
+pub(crate) fn is_constant_name(ident: &Ident) -> bool {
+    let name = ident.to_string();
+    name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
 }

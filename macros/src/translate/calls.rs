@@ -1,6 +1,7 @@
 //! Calls of functions and of numbers' methods.
 
-use super::expressions::{list, no_option};
+use super::expressions::list;
+use super::refused::{no_method, no_option};
 use super::{Translator, Value};
 use proc_macro2::Span;
 use quote::quote;
@@ -174,37 +175,4 @@ impl Translator {
             list(&values)
         )))
     }
-}
-
-/// What to write instead of a method that is not there.
-fn no_method(name: &str) -> String {
-    let advice = match name {
-        "checked_add" | "checked_sub" | "checked_mul" | "checked_div" | "checked_rem"
-        | "checked_neg" | "checked_shl" | "checked_shr" | "checked_pow" => {
-            "there is no `Option` on a GPU: test with `if` before, then use the `wrapping_` method"
-        }
-        "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
-            "use the `wrapping_` method, and compare: `let sum = a.wrapping_add(b); let carry = sum < a;`"
-        }
-        "iter" | "into_iter" | "iter_mut" | "len" | "map" | "fold" | "sum" => {
-            "go over an array by its index: `for i in 0..N { … array[i] … }`"
-        }
-        "unwrap" | "expect" | "unwrap_or" | "ok" | "and_then" => {
-            "there is no `Option` on a GPU: use a flag in a tuple or struct"
-        }
-        "clone" | "to_owned" => "elements are copied: write the value itself",
-        "into" | "try_into" => "write the type: `x as u32`, or `u64::from(x)`",
-        "sin_cos" => "call `sin` and `cos`",
-        "step_by" => "count the steps: `for k in 0..n { let i = start + k * step; … }`",
-        "rev" => "only ranges of loops are reversed: `for i in (a..b).rev()`",
-        "total_cmp" | "partial_cmp" | "cmp" | "eq" | "lt" | "gt" => {
-            "compare with `<`, `==` and so on"
-        }
-        "log" => "divide two `ln`: `x.ln() / base.ln()`",
-        "minimum" | "maximum" => "call `warpfold::ops::minimum(a, b)` or `maximum`",
-        _ => {
-            "numbers' methods are, as the documentation of `warpfold::function` lists them; for one of your own write a function with #[warpfold::function] and call it by its name"
-        }
-    };
-    format!("`{name}` is not translated to CUDA: {advice}")
 }

@@ -1,7 +1,8 @@
 //! Conditions, loops, assignments and jumps.
 
 use super::expressions::arithmetic;
-use super::types::{no_reference, wrap};
+use super::refused::{LABEL, LOOP, no_reference};
+use super::types::wrap;
 use super::{Target, Translator, Value};
 use quote::quote;
 use syn::spanned::Spanned;
@@ -9,8 +10,6 @@ use syn::{
     BinOp, Error, Expr, ExprForLoop, ExprIf, ExprMatch, ExprRange, ExprWhile, Label, Pat,
     RangeLimits, Result,
 };
-
-pub(super) const LOOP: &str = "a loop without an end in sight is not translated to CUDA: write `for i in 0..n { … }` with a `break`, or `while condition { … }`";
 
 /// Whether an expression is one whose value comes from the end of a block.
 pub(super) fn has_blocks(expression: &Expr) -> bool {
@@ -311,8 +310,6 @@ fn is_assignment(op: &BinOp) -> bool {
             | BinOp::ShrAssign(_)
     )
 }
-
-const LABEL: &str = "labels are not translated to CUDA: put the inner loop into a function of its own, or set a flag";
 
 fn no_label(label: Option<&Label>) -> Result<()> {
     label.map_or(Ok(()), |label| Err(Error::new_spanned(label, LABEL)))

@@ -1,12 +1,12 @@
 //! Expressions, each as a value in C++.
 
-use super::patterns::member;
-use super::types::{check_type, no_reference, wrap};
-use super::{Translator, Value, control};
+use super::literals::{as_number, integer_text, is_bare_number};
+use super::refused::{no_literal, no_option, no_reference, not_a_value};
+use super::types::{check_type, wrap};
+use super::{Translator, Value};
+use crate::names::cuda_member;
 use quote::quote;
-use syn::{
-    BinOp, Error, Expr, ExprBinary, ExprLit, ExprPath, Ident, Lit, LitInt, Macro, Result, UnOp,
-};
+use syn::{BinOp, Error, Expr, ExprBinary, ExprLit, ExprPath, Lit, Result, UnOp};
 
 impl Translator {
     /// The value of an expression, after the lines that prepare it.
@@ -53,7 +53,7 @@ impl Translator {
             Expr::Field(field) => {
                 let base = self.value(&mut field.base)?;
                 Ok(Value {
-                    text: format!("{}.{}", base.text, member(&field.member)),
+                    text: format!("{}.{}", base.text, cuda_member(&field.member)),
                     ..base
                 })
             }
@@ -236,7 +236,7 @@ impl Translator {
         let mut members = Vec::new();
         let mut parts = Vec::new();
         for field in &mut structure.fields {
-            members.push(member(&field.member));
+            members.push(cuda_member(&field.member));
             // `{ x }` stands for `{ x: x }`.
             field.colon_token.get_or_insert_default();
             parts.push(&mut field.expr);
@@ -273,7 +273,7 @@ impl Translator {
             Expr::Field(field) => Ok(format!(
                 "{}.{}",
                 self.place(&mut field.base)?,
-                member(&field.member)
+                cuda_member(&field.member)
             )),
             Expr::Index(index) => {
                 let place = self.place(&mut index.expr)?;
@@ -307,122 +307,7 @@ pub(super) fn arithmetic(op: &BinOp) -> Option<&'static str> {
     })
 }
 
-/// Whether a name in a pattern is that of a constant, as Rust's naming rules have it.
-pub(super) fn is_constant_name(ident: &Ident) -> bool {
-    let name = ident.to_string();
-    name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
-}
-
-/// A number without sign; parentheses and what macros put around do not count.
-fn as_number(expression: &Expr) -> Option<ExprLit> {
-    match expression {
-        Expr::Lit(literal) if matches!(literal.lit, Lit::Int(_) | Lit::Float(_)) => {
-            Some(literal.clone())
-        }
-        Expr::Group(inner) => as_number(&inner.expr),
-        _ => None,
-    }
-}
-
-fn is_bare_number(expression: &Expr) -> bool {
-    match expression {
-        Expr::Paren(inner) => is_bare_number(&inner.expr),
-        Expr::Group(inner) => is_bare_number(&inner.expr),
-        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_bare_number(&unary.expr),
-        expression => as_number(expression).is_some(),
-    }
-}
-
-/// An integer as C++ writes it. In patterns the sign belongs to the literal.
-pub(super) fn integer_text(integer: &LitInt) -> Result<String> {
-    match integer.base10_parse::<i128>() {
-        Ok(value) if value.unsigned_abs() <= u64::MAX.into() => Ok(if value < 0 {
-            format!("(0 - {}ull)", -value)
-        } else {
-            format!("{value}ull")
-        }),
-        _ => Err(Error::new_spanned(
-            integer,
-            "there are no integers of more than 64 bits on a GPU",
-        )),
-    }
-}
-
 pub(super) fn list(values: &[Value]) -> String {
     let texts: Vec<_> = values.iter().map(|value| value.text.as_str()).collect();
     texts.join(", ")
-}
-
-// ---- what is not translated ----
-
-pub(super) fn no_literal(literal: &Lit) -> Error {
-    let message = match literal {
-        Lit::Char(_) => {
-            "there is no `char` on a GPU: write `b'x'` for a byte, or its code point as a `u32`"
-        }
-        Lit::Str(_) | Lit::ByteStr(_) | Lit::CStr(_) => {
-            "there is no text on a GPU: work on bytes, `b'x'`, or on an array of them"
-        }
-        _ => "this literal is not translated to CUDA",
-    };
-    Error::new_spanned(literal, message)
-}
-
-pub(super) fn no_option(tokens: impl quote::ToTokens) -> Error {
-    Error::new_spanned(
-        tokens,
-        "`Option` and `Result` have no layout that a GPU shares: use a tuple `(bool, T)`, or a struct with a flag",
-    )
-}
-
-pub(super) fn no_macro(makro: &Macro) -> Error {
-    let name = makro
-        .path
-        .segments
-        .last()
-        .map(|segment| segment.ident.to_string())
-        .unwrap_or_default();
-    let advice = match name.as_str() {
-        "vec" => "use a fixed array: `[x; N]`",
-        "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq"
-        | "debug_assert_ne" | "panic" | "unreachable" | "todo" | "unimplemented" => {
-            "a GPU cannot stop there: give a value that says so, such as a NaN or a flag in a struct"
-        }
-        "print" | "println" | "eprint" | "eprintln" | "dbg" => "a GPU has no console: remove it",
-        "matches" => "write it as a `match` with `true` and `false`",
-        _ => "write what it stands for, or call a function with #[warpfold::function]",
-    };
-    Error::new_spanned(
-        makro,
-        format!("`{name}!` is not translated to CUDA: {advice}"),
-    )
-}
-
-fn not_a_value(expression: &Expr) -> Error {
-    let message = match expression {
-        Expr::Reference(reference) => return no_reference(reference),
-        Expr::Macro(makro) => return no_macro(&makro.mac),
-        Expr::Try(_) => return no_option(expression),
-        Expr::Closure(_) => {
-            "there are no closures on a GPU: write a function with #[warpfold::function] and call it by its name"
-        }
-        Expr::Let(_) => {
-            "`if let` and `while let` are not translated to CUDA: use `match`, or `if` on a flag"
-        }
-        Expr::Range(_) => "a range can only stand in `for i in a..b`",
-        Expr::Loop(_) => control::LOOP,
-        Expr::Unsafe(_) => {
-            "a function that runs on a GPU cannot be `unsafe`: nothing it can do needs it"
-        }
-        Expr::Async(_) | Expr::Await(_) => "a function that runs on a GPU cannot be `async`",
-        Expr::Const(_) => "write a constant of its own: `const N: u32 = …;`",
-        Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => {
-            "a jump is not a value: write it as a statement of its own, in an `if` or a `match`"
-        }
-        Expr::Assign(_) | Expr::ForLoop(_) | Expr::While(_) => {
-            "this has no value: write it as a statement of its own"
-        }
-        _ => "this is not translated to CUDA",
-    };
-    Error::new_spanned(expression, message)
 }

@@ -14,7 +14,9 @@
 mod calls;
 mod control;
 mod expressions;
+mod literals;
 mod patterns;
+mod refused;
 mod types;
 
 use crate::names::cuda_variable;
@@ -376,7 +378,7 @@ impl Translator {
                 item,
                 "only constants and imports can stand inside of a function that runs on a GPU: move this out of it",
             )),
-            Stmt::Macro(statement) => Err(expressions::no_macro(&statement.mac)),
+            Stmt::Macro(statement) => Err(refused::no_macro(&statement.mac)),
         }
     }
 
@@ -407,7 +409,7 @@ impl Translator {
             return self.bind(pattern, &value);
         };
         if let Some(by_ref) = &name.by_ref {
-            return Err(types::no_reference(by_ref));
+            return Err(refused::no_reference(by_ref));
         }
         if let Some((_, subpattern)) = &name.subpat {
             return Err(Error::new_spanned(

@@ -1,9 +1,10 @@
 //! Patterns: what they ask of a value, and what names they give to its parts.
 
-use super::expressions::{integer_text, is_constant_name};
-use super::{Translator, types};
-use crate::names::cuda_field;
-use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitFloat, Member, Pat, RangeLimits, Result, UnOp};
+use super::Translator;
+use super::literals::{float_text, integer_text};
+use super::refused::{no_literal, no_reference};
+use crate::names::{cuda_member, is_constant_name};
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Pat, RangeLimits, Result, UnOp};
 
 impl Translator {
     /// Names the parts of a value that always has them, as in `let` and parameters. `value` is stable.
@@ -25,7 +26,7 @@ impl Translator {
             Pat::Type(typed) => self.pattern(&typed.pat, value),
             Pat::Ident(name) => {
                 if let Some(by_ref) = &name.by_ref {
-                    return Err(types::no_reference(by_ref));
+                    return Err(no_reference(by_ref));
                 }
                 if name.subpat.is_none() && is_constant_name(&name.ident) {
                     let constant = self.constant_hole(&name.ident);
@@ -92,12 +93,12 @@ impl Translator {
             Pat::Struct(fields) => {
                 let mut conditions = Vec::new();
                 for field in &fields.fields {
-                    let part = format!("{value}.{}", member(&field.member));
+                    let part = format!("{value}.{}", cuda_member(&field.member));
                     conditions.extend(self.pattern(&field.pat, &part)?);
                 }
                 Ok(all(conditions))
             }
-            Pat::Reference(reference) => Err(types::no_reference(reference)),
+            Pat::Reference(reference) => Err(no_reference(reference)),
             Pat::Slice(slice) => Err(Error::new_spanned(
                 slice,
                 "arrays are not taken apart by patterns on a GPU: use their elements, `a[0]`",
@@ -136,7 +137,7 @@ impl Translator {
                 Lit::Int(integer) => integer_text(integer),
                 Lit::Byte(byte) => Ok(byte.value().to_string()),
                 Lit::Float(float) => Ok(float_text(float)?),
-                _ => Err(super::expressions::no_literal(lit)),
+                _ => Err(no_literal(lit)),
             },
             Expr::Unary(ExprUnary {
                 op: UnOp::Neg(_),
@@ -149,23 +150,6 @@ impl Translator {
                 "this is not translated to CUDA: use a number or a constant",
             )),
         }
-    }
-}
-
-/// A float as C++ writes it. Few are not the same `f32` by way of `f64`, which rounds them twice.
-fn float_text(float: &LitFloat) -> Result<String> {
-    let (single, double): (f32, f64) = (float.base10_parse()?, float.base10_parse()?);
-    if double as f32 == single {
-        return Ok(format!("{double:?}"));
-    }
-    Ok(format!("rust::FloatLiteral{{{single:?}f, {double:?}}}"))
-}
-
-/// The name of a field in C++.
-pub(super) fn member(member: &Member) -> String {
-    match member {
-        Member::Named(ident) => cuda_field(ident),
-        Member::Unnamed(index) => format!("_{}", index.index),
     }
 }
 

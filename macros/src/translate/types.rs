@@ -1,5 +1,6 @@
 //! Which types functions can have, and how the shadow tells them.
 
+use super::refused::no_reference;
 use proc_macro2::Span;
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
@@ -7,13 +8,6 @@ use syn::{
     Error, Expr, FnArg, GenericArgument, GenericParam, Ident, Pat, PathArguments, Result,
     ReturnType, Signature, Type,
 };
-
-pub(super) fn no_reference(tokens: &impl ToTokens) -> Error {
-    Error::new_spanned(
-        tokens,
-        "there are no references in functions that run on a GPU: elements are small, pass and return them by value",
-    )
-}
 
 /// Rejects types that no value on a GPU can have, as far as their names tell. The others must implement `CudaType`.
 pub(crate) fn check_type(ty: &Type) -> Result<()> {
