@@ -13,15 +13,24 @@ use warpfold::{Element, Monoid, ops};
 /// engine, and the newest.
 const ARCHITECTURES: &str = "75,90,120";
 
-/// Engines, names and texts.
+/// What is compiled, and whether another source differs from it in one word: then the oldest and the newest architecture
+/// are enough.
+struct Source {
+    engine: Engine,
+    name: String,
+    text: String,
+    is_like_another: bool,
+}
+
 #[derive(Default)]
-struct Sources(Vec<(Engine, String, String)>);
+struct Sources(Vec<Source>);
 
 impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Blelloch];
-            if matrix::is_like_another::<T, Op>() {
+            let is_like_another = matrix::is_like_another::<T, Op>();
+            if is_like_another {
                 if primitive == Primitive::Scan {
                     continue;
                 }
@@ -43,13 +52,18 @@ impl Visitor for Sources {
                     std::any::type_name::<Op>()
                 );
                 let text = source::<T, Op>(primitive, engine).unwrap();
-                self.0.push((engine, name, text));
+                self.0.push(Source {
+                    engine,
+                    name,
+                    text,
+                    is_like_another,
+                });
             }
         }
     }
 }
 
-fn compile(sources: &[(Engine, String, String)]) {
+fn compile(sources: &[Source]) {
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }
@@ -58,19 +72,32 @@ fn compile(sources: &[(Engine, String, String)]) {
         .split(',')
         .map(|text| text.trim().parse().expect("a list such as 75,90"))
         .collect();
+    let few: Vec<u32> = architectures
+        .iter()
+        .min()
+        .into_iter()
+        .chain(architectures.iter().max())
+        .copied()
+        .collect();
     let pairs: Vec<_> = sources
         .iter()
-        .flat_map(|source| architectures.iter().map(move |a| (source, *a)))
-        .filter(|((engine, ..), architecture)| engine.runs_on(*architecture))
+        .flat_map(|source| {
+            let architectures = if source.is_like_another {
+                &few
+            } else {
+                &architectures
+            };
+            architectures.iter().map(move |a| (source, *a))
+        })
+        .filter(|(source, architecture)| source.engine.runs_on(*architecture))
         .collect();
-    pairs
-        .into_par_iter()
-        .for_each(|((_, name, source), architecture)| {
-            match nvrtc::compile(source, name, Target::Cubin(architecture)) {
-                Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
-                Err(error) => panic!("{name} for sm_{architecture}: {error}"),
-            }
-        });
+    pairs.into_par_iter().for_each(|(source, architecture)| {
+        let Source { name, text, .. } = source;
+        match nvrtc::compile(text, name, Target::Cubin(architecture)) {
+            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{name} for sm_{architecture}"),
+            Err(error) => panic!("{name} for sm_{architecture}: {error}"),
+        }
+    });
 }
 
 macro_rules! compile_test {

@@ -12,19 +12,20 @@ pub(crate) trait Visitor {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self);
 }
 
-/// Whether the kernels of a pair differ from those of another in one word, what the operator calls: that word has tests of its own
-/// (`operator_laws.rs`, `tests/programs/`), so one kernel of such a pair is enough where each costs seconds. `f32` has them all.
+/// Whether the kernels of a pair differ from those of another in one word: what the operator calls, or that a number has a sign,
+/// which does not show in sums. That word has tests of its own (`operator_laws.rs`, `tests/programs/`), so one kernel of such a pair is
+/// enough where each costs seconds. `f32` has them all.
 pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
-    let op = TypeId::of::<Op>();
-    TypeId::of::<T>() != TypeId::of::<f32>()
-        && [
-            TypeId::of::<Mul>(),
-            TypeId::of::<Min>(),
-            TypeId::of::<BitAnd>(),
-            TypeId::of::<BitOr>(),
-            TypeId::of::<BitXor>(),
-        ]
-        .contains(&op)
+    let (ty, op) = (TypeId::of::<T>(), TypeId::of::<Op>());
+    let is_signed = [TypeId::of::<i8>(), TypeId::of::<i16>(), TypeId::of::<i64>()].contains(&ty);
+    let others = [
+        TypeId::of::<Mul>(),
+        TypeId::of::<Min>(),
+        TypeId::of::<BitAnd>(),
+        TypeId::of::<BitOr>(),
+        TypeId::of::<BitXor>(),
+    ];
+    ty != TypeId::of::<f32>() && (others.contains(&op) || is_signed && op == TypeId::of::<Add>())
 }
 
 /// The groups of the matrix, so that tests can share it out.
