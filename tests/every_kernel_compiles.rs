@@ -22,6 +22,7 @@ struct Source {
     is_like_another: bool,
 }
 
+/// The sources of a group.
 #[derive(Default)]
 struct Sources(Vec<Source>);
 

@@ -49,7 +49,7 @@ macro_rules! groups {
 }
 
 groups! {
-    unsigned_bytes: { u8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    unsigned_bytes: { u8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Bracketing; }
     signed_bytes: { i8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
     u16s: { u16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
     i16s: { i16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
@@ -61,7 +61,7 @@ groups! {
     f32s: { f32: Add, Mul, Min, Max; }
     f64s: { f64: Add, Mul, Min, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
-    small_arrays: { [u8; 3]: Sums; [u16; 5]: Sums; [u32; 3]: Sums; }
+    small_arrays: { [u8; 3]: Sums, Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
     middle_arrays: { [u64; 3]: Sums; [u8; 31]: Sums; [u32; 8]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]

@@ -38,9 +38,48 @@ pub(crate) fn then(a: Affine, b: Affine) -> Affine {
 
 /// `[a, b] ↦ bracketing`: not associative at all. Every element is a random word, and the hash of two
 /// depends on both and on their order, so any other bracketing than the law's gives other bits.
-#[monoid(identity = 0)]
-pub(crate) fn bracketing(a: u64, b: u64) -> u64 {
-    mix(a.wrapping_mul(3).wrapping_add(1), b)
+pub(crate) struct Bracketing;
+
+#[monoid]
+impl Monoid<u64> for Bracketing {
+    fn identity() -> u64 {
+        0
+    }
+
+    fn combine(a: u64, b: u64) -> u64 {
+        mix(a.wrapping_mul(3).wrapping_add(1), b)
+    }
+}
+
+#[monoid]
+impl Monoid<u8> for Bracketing {
+    fn identity() -> u8 {
+        0
+    }
+
+    fn combine(a: u8, b: u8) -> u8 {
+        mix_bytes(a, b)
+    }
+}
+
+#[monoid]
+impl<const N: usize> Monoid<[u8; N]> for Bracketing {
+    fn identity() -> [u8; N] {
+        [0; N]
+    }
+
+    fn combine(mut a: [u8; N], b: [u8; N]) -> [u8; N] {
+        for i in 0..N {
+            a[i] = mix_bytes(a[i], b[i]);
+        }
+        a
+    }
+}
+
+#[function]
+fn mix_bytes(x: u8, y: u8) -> u8 {
+    let z = x.wrapping_mul(0x4d).wrapping_add(1) ^ y.wrapping_add(y >> 3).wrapping_mul(0xb5);
+    z ^ z >> 5
 }
 
 #[function]
