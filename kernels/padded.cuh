@@ -23,7 +23,7 @@ struct PaddedArray {
     alignas(16) unsigned char bytes[BYTES];
 
     __device__ __forceinline__ Word<WORD>* at(int i) {
-        return reinterpret_cast<Word<WORD>*>(bytes + i * STRIDE + i / WARP * WORD);
+        return reinterpret_cast<Word<WORD>*>(bytes + i * STRIDE + (int)((u32)i / WARP) * WORD);
     }
 
     __device__ __forceinline__ T get(int i) {

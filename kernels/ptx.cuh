@@ -63,6 +63,15 @@ __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_com
 /// Ends the kernel with an error, which the stream will report. The emulator says what is wrong.
 __device__ __forceinline__ void trap(const char*) { asm volatile("trap;"); }
 
+// ---- launches ----
+
+__device__ __forceinline__ void begin_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // ---- shared memory ----
 
 /// The block's one variable of type T in shared memory, which nothing initialises.
@@ -145,6 +154,14 @@ WARPFOLD_STORE_16(store_relaxed, "relaxed")
 WARPFOLD_STORE_16(store_release, "release")
 #undef WARPFOLD_LOAD_16
 #undef WARPFOLD_STORE_16
+
+/// Adds to a word, and returns what it was. sm_70
+__device__ __forceinline__ u64 add_relaxed(u64* word, u64 more) {
+    u64 before;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(before) : "l"(global_address(word)), "l"(more) : "memory");
+    return before;
+}
 
 /// Adds to a word, and returns what it was. Releases what the thread did before, and acquires what those released
 /// who added before it. sm_70

@@ -8,8 +8,8 @@
 //      a grid that its input fills is left with nothing.
 //   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the others of their warp, and such
 //      warps after the others of their block.
-//   3. The last block collects the sums of the others. Where all fit the GPU at once, that is the one with the last index: the others
-//      have started by then, or start before it, as on every GPU so far. Otherwise it is the one that starts last, by its ticket.
+//   3. The last block collects the sums of the others. There are no more blocks than the GPU holds at once: when it starts the others
+//      have, or start before it even where other work keeps some of them waiting, as on every GPU so far.
 #pragma once
 #include "lanes.cuh"
 #include "look_back.cuh"
@@ -35,54 +35,51 @@ struct AnyOrderReducer {
     struct Shared {
         P warp_sums[WARP];
         u64 launch;
-        bool collects;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
     const T* in;
     u64 length;
     WorkspaceHeader* header;
-    bool by_ticket;
+    /// For the law's order only.
+    u32 chunks;
+    int log_chunk, log_batches;
 
     /// Appends the elements to what precedes them. Whether this block has the result, in its first thread.
     __device__ __forceinline__ bool run(P& result) const {
+        bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;
+        begin_launch();
         if (length == 0) return true;
-        bool alone = gridDim.x == 1;
-        u64 magic = 0, launch = 0, ticket = blockIdx.x;
+        u64 magic = 0, launch = 0;
         if (!alone && threadIdx.x == 0) {
             magic = load_relaxed(&header->magic);
             launch = load_relaxed(&header->launches);
-            if (by_ticket) ticket = header->take();
         }
         P sum{result.value, false};
         fold_elements(sum);
-        if (alone) {
-            result.append(fold_block(sum));
-            return true;
+        if (!alone && threadIdx.x == 0 && magic != 0 && magic != WorkspaceHeader::MAGIC)
+            trap("the workspace was not zeroed before its first use");
+        if (!alone && collects) {
+            if (threadIdx.x == 0) shared().launch = launch;
+            __syncthreads();
+            collect(sums(shared().launch), sum);
         }
-        if (threadIdx.x == 0) {
-            if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
-            if (ticket >= gridDim.x) trap("the start of the workspace was overwritten");
-            shared().launch = launch;
-            shared().collects = ticket == gridDim.x - 1;
-        }
-        __syncthreads();
-        TileSums<A> sums{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(shared().launch)};
-        bool collects = shared().collects;
-        if (collects) collect(sums, sum);
         A total = fold_block(sum);
         if (!collects) {
-            if (warp_index() == 0) sums.publish(blockIdx.x, shuffle(total, 0));
+            if (warp_index() == 0) sums(same_in_all_lanes(launch)).publish(blockIdx.x, shuffle(total, 0));
             return false;
         }
-        if (threadIdx.x == 0) {
+        result.append(total);
+        if (!alone && threadIdx.x == 0) {
             // All others know which launch this is, or it would not have their sums.
             store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
-            store_relaxed(&header->tickets, (u64)0);
             store_relaxed(&header->launches, launch + 1);
         }
-        result.append(total);
         return true;
+    }
+
+    __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
+        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 
     /// How many elements come before the first run: until one starts at a multiple of 16 bytes; or, where none does, until the words
@@ -112,30 +109,34 @@ struct AnyOrderReducer {
         // Under way while the rest is read.
         T edge;
         if (lane < edges) edge = in[lane < head ? lane : lane + runs * RUN];
-        for (; batch < whole; batch += step) {
-            A rows[ROWS];
-            load(rows, from + (u64)batch * (BATCH * RUN), BATCH, shifted);
+        PackedRun<T, RUN> packed[ROWS], next[ROWS];
+        A rows[ROWS];
+        for (bool ahead = false; batch < whole; batch += step) {
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) packed[row] = next[row];
+            if (!ahead) Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
+            // The next batch is under way while this one is folded.
+            ahead = !shifted && batch + step < whole;
+            if (ahead) Loader::load_aligned(next, from + (u64)(batch + step) * (BATCH * RUN), BATCH - 1);
+            fold_runs(rows, packed);
             sum.append(tree_fold<Operator>(rows));
         }
         if (batch == whole && rest > 0) {
-            A rows[ROWS];
-            load(rows, from + (u64)batch * (BATCH * RUN), (int)rest, shifted);
+            Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, (int)rest - 1, shifted);
+            fold_runs(rows, packed);
 #pragma unroll
             for (int row = 0; row < ROWS; row++) sum.append_if(row * WARP + lane < rest, rows[row]);
         }
         if (lane < edges) sum.append(Fold<T>::widen(edge));
     }
 
-    /// The sums of the runs from `from` on, of which there are `runs`. Lanes beyond them get that of the last.
-    static __device__ __forceinline__ void load(A (&rows)[ROWS], const T* from, int runs, bool shifted) {
-        PackedRun<T, RUN> packed[ROWS];
-        Loader::load(packed, from, 0, runs - 1, shifted);
+    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             A values[RUN];
 #pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(packed[row].get(i));
-            rows[row] = tree_fold<Operator>(values);
+            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].get(i));
+            sums[row] = tree_fold<Operator>(values);
         }
     }
 

@@ -37,11 +37,24 @@ struct AlignedBlocks {
 
     /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has been folded.
     template <class Tree>
-    __device__ __forceinline__ void set_siblings(const Tree& tree, int which, int place, int first) {
+    __device__ __forceinline__ void set_siblings(const Tree& tree, int place, int first) {
         bool mine = (int)(threadIdx.x % WARP) == place;
 #pragma unroll
         for (int level = 0; level < Tree::LEVELS; level++)
-            if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][which]);
+            if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][0]);
+    }
+
+    /// The same for the tree over one value a lane, which is folded no higher than that leaf has siblings. Returns the fold.
+    __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
+        int lane = threadIdx.x % WARP;
+#pragma unroll
+        for (int level = 0; level < 5; level++) {
+            if (place >> level == 0) break;
+            A sibling = shuffle_xor(sum, 1 << level);
+            if (lane == place && (place >> level & 1) != 0) sums.set(first + level, sibling);
+            sum = combine_neighbours<Operator>(sum, sibling, (lane >> level & 1) != 0);
+        }
+        return sum;
     }
 
     /// Appends the aligned blocks of `length` elements to a prefix.
@@ -70,50 +83,39 @@ struct BlockFolder {
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
-    /// An array, and the range of it to fold.
-    struct Range {
-        const T* begin;
-        const T* end;
-        u64 first, length;
-    };
+    const T* begin;
+    const T* end;
 
-    /// Leaves the sums of the range's aligned blocks for the first warp, in parts of 2^log_batches batches, of which the
+    /// Leaves the sums of the aligned blocks of `length` elements for the first warp, in parts of 2^log_batches batches, of which the
     /// block's warps must have enough. Meanwhile takes a ticket of `queue`, unless that is null. Synchronises the
     /// block once; turns alternate between 0 and 1.
-    static __device__ __forceinline__ void fold(const Range& range, int log_batches, WorkspaceHeader* queue, int turn) {
+    __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take();
         int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
-        u64 start = (u64)warp << log_part, part = (u64)1 << log_part;
-        if (start < range.length) {
-            u64 rest = range.length - start;
-            fold_part(range, start, rest < part ? rest : part, log_batches, turn);
+        u32 start = (u32)warp << log_part, part = 1u << log_part;
+        if (start < length) {
+            u32 rest = length - start;
+            fold_part(from + start, rest < part ? rest : part, log_batches, turn);
         }
-        if (threadIdx.x == 0) shared().tickets[turn] = ticket;
+        if (queue != nullptr && threadIdx.x == 0) shared().tickets[turn] = ticket;
         __syncthreads();
-        if (warp == 0) fold_parts((int)(range.length >> log_part), log_part, turn);
+        if (warp == 0) fold_parts((int)(length >> log_part), log_part, turn);
     }
 
-    /// The least log_batches with which the block's warps have enough for `length` elements.
-    static __device__ __forceinline__ int log_batches_for(u64 length) {
-        int log_batches = 0;
-        while (((u64)(blockDim.x / WARP * BATCH) << log_batches) < length) log_batches++;
-        return log_batches;
-    }
-
-    /// `length` elements of the range from `start` on, at least one, by a warp.
-    static __device__ __forceinline__ void fold_part(const Range& range, u64 start, u64 length, int log_batches, int turn) {
+    /// At least one element, by a warp.
+    __device__ __forceinline__ void fold_part(const T* from, u32 length, int log_batches, int turn) const {
         int lane = threadIdx.x % WARP;
-        const T* from = range.begin + (range.first + start);
         LaneCounter<Operator, A> batches;
         A sum;
         batches.count = 0;
-        for (; length > 0 && batches.count >> log_batches == 0; length -= BATCH, from += BATCH) {
-            int here = length < BATCH ? (int)length : BATCH;
-            sum = fold_batch(range, from, here);
-            if (here < BATCH) break;
-            sum = batches.push(sum);
+        for (; length >= BATCH; length -= BATCH, from += BATCH) {
+            A leaves[ROWS];
+            load_leaves(leaves, from, BATCH / RUN);
+            LaneTree<Operator, A, ROWS> tree;
+            sum = batches.push(tree.up_sweep(fold_rows<Operator>(leaves)));
         }
+        if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {
             if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
         } else {
@@ -121,47 +123,52 @@ struct BlockFolder {
         }
     }
 
-    /// The sum of a whole batch, in every lane. If it is not whole, the sums of its aligned blocks are left instead.
-    static __device__ __forceinline__ A fold_batch(const Range& range, const T* from, int length) {
-        int runs = length / RUN, rest = length % RUN;
-        A leaves[ROWS], element;
+    /// Leaves the sums of the aligned blocks of less than a batch.
+    __device__ __forceinline__ void fold_end(const T* from, int length) const {
+        // Elements that fill no run, or no row, one a lane.
+        int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;
+        A element, leaves[ROWS];
+        // Under way while the rows are read.
         if (rest > 0) element = element_of_rest(from + (length - rest), rest);
-        if (runs > 0) {
-            load_leaves(leaves, range, from, runs);
-        } else {
+        if (runs > 0) load_leaves(leaves, from, runs);
+        auto& blocks = shared().blocks;
+        if (rest > 0) blocks.set_siblings_of(element, rest, 0);
+        if (runs == 0) return;
+        A end = leaves[0];
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) leaves[row] = element;
-        }
-        bool whole = length == BATCH;
-        if (!whole) leave_row(leaves, runs / WARP, runs % WARP, element, rest);
+        for (int i = 1; i < ROWS; i++) end = choose(i == runs / WARP, leaves[i], end);
+        LaneTree<Operator, A, WARP> row;
+        row.up_sweep(end);
         LaneTree<Operator, A, ROWS> rows;
-        A sum = rows.up_sweep(fold_rows<Operator>(leaves));
-        if (!whole) shared().blocks.set_siblings(rows, 0, runs / WARP, LOG2<ROW>);
-        return sum;
+        rows.up_sweep(fold_rows<Operator>(leaves));
+        blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
+        blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }
 
     /// The sums of runs, of which there are `runs`, at least one. What lanes get that have none is the sum of some run.
-    static __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], const Range& range, const T* from, int runs) {
+    __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], const T* from, int runs) const {
         int first = 0, last = runs - 1;
         bool shifted = Loader::shifts(from);
         if (shifted) {
-            if (Loader::reaches_before(from, range.begin)) first++;
-            if (Loader::reaches_beyond(from + last * RUN, range.end)) last--;
+            if (Loader::reaches_before(from, begin)) first++;
+            if (Loader::reaches_beyond(from + last * RUN, end)) last--;
         }
         if (first <= last) {
             PackedRun<T, RUN> rows[ROWS];
             Loader::load(rows, from, first, last, shifted);
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) leaves[row] = fold_run(rows[row]);
+            fold_runs(leaves, rows);
         }
         if (shifted && last - first < runs - 1) fold_edges(leaves, from, first, last, runs);
     }
 
-    static __device__ __forceinline__ A fold_run(const PackedRun<T, RUN>& run) {
-        A values[RUN];
+    static __device__ __forceinline__ void fold_runs(A (&leaves)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
 #pragma unroll
-        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(run.get(i));
-        return tree_fold<Operator>(values);
+        for (int row = 0; row < ROWS; row++) {
+            A values[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].get(i));
+            leaves[row] = tree_fold<Operator>(values);
+        }
     }
 
     /// What is left of the sums: of the run before the first, and of that after the last.
@@ -191,187 +198,105 @@ struct BlockFolder {
         return Fold<T>::widen(from[lane < rest ? lane : rest - 1]);
     }
 
-    /// Leaves the aligned blocks of the row in which the range ends: of whole runs, and of the elements that fill none.
-    static __device__ __forceinline__ void leave_row(const A (&leaves)[ROWS], int row, int runs, const A& element, int rest) {
-        constexpr int TREES = RUN > 1 ? 2 : 1;
-        A ends[TREES];
-        ends[0] = leaves[0];
-#pragma unroll
-        for (int i = 1; i < ROWS; i++) ends[0] = choose(i == row, leaves[i], ends[0]);
-        if constexpr (TREES == 2) ends[1] = choose(rest > 0, element, ends[0]);
-        LaneTrees<Operator, A, WARP, TREES> trees;
-        trees.up_sweep(ends);
-        shared().blocks.set_siblings(trees, 0, runs, LOG2<RUN>);
-        if constexpr (TREES == 2) shared().blocks.set_siblings(trees, 1, rest, 0);
-    }
-
     /// The first `whole` parts are whole.
     static __device__ __forceinline__ void fold_parts(int whole, int log_part, int turn) {
         int lane = threadIdx.x % WARP;
         auto& blocks = shared().blocks;
-        if (whole > 0) {
-            LaneTree<Operator, A, WARP> parts;
-            A sum = parts.up_sweep(shared().part_sums[turn].get(lane < whole ? lane : whole - 1));
-            blocks.set_siblings(parts, 0, whole, log_part);
-            if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
-        }
+        A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0), whole, log_part);
+        if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
         __syncwarp();
     }
 };
 
-/// The reduction of a short input: by one block whose warps have enough in a batch each; or by blocks that all run at a time, of a power
-/// of two of warps, a chunk of one batch a warp for each, and what fills no chunk for the last.
+/// The reduction of an input, by blocks of which each folds chunks of 2^log_chunk elements, 2^log_batches batches a warp; and the last
+/// what fills no chunk, which of a short input is all.
 template <class Operator, class T, class Policy>
-struct ShortReducer {
+struct ChunkReducer {
     using A = AccumulatorOf<T>;
+    using P = Prefix<Operator, A>;
     using Elements = BlockFolder<Operator, T, Policy>;
-    using Tree = SumTree<Operator, A, sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1>;
+    static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1;
+    using Sums = SumTree<Operator, A, PER_LANE>;
+
+    struct Shared {
+        u64 launch;
+        /// Each that of as many chunks as a warp reads at once.
+        PaddedArray<A, WARP> sums;
+    };
+    static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
     const T* in;
     u64 length;
     WorkspaceHeader* header;
+    u32 chunks;
+    int log_chunk, log_batches;
 
     /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
-    __device__ __forceinline__ bool run(Prefix<Operator, A>& result) const {
-        bool alone = gridDim.x == 1;
-        int log_chunk = LOG2<Elements::BATCH> + 31 - __clz(blockDim.x / WARP);
-        u64 chunks = length >> log_chunk, task = blockIdx.x, first = alone ? 0 : task << log_chunk;
-        u64 here = alone || task == chunks ? length - first : (u64)1 << log_chunk;
-        u64 launch = 0;
-        bool sound = true;
-        if (!alone && threadIdx.x == 0) {
-            u64 magic = load_relaxed(&header->magic);
-            launch = load_relaxed(&header->launches);
-            sound = magic == 0 || magic == WorkspaceHeader::MAGIC;
-        }
-        Elements::fold({in, in + length, first, here}, 0, nullptr, 0);
-        bool last = task == gridDim.x - 1;
-        if (warp_index() != 0) return last;
+    __device__ __forceinline__ bool run(P& result) const {
+        Elements elements{in, in + length};
         auto& blocks = Elements::shared().blocks;
-        if (alone) {
-            blocks.append_to(result, (u32)length);
-            return true;
+        u32 rest = (u32)(length - ((u64)chunks << log_chunk)), task = blockIdx.x;
+        bool last = blockIdx.x == gridDim.x - 1;
+        // The last block begins with the rest: it keeps the sums of that to itself.
+        if (last) task = rest > 0 || chunks == 0 ? chunks : chunks - 1;
+        WorkspaceHeader* queue = chunks > gridDim.x ? header : nullptr;
+        begin_launch();
+        u64 magic = 0, launch = 0;
+        if (chunks > 0 && threadIdx.x == 0) {
+            magic = load_relaxed(&header->magic);
+            launch = load_relaxed(&header->launches);
         }
-        if (same_in_all_lanes((u32)!sound) != 0) trap("the workspace was not zeroed before its first use");
-        launch = same_in_all_lanes(launch);
-        Tree tree{{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)}, gridDim.x};
-        if (task < chunks) tree.publish(task, blocks.sums.get(log_chunk));
+        for (int turn = 0;; turn ^= 1) {
+            elements.fold(in + ((u64)task << log_chunk), task < chunks ? 1u << log_chunk : rest, log_batches, queue, turn);
+            if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(launch)).publish(task, blocks.sums.get(log_chunk));
+            if (queue == nullptr) break;
+            // The chunks that no block begins with are handed out in order.
+            u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
+            if (ticket > chunks) trap("the start of the workspace was overwritten, or never zeroed");
+            task = gridDim.x - 1 + (u32)ticket;
+            if (task >= (rest > 0 ? chunks : chunks - 1)) break;
+        }
+        if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
         if (!last) return false;
-        result = tree.prefix(chunks, result);
-        blocks.append_to(result, (u32)(length - (chunks << log_chunk)));
-        if (threadIdx.x == 0) {
-            // All others know which launch this is, or it would not have their sums.
+        if (chunks > 0) {
+            if (threadIdx.x == 0) shared().launch = launch;
+            __syncthreads();
+            collect({sums(shared().launch), chunks}, result);
+        }
+        if (warp_index() != 0) return true;
+        blocks.append_to(result, rest);
+        if (chunks > 0 && threadIdx.x == 0) {
+            // All others know which launch this is, and have taken their last tickets, or it would not have their sums.
             store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
+            store_relaxed(&header->tickets, (u64)0);
             store_relaxed(&header->launches, launch + 1);
         }
         return true;
     }
-};
 
-/// The reduction of an input of any length, by blocks of a power of two of warps, of which there are no more than tasks. Every
-/// warp folds 2^log_batches batches of a chunk.
-template <class Operator, class T, class Policy, class SumPolicy>
-struct ChunkReducer {
-    using A = AccumulatorOf<T>;
-    using Elements = BlockFolder<Operator, T, Policy>;
-    using Sums = BlockFolder<Operator, A, SumPolicy>;
+    __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
+        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
+    }
 
-    struct Shared {
-        u32 arrived;
-        AlignedBlocks<Operator, A> rest;
-    };
-
-    const T* in;
-    u64 length;
-    WorkspaceHeader* header;
-    int log_batches;
-
-    __device__ __forceinline__ int warps() const { return blockDim.x / WARP; }
-    __device__ __forceinline__ int log_chunk() const { return LOG2<Elements::BATCH> + log_batches + 31 - __clz(warps()); }
-    __device__ __forceinline__ u64 chunks() const { return length >> log_chunk(); }
-    __device__ __forceinline__ u32 rest() const { return (u32)(length & (((u64)1 << log_chunk()) - 1)); }
-    __device__ __forceinline__ u64 tasks() const { return chunks() + (rest() > 0); }
-    /// From the last to the first: the rest takes longest.
-    __device__ __forceinline__ u64 task(u64 ticket) const { return tasks() - 1 - ticket; }
-    __device__ __forceinline__ A* sums() const { return reinterpret_cast<A*>(header + 1); }
-    __device__ __forceinline__ A* rest_sums() const { return sums() + chunks(); }
-
-    /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
-    __device__ __forceinline__ bool run(Prefix<Operator, A>& result) {
-        u64 ticket = blockIdx.x;
-        WorkspaceHeader* queue = tasks() > gridDim.x ? header : nullptr;
-        typename Elements::Range range = range_of(task(ticket));
-        int log_part = log_batches, turn = 0;
-        bool summing = false, again = true;
-        while (again) {
-            Elements::fold(range, log_part, queue, turn);
-            if (summing) {
-                again = false;
-            } else {
-                leave_sums(task(ticket));
-                ticket = queue != nullptr ? next_ticket(turn) : tasks();
-                if (ticket < tasks()) {
-                    range = range_of(task(ticket));
-                } else {
-                    summing = again = ends_last();
-                    queue = nullptr;
-                    if constexpr (SAME<T, A>) {
-                        // Once more around: the compiler need not see `fold` twice.
-                        range = {sums(), rest_sums(), 0, chunks()};
-                        log_part = Sums::log_batches_for(chunks());
-                    } else {
-                        again = false;
-                    }
-                }
-            }
-            turn ^= 1;
+    /// Appends what the blocks publish. By the whole block, for its first warp.
+    __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {
+        int lane = threadIdx.x % WARP, whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
+        auto& nodes = shared().sums;
+        for (int node = warp_index(); node < whole; node += blockDim.x / WARP) {
+            A members[PER_LANE];
+            chunks.read(node * Sums::RADIX, Sums::RADIX, members);
+            A sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+            if (lane == 0) nodes.set(node, sum);
         }
-        if (!summing) return false;
-        if constexpr (!SAME<T, A>)
-            Sums::fold({sums(), rest_sums(), 0, chunks()}, Sums::log_batches_for(chunks()), nullptr, 0);
-        if (warp_index() == 0) {
-            Sums::shared().blocks.append_to(result, (u32)chunks());
-            block_shared<Shared>().rest.append_to(result, rest());
-        }
-        return true;
-    }
-
-    __device__ __forceinline__ typename Elements::Range range_of(u64 task) const {
-        return {in, in + length, task << log_chunk(), task < chunks() ? (u64)1 << log_chunk() : rest()};
-    }
-
-    __device__ __forceinline__ u64 next_ticket(int turn) const {
-        u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
-        if (ticket >= tasks()) trap("the start of the workspace was overwritten, or never zeroed");
-        return gridDim.x + ticket;
-    }
-
-    /// Leaves what the block has folded in the workspace.
-    __device__ __forceinline__ void leave_sums(u64 task) const {
+        if (whole > 0) __syncthreads();
         if (warp_index() != 0) return;
-        int lane = threadIdx.x % WARP;
-        auto& blocks = Elements::shared().blocks.sums;
-        if (task < chunks()) {
-            if (lane == 0) sums()[task] = blocks.get(log_chunk());
-        } else {
-            if ((rest() >> lane & 1) != 0) rest_sums()[lane] = blocks.get(lane);
+        if (whole > 0) {
+            LaneTree<Operator, A, WARP> tree;
+            A sum = tree.up_sweep(nodes.get(lane < whole ? lane : 0));
+            if (whole == WARP) result.append(sum);
+            else result = {shuffle(tree.down_sweep(result).value, whole), true};
         }
-        __syncwarp();
-    }
-
-    /// Whether this block is the last to end. If so, fetches what fills no chunk, and leaves the workspace ready.
-    __device__ __forceinline__ bool ends_last() const {
-        auto& shared = block_shared<Shared>();
-        if (threadIdx.x == 0) shared.arrived = header->arrive();
-        __syncthreads();
-        if (!WorkspaceHeader::is_last(same_in_all_lanes(shared.arrived))) return false;
-        // By a warp that has less to do than the first.
-        int lane = threadIdx.x % WARP;
-        if (warp_index() == warps() - 1) {
-            if ((rest() >> lane & 1) != 0) shared.rest.sums.set(lane, rest_sums()[lane]);
-            if (lane == 0) header->reset();
-        }
-        return true;
+        if (rest > 0) result = chunks.within(whole * Sums::RADIX, rest, result);
     }
 };
 

@@ -1,9 +1,10 @@
 // Rows of runs, read straight from global memory into registers: 32 lanes, one run of neighbouring elements each, so that
 // every access of a warp is coalesced.
 //
-// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not (of a view that starts anywhere, of elements
-// of odd sizes) are read as the aligned words that hold them, and shifted into place. Only the first run of an array and its
-// last can share such a word with something else; those are left to whoever asks.
+// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not, of a view that starts anywhere, are read in words
+// of 4 or 8 bytes where elements are aligned to those. Others (of short elements, of odd sizes) are read as the aligned words of 16
+// bytes that hold them, and shifted into place. Only the first run of an array and its last can share such a word with
+// something else; those are left to whoever asks.
 #pragma once
 #include "words.cuh"
 
@@ -38,6 +39,8 @@ struct RowLoader {
     static constexpr int BYTES = Packed::BYTES, PARTS = Packed::PARTS;
     static constexpr int ALIGN = alignof(T) < 16 ? (int)alignof(T) : 16;
     static constexpr bool TILES_WORDS = BYTES % 16 == 0;
+    /// Whether runs that start anywhere are read in words that elements are aligned to.
+    static constexpr bool BY_PARTS = TILES_WORDS && ALIGN >= 4;
     /// The words that may hold a run.
     static constexpr int SPAN = (BYTES + (16 - ALIGN) + 15) / 16;
     static_assert(BYTES >= 16, "neighbours of the first and the last run share no words with what is outside");
@@ -54,10 +57,10 @@ struct RowLoader {
 
     /// Whether the words that hold the run at `from` reach before or beyond an array, if runs are shifted.
     static __device__ __forceinline__ bool reaches_before(const T* from, const T* begin) {
-        return ((u64)from & ~(u64)15) < (u64)begin;
+        return !BY_PARTS && ((u64)from & ~(u64)15) < (u64)begin;
     }
     static __device__ __forceinline__ bool reaches_beyond(const T* from, const T* end) {
-        return ((u64)from & ~(u64)15) + 16 * SPAN > (u64)end;
+        return !BY_PARTS && ((u64)from & ~(u64)15) + 16 * SPAN > (u64)end;
     }
 
     /// Rows from `from` on. Lanes whose run comes before the first or after the last get one of those. All loads are issued
@@ -66,8 +69,9 @@ struct RowLoader {
         if constexpr (!TILES_WORDS) {
             load_shifted(rows, from, first, last);
         } else if constexpr (ALIGN < 16) {
-            if (shifted) load_shifted(rows, from, first, last);
-            else load_aligned(rows, from, last);
+            if (!shifted) load_aligned(rows, from, last);
+            else if constexpr (BY_PARTS) load_parts(rows, from, last);
+            else load_shifted(rows, from, first, last);
         } else {
             load_aligned(rows, from, last);
         }
@@ -88,6 +92,27 @@ struct RowLoader {
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
             for (int i = 0; i < PARTS; i++) rows[row].parts[i] = spans[row].parts[i];
+        }
+    }
+
+    static __device__ __forceinline__ void load_parts(Packed (&rows)[ROWS], const T* from, int last) {
+        constexpr int WORD = ALIGN < 8 ? 4 : 8, WORDS = BYTES / WORD;
+        union {
+            Word<WORD> words[WORDS];
+            u32 parts[PARTS];
+        } runs[ROWS];
+        const Word<WORD>* words = reinterpret_cast<const Word<WORD>*>(from);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run > last) run = last;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) runs[row].words[i] = words[run * WORDS + i];
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < PARTS; i++) rows[row].parts[i] = runs[row].parts[i];
         }
     }
 

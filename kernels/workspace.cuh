@@ -19,7 +19,7 @@ struct WorkspaceHeader {
     __device__ __forceinline__ bool is_sound() const { return magic == 0 || magic == MAGIC; }
 
     /// The next of the tickets 0, 1, 2, …
-    __device__ __forceinline__ u64 take() { return atomicAdd(&tickets, (u64)1); }
+    __device__ __forceinline__ u64 take() { return add_relaxed(&tickets, 1); }
 
     /// By one thread of each block when its work is done: the number of blocks that were before it. Those have their
     /// work done, and the thread sees it.
