@@ -266,6 +266,8 @@ template <class T>
 EMULATED_INLINE T& block_shared() {
     return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
+/// Launches do not overlap here.
+EMULATED_INLINE void begin_launch() {}
 EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }
 EMULATED_INLINE unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
 
