@@ -58,19 +58,21 @@ __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_com
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
 
-// ---- the end ----
+// ---- the beginning and the end ----
 
-/// Ends the kernel with an error, which the stream will report. The emulator says what is wrong.
-__device__ __forceinline__ void trap(const char*) { asm volatile("trap;"); }
-
-// ---- launches ----
-
+/// The first statement of every kernel, for all of its threads, also those with nothing to do. From sm_90 on, blocks may start
+/// before what precedes the launch on the stream has ended (programmatic dependent launch). Here they wait until it
+/// has, and its writes are seen; then they let the blocks of the next launch start, which wait in the same place. A
+/// launch that ended without having waited would tell the next one that everything before it has ended, too.
 __device__ __forceinline__ void begin_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+/// Ends the kernel with an error, which the stream will report. The emulator says what is wrong.
+__device__ __forceinline__ void trap(const char*) { asm volatile("trap;"); }
 
 // ---- shared memory ----
 

@@ -48,7 +48,6 @@ struct AnyOrderReducer {
     /// Appends the elements to what precedes them. Whether this block has the result, in its first thread.
     __device__ __forceinline__ bool run(P& result) const {
         bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;
-        begin_launch();
         if (length == 0) return true;
         u64 magic = 0, launch = 0;
         if (!alone && threadIdx.x == 0) {

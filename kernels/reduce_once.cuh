@@ -240,7 +240,6 @@ struct ChunkReducer {
         // The last block begins with the rest: it keeps the sums of that to itself.
         if (last) task = rest > 0 || chunks == 0 ? chunks : chunks - 1;
         WorkspaceHeader* queue = chunks > gridDim.x ? header : nullptr;
-        begin_launch();
         u64 magic = 0, launch = 0;
         if (chunks > 0 && threadIdx.x == 0) {
             magic = load_relaxed(&header->magic);

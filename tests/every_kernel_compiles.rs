@@ -167,3 +167,46 @@ fn ptx_is_the_fallback() {
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }
+
+/// Launches overlap, so a kernel that touched memory before it waited would meet what the launch before it is still doing.
+#[test]
+fn every_kernel_waits_before_it_touches_memory() {
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+    check_waits::<f32, ops::Add>();
+    check_waits::<f32, ops::Max>();
+    check_waits::<half::f16, ops::Add>();
+}
+
+fn check_waits<T: Element, Op: Monoid<T>>() {
+    let (reduce, scan) = (RowPolicy::of_reduce::<T>(), RowPolicy::of_scan::<T>(true));
+    let wave = WavePolicy::of::<T>().expect("a policy");
+    for (primitive, engine) in [
+        (Primitive::Reduce, Engine::Blelloch),
+        (Primitive::Reduce, Engine::Tiles(reduce)),
+        (Primitive::Scan, Engine::Blelloch),
+        (Primitive::Scan, Engine::Tiles(scan)),
+        (Primitive::Scan, Engine::Wave(wave)),
+    ] {
+        let text = source::<T, Op>(primitive, engine).unwrap();
+        let ptx = nvrtc::compile(&text, "an operator", Target::Ptx(90)).unwrap();
+        let ptx = String::from_utf8_lossy(&ptx);
+        let kernels: Vec<&str> = ptx.split(".entry ").skip(1).collect();
+        assert!(!kernels.is_empty());
+        for kernel in kernels {
+            let name = kernel.split('(').next().unwrap_or_default();
+            let (before, after) = kernel
+                .split_once("griddepcontrol.wait;")
+                .unwrap_or_else(|| panic!("{name} does not wait"));
+            assert!(
+                after.contains("griddepcontrol.launch_dependents;"),
+                "{name}"
+            );
+            let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
+            for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {
+                assert!(!before.contains(early), "{name} before it waits:\n{before}");
+            }
+        }
+    }
+}

@@ -113,6 +113,8 @@ fn a_graph_replays_over_new_data() {
     stream
         .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
         .unwrap();
+    // What precedes a launch may be no launch; nothing of it may be left for later.
+    stream.memset_zeros(&mut output).unwrap();
     scan.exclusive(&stream, &input, &mut output, &mut workspace)
         .unwrap();
     reduce

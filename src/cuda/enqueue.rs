@@ -1,17 +1,10 @@
 //! From a plan to launches on a stream.
 
-use super::driver_error;
 use super::kernels::Kernels;
+use super::launch::{Grid, arguments, launch};
 use crate::codegen::{Kernel, Plan, ReducePlan, ScanPlan, WavePlan, WavePolicy};
 use crate::{Element, Error, Result};
-use cudarc::driver::{CudaStream, DeviceRepr, LaunchConfig, PushKernelArg};
-
-/// A kernel's argument of an element type, passed by value.
-#[repr(transparent)]
-struct Value<T>(T);
-
-// SAFETY: an element has the same layout in CUDA, and every bit pattern is a value.
-unsafe impl<T: Element> DeviceRepr for Value<T> {}
+use cudarc::driver::CudaStream;
 
 /// Addresses in device memory and values of one call. `input` may equal `output`.
 pub(super) struct Call<A> {
@@ -41,52 +34,36 @@ pub(super) unsafe fn enqueue<A: Element>(
         0 => at_zero,
         level => call.workspace + plan.offset(level) as u64,
     };
-    let init = Value(call.init);
     let seeded = u32::from(call.seeded);
-    for launch in plan.launches().filter(|launch| launch.blocks > 0) {
-        let input = level(launch.level, call.input);
-        let output = level(launch.level, call.output);
-        let length = plan.length(launch.level);
-        let above = if launch.level + 1 < plan.levels() {
-            level(launch.level + 1, 0)
+    for step in plan.launches().filter(|launch| launch.blocks > 0) {
+        let input = level(step.level, call.input);
+        let output = level(step.level, call.output);
+        let length = plan.length(step.level);
+        let above = if step.level + 1 < plan.levels() {
+            level(step.level + 1, 0)
         } else {
             0
         };
-        let inclusive = u32::from(call.inclusive || launch.level > 0);
-
+        let inclusive = u32::from(call.inclusive || step.level > 0);
         let sums = level(1, 0);
-        let mut builder = stream.launch_builder(kernels.function(launch.kernel, launch.level));
-        match launch.kernel {
-            Kernel::ReduceTiles => builder.arg(&input).arg(&above),
-            Kernel::ReduceFinish => builder
-                .arg(&input)
-                .arg(&length)
-                .arg(&sums)
-                .arg(&output)
-                .arg(&init)
-                .arg(&seeded),
-            Kernel::ScanTiles => builder
-                .arg(&input)
-                .arg(&output)
-                .arg(&length)
-                .arg(&above)
-                .arg(&init)
-                .arg(&seeded)
-                .arg(&inclusive),
+        let arguments: &mut [_] = match step.kernel {
+            Kernel::ReduceTiles => arguments![input, above],
+            Kernel::ReduceFinish => arguments![input, length, sums, output, call.init, seeded],
+            Kernel::ScanTiles => {
+                arguments![input, output, length, above, call.init, seeded, inclusive]
+            }
             Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
                 unreachable!("a plan of levels has no such kernel")
             }
         };
-        let blocks = grid(launch.blocks, length)?;
-        let shape = LaunchConfig {
-            grid_dim: (blocks, 1, 1),
-            block_dim: (launch.threads, 1, 1),
-            shared_mem_bytes: 0,
+        let grid = Grid {
+            blocks: blocks(step.blocks, length)?,
+            threads: step.threads,
+            shared_bytes: 0,
         };
         // SAFETY: the arguments match the kernel's parameters, in the order and types that the templates
         // declare; the caller vouches for the addresses.
-        unsafe { builder.launch(shape) }
-            .map_err(|error| driver_error(&format!("launching {:?}", launch.kernel), error))?;
+        unsafe { launch(kernels, stream, step.kernel, step.level, grid, arguments) }?;
     }
     Ok(())
 }
@@ -103,36 +80,25 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
     length: usize,
     call: &Call<A>,
 ) -> Result<()> {
-    let (length, init) = (length as u64, Value(call.init));
-    let seeded = u32::from(call.seeded);
-    let mut builder = stream.launch_builder(kernels.function(plan.kernel, 0));
-    match plan.kernel {
-        Kernel::ReduceShort => builder
-            .arg(&call.input)
-            .arg(&length)
-            .arg(&call.output)
-            .arg(&call.workspace)
-            .arg(&init)
-            .arg(&seeded),
-        _ => builder
-            .arg(&call.input)
-            .arg(&length)
-            .arg(&call.output)
-            .arg(&call.workspace)
-            .arg(&init)
-            .arg(&seeded)
-            .arg(&plan.log_batches),
+    let (length, seeded) = (length as u64, u32::from(call.seeded));
+    let grid = Grid {
+        blocks: plan.blocks,
+        threads: plan.threads,
+        shared_bytes: 0,
     };
-    let shape = LaunchConfig {
-        grid_dim: (plan.blocks, 1, 1),
-        block_dim: (plan.threads, 1, 1),
-        shared_mem_bytes: 0,
-    };
+    // ReduceShort has all of these parameters but the last.
+    let arguments = arguments![
+        call.input,
+        length,
+        call.output,
+        call.workspace,
+        call.init,
+        seeded,
+        plan.log_batches
+    ];
     // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
     // declares; the caller vouches for the addresses.
-    unsafe { builder.launch(shape) }
-        .map_err(|error| driver_error(&format!("launching {:?}", plan.kernel), error))?;
-    Ok(())
+    unsafe { launch(kernels, stream, plan.kernel, 0, grid, arguments) }
 }
 
 /// Enqueues the one launch of a scan by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
@@ -147,40 +113,23 @@ pub(super) unsafe fn enqueue_tiles<A: Element>(
     length: usize,
     call: &Call<A>,
 ) -> Result<()> {
-    if length == 0 {
-        return Ok(());
-    }
-    let blocks = grid(plan.blocks, length as u64)?;
-    let (length, init) = (length as u64, Value(call.init));
-    let (seeded, inclusive) = (u32::from(call.seeded), u32::from(call.inclusive));
-    let by_ticket = u32::from(plan.by_ticket);
-    let mut builder = stream.launch_builder(kernels.function(Kernel::ScanOnce, 0));
-    builder
-        .arg(&call.input)
-        .arg(&call.output)
-        .arg(&length)
-        .arg(&call.workspace)
-        .arg(&init)
-        .arg(&seeded)
-        .arg(&inclusive)
-        .arg(&by_ticket);
-    let shape = LaunchConfig {
-        grid_dim: (blocks, 1, 1),
-        block_dim: (32 * plan.warps, 1, 1),
-        shared_mem_bytes: 0,
+    let grid = Grid {
+        blocks: blocks(plan.blocks, length as u64)?,
+        threads: 32 * plan.warps,
+        shared_bytes: 0,
     };
-    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
-    // declares; the caller vouches for the addresses.
-    unsafe { builder.launch(shape) }.map_err(|error| driver_error("launching ScanOnce", error))?;
-    Ok(())
-}
-
-/// The size of a grid, if there can be one.
-fn grid(blocks: u64, length: u64) -> Result<u32> {
-    u32::try_from(blocks)
-        .ok()
-        .filter(|&blocks| blocks <= i32::MAX as u32)
-        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
+    // SAFETY: the caller's.
+    unsafe {
+        enqueue_scan(
+            kernels,
+            stream,
+            Kernel::ScanOnce,
+            grid,
+            length,
+            call,
+            plan.by_ticket,
+        )
+    }
 }
 
 /// Enqueues the one launch of a scan by the wave engine.
@@ -199,27 +148,54 @@ pub(super) unsafe fn enqueue_wave<A: Element>(
     let blocks = plan
         .tiles(call.inclusive)
         .min(u64::from(kernels.multiprocessors()));
+    let grid = Grid {
+        blocks: blocks as u32,
+        threads: plan.threads(),
+        shared_bytes: WavePolicy::SHARED_BYTES,
+    };
+    // SAFETY: the caller's.
+    unsafe { enqueue_scan(kernels, stream, Kernel::ScanWave, grid, length, call, false) }
+}
+
+/// Enqueues a kernel that scans in one launch.
+///
+/// # Safety
+///
+/// As for the engine's function above.
+unsafe fn enqueue_scan<A: Element>(
+    kernels: &Kernels,
+    stream: &CudaStream,
+    kernel: Kernel,
+    grid: Grid,
+    length: usize,
+    call: &Call<A>,
+    by_ticket: bool,
+) -> Result<()> {
     if length == 0 {
         return Ok(());
     }
-    let (length, init) = (length as u64, Value(call.init));
-    let (seeded, inclusive) = (u32::from(call.seeded), u32::from(call.inclusive));
-    let mut builder = stream.launch_builder(kernels.function(Kernel::ScanWave, 0));
-    builder
-        .arg(&call.input)
-        .arg(&call.output)
-        .arg(&length)
-        .arg(&call.workspace)
-        .arg(&init)
-        .arg(&seeded)
-        .arg(&inclusive);
-    let shape = LaunchConfig {
-        grid_dim: (blocks as u32, 1, 1),
-        block_dim: (plan.threads(), 1, 1),
-        shared_mem_bytes: WavePolicy::SHARED_BYTES,
-    };
-    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
-    // declares; the caller vouches for the addresses.
-    unsafe { builder.launch(shape) }.map_err(|error| driver_error("launching ScanWave", error))?;
-    Ok(())
+    let length = length as u64;
+    let [seeded, inclusive, by_ticket] = [call.seeded, call.inclusive, by_ticket].map(u32::from);
+    // ScanWave has all of these parameters but the last.
+    let arguments = arguments![
+        call.input,
+        call.output,
+        length,
+        call.workspace,
+        call.init,
+        seeded,
+        inclusive,
+        by_ticket
+    ];
+    // SAFETY: the arguments match the kernel's parameters, in the order and types that the templates
+    // declare; the caller vouches for the addresses.
+    unsafe { launch(kernels, stream, kernel, 0, grid, arguments) }
+}
+
+/// The number of blocks of a grid, if there can be one.
+fn blocks(blocks: u64, length: u64) -> Result<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| blocks <= i32::MAX as u32)
+        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
 }

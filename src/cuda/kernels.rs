@@ -5,7 +5,9 @@ use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
 use crate::codegen::{self, COMPILER_OPTIONS, Engine, Kernel, Primitive, WavePolicy};
 use crate::{Element, Monoid, Result};
-use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute};
+use cudarc::driver::sys::{
+    CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
+};
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::Ptx;
 use std::any::TypeId;
@@ -18,6 +20,7 @@ pub(super) struct Kernels {
     functions: Vec<(&'static str, CudaFunction)>,
     widens: bool,
     multiprocessors: u32,
+    overlap: bool,
 }
 
 /// (context, primitive, engine, element type, operator). Entries keep their context alive, so its address stays its own.
@@ -140,12 +143,18 @@ impl Kernels {
             functions,
             widens,
             multiprocessors: multiprocessors.unsigned_abs(),
+            overlap: can_overlap(target)?,
         })
     }
 
     /// How many blocks of one a multiprocessor can run at a time.
     pub(super) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
+    }
+
+    /// Whether launches may start before what precedes them on the stream has ended.
+    pub(super) fn overlap(&self) -> bool {
+        self.overlap
     }
 
     /// The function of `kernel` for a level.
@@ -156,6 +165,19 @@ impl Kernels {
             .expect("the functions of a primitive's plan are loaded")
             .1
     }
+}
+
+/// Whether kernels that were compiled for `target` wait for what precedes them on the stream, which those for older
+/// architectures do not, even on a newer GPU; and whether the driver can capture such launches in a graph.
+fn can_overlap(target: Target) -> Result<bool> {
+    const FIRST_ARCHITECTURE: u32 = 90;
+    const FIRST_DRIVER: i32 = 12_030;
+    let mut driver = 0;
+    // SAFETY: the driver is loaded, and the pointer is valid for a write.
+    unsafe { cuDriverGetVersion(&mut driver) }
+        .result()
+        .map_err(|error| driver_error("asking for the driver's version", error))?;
+    Ok(target.architecture() >= FIRST_ARCHITECTURE && driver >= FIRST_DRIVER)
 }
 
 /// Lets a kernel's blocks have all the shared memory of a multiprocessor.

@@ -22,6 +22,7 @@ const DRIVER: Requirement = Requirement {
     files: &["cuda", "nvcuda"],
     functions: &[
         "cuInit",
+        "cuDriverGetVersion",
         "cuGetErrorName",
         "cuGetErrorString",
         "cuDeviceGet",
@@ -52,9 +53,9 @@ const DRIVER: Requirement = Requirement {
         "cuModuleLoadData",
         "cuModuleUnload",
         "cuModuleGetFunction",
-        "cuLaunchKernel",
+        "cuLaunchKernelEx",
     ],
-    remedy: "install an NVIDIA driver of release 470 or later (`nvidia-smi` shows it), or use Device::cpu()",
+    remedy: "install an NVIDIA driver of release 525 or later (`nvidia-smi` shows it), or use Device::cpu()",
 };
 
 const NVRTC: Requirement = Requirement {

@@ -4,6 +4,9 @@
 //! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's workspace. They allocate nothing
 //! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph.
 //!
+//! On GPUs of compute capability 9.0 or later launches overlap the end of what precedes them on the stream, by *programmatic dependent
+//! launch*, in graphs too; each waits for that end before it touches memory. A kernel of yours that is launched so must wait as well.
+//!
 //! ```no_run
 //! use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
 //!
@@ -25,6 +28,7 @@ mod disk_cache;
 mod enqueue;
 mod gpu;
 mod kernels;
+mod launch;
 mod library;
 pub mod nvrtc;
 mod primitives;

@@ -44,6 +44,13 @@ impl Target {
         })
     }
 
+    /// The architecture, such as 90.
+    pub(super) fn architecture(self) -> u32 {
+        match self {
+            Target::Cubin(architecture) | Target::Ptx(architecture) => architecture,
+        }
+    }
+
     /// The architecture's name, such as `sm_90` or `compute_90`.
     pub fn name(self) -> String {
         match self {

@@ -266,6 +266,8 @@ template <class T>
 EMULATED_INLINE T& block_shared() {
     return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
+/// Launches do not overlap here.
+EMULATED_INLINE void begin_launch() {}
 EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }
 EMULATED_INLINE unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
 
@@ -289,6 +291,8 @@ template <class W>
 EMULATED_INLINE void store_release(W* address, W value) {
     emulator::store(address, &value, sizeof value, emulator::Order::RELEASE);
 }
+
+EMULATED_INLINE unsigned long long add_relaxed(unsigned long long* address, unsigned long long more) { return atomicAdd(address, more); }
 
 EMULATED_INLINE unsigned add_acquire_release(unsigned* address, unsigned more) {
     __threadfence();
