@@ -108,15 +108,10 @@ struct AnyOrderReducer {
         // Under way while the rest is read.
         T edge;
         if (lane < edges) edge = in[lane < head ? lane : lane + runs * RUN];
-        PackedRun<T, RUN> packed[ROWS], next[ROWS];
+        PackedRun<T, RUN> packed[ROWS];
         A rows[ROWS];
-        for (bool ahead = false; batch < whole; batch += step) {
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) packed[row] = next[row];
-            if (!ahead) Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
-            // The next batch is under way while this one is folded.
-            ahead = !shifted && batch + step < whole;
-            if (ahead) Loader::load_aligned(next, from + (u64)(batch + step) * (BATCH * RUN), BATCH - 1);
+        for (; batch < whole; batch += step) {
+            Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
             fold_runs(rows, packed);
             sum.append(tree_fold<Operator>(rows));
         }
@@ -131,12 +126,7 @@ struct AnyOrderReducer {
 
     static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            A values[RUN];
-#pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].get(i));
-            sums[row] = tree_fold<Operator>(values);
-        }
+        for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
     }
 
     /// Appends what the other blocks published, shared out to the threads.

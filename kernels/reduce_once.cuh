@@ -161,14 +161,9 @@ struct BlockFolder {
         if (shifted && last - first < runs - 1) fold_edges(leaves, from, first, last, runs);
     }
 
-    static __device__ __forceinline__ void fold_runs(A (&leaves)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
+    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            A values[RUN];
-#pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows[row].get(i));
-            leaves[row] = tree_fold<Operator>(values);
-        }
+        for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
     }
 
     /// What is left of the sums: of the run before the first, and of that after the last.
@@ -202,8 +197,10 @@ struct BlockFolder {
     static __device__ __forceinline__ void fold_parts(int whole, int log_part, int turn) {
         int lane = threadIdx.x % WARP;
         auto& blocks = shared().blocks;
-        A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0), whole, log_part);
-        if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
+        if (whole > 0) {
+            A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0), whole, log_part);
+            if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
+        }
         __syncwarp();
     }
 };
@@ -239,7 +236,7 @@ struct ChunkReducer {
         bool last = blockIdx.x == gridDim.x - 1;
         // The last block begins with the rest: it keeps the sums of that to itself.
         if (last) task = rest > 0 || chunks == 0 ? chunks : chunks - 1;
-        WorkspaceHeader* queue = chunks > gridDim.x ? header : nullptr;
+        WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? header : nullptr;
         u64 magic = 0, launch = 0;
         if (chunks > 0 && threadIdx.x == 0) {
             magic = load_relaxed(&header->magic);

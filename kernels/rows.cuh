@@ -6,7 +6,7 @@
 // bytes that hold them, and shifted into place. Only the first run of an array and its last can share such a word with
 // something else; those are left to whoever asks.
 #pragma once
-#include "words.cuh"
+#include "lanes.cuh"
 
 namespace warpfold {
 
@@ -30,7 +30,28 @@ struct PackedRun {
         }
         return element.value;
     }
+
+    __device__ __forceinline__ void set(const T (&elements)[RUN]) {
+        union {
+            u32 words[PARTS];
+            T elements[RUN];
+        } run;
+        run.words[PARTS - 1] = 0;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) run.elements[i] = elements[i];
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) parts[i] = run.words[i];
+    }
 };
+
+/// The sum of a run.
+template <class Operator, class T, int RUN>
+__device__ __forceinline__ AccumulatorOf<T> fold_run(const PackedRun<T, RUN>& run) {
+    AccumulatorOf<T> values[RUN];
+#pragma unroll
+    for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(run.get(i));
+    return tree_fold<Operator>(values);
+}
 
 template <class T, int RUN, int ROWS>
 struct RowLoader {

@@ -24,10 +24,11 @@ namespace warpfold {
 template <class Operator, class T, class Policy>
 struct OnceScanner {
     using A = AccumulatorOf<T>;
-    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
+    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS, BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
     using R = Run<T, RUN>;
     using P = Prefix<Operator, A>;
+    using Packed = PackedRun<T, RUN>;
     using Loader = RowLoader<T, RUN, ROWS>;
     using Word16 = Word<16>;
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
@@ -49,7 +50,7 @@ struct OnceScanner {
 
     __device__ __forceinline__ void run() {
         auto& shared = block_shared<Shared>();
-        int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+        int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         u64 tile = blockIdx.x;
         if (by_ticket) {
             if (threadIdx.x == 0) shared.tile = header->take();
@@ -59,7 +60,7 @@ struct OnceScanner {
         u64 start = tile * (CHUNK * warps), rest = length - start;
         int valid = rest < CHUNK * warps ? (int)rest : CHUNK * warps;
 
-        R runs[ROWS];
+        Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
         u64 launch = 0, magic = 0;
         if (gridDim.x > 1 && threadIdx.x == 0) {
@@ -67,21 +68,16 @@ struct OnceScanner {
             launch = load_relaxed(&header->launches);
         }
 
-        RunTree<Operator, T, RUN> trees[ROWS];
-        A rows[ROWS];
+        A leaves[ROWS];
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            trees[row].up_sweep(runs[row]);
-            rows[row] = trees[row].sum();
-        }
-        LaneTrees<Operator, A, WARP, ROWS> lanes;
-        lanes.up_sweep(rows);
-        run_up_sweep<Operator, true>(rows, ROWS);
-        if (lane == 0) shared.warp_sums[warp] = rows[ROWS - 1];
+        for (int row = 0; row < ROWS; row++) leaves[row] = fold_run<Operator>(runs[row]);
+        LaneTree<Operator, A, ROWS> rows;
+        A sum = rows.up_sweep(fold_rows<Operator>(leaves));
+        if (lane == 0) shared.warp_sums[warp] = sum;
         __syncthreads();
         // Lanes without a warp take the first one's sum, and are not looked at.
         LaneTree<Operator, A, WARP> warp_tree;
-        A sum = shuffle(warp_tree.up_sweep_over(shared.warp_sums[lane < warps ? lane : 0], warps), 0);
+        sum = shuffle(warp_tree.up_sweep_over(shared.warp_sums[lane < warps ? lane : 0], warps), 0);
 
         P before{init, seeded};
         if (gridDim.x > 1) {
@@ -112,22 +108,29 @@ struct OnceScanner {
         } else if (inclusive && valid == CHUNK * warps) {
             results--;
         }
-        run_down_sweep<Operator, true>(rows, ROWS, shuffle(of_warps.value, warp), present);
-        P prefixes[ROWS];
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) prefixes[row] = {rows[row], present || row > 0};
-        lanes.down_sweep(prefixes);
+        P of_rows = rows.down_sweep(P{shuffle(of_warps.value, warp), present});
         bool direct = R::BYTES % 16 == 0 && is_aligned(out, 16);
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            A next = prefix_of_next(prefixes[row], row + 1 < ROWS ? rows[(row + 1) % ROWS] : after, inclusive);
-            R run = trees[row].down_sweep(prefixes[row], next, init, inclusive);
-            store(run, out + start, warp * CHUNK + row * ROW, results, direct);
+        for (int first = 0; first < ROWS; first += BATCH) {
+            R batch[BATCH];
+            P starts[BATCH];
+            A ends[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                int row = first + k;
+#pragma unroll
+                for (int i = 0; i < RUN; i++) batch[k].items[i] = runs[row].get(i);
+                starts[k] = {shuffle(of_rows.value, row), present || row > 0};
+                ends[k] = row + 1 < ROWS ? shuffle(of_rows.value, row + 1) : after;
+            }
+            scan_rows(batch, starts, ends, init, inclusive);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) store(batch[k], out + start, warp * CHUNK + (first + k) * ROW, results, direct);
         }
     }
 
     /// The rows of a warp, from element `first` of the tile on.
-    __device__ __forceinline__ void load(R (&rows)[ROWS], u64 start, int first, int valid) {
+    __device__ __forceinline__ void load(Packed (&rows)[ROWS], u64 start, int first, int valid) {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
         // The first and the last whole run that can be moved in words which hold nothing but the array's.
@@ -135,22 +138,16 @@ struct OnceScanner {
         int runs = here < 0 ? 0 : here < CHUNK ? here / RUN : CHUNK / RUN;
         int low = shifted && Loader::reaches_before(from, in) ? 1 : 0, high = runs - 1;
         if (shifted && runs > 0 && Loader::reaches_beyond(from + high * RUN, in + length)) high--;
-        if (low <= high) {
-            typename Loader::Packed packed[ROWS];
-            Loader::load(packed, from, low, high, shifted);
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-#pragma unroll
-                for (int i = 0; i < RUN; i++) rows[row].items[i] = packed[row].get(i);
-            }
-        }
+        if (low <= high) Loader::load(rows, from, low, high, shifted);
         if ((low == 0 && high == CHUNK / RUN - 1) || valid == 0) return;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int run = row * WARP + lane;
             if (run < low || run > high) {
+                T items[RUN];
 #pragma unroll
-                for (int i = 0; i < RUN; i++) rows[row].items[i] = run * RUN + i < here ? from[run * RUN + i] : in[start];
+                for (int i = 0; i < RUN; i++) items[i] = run * RUN + i < here ? from[run * RUN + i] : in[start];
+                rows[row].set(items);
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
 use std::any::TypeId;
-use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::{Element, Monoid, ops};
 
@@ -36,7 +36,8 @@ impl Visitor for Sources {
                     continue;
                 }
             } else if primitive == Primitive::Reduce {
-                engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
+                let order = Order::of::<T, Op>();
+                engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>(order)));
             } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Tiles(short));
@@ -180,7 +181,10 @@ fn every_kernel_waits_before_it_touches_memory() {
 }
 
 fn check_waits<T: Element, Op: Monoid<T>>() {
-    let (reduce, scan) = (RowPolicy::of_reduce::<T>(), RowPolicy::of_scan::<T>(true));
+    let (reduce, scan) = (
+        RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
+        RowPolicy::of_scan::<T>(true),
+    );
     let wave = WavePolicy::of::<T>().expect("a policy");
     for (primitive, engine) in [
         (Primitive::Reduce, Engine::Blelloch),

@@ -7,7 +7,7 @@ use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, text};
-use warpfold::codegen::{Engine, Primitive, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::{Device, Monoid};
 
 /// Carries out one command.
@@ -254,7 +254,7 @@ impl<T: Number> Work<T> for Rendering {
     fn run<Op: Monoid<T>>(self) -> Result<String> {
         let (primitive, engine) = match self.0 {
             PrimitiveName::Reduce => {
-                let policy = RowPolicy::of_reduce::<T>();
+                let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
                 (Primitive::Reduce, Engine::Tiles(policy))
             }
             PrimitiveName::ReduceLevels => (Primitive::Reduce, Engine::Blelloch),

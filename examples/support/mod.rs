@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 #[cfg(test)]
-use warpfold::codegen::{Engine, Primitive, RowPolicy, source};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, source};
 use warpfold::{Device, Element, Monoid, Result};
 
 /// A real text: the largest source file of this repository.
@@ -66,7 +66,7 @@ pub(crate) fn devices() -> Vec<Device> {
 #[cfg(test)]
 pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>(primitive: Primitive) {
     let engine = match primitive {
-        Primitive::Reduce => Engine::Tiles(RowPolicy::of_reduce::<T>()),
+        Primitive::Reduce => Engine::Tiles(RowPolicy::of_reduce::<T>(Order::of::<T, Op>())),
         Primitive::Scan => Engine::Tiles(RowPolicy::of_scan::<T>(false)),
     };
     let text = source::<T, Op>(primitive, engine).expect("the operator exists in CUDA");

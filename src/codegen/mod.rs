@@ -70,6 +70,26 @@ impl Engine {
     }
 }
 
+/// The order in which a reduction combines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// That of one tree over all elements, on which the bits of a result depend.
+    Law,
+    /// Whichever is fastest: the operator is exact and commutes, so no bit tells.
+    Any,
+}
+
+impl Order {
+    /// The order of a reduction of `T` by `Op`.
+    pub fn of<T: Element, Op: Monoid<T>>() -> Order {
+        if Op::EXACT && Op::COMMUTATIVE {
+            Order::Any
+        } else {
+            Order::Law
+        }
+    }
+}
+
 /// The CUDA C++ source that computes `primitive` over `T` with `Op`.
 ///
 /// The text is complete: it includes nothing, and any CUDA compiler takes it (`--std=c++20
@@ -102,7 +122,7 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
         commutative: Op::COMMUTATIVE,
         tile: Policy::of::<T>(primitive),
         sums: Policy::of::<T::Accumulator>(primitive),
-        sum_rows: RowPolicy::of_reduce::<T::Accumulator>(),
+        order: Order::of::<T, Op>(),
         reduce: ReducePolicy::of::<T>(),
         scan_warps: policy::scan_warps::<T>(),
         scan_sums_per_lane: policy::scan_sums_per_lane::<T>(),

@@ -4,7 +4,7 @@
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
 use super::policy::{scan_sums_per_lane, scan_warps};
-use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy, widens};
+use super::{Engine, Order, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
@@ -24,9 +24,7 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_short(in, length, out, workspace, init, seeded)`: everything, in blocks that all run at a time.
-    ReduceShort,
-    /// `reduce_once(in, length, out, workspace, init, seeded, log_batches)`: everything.
+    /// `reduce_once(in, length, out, workspace, init, seeded, chunks, log_chunk, log_batches)`: everything.
     ReduceOnce,
     /// `scan_once(in, out, length, workspace, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
     ScanOnce,
@@ -39,7 +37,7 @@ impl Kernel {
     pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
         match (primitive, engine) {
             (Primitive::Reduce, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
-            (Primitive::Reduce, Engine::Tiles(_)) => &[Kernel::ReduceShort, Kernel::ReduceOnce],
+            (Primitive::Reduce, Engine::Tiles(_)) => &[Kernel::ReduceOnce],
             (Primitive::Reduce, Engine::Wave(_)) => &[],
             (Primitive::Scan, Engine::Blelloch) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
             (Primitive::Scan, Engine::Tiles(_)) => &[Kernel::ScanOnce],
@@ -56,7 +54,6 @@ impl Kernel {
             (Kernel::ScanTiles, false) => "scan_tiles",
             (Kernel::ScanTiles, true) => "scan_sums",
             (Kernel::ReduceFinish, _) => "reduce_finish",
-            (Kernel::ReduceShort, _) => "reduce_short",
             (Kernel::ReduceOnce, _) => "reduce_once",
             (Kernel::ScanOnce, _) => "scan_once",
             (Kernel::ScanWave, _) => "scan_wave",
@@ -175,85 +172,122 @@ impl Plan {
     }
 }
 
-/// One reduction in a single launch: how the input is cut into chunks, and how many blocks share them.
+/// One reduction in a single launch: how many blocks, and in the law's order, how the input is cut into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePlan {
-    /// What is launched: [`Kernel::ReduceShort`] or [`Kernel::ReduceOnce`].
-    pub kernel: Kernel,
-    /// The number of blocks, no more than there are chunks, the last of which may be shorter.
+    /// The number of blocks, which the GPU holds at once.
     pub blocks: u32,
-    /// The number of threads of a block, a power of two if there are chunks.
+    /// The number of threads of a block, those of a power of two of warps if there are several blocks.
     pub threads: u32,
-    /// Every warp of a block folds 2^log_batches batches of a chunk.
+    /// The number of whole chunks: 0 if there is one block, or in any order.
+    pub chunks: u32,
+    /// A chunk has 2^log_chunk elements,
+    pub log_chunk: u32,
+    /// of which every warp of a block folds 2^log_batches batches.
     pub log_batches: u32,
 }
 
 impl ReducePlan {
     /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
-    pub fn new<T: Element>(length: usize, multiprocessors: u32) -> ReducePlan {
+    pub fn new<T: Element>(order: Order, length: usize, multiprocessors: u32) -> ReducePlan {
         let policy = ReducePolicy::of::<T>();
-        let batch = RowPolicy::of_reduce::<T>().elements();
-        let batches = (length as u64).div_ceil(batch);
-        if batches <= u64::from(policy.short) {
+        let batch = RowPolicy::of_reduce::<T>(order).elements();
+        let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
+        if batches <= u64::from(policy.alone) {
             return ReducePlan {
-                kernel: Kernel::ReduceShort,
                 blocks: 1,
                 threads: 32 * batches.max(1) as u32,
+                chunks: 0,
+                log_chunk: 0,
                 log_batches: 0,
             };
         }
-        // As for scans: the more blocks, the longer it takes them to tell each other.
-        let most = policy.threads / 32;
-        let mut warps = 1;
-        while warps < most
-            && ScanPlan::BLOCKS_PER_WARP * u64::from(warps * warps) * batch < length as u64
-        {
+        // The more blocks, the longer it takes the last to collect their sums; the fewer, the longer each of them takes.
+        let (fewest_warps, enough_blocks) = match order {
+            Order::Any => (4, multiprocessors),
+            Order::Law => (2, multiprocessors / 2),
+        };
+        let mut warps = fewest_warps;
+        while warps < policy.threads / 32 && batches.div_ceil(warps.into()) > enough_blocks.into() {
             warps *= 2;
         }
-        let blocks = (length as u64).div_ceil(batch * u64::from(warps));
-        let resident = multiprocessors * (policy.most_threads / policy.threads);
-        if blocks <= u64::from(resident) {
-            return ReducePlan {
-                kernel: Kernel::ReduceShort,
-                blocks: blocks as u32,
+        let resident = u64::from((multiprocessors * policy.blocks).min(policy.chunks));
+        match order {
+            Order::Any => ReducePlan {
+                blocks: batches.div_ceil(warps.into()).min(resident) as u32,
                 threads: 32 * warps,
+                chunks: 0,
+                log_chunk: 0,
                 log_batches: 0,
-            };
+            },
+            Order::Law => {
+                let cut = |log_batches: u32| {
+                    ReducePlan::with_chunks::<T>(length as usize, warps, log_batches, resident)
+                };
+                let tasks =
+                    |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
+                let log_batches = least(|log_batches| tasks(log_batches) <= resident);
+                // Where some multiprocessors would get two chunks and others one, all may as well do with one of twice the length,
+                // which is less to collect; unless that takes so long that it pays to hand out shorter ones.
+                let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
+                    .contains(&tasks(log_batches));
+                let bytes = length * size_of::<T>() as u64;
+                if bytes > MOST_BYTES_AT_ONCE || (some_have_less && bytes > MOST_BYTES_UNEVENLY) {
+                    cut(least(|log_batches| {
+                        tasks(log_batches) <= u64::from(policy.chunks)
+                    }))
+                } else {
+                    cut(log_batches + u32::from(some_have_less))
+                }
+            }
         }
-        let smallest = batch * u64::from(most);
-        let mut log_batches = 0;
-        while (length as u64 / smallest) >> log_batches > u64::from(policy.chunks) {
-            log_batches += 1;
-        }
-        let chunks = (length as u64).div_ceil(smallest << log_batches);
+    }
+
+    /// The plan in the law's order, with chunks of 2^log_batches batches for each of `warps`, a power of two, and up to so many blocks.
+    pub fn with_chunks<T: Element>(
+        length: usize,
+        warps: u32,
+        log_batches: u32,
+        most_blocks: u64,
+    ) -> ReducePlan {
+        let chunk =
+            (RowPolicy::of_reduce::<T>(Order::Law).elements() * u64::from(warps)) << log_batches;
         ReducePlan {
-            kernel: Kernel::ReduceOnce,
-            blocks: chunks.min(u64::from(policy.blocks * multiprocessors)) as u32,
-            threads: policy.threads,
+            blocks: (length as u64).div_ceil(chunk).min(most_blocks) as u32,
+            threads: 32 * warps,
+            chunks: (length as u64 / chunk) as u32,
+            log_chunk: chunk.ilog2(),
             log_batches,
         }
     }
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
     /// shorter inputs can do with it.
-    pub fn workspace_bytes<T: Element>(length: usize) -> usize {
+    pub fn workspace_bytes<T: Element>(order: Order, length: usize) -> usize {
         let policy = ReducePolicy::of::<T>();
-        let batches = length as u64 / RowPolicy::of_reduce::<T>().elements();
-        if batches < u64::from(policy.short) {
+        let batches = (length as u64).div_ceil(RowPolicy::of_reduce::<T>(order).elements());
+        if batches <= u64::from(policy.alone) {
             return 0;
         }
-        let most = policy.threads / 32;
-        let chunks = (batches / u64::from(most))
-            .min(u64::from(policy.chunks))
-            .max(ScanPlan::BLOCKS_PER_WARP * u64::from(most));
-        let counted = (chunks as usize + Self::REST) * size_of::<T::Accumulator>();
-        // Those of blocks that all run at a time lie as the sums of a scan's tiles do.
-        let told = ScanPlan::workspace_bytes_for::<T>(chunks + 1);
-        told.max(HEADER_BYTES + counted)
+        // Blocks have two warps or more.
+        let sums = batches.div_ceil(2).min(policy.chunks.into());
+        sums_bytes::<T>(sums)
     }
+}
 
-    /// The most aligned blocks of what fills no chunk.
-    const REST: usize = 32;
+/// Up to this many bytes each block folds one chunk; beyond, chunks are handed out.
+const MOST_BYTES_AT_ONCE: u64 = 128 << 20;
+/// The same where that leaves some multiprocessors less than others.
+const MOST_BYTES_UNEVENLY: u64 = 32 << 20;
+
+/// The least number for which a condition holds.
+fn least(holds: impl Fn(u32) -> bool) -> u32 {
+    (0..).find(|&n| holds(n)).expect("it holds for some number")
+}
+
+/// The bytes of a workspace by which blocks tell each other so many sums: 16 for every 8 of a sum.
+fn sums_bytes<T: Element>(sums: u64) -> usize {
+    HEADER_BYTES + sums as usize * size_of::<T::Accumulator>().div_ceil(8) * 16
 }
 
 /// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
@@ -463,27 +497,19 @@ mod tests {
                     }
                     assert!(needed <= granted, "scan {length}: {needed} > {granted}");
                 }
-                let (mut needed, mut granted) = (0, 0);
-                for length in lengths() {
-                    let plan = ReducePlan::new::<T>(length, multiprocessors);
-                    let sums = match plan.kernel {
-                        Kernel::ReduceShort if plan.blocks == 1 => 0,
-                        Kernel::ReduceShort => {
-                            ScanPlan::workspace_bytes_for::<T>(u64::from(plan.blocks))
+                for order in [Order::Law, Order::Any] {
+                    let (mut needed, mut granted) = (0, 0);
+                    for length in lengths() {
+                        let plan = ReducePlan::new::<T>(order, length, multiprocessors);
+                        if plan.blocks > 1 {
+                            needed = needed
+                                .max(sums_bytes::<T>(plan.chunks.max(plan.blocks - 1).into()));
                         }
-                        _ => {
-                            let batch = RowPolicy::of_reduce::<T>().elements();
-                            let chunk = (batch * u64::from(plan.threads / 32)) << plan.log_batches;
-                            HEADER_BYTES
-                                + (length / chunk as usize + ReducePlan::REST)
-                                    * size_of::<T::Accumulator>()
-                        }
-                    };
-                    needed = needed.max(sums);
-                    let bytes = ReducePlan::workspace_bytes::<T>(length);
-                    assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
-                    granted = bytes;
-                    assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
+                        let bytes = ReducePlan::workspace_bytes::<T>(order, length);
+                        assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
+                        granted = bytes;
+                        assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
+                    }
                 }
             }
         }

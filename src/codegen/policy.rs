@@ -2,7 +2,7 @@
 //!
 //! Only speed depends on these numbers. The law fixes the bracketing, so results do not.
 
-use super::{Primitive, tuning};
+use super::{Order, Primitive, tuning};
 use crate::Element;
 use crate::element::assert_element_size;
 
@@ -66,14 +66,25 @@ const SCAN_ROWS: &[(u32, u32, u32)] = &[(4, 4, 8), (8, 4, 4), (32, 2, 2), (64, 1
 /// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at once).
 const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
-/// (largest element in bytes, bytes that a lane holds of a batch).
-const ROWS: &[(u32, u32)] = &[(8, 128), (12, 96), (16, 128), (64, 256)];
+/// (largest element in bytes, bytes that a lane holds of a batch in any order, in the law's).
+const ROWS: &[(u32, u32, u32)] = &[
+    (2, 64, 64),
+    (4, 64, 128),
+    (8, 64, 64),
+    (12, 96, 96),
+    (16, 128, 128),
+    (64, 256, 256),
+];
 
 impl RowPolicy {
     /// The policy of a reduction of elements of type `T`, whose warps have this much under way.
-    pub fn of_reduce<T: Element>() -> RowPolicy {
+    pub fn of_reduce<T: Element>(order: Order) -> RowPolicy {
         let (run, size) = (run_of::<T>(), size_of::<T>() as u32);
-        let (_, bytes) = *row_for(ROWS, |row| row.0, size);
+        let (_, any, law) = *row_for(ROWS, |row| row.0, size);
+        let bytes = match order {
+            Order::Any => any,
+            Order::Law => law,
+        };
         let rows = (bytes / (run * size)).max(1);
         RowPolicy {
             run,
@@ -131,26 +142,24 @@ pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
 /// How a reduction in one launch is cut up, by the size of what is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePolicy {
-    /// The most threads of a single block: what a multiprocessor has registers for.
+    /// The most threads of a block, which have registers for what they hold.
     pub most_threads: u32,
     /// Inputs of up to this many batches are left to one block, a warp a batch.
-    pub short: u32,
-    /// Threads of a block where there are several, a power of two.
+    pub alone: u32,
+    /// The most threads of a block where there are several, a power of two.
     pub threads: u32,
-    /// Blocks for each multiprocessor, which it has registers for.
+    /// Such blocks that a multiprocessor has registers for.
     pub blocks: u32,
-    /// The most chunks: beyond, they get longer.
+    /// The most chunks, whose sums a block of 32 warps reads at once: beyond, they get longer.
     pub chunks: u32,
 }
 
 /// (largest accumulator in bytes, policy).
 #[rustfmt::skip]
 const REDUCE_ONCE: &[(u32, ReducePolicy)] = &[
-    (4, ReducePolicy { most_threads: 1024, short: 32, threads: 256, blocks: 4, chunks: 4096 }),
-    (8, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 3, chunks: 4096 }),
-    (12, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 4, chunks: 4096 }),
-    (16, ReducePolicy { most_threads: 512, short: 16, threads: 256, blocks: 2, chunks: 4096 }),
-    (64, ReducePolicy { most_threads: 256, short: 8, threads: 256, blocks: 1, chunks: 1024 }),
+    (8, ReducePolicy { most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096 }),
+    (16, ReducePolicy { most_threads: 512, alone: 16, threads: 256, blocks: 2, chunks: 2048 }),
+    (64, ReducePolicy { most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024 }),
 ];
 
 impl ReducePolicy {

@@ -1,6 +1,6 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Engine, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy};
+use super::{Engine, Order, Policy, Primitive, ReducePolicy, WavePolicy};
 use crate::{Error, Result};
 use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub(super) struct Request {
     pub(super) commutative: bool,
     pub(super) tile: Policy,
     pub(super) sums: Policy,
-    pub(super) sum_rows: RowPolicy,
+    pub(super) order: Order,
     pub(super) reduce: ReducePolicy,
     pub(super) scan_warps: u32,
     pub(super) scan_sums_per_lane: u32,
@@ -70,12 +70,8 @@ impl Request {
             tile => policy(self.tile),
             sums => policy(self.sums),
             tiles => tiles,
-            sum_rows => context! { run => self.sum_rows.run, rows => self.sum_rows.rows },
-            reduce => context! {
-                most_threads => self.reduce.most_threads,
-                threads => self.reduce.threads,
-                blocks => self.reduce.blocks,
-            },
+            any_order => self.order == Order::Any,
+            reduce_threads => self.reduce.most_threads,
             wave => wave,
         }
     }

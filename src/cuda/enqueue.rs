@@ -52,7 +52,7 @@ pub(super) unsafe fn enqueue<A: Element>(
             Kernel::ScanTiles => {
                 arguments![input, output, length, above, call.init, seeded, inclusive]
             }
-            Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
+            Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
                 unreachable!("a plan of levels has no such kernel")
             }
         };
@@ -86,7 +86,6 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
         threads: plan.threads,
         shared_bytes: 0,
     };
-    // ReduceShort has all of these parameters but the last.
     let arguments = arguments![
         call.input,
         length,
@@ -94,11 +93,13 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
         call.workspace,
         call.init,
         seeded,
+        plan.chunks,
+        plan.log_chunk,
         plan.log_batches
     ];
     // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
     // declares; the caller vouches for the addresses.
-    unsafe { launch(kernels, stream, plan.kernel, 0, grid, arguments) }
+    unsafe { launch(kernels, stream, Kernel::ReduceOnce, 0, grid, arguments) }
 }
 
 /// Enqueues the one launch of a scan by [`Engine::Tiles`](crate::codegen::Engine::Tiles).

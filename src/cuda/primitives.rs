@@ -5,7 +5,7 @@ use super::enqueue::{Call, enqueue, enqueue_reduce, enqueue_tiles, enqueue_wave}
 use super::kernels::Kernels;
 use super::library::require_driver;
 use crate::codegen::{
-    Engine, Kernel, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+    Engine, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
 };
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
@@ -19,8 +19,7 @@ const WORKSPACE_ALIGN: u64 = 16;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes
-/// take 3 or more, one for each level of a tree, unless the operator is exact and commutes.
+/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch.
 ///
 /// # The workspace
 ///
@@ -30,9 +29,9 @@ const WORKSPACE_ALIGN: u64 = 16;
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
-    /// [`Engine::Tiles`], for all lengths or up to where the other is faster.
-    tiles: Option<Arc<Kernels>>,
-    levels: Option<Arc<Kernels>>,
+    kernels: Arc<Kernels>,
+    /// Whether the engine is [`Engine::Blelloch`].
+    by_levels: bool,
     types: PhantomData<fn() -> (T, Op)>,
 }
 
@@ -110,8 +109,8 @@ impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
     fn clone(&self) -> Self {
         Reduce {
             context: self.context.clone(),
-            tiles: self.tiles.clone(),
-            levels: self.levels.clone(),
+            kernels: self.kernels.clone(),
+            by_levels: self.by_levels,
             types: PhantomData,
         }
     }
@@ -170,19 +169,9 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        let tiles = Engine::Tiles(RowPolicy::of_reduce::<T>());
-        let any_order = Op::EXACT && Op::COMMUTATIVE;
-        if size_of::<T>() > Self::PACKED || any_order {
-            return Reduce::load_engine(context, tiles);
-        }
-        let engines = [tiles, Engine::Blelloch];
-        let [tiles, levels] = Kernels::get_all::<T, Op, 2>(context, Primitive::Reduce, engines)?;
-        Ok(Reduce::with(context, Some(tiles), Some(levels)))
+        let order = Order::of::<T, Op>();
+        Reduce::load_engine(context, Engine::Tiles(RowPolicy::of_reduce::<T>(order)))
     }
-
-    /// Long arrays of elements of up to this many bytes, which are reduced in the law's order, keep a GPU busier than its memory; fewer
-    /// instructions count more there than fewer launches.
-    const PACKED: usize = 2;
 
     /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
     /// of its tree.
@@ -197,24 +186,12 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        let kernels = Some(Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?);
-        Ok(match engine {
-            Engine::Blelloch => Reduce::with(context, None, kernels),
-            _ => Reduce::with(context, kernels, None),
-        })
-    }
-
-    fn with(
-        context: &Arc<CudaContext>,
-        tiles: Option<Arc<Kernels>>,
-        levels: Option<Arc<Kernels>>,
-    ) -> Self {
-        Reduce {
+        Ok(Reduce {
             context: context.clone(),
-            tiles,
-            levels,
+            kernels: Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?,
+            by_levels: engine == Engine::Blelloch,
             types: PhantomData,
-        }
+        })
     }
 
     /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
@@ -224,13 +201,10 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     }
 
     fn needed_bytes(&self, len: usize) -> usize {
-        let tiles = self.tiles.as_ref();
-        let tiles = tiles.map_or(0, |_| ReducePlan::workspace_bytes::<T>(len));
-        let levels = self.levels.as_ref();
-        let levels = levels.map_or(0, |_| {
-            Plan::new::<T>(Primitive::Reduce, len).workspace_bytes()
-        });
-        tiles.max(levels)
+        match self.by_levels {
+            true => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+            false => ReducePlan::workspace_bytes::<T>(Order::of::<T, Op>(), len),
+        }
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of `output`.
@@ -297,19 +271,20 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
             seeded: init.is_some(),
             inclusive: false,
         };
-        if let Some(kernels) = &self.tiles {
-            let plan = ReducePlan::new::<T>(len, kernels.multiprocessors());
-            if plan.kernel == Kernel::ReduceShort || self.levels.is_none() {
-                // SAFETY: as below. That the workspace starts with zeros is the caller's part of the contract; if it
-                // is broken, the kernel ends with an error.
-                return unsafe { enqueue_reduce(kernels, stream, &plan, len, &call) };
+        let kernels = &self.kernels;
+        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
+        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them. That the workspace starts
+        // with zeros is the caller's part of the contract; if it is broken, the kernel ends with an error.
+        unsafe {
+            if self.by_levels {
+                let plan = Plan::new::<T>(Primitive::Reduce, len);
+                enqueue(kernels, stream, &plan, &call)
+            } else {
+                let order = Order::of::<T, Op>();
+                let plan = ReducePlan::new::<T>(order, len, kernels.multiprocessors());
+                enqueue_reduce(kernels, stream, &plan, len, &call)
             }
         }
-        let kernels = self.levels.as_ref().expect("one of the engines is there");
-        let plan = Plan::new::<T>(Primitive::Reduce, len);
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them.
-        unsafe { enqueue(kernels, stream, &plan, &call) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::support::oracle;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, HEADER_BYTES, Kernel, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan,
+    Engine, HEADER_BYTES, Kernel, Order, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan,
     WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max, Min};
@@ -50,7 +50,7 @@ impl Case {
         match self.engine {
             Engine::Blelloch => self.launch_levels::<T>(script, out, init),
             Engine::Tiles(policy) => match self.primitive {
-                Primitive::Reduce => self.launch_reductions::<T>(script, out, init),
+                Primitive::Reduce => self.launch_reductions::<T, Op>(script, out, init),
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
@@ -151,72 +151,60 @@ impl Case {
     }
 
     /// A launch for each plan, in one workspace. All give the same.
-    fn launch_reductions<T: Element>(
+    fn launch_reductions<T: Element, Op: Monoid<T>>(
         &self,
         script: &mut Script,
         out: &'static str,
         init: Argument,
     ) {
-        let counted = HEADER_BYTES + (MOST_CHUNKS as usize + 32) * size_of::<T::Accumulator>();
-        let bytes = counted.max(ScanPlan::workspace_bytes_for::<T>(MOST_CHUNKS + 2));
+        let bytes = ScanPlan::workspace_bytes_for::<T>(MOST_CHUNKS + 2);
         script.filled("workspace", 0, bytes, "workspace");
-        for plan in self.reduce_plans::<T>() {
+        for plan in self.reduce_plans::<T, Op>() {
             let seeded = Argument::value(u32::from(self.seeded));
-            let arguments = match plan.kernel {
-                Kernel::ReduceShort => vec![
-                    Argument::At("in", 0),
-                    Argument::value(self.length as u64),
-                    Argument::At(out, 0),
-                    Argument::At("workspace", 0),
-                    init.clone(),
-                    seeded,
-                ],
-                _ => vec![
-                    Argument::At("in", 0),
-                    Argument::value(self.length as u64),
-                    Argument::At(out, 0),
-                    Argument::At("workspace", 0),
-                    init.clone(),
-                    seeded,
-                    Argument::value(plan.log_batches),
-                ],
-            };
+            let arguments = [
+                Argument::At("in", 0),
+                Argument::value(self.length as u64),
+                Argument::At(out, 0),
+                Argument::At("workspace", 0),
+                init.clone(),
+                seeded,
+                Argument::value(plan.chunks),
+                Argument::value(plan.log_chunk),
+                Argument::value(plan.log_batches),
+            ];
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
-            if plan.kernel == Kernel::ReduceShort {
-                // They rely on it that all are there.
-                grid.resident = plan.blocks;
-            }
-            script.launch(plan.kernel.function(0, false), grid, &arguments);
+            // They rely on it that all are there.
+            grid.resident = plan.blocks;
+            script.launch("reduce_once", grid, &arguments);
             script.save(out);
         }
     }
 
-    /// The plan, and others that cut the input up in other ways: more chunks than blocks, and fewer.
-    fn reduce_plans<T: Element>(&self) -> Vec<ReducePlan> {
-        let (length, batch) = (self.length as u64, RowPolicy::of_reduce::<T>().elements());
-        let mut plans = vec![ReducePlan::new::<T>(
-            self.length,
-            1 + self.length as u32 % 3,
-        )];
-        for (warps, log_batches, blocks) in [(1, 0, 3), (2, 0, 2), (1, 1, 64), (4, 2, 2), (2, 3, 5)]
-        {
-            let chunk = (batch * warps) << log_batches;
-            if length > 0 && length / chunk <= MOST_CHUNKS {
-                if log_batches == 0 && length > chunk {
-                    plans.push(ReducePlan {
-                        kernel: Kernel::ReduceShort,
-                        blocks: length.div_ceil(chunk) as u32,
-                        threads: 32 * warps as u32,
-                        log_batches,
-                    });
-                }
-                plans.push(ReducePlan {
-                    kernel: Kernel::ReduceOnce,
-                    blocks: length.div_ceil(chunk).min(blocks) as u32,
-                    threads: 32 * warps as u32,
-                    log_batches,
-                });
+    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and more.
+    fn reduce_plans<T: Element, Op: Monoid<T>>(&self) -> Vec<ReducePlan> {
+        let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
+        let mut plans = vec![ReducePlan::new::<T>(order, self.length, multiprocessors)];
+        let batch = RowPolicy::of_reduce::<T>(order).elements() as usize;
+        for (warps, log_batches, most_blocks) in [
+            (1, 0, 64),
+            (1, 0, 3),
+            (2, 0, 2),
+            (1, 1, 64),
+            (4, 2, 2),
+            (2, 3, 5),
+        ] {
+            if self.length / ((batch * warps) << log_batches) > MOST_CHUNKS as usize {
+                continue;
             }
+            let mut plan =
+                ReducePlan::with_chunks::<T>(self.length, warps as u32, log_batches, most_blocks);
+            if plan.blocks < 2 {
+                continue;
+            }
+            if order == Order::Any {
+                plan.chunks = 0;
+            }
+            plans.push(plan);
         }
         plans
     }
@@ -227,9 +215,9 @@ impl Case {
     }
 
     /// How many results the case has.
-    fn results<T: Element>(&self) -> usize {
+    fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
         match self.is_reduced_at_once() {
-            true => self.reduce_plans::<T>().len(),
+            true => self.reduce_plans::<T, Op>().len(),
             false => 1,
         }
     }
@@ -274,7 +262,7 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
-                Kernel::ReduceShort | Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
+                Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
                     unreachable!("a plan of levels has no such kernel")
                 }
             };
@@ -298,13 +286,17 @@ fn widens<T: Element>() -> bool {
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     if matrix::is_like_another::<T, Op>() {
         return match primitive {
-            Primitive::Reduce => vec![Engine::Tiles(RowPolicy::of_reduce::<T>())],
+            Primitive::Reduce => vec![Engine::Tiles(RowPolicy::of_reduce::<T>(
+                Order::of::<T, Op>(),
+            ))],
             Primitive::Scan => vec![],
         };
     }
     let mut engines = vec![Engine::Blelloch];
     if primitive == Primitive::Reduce {
-        engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>()));
+        engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>(
+            Order::of::<T, Op>(),
+        )));
     }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
@@ -593,7 +585,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             Primitive::Reduce => {
                 let init = case.seeded.then_some(*init);
                 let result = oracle::reduce::<T, Op>(&data[..case.length], init);
-                vec![result; case.results::<T>()]
+                vec![result; case.results::<T, Op>()]
             }
             Primitive::Scan => {
                 scans[usize::from(case.seeded)][usize::from(case.inclusive)][..case.length].to_vec()
