@@ -25,8 +25,10 @@
 //      combined to lies behind the last result, where nobody looks.
 //   5. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next
 //      tile's prefix, so its block stores it; and after a last tile that is whole follows one without elements.
+//   6. With ANYWHERE, input and output start anywhere (displaced.cuh). The plain kernel wants both at multiples of 16 bytes.
 #pragma once
 #include "blelloch.cuh"
+#include "displaced.cuh"
 #include "look_back.cuh"
 #include "row_scan.cuh"
 
@@ -40,7 +42,8 @@ struct WaveScanner {
     static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW, TILE = WARPS * CHUNK;
-    static constexpr int TILE_BYTES = TILE * (int)sizeof(T);
+    static constexpr int TILE_BYTES = TILE * (int)sizeof(T), STAGE_BYTES = TILE_BYTES + (Policy::ANYWHERE ? 16 : 0);
+    static constexpr bool ANYWHERE = Policy::ANYWHERE && alignof(T) < 16;
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
     using R = Run<T, RUN>;
     using P = Prefix<Operator, A>;
@@ -56,7 +59,7 @@ struct WaveScanner {
         Mbarrier taken, loaded, summed, waved, prefixed, free;
     };
     struct Shared {
-        unsigned char tiles[STAGES][TILE_BYTES];
+        unsigned char tiles[STAGES][STAGE_BYTES];
         Notes notes[STAGES];
         u64 launch;
     };
@@ -126,14 +129,35 @@ struct WaveScanner {
             }
             int elements = valid(tile), bytes = elements * (int)sizeof(T) / 16 * 16;
             __syncwarp();  // the stage is free
-            if (elements < TILE) fill(turn, tile, elements, bytes);
-            if (lane == 0) {
-                mbarrier_expect(notes.loaded, bytes);
-                if (bytes > 0) bulk_load(turn.words(), in + tile * TILE, bytes, notes.loaded);
+            if constexpr (ANYWHERE) {
+                load_anywhere(turn, tile, elements);
             } else {
-                mbarrier_arrive(notes.loaded);
+                if (elements < TILE) fill(turn, tile, elements, bytes);
+                if (lane == 0) {
+                    mbarrier_expect(notes.loaded, bytes);
+                    if (bytes > 0) bulk_load(turn.words(), in + tile * TILE, bytes, notes.loaded);
+                } else {
+                    mbarrier_arrive(notes.loaded);
+                }
             }
         }
+    }
+
+    /// The copy engine brings the words that are the tile's alone. Others may be writing to the rest of the first and the last.
+    __device__ __forceinline__ void load_anywhere(Turn turn, u64 tile, int elements) {
+        using Runs = DisplacedRuns<T, RUN>;
+        int lane = threadIdx.x % WARP, offset = offset_of(in), end = offset + elements * (int)sizeof(T);
+        int first = offset > 0 ? 16 : 0, last = end / 16 * 16 > first ? end / 16 * 16 : first;
+        const unsigned char* from = reinterpret_cast<const unsigned char*>(in + tile * TILE) - offset;
+        unsigned char* to = turn.shared.tiles[turn.stage];
+        Mbarrier& loaded = turn.notes().loaded;
+        if (0 < elements && elements < TILE) Runs::fill(to, in + tile * TILE, offset, end, offset + TILE_BYTES);
+        if (lane == 0) {
+            mbarrier_expect(loaded, last - first);
+            if (last > first) bulk_load(to + first, from + first, last - first, loaded);
+        }
+        Runs::load_ends(to, from, offset, first, last, end);
+        if (lane > 0) mbarrier_arrive(loaded);
     }
 
     /// The end of an unfinished tile, from the bytes on that the copy engine leaves.
@@ -156,11 +180,15 @@ struct WaveScanner {
     // ---- the reducers and the publisher ----
 
     __device__ __forceinline__ R read_run(Turn turn, int index) {
-        R run;
         const Word16* from = turn.words() + index * (R::BYTES / 16);
+        if constexpr (ANYWHERE) {
+            return DisplacedRuns<T, RUN>::read(from, offset_of(in));
+        } else {
+            R run;
 #pragma unroll
-        for (int i = 0; i < R::BYTES / 16; i++) run.template words<16>()[i] = from[i];
-        return run;
+            for (int i = 0; i < R::BYTES / 16; i++) run.template words<16>()[i] = from[i];
+            return run;
+        }
     }
 
     __device__ __forceinline__ void reduce(Turn turn, int warp) {
@@ -293,7 +321,7 @@ struct WaveScanner {
                 A next = shuffle(of_warps.value, (warp + 1) % WARPS);
 #pragma unroll 1
                 for (int row = 0; row < ROWS; row += BATCH) {
-                    bool direct = aligned && (warp * ROWS + row + BATCH) * ROW <= results;
+                    bool direct = (ANYWHERE || aligned) && (warp * ROWS + row + BATCH) * ROW <= results;
                     scan_batch(turn, of_rows.value, next, present, warp, row, target, results, direct);
                 }
             }
@@ -302,7 +330,7 @@ struct WaveScanner {
         }
     }
 
-    /// Scans BATCH rows. `direct` says that all results belong to the target, which takes words of 16 bytes.
+    /// Scans BATCH rows. `direct` says that all results belong to the target, which takes words of 16 bytes, if not ANYWHERE.
     __device__ __forceinline__ void scan_batch(Turn turn, const A& of_rows, const A& next, bool present, int warp, int first, T* target,
                                                int results, bool direct) {
         int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
@@ -317,12 +345,17 @@ struct WaveScanner {
             ends[k] = choose(first + k + 1 < ROWS, of_next, next);
         }
         scan_rows(rows, starts, ends, init, inclusive);
+        if constexpr (ANYWHERE) {
+            int before = (warp * ROWS + first) * ROW;
+            DisplacedRuns<T, RUN>::store(rows, target + before, (results - before) * (int)sizeof(T), direct);
+        } else {
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            if (direct) write_run(reinterpret_cast<Word16*>(target), index + k * WARP, rows[k]);
-            else write_run(turn.words(), index + k * WARP, rows[k]);
+            for (int k = 0; k < BATCH; k++) {
+                if (direct) write_run(reinterpret_cast<Word16*>(target), index + k * WARP, rows[k]);
+                else write_run(turn.words(), index + k * WARP, rows[k]);
+            }
+            if (!direct) store_rows(target, turn.words(), (warp * ROWS + first) * ROW, results);
         }
-        if (!direct) store_rows(target, turn.words(), (warp * ROWS + first) * ROW, results);
     }
 
     static __device__ __forceinline__ void write_run(Word16* to, int index, R& run) {
@@ -358,6 +391,13 @@ struct WaveScanner {
                 mbarrier_init(notes.free, WARPS + 1);
             }
             fence_mbarrier_init();
+        }
+        if constexpr (ANYWHERE) {
+            // Whole words are read, also where a tile begins or ends within one.
+            if (threadIdx.x < STAGES && offset_of(in) > 0) {
+                Word16* words = reinterpret_cast<Word16*>(shared.tiles[threadIdx.x]);
+                words[0] = words[TILE_BYTES / 16] = Word16{};
+            }
         }
         __syncthreads();
         int warp = threadIdx.x / WARP;

@@ -44,7 +44,12 @@ impl Visitor for Sources {
                 if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
                     engines.push(Engine::Tiles(long));
                 }
-                engines.extend(WavePolicy::of::<T>().map(Engine::Wave));
+                let wave = WavePolicy::of::<T>();
+                engines.extend(wave.map(Engine::Wave));
+                let anywhere = wave.and_then(WavePolicy::anywhere::<T>);
+                if !matrix::is_second::<Op>() {
+                    engines.extend(anywhere.map(Engine::Wave));
+                }
             }
             for engine in engines {
                 let name = format!(
@@ -142,7 +147,8 @@ fn check_shared_memory<T: Element, Op: Monoid<T>>() {
         loads: 2,
         ..policy
     };
-    for policy in [policy, other] {
+    let anywhere = policy.anywhere::<T>().expect("a policy");
+    for policy in [policy, other, anywhere] {
         let mut text = source::<T, Op>(Primitive::Scan, Engine::Wave(policy)).unwrap();
         let bytes = policy.shared_bytes::<T>();
         text += &format!("static_assert(sizeof(user::Wave::Shared) == {bytes});\n");

@@ -119,7 +119,6 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
     let tile = policy.tile() as usize;
     let longest = 2 * wave + 3 * tile + 5;
     let data = sample::<T>(longest, 1);
-    let input = stream.clone_htod(&data).unwrap();
     let expected = [
         oracle::exclusive::<T, Op>(&data, None),
         oracle::inclusive::<T, Op>(&data, None),
@@ -143,28 +142,51 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
         let mut workspace = stream
             .alloc_zeros::<u8>(scan.workspace_bytes(longest))
             .unwrap();
-        for length in [
-            1,
-            tile - 1,
-            tile,
-            tile + 1,
-            wave - 1,
-            wave,
-            wave + 1,
-            2 * wave,
-            longest,
-        ] {
-            let input = input.slice(..length);
-            let mut output = stream.clone_htod(&data[..length]).unwrap();
-            let what = format!("{} × {length} by {engine:?}", std::any::type_name::<Op>());
-            scan.exclusive(&stream, &input, &mut output, &mut workspace)
-                .unwrap();
-            let got = stream.clone_dtoh(&output).unwrap();
-            assert_same(&got, &expected[0][..length], &what);
-            scan.inclusive(&stream, &input, &mut output, &mut workspace)
-                .unwrap();
-            let got = stream.clone_dtoh(&output).unwrap();
-            assert_same(&got, &expected[1][..length], &what);
+        // The wave engine has other kernels for what does not start at a multiple of 16 bytes.
+        let starts = match engine {
+            Engine::Wave(_) => &[(0, 0), (1, 1), (0, 3), (5, 0), (3, 6)][..],
+            _ => &[(0, 0)],
+        };
+        for &(from, to) in starts {
+            let after = |start: usize| [&data[..start], &data].concat();
+            let input = stream.clone_htod(&after(from)).unwrap();
+            for length in [
+                1,
+                tile - 1,
+                tile,
+                tile + 1,
+                wave - 1,
+                wave,
+                wave + 1,
+                2 * wave,
+                longest,
+            ] {
+                let input = input.slice(from..from + length);
+                let before = after(to);
+                let mut output = stream.clone_htod(&before[..to + length]).unwrap();
+                let what = format!(
+                    "{} × {length} from {from} to {to} by {engine:?}",
+                    std::any::type_name::<Op>()
+                );
+                let check = |output: &_, expected: &[T]| {
+                    let got = stream.clone_dtoh(output).unwrap();
+                    assert_same(&got[..to], &before[..to], &what);
+                    assert_same(&got[to..], &expected[..length], &what);
+                };
+                let mut target = output.slice_mut(to..);
+                scan.exclusive(&stream, &input, &mut target, &mut workspace)
+                    .unwrap();
+                check(&output, &expected[0]);
+                let mut target = output.slice_mut(to..);
+                scan.inclusive(&stream, &input, &mut target, &mut workspace)
+                    .unwrap();
+                check(&output, &expected[1]);
+                let mut output = stream.clone_htod(&before[..to + length]).unwrap();
+                let mut target = output.slice_mut(to..);
+                scan.exclusive_in_place(&stream, &mut target, &mut workspace)
+                    .unwrap();
+                check(&output, &expected[0]);
+            }
         }
     }
 }

@@ -4,9 +4,10 @@ use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{Affine, Sums, Then};
 use crate::support::{oracle, skip};
 use std::sync::Arc;
+use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan};
-use warpfold::ops::{Add, Max};
+use warpfold::ops::{Add, BitXor, Max};
 use warpfold::{Device, Element, Error, Monoid};
 
 /// A context without event tracking and a stream of its own, or a skip.
@@ -141,6 +142,41 @@ fn a_graph_replays_over_new_data() {
             "replayed reduction",
         );
     }
+}
+
+/// The wave engine's kernels for what does not start at a multiple of 16 bytes are loaded by the call that needs them.
+#[test]
+fn kernels_are_loaded_while_a_stream_is_captured() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let policy = WavePolicy::of::<i32>().expect("a policy");
+    let (major, minor) = context.compute_capability().unwrap();
+    if !Engine::Wave(policy).runs_on((10 * major + minor) as u32) {
+        return skip(
+            "cuda",
+            &format!("compute capability {major}.{minor} has no wave engine"),
+        );
+    }
+    let scan = Scan::<i32, BitXor>::load_engine(&context, Engine::Wave(policy)).unwrap();
+    let data = sample::<i32>(100_003, 5);
+    let input = stream.clone_htod(&data).unwrap();
+    let mut output = stream.alloc_zeros::<i32>(data.len() - 1).unwrap();
+    let bytes = scan.workspace_bytes(data.len());
+    let mut workspace = stream.alloc_zeros::<u8>(bytes).unwrap();
+    stream
+        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    scan.exclusive(&stream, &input.slice(1..), &mut output, &mut workspace)
+        .unwrap();
+    let graph = stream
+        .end_capture(sys::CUgraphInstantiate_flags(0))
+        .unwrap()
+        .expect("something was captured");
+    graph.launch().unwrap();
+    let expected = oracle::exclusive::<i32, BitXor>(&data[1..], None);
+    let got = stream.clone_dtoh(&output).unwrap();
+    assert_same(&got, &expected, "a captured scan");
 }
 
 /// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a block that has

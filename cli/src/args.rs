@@ -132,6 +132,8 @@ pub(crate) enum PrimitiveName {
     ScanLevels,
     /// All prefixes of long arrays in one launch, on GPUs of compute capability 9.0 to 10.x
     ScanWave,
+    /// The same for arrays that do not start at a multiple of 16 bytes
+    ScanWaveAnywhere,
 }
 
 /// Catches a misspelt name before any work; whether the device exists is asked later.

@@ -267,6 +267,11 @@ impl<T: Number> Work<T> for Rendering {
                 let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
                 (Primitive::Scan, Engine::Wave(policy))
             }
+            PrimitiveName::ScanWaveAnywhere => {
+                let policy = WavePolicy::of::<T>().and_then(WavePolicy::anywhere::<T>);
+                let policy = policy.expect("numbers have up to 8 bytes");
+                (Primitive::Scan, Engine::Wave(policy))
+            }
         };
         Ok(source::<T, Op>(primitive, engine)?)
     }

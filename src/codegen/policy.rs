@@ -172,7 +172,7 @@ impl ReducePolicy {
 
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
 ///
-/// All but `stages`, `loads` and `reducers` are powers of two.
+/// All numbers but `stages`, `loads` and `reducers` are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WavePolicy {
     /// Warps that scan. Each has its share of a tile.
@@ -191,6 +191,8 @@ pub struct WavePolicy {
     pub batch: u32,
     /// Warps that add up tiles before they are scanned; a divisor of `warps`.
     pub reducers: u32,
+    /// Whether input and output may start anywhere. If not, both start at multiples of 16 bytes.
+    pub anywhere: bool,
 }
 
 /// The longest run that a lane holds, in bytes.
@@ -230,10 +232,17 @@ impl WavePolicy {
             wave: row.wave,
             batch: row.batch,
             reducers: row.reducers,
+            anywhere: false,
         };
         // Elements that are no power of two in size, or folded in a much wider type, need more room than those that the
         // row was measured with.
         policy.fitted::<T>()
+    }
+
+    /// The policy for input and output that start anywhere; `None` as for [`fitted`](WavePolicy::fitted).
+    pub fn anywhere<T: Element>(self) -> Option<WavePolicy> {
+        let anywhere = true;
+        WavePolicy { anywhere, ..self }.fitted::<T>()
     }
 
     /// The policy with as many of its stages as there is room for; `None` if its blocks cannot be started with any number.
@@ -255,7 +264,8 @@ impl WavePolicy {
     /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in `kernels/wave.cuh`.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let align = (align_of::<T::Accumulator>() as u32).max(8);
-        let tile = self.tile() as u32 * size_of::<T>() as u32;
+        let spare = if self.anywhere { 16 } else { 0 };
+        let tile = self.tile() as u32 * size_of::<T>() as u32 + spare;
         // A sum for each row and each warp, and two prefixes; before them the tile's number, behind them six barriers.
         let sums = (self.warps * self.rows + self.warps + 2) * size_of::<T::Accumulator>() as u32;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;

@@ -51,6 +51,7 @@ impl Request {
                 wave => policy.wave,
                 batch => policy.batch,
                 reducers => policy.reducers,
+                anywhere => policy.anywhere.to_string(),
                 shared_bytes => WavePolicy::SHARED_BYTES,
             },
             _ => context! {},
@@ -86,7 +87,7 @@ macro_rules! files {
 const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "reduce_any_order.cuh", "scan.cuh",
+    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "displaced.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "reduce_any_order.cuh", "scan.cuh",
     "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
 
 pub(super) fn render(request: &Request) -> Result<String> {

@@ -137,8 +137,8 @@ pub(super) unsafe fn enqueue_tiles<A: Element>(
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16, and the start of the workspace as a
-/// launch of this engine left it, or zero.
+/// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16 unless the kernels' policy says that they are
+/// anywhere, and the start of the workspace as a launch of this engine left it, or zero.
 pub(super) unsafe fn enqueue_wave<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,

@@ -1,16 +1,16 @@
 //! The primitives for callers that bring their own stream, slices and workspace.
 
-use super::context_capability;
 use super::enqueue::{Call, enqueue, enqueue_reduce, enqueue_tiles, enqueue_wave};
 use super::kernels::Kernels;
 use super::library::require_driver;
+use super::{context_capability, driver_error};
 use crate::codegen::{
     Engine, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
 };
 use crate::cpu::Prefixes;
 use crate::element::assert_element_size;
 use crate::{Element, Error, Monoid, Result};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, sys};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 ///
 /// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
 /// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
-/// to 10.x. For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
+/// to 10.x; those that do not have kernels of their own there, which the first such call loads. For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
 /// is read twice and written once.
 ///
 /// # The workspace
@@ -96,13 +96,48 @@ impl Tiles {
 struct Wave {
     kernels: Arc<Kernels>,
     policy: WavePolicy,
+    /// The policy for addresses that are no multiples of 16. Its kernels are loaded when such are met.
+    anywhere: Option<WavePolicy>,
     /// Whether it is to take short inputs too.
     always: bool,
 }
 
 impl Wave {
-    /// What the engine wants of addresses.
+    /// What the engine wants of addresses, unless its policy says that they are anywhere.
     const ALIGN: u64 = 16;
+
+    /// Kernels and policy for input and output at these addresses.
+    fn for_addresses<T: Element, Op: Monoid<T>>(
+        &self,
+        context: &Arc<CudaContext>,
+        input: u64,
+        output: u64,
+    ) -> Result<Option<(Arc<Kernels>, WavePolicy)>> {
+        if self.policy.anywhere || (input | output).is_multiple_of(Self::ALIGN) {
+            return Ok(Some((self.kernels.clone(), self.policy)));
+        }
+        let Some(policy) = self.anywhere else {
+            return Ok(None);
+        };
+        let engine = Engine::Wave(policy);
+        let load = || Kernels::get::<T, Op>(context, Primitive::Scan, engine);
+        Ok(Some((while_capturing(load)?, policy)))
+    }
+}
+
+/// Does what CUDA does not allow a thread by default while a stream is captured into a graph, such as to load a module.
+fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let exchange = |mode: &mut sys::CUstreamCaptureMode| {
+        // SAFETY: the pointer is valid; the mode is this thread's own.
+        let result = unsafe { sys::cuThreadExchangeStreamCaptureMode(mode) };
+        let result = result.result();
+        result.map_err(|error| driver_error("asking for the mode of captures", error))
+    };
+    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    exchange(&mut mode)?;
+    let result = work();
+    exchange(&mut mode)?;
+    result
 }
 
 impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
@@ -357,8 +392,9 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
     }
 
-    /// Loads the kernels of one engine, which will be used for every length. [`Engine::Wave`] takes those of [`Engine::Tiles`] as
-    /// well, for slices that do not start at a multiple of 16 bytes.
+    /// Loads the kernels of one engine, which will be used for every length. Where the policy of [`Engine::Wave`] has room for such slices,
+    /// those that do not start at a multiple of 16 bytes take kernels that the first call with one loads; else those of
+    /// [`Engine::Tiles`], which are loaded as well.
     ///
     /// # Errors
     ///
@@ -413,6 +449,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
                     wave: Some(Wave {
                         kernels: wave_kernels,
                         policy,
+                        anywhere: policy.anywhere::<T>(),
                         always,
                     }),
                 }
@@ -538,14 +575,14 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             } => (long, plan(long)),
             fits => (short, fits),
         };
-        let aligned = (call.input | call.output).is_multiple_of(Wave::ALIGN);
         if let Some(wave) = wave
-            && aligned
             && (wave.always || plan.is_long(tiles.kernels.multiprocessors()))
+            && let Some((kernels, policy)) =
+                wave.for_addresses::<T, Op>(&self.context, call.input, call.output)?
         {
-            let plan = WavePlan::new::<T>(wave.policy, len);
+            let plan = WavePlan::new::<T>(policy, len);
             // SAFETY: the caller's, and the addresses were looked at.
-            return unsafe { enqueue_wave(&wave.kernels, stream, &plan, len, call) };
+            return unsafe { enqueue_wave(&kernels, stream, &plan, len, call) };
         }
         // SAFETY: the caller's.
         unsafe { enqueue_tiles(&tiles.kernels, stream, &plan, len, call) }

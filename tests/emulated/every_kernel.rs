@@ -303,10 +303,15 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         let wave = WavePolicy::of::<T>();
         engines.push(Engine::Tiles(short));
         engines.extend(wave.map(tiny).map(Engine::Wave));
+        let anywhere = wave.and_then(WavePolicy::anywhere::<T>);
+        if !matrix::is_second::<Op>() {
+            engines.extend(anywhere.map(tiny).map(Engine::Wave));
+        }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
             engines.push(Engine::Tiles(long));
             engines.extend(wave.map(Engine::Wave));
+            engines.extend(anywhere.map(Engine::Wave));
         }
     }
     engines
@@ -446,21 +451,38 @@ fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case>
             5 * tile + 7,
         ]
         .into_iter()
-        .flat_map(|length| [length; 2])
+        .flat_map(|length| vec![length; if policy.anywhere { 4 } else { 2 }])
         .chain([wave, 2 * wave + tile + 1])
         .collect()
     } else {
         vec![1, 1009, tile + 1]
     };
     let sixteen = 16 / align_of::<T>();
+    let placements = if policy.anywhere {
+        &[
+            (false, (1, 0)),
+            (true, (1, 1)),
+            (false, (0, 1)),
+            (false, (3, 5)),
+            (true, (7, 7)),
+            (false, (15, 2)),
+            (true, (0, 0)),
+        ][..]
+    } else {
+        &[
+            (false, (0, 0)),
+            (true, (sixteen, sixteen)),
+            (false, (0, sixteen)),
+        ]
+    };
     let case = |(number, length): (usize, usize)| Case {
         primitive,
         engine: Engine::Wave(policy),
         length,
         seeded: number & 1 == 1,
         inclusive: (number ^ number >> 2) & 2 == 2,
-        in_place: number % 3 == 1,
-        shifts: [(0, 0), (sixteen, 0), (0, sixteen)][number % 3],
+        in_place: placements[number % placements.len()].0,
+        shifts: placements[number % placements.len()].1,
     };
     lengths.into_iter().enumerate().map(case).collect()
 }
@@ -537,8 +559,12 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             Engine::Blelloch => "levels",
             Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
             Engine::Tiles(_) => "tiles",
-            Engine::Wave(policy) if policy == tiny(policy) => "tiny wave",
-            Engine::Wave(_) => "wave",
+            Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
+                (true, false) => "tiny wave",
+                (true, true) => "tiny wave anywhere",
+                (false, false) => "wave",
+                (false, true) => "wave anywhere",
+            },
         },
         type_name::<T>(),
         type_name::<Op>()

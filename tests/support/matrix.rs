@@ -28,6 +28,16 @@ pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
     ty != TypeId::of::<f32>() && (others.contains(&op) || is_signed && op == TypeId::of::<Add>())
 }
 
+/// Whether the types with this operator have `Add` as well. One of the two is enough for what depends on the type more than on the operator.
+pub(crate) fn is_second<Op: 'static>() -> bool {
+    let second = [
+        TypeId::of::<Mul>(),
+        TypeId::of::<Min>(),
+        TypeId::of::<Max>(),
+    ];
+    second.contains(&TypeId::of::<Op>())
+}
+
 /// The groups of the matrix, so that tests can share it out.
 macro_rules! groups {
     ($($(#[$attribute:meta])* $group:ident: { $($t:ty: $($op:ty),*;)* })*) => {

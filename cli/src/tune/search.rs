@@ -201,6 +201,7 @@ mod tests {
         wave: 128,
         batch: 2,
         reducers: 4,
+        anywhere: false,
     };
 
     const FULL: Search = Search {
