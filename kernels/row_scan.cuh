@@ -13,25 +13,37 @@ __device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, c
     return choose(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
 }
 
-/// Scans rows in place, several at once, so that each step of one leaves time for the others'. `starts` are the prefixes of the
-/// rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is shown where there is no prefix.
-template <class Operator, class T, int RUN, int ROWS, class A>
-__device__ __forceinline__ void scan_rows(Run<T, RUN> (&rows)[ROWS], const Prefix<Operator, A> (&starts)[ROWS], const A (&ends)[ROWS],
-                                          const A& init, bool inclusive) {
+/// The trees over several rows at once, so that each step of one leaves time for the others'.
+template <class Operator, class T, int RUN, int ROWS>
+struct RowTrees {
+    using A = AccumulatorOf<T>;
+    using P = Prefix<Operator, A>;
+
     RunTree<Operator, T, RUN> runs[ROWS];
-    A sums[ROWS];
-    Prefix<Operator, A> prefixes[ROWS];
+    LaneTrees<Operator, A, WARP, ROWS> lanes;
+
+    /// Leaves the sums of the rows in every lane.
+    __device__ __forceinline__ void up_sweep(const Run<T, RUN> (&rows)[ROWS], A (&sums)[ROWS]) {
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) {
-        runs[k].up_sweep(rows[k]);
-        sums[k] = runs[k].sum();
-        prefixes[k] = starts[k];
+        for (int k = 0; k < ROWS; k++) {
+            runs[k].up_sweep(rows[k]);
+            sums[k] = runs[k].sum();
+        }
+        lanes.up_sweep(sums);
     }
-    LaneTrees<Operator, A, WARP, ROWS> trees;
-    trees.up_sweep(sums);
-    trees.down_sweep(prefixes);
+
+    /// The scans. `starts` are the prefixes of the rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is
+    /// shown where there is no prefix.
+    __device__ __forceinline__ void down_sweep(Run<T, RUN> (&rows)[ROWS], const P (&starts)[ROWS], const A (&ends)[ROWS], const A& init,
+                                               bool inclusive) {
+        P prefixes[ROWS];
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) rows[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
-}
+        for (int k = 0; k < ROWS; k++) prefixes[k] = starts[k];
+        lanes.down_sweep(prefixes);
+#pragma unroll
+        for (int k = 0; k < ROWS; k++)
+            rows[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+    }
+};
 
 }  // namespace warpfold

@@ -2,7 +2,8 @@
 //
 // Each block scans one tile, which it holds in registers: its warps load rows, fold them, and learn from each other and from the
 // blocks before them (look_back.cuh) what precedes each row. A short input is the tile of a single block, of as many warps
-// as it needs, and touches no workspace.
+// as it needs, and touches no workspace; its warps keep the trees over their rows. Those of long inputs have more rows, and make the trees
+// anew, a batch at a time, when they know what comes before: then two blocks fit a multiprocessor, and the whole input the GPU.
 //
 // All that does not depend on what precedes the tile is done before that is waited for: the up-sweeps over runs, lanes, rows and warps.
 //
@@ -32,6 +33,9 @@ struct OnceScanner {
     using Loader = RowLoader<T, RUN, ROWS>;
     using Word16 = Word<16>;
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
+    using Trees = RowTrees<Operator, T, RUN, BATCH>;
+    /// Whether the trees of the way up are kept for the way down.
+    static constexpr bool KEEPS = BATCH == ROWS;
 
     struct Shared {
         A warp_sums[WARP];
@@ -68,11 +72,21 @@ struct OnceScanner {
             launch = load_relaxed(&header->launches);
         }
 
-        A leaves[ROWS];
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) leaves[row] = fold_run<Operator>(runs[row]);
+        // A lane's place on the way down: with the trees kept each lane knows the sums of all rows, otherwise of row lane % ROWS.
+        Trees trees;
+        R batch[BATCH];
+        A sums_of_rows[ROWS], sum;
         LaneTree<Operator, A, ROWS> rows;
-        A sum = rows.up_sweep(fold_rows<Operator>(leaves));
+        if constexpr (KEEPS) {
+            unpack(batch, runs, 0);
+            trees.up_sweep(batch, sums_of_rows);
+            run_up_sweep<Operator, true>(sums_of_rows, ROWS);
+            sum = sums_of_rows[ROWS - 1];
+        } else {
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) sums_of_rows[row] = fold_run<Operator>(runs[row]);
+            sum = rows.up_sweep(fold_rows<Operator>(sums_of_rows));
+        }
         if (lane == 0) shared.warp_sums[warp] = sum;
         __syncthreads();
         // Lanes without a warp take the first one's sum, and are not looked at.
@@ -108,24 +122,36 @@ struct OnceScanner {
         } else if (inclusive && valid == CHUNK * warps) {
             results--;
         }
-        P of_rows = rows.down_sweep(P{shuffle(of_warps.value, warp), present});
+        P own{shuffle(of_warps.value, warp), present};
+        if constexpr (KEEPS) run_down_sweep<Operator, true>(sums_of_rows, ROWS, own.value, present);
+        else own = rows.down_sweep(own);
         bool direct = R::BYTES % 16 == 0 && is_aligned(out, 16);
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
-            R batch[BATCH];
             P starts[BATCH];
             A ends[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                int row = first + k;
-#pragma unroll
-                for (int i = 0; i < RUN; i++) batch[k].items[i] = runs[row].get(i);
-                starts[k] = {shuffle(of_rows.value, row), present || row > 0};
-                ends[k] = row + 1 < ROWS ? shuffle(of_rows.value, row + 1) : after;
+                int row = first + k, next = (row + 1) % ROWS;
+                starts[k] = {KEEPS ? sums_of_rows[row] : shuffle(own.value, row), present || row > 0};
+                ends[k] = row + 1 == ROWS ? after : KEEPS ? sums_of_rows[next] : shuffle(own.value, next);
             }
-            scan_rows(batch, starts, ends, init, inclusive);
+            if constexpr (!KEEPS) {
+                A unused[BATCH];
+                unpack(batch, runs, first);
+                trees.up_sweep(batch, unused);
+            }
+            trees.down_sweep(batch, starts, ends, init, inclusive);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) store(batch[k], out + start, warp * CHUNK + (first + k) * ROW, results, direct);
+        }
+    }
+
+    static __device__ __forceinline__ void unpack(R (&batch)[BATCH], const Packed (&rows)[ROWS], int first) {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) batch[k].items[i] = rows[first + k].get(i);
         }
     }
 

@@ -344,7 +344,10 @@ struct WaveScanner {
             A of_next = shuffle(of_rows, (first + k + 1) % ROWS);
             ends[k] = choose(first + k + 1 < ROWS, of_next, next);
         }
-        scan_rows(rows, starts, ends, init, inclusive);
+        A sums[BATCH];
+        RowTrees<Operator, T, RUN, BATCH> trees;
+        trees.up_sweep(rows, sums);
+        trees.down_sweep(rows, starts, ends, init, inclusive);
         if constexpr (ANYWHERE) {
             int before = (warp * ROWS + first) * ROW;
             DisplacedRuns<T, RUN>::store(rows, target + before, (results - before) * (int)sizeof(T), direct);

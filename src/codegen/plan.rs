@@ -358,7 +358,7 @@ impl ScanPlan {
         ScanPlan {
             blocks,
             warps,
-            by_ticket: blocks > u64::from(multiprocessors),
+            by_ticket: blocks > u64::from(multiprocessors) * u64::from(policy.blocks),
         }
     }
 

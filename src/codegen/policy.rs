@@ -57,12 +57,21 @@ pub struct RowPolicy {
     pub run: u32,
     /// Rows, a power of two up to 32.
     pub rows: u32,
+    /// Rows whose trees a scan has at a time, a power of two: with fewer than all, it makes them twice, and needs fewer registers.
+    pub batch: u32,
+    /// Blocks that a multiprocessor has registers for, if they have as many warps as there may be.
+    pub blocks: u32,
 }
 
 /// The longest run, in bytes.
 const RUN_BYTES: u32 = 64;
-/// (largest accumulator in bytes, rows of a scan of short inputs, of long ones).
-const SCAN_ROWS: &[(u32, u32, u32)] = &[(4, 4, 8), (8, 4, 4), (32, 2, 2), (64, 1, 1)];
+/// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their batch and blocks).
+const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
+    (4, 4, (8, 2, 2)),
+    (8, 4, (8, 2, 1)),
+    (32, 2, (2, 2, 1)),
+    (64, 1, (1, 1, 1)),
+];
 /// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at once).
 const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
@@ -86,24 +95,41 @@ impl RowPolicy {
             Order::Law => law,
         };
         let rows = (bytes / (run * size)).max(1);
+        let rows = 1 << rows.ilog2().min(5);
         RowPolicy {
             run,
-            rows: 1 << rows.ilog2().min(5),
+            rows,
+            batch: rows,
+            blocks: 1,
         }
     }
 
-    /// The policy of a scan of elements of type `T`, which keeps a tree over them in registers. Short inputs are those that the
-    /// GPU holds at once: there latency counts, and for long ones the bytes in flight.
+    /// The policy of a scan of elements of type `T`. For short inputs, which fill the GPU less than once, latency counts, so their trees
+    /// are kept in registers; for long ones it is how much the GPU holds at once.
     pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
         let accumulator = size_of::<T::Accumulator>() as u32;
         let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
         let run = run_of::<T>();
         // No more elements than there are registers for.
-        let most = (32 / (run * accumulator.div_ceil(4))).max(1);
-        let rows = if long { long_rows } else { short_rows };
-        RowPolicy {
-            run,
-            rows: rows.min(1 << most.ilog2()),
+        let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
+        if long {
+            let (rows, batch, blocks) = long_rows;
+            let rows = fitting(rows, 64);
+            let batch = batch.min(rows);
+            RowPolicy {
+                run,
+                rows,
+                batch,
+                blocks,
+            }
+        } else {
+            let rows = fitting(short_rows, 32 / accumulator.div_ceil(4));
+            RowPolicy {
+                run,
+                rows,
+                batch: rows,
+                blocks: 1,
+            }
         }
     }
 

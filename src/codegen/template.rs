@@ -36,6 +36,8 @@ impl Request {
             Engine::Tiles(policy) => context! {
                 run => policy.run,
                 rows => policy.rows,
+                batch => policy.batch,
+                blocks => policy.blocks,
                 warps => self.scan_warps,
                 sums_per_lane => self.scan_sums_per_lane,
             },
