@@ -13,11 +13,11 @@ __device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, c
     return choose(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
 }
 
-/// Scans rows in place, several at once, so that each step of one leaves time for the others'. `starts` are the prefixes of the
+/// Scans rows, several at once, so that each step of one leaves time for the others'. `starts` are the prefixes of the
 /// rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is shown where there is no prefix.
 template <class Operator, class T, int RUN, int ROWS, class A>
-__device__ __forceinline__ void scan_rows(Run<T, RUN> (&rows)[ROWS], const Prefix<Operator, A> (&starts)[ROWS], const A (&ends)[ROWS],
-                                          const A& init, bool inclusive) {
+__device__ __forceinline__ void scan_rows(const Run<T, RUN> (&rows)[ROWS], MovedRun<T, RUN> (&scanned)[ROWS], const Prefix<Operator, A> (&starts)[ROWS],
+                                          const A (&ends)[ROWS], const A& init, bool inclusive) {
     RunTree<Operator, T, RUN> runs[ROWS];
     A sums[ROWS];
     Prefix<Operator, A> prefixes[ROWS];
@@ -31,7 +31,7 @@ __device__ __forceinline__ void scan_rows(Run<T, RUN> (&rows)[ROWS], const Prefi
     trees.up_sweep(sums);
     trees.down_sweep(prefixes);
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) rows[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+    for (int k = 0; k < ROWS; k++) scanned[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
 }
 
 }  // namespace warpfold

@@ -121,7 +121,7 @@ struct OnceScanner {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             A next = prefix_of_next(prefixes[row], row + 1 < ROWS ? rows[(row + 1) % ROWS] : after, inclusive);
-            R run = trees[row].down_sweep(prefixes[row], next, init, inclusive);
+            MovedRun<T, RUN> run = trees[row].down_sweep(prefixes[row], next, init, inclusive);
             store(run, out + start, warp * CHUNK + row * ROW, results, direct);
         }
     }
@@ -156,7 +156,7 @@ struct OnceScanner {
     }
 
     /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the results.
-    __device__ __forceinline__ void store(R& run, T* tile, int first, int results, bool direct) {
+    __device__ __forceinline__ void store(MovedRun<T, RUN>& run, T* tile, int first, int results, bool direct) {
         int lane = threadIdx.x % WARP, end = results - first < ROW ? results - first : ROW;
         if (direct && end == ROW) {
             Word16* to = reinterpret_cast<Word16*>(tile + first) + lane * (R::BYTES / 16);
