@@ -26,16 +26,17 @@ struct DisplacedRuns {
 #pragma unroll
         for (int i = 0; i < WORDS; i++) span.words[i] = from[i];
         span.words[WORDS] = from[offset > 0 ? WORDS : WORDS - 1];  // nobody wrote a word that holds nothing of the run
-        return shift(span, offset);
+        R run;
+        shift(run, span, offset);
+        return run;
     }
 
-    static __device__ __forceinline__ R shift(const typename Loader::Span& span, int offset) {
+    template <class Row>
+    static __device__ __forceinline__ void shift(Row& run, const typename Loader::Span& span, int offset) {
         PackedRun<T, RUN> packed;
         Loader::shift(packed, span, (u32)offset);
-        R run;
 #pragma unroll
         for (int i = 0; i < R::BYTES / 4; i++) run.template words<4>()[i] = packed.parts[i];
-        return run;
     }
 
     /// Copies what is in neither of the words from `first` to `last`, of the bytes from `offset` to `end`. Lane 0 has nothing to do.
@@ -62,7 +63,7 @@ struct DisplacedRuns {
 
     /// Stores rows of runs from `target` on, but for what lies `limit` bytes after it or farther; `whole` says that nothing does.
     template <int ROWS>
-    static __device__ __forceinline__ void store(R (&rows)[ROWS], T* target, int limit, bool whole) {
+    static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target, int limit, bool whole) {
         int lane = threadIdx.x % WARP, offset = offset_of(target);
         unsigned char* to = reinterpret_cast<unsigned char*>(target) - offset;
         limit += offset;
@@ -94,7 +95,7 @@ struct DisplacedRuns {
 
     /// Moves the bytes of rows up by `offset`, 1 … 15. The last ones come first.
     template <int ROWS>
-    static __device__ __forceinline__ void move_up(R (&rows)[ROWS], int offset) {
+    static __device__ __forceinline__ void move_up(MovedRun<T, RUN> (&rows)[ROWS], int offset) {
         int lane = threadIdx.x % WARP;
         Word16 before[ROWS];
 #pragma unroll
@@ -106,7 +107,7 @@ struct DisplacedRuns {
             span.words[0] = choose(lane == 0, before[(row + ROWS - 1) % ROWS], before[row]);
 #pragma unroll
             for (int i = 0; i < WORDS; i++) span.words[1 + i] = rows[row].template words<16>()[i];
-            rows[row] = shift(span, 16 - offset);
+            shift(rows[row], span, 16 - offset);
         }
     }
 

@@ -46,6 +46,10 @@ inline unsigned long long bits_of(double value) { return __builtin_bit_cast(unsi
 inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
+inline unsigned pack_bytes(unsigned char a, unsigned char b, unsigned char c, unsigned char d) {
+    return (unsigned)d << 24 | (unsigned)c << 16 | (unsigned)b << 8 | a;
+}
+
 inline float half_bits_to_f32(unsigned short half) {
     unsigned sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
     if (magnitude < 0x0400) return from_bits(sign | bits_of((float)magnitude * 0x1p-24f));  // subnormal

@@ -58,6 +58,15 @@ __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_com
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
 
+/// Four bytes as one word. Of insertions, unlike shifts and permutations, the assembler knows that what is above a byte need not be cleared first.
+__device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
+    u32 word;
+    asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; cvt.u32.u16 d, %4;"
+        " bfi.b32 %0, b, %0, 8, 8; bfi.b32 %0, c, %0, 16, 8; bfi.b32 %0, d, %0, 24, 8; }"
+        : "=&r"(word) : "h"((u16)a), "h"((u16)b), "h"((u16)c), "h"((u16)d));
+    return word;
+}
+
 // ---- the beginning and the end ----
 
 /// The first statement of every kernel, for all of its threads, also those with nothing to do. From sm_90 on, blocks may start

@@ -32,17 +32,17 @@ struct RowTrees {
         lanes.up_sweep(sums);
     }
 
-    /// The scans. `starts` are the prefixes of the rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is
+    /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is
     /// shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(Run<T, RUN> (&rows)[ROWS], const P (&starts)[ROWS], const A (&ends)[ROWS], const A& init,
-                                               bool inclusive) {
+    __device__ __forceinline__ void down_sweep(MovedRun<T, RUN> (&scanned)[ROWS], const P (&starts)[ROWS], const A (&ends)[ROWS],
+                                               const A& init, bool inclusive) {
         P prefixes[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) prefixes[k] = starts[k];
         lanes.down_sweep(prefixes);
 #pragma unroll
         for (int k = 0; k < ROWS; k++)
-            rows[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+            scanned[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
     }
 };
 

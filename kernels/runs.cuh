@@ -20,16 +20,18 @@ struct RunTree {
     __device__ __forceinline__ A sum() const { return node[RUN - 1]; }
 
     /// The scan, given what precedes the run and, for inclusive ones, what precedes the next. `init` is shown where there is no prefix.
-    __device__ __forceinline__ Run<T, RUN> down_sweep(const Prefix<Operator, A>& prefix, const A& next, const A& init, bool inclusive) {
+    __device__ __forceinline__ MovedRun<T, RUN> down_sweep(const Prefix<Operator, A>& prefix, const A& next, const A& init, bool inclusive) {
         run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
         if (!inclusive) node[0] = choose(prefix.present, node[0], init);
-        Run<T, RUN> run;
+        T items[RUN];
+        if (inclusive) {
 #pragma unroll
-        for (int i = 0; i < RUN; i++) {
-            A following = i + 1 < RUN ? node[(i + 1) % RUN] : next;
-            run.items[i] = Fold<T>::narrow(inclusive ? following : node[i]);
+            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(i + 1 < RUN ? node[(i + 1) % RUN] : next);
+            return pack_run(items);
         }
-        return run;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(node[i]);
+        return pack_run(items);
     }
 };
 

@@ -141,9 +141,10 @@ struct OnceScanner {
                 unpack(batch, runs, first);
                 trees.up_sweep(batch, unused);
             }
-            trees.down_sweep(batch, starts, ends, init, inclusive);
+            MovedRun<T, RUN> scanned[BATCH];
+            trees.down_sweep(scanned, starts, ends, init, inclusive);
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) store(batch[k], out + start, warp * CHUNK + (first + k) * ROW, results, direct);
+            for (int k = 0; k < BATCH; k++) store(scanned[k], out + start, warp * CHUNK + (first + k) * ROW, results, direct);
         }
     }
 
@@ -179,7 +180,7 @@ struct OnceScanner {
     }
 
     /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the results.
-    __device__ __forceinline__ void store(R& run, T* tile, int first, int results, bool direct) {
+    __device__ __forceinline__ void store(MovedRun<T, RUN>& run, T* tile, int first, int results, bool direct) {
         int lane = threadIdx.x % WARP, end = results - first < ROW ? results - first : ROW;
         if (direct && end == ROW) {
             Word16* to = reinterpret_cast<Word16*>(tile + first) + lane * (R::BYTES / 16);

@@ -347,21 +347,23 @@ struct WaveScanner {
         A sums[BATCH];
         RowTrees<Operator, T, RUN, BATCH> trees;
         trees.up_sweep(rows, sums);
-        trees.down_sweep(rows, starts, ends, init, inclusive);
+        MovedRun<T, RUN> scanned[BATCH];
+        trees.down_sweep(scanned, starts, ends, init, inclusive);
         if constexpr (ANYWHERE) {
             int before = (warp * ROWS + first) * ROW;
-            DisplacedRuns<T, RUN>::store(rows, target + before, (results - before) * (int)sizeof(T), direct);
+            DisplacedRuns<T, RUN>::store(scanned, target + before, (results - before) * (int)sizeof(T), direct);
         } else {
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                if (direct) write_run(reinterpret_cast<Word16*>(target), index + k * WARP, rows[k]);
-                else write_run(turn.words(), index + k * WARP, rows[k]);
+                if (direct) write_run(reinterpret_cast<Word16*>(target), index + k * WARP, scanned[k]);
+                else write_run(turn.words(), index + k * WARP, scanned[k]);
             }
             if (!direct) store_rows(target, turn.words(), (warp * ROWS + first) * ROW, results);
         }
     }
 
-    static __device__ __forceinline__ void write_run(Word16* to, int index, R& run) {
+    template <class Moved>
+    static __device__ __forceinline__ void write_run(Word16* to, int index, Moved& run) {
 #pragma unroll
         for (int i = 0; i < R::BYTES / 16; i++) to[index * (R::BYTES / 16) + i] = run.template words<16>()[i];
     }

@@ -62,6 +62,41 @@ union Words {
     T value;
 };
 
+/// A run that is only moved from now on: bytes have become words.
+template <class T, int ITEMS, bool BYTES = sizeof(T) == 1 && ITEMS % 4 == 0>
+struct MovedRunOf {
+    using Type = Run<T, ITEMS>;
+};
+template <class T, int ITEMS>
+struct MovedRunOf<T, ITEMS, true> {
+    using Type = Run<u32, ITEMS / 4>;
+};
+template <class T, int ITEMS>
+using MovedRun = typename MovedRunOf<T, ITEMS>::Type;
+
+/// The run of these elements. Left to the compiler, bytes would be put together in three times as many instructions.
+template <class T, int ITEMS>
+__device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) {
+    MovedRun<T, ITEMS> run;
+    if constexpr (SAME<MovedRun<T, ITEMS>, Run<T, ITEMS>>) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) run.items[i] = items[i];
+    } else {
+        union Byte {
+            T value;
+            u8 bits;
+        };
+#pragma unroll
+        for (int i = 0; i < ITEMS; i += 4) {
+            Byte bytes[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) bytes[k].value = items[i + k];
+            run.items[i / 4] = pack_bytes(bytes[0].bits, bytes[1].bits, bytes[2].bits, bytes[3].bits);
+        }
+    }
+    return run;
+}
+
 /// `condition ? a : b`, word by word: a choice between addresses would move what stands there out of the registers.
 template <class T>
 __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
