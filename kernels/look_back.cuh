@@ -15,8 +15,9 @@
 
 namespace warpfold {
 
-/// What the blocks tell each other of tiles.
-template <class A>
+/// What the blocks tell each other of tiles. Sums lie as a warp reads them at once, PER_LANE neighbouring ones a lane: neighbouring lanes get
+/// neighbouring words. With all blocks asking for the same few lines of the cache, every line that is spared makes the answers come sooner.
+template <class A, int PER_LANE>
 struct TileSums {
     static constexpr int CHUNKS = ((int)sizeof(A) + 7) / 8;
 
@@ -32,6 +33,11 @@ struct TileSums {
     u64x2* words;
     u64 tag;
 
+    __device__ __forceinline__ u64x2* word(u64 tile, int chunk) const {
+        u64 row = tile / (WARP * PER_LANE) * PER_LANE + tile % PER_LANE;
+        return words + (row * CHUNKS + chunk) * WARP + tile / PER_LANE % WARP;
+    }
+
     /// By a whole warp whose lanes all hold the sum.
     __device__ __forceinline__ void publish(u64 tile, const A& value) const {
         Sum sum;
@@ -43,7 +49,7 @@ struct TileSums {
 #pragma unroll
         for (int i = 0; i < CHUNKS; i++)
             if (lane == i) packet.parts[0] = sum.chunks[i];
-        if (lane < CHUNKS) store_relaxed(&words[tile * CHUNKS + lane], packet.word);
+        if (lane < CHUNKS) store_relaxed(word(tile, lane), packet.word);
     }
 
     /// The sums of COUNT tiles; waits until they are all there. SPARING reads again what is missing only, for the sake of others that keep
@@ -62,7 +68,7 @@ struct TileSums {
             for (int k = 0; k < COUNT; k++)
 #pragma unroll
                 for (int i = 0; i < CHUNKS; i++)
-                    if (!SPARING || missing[k][i]) packets[k][i].word = load_relaxed(&words[tiles[k] * CHUNKS + i]);
+                    if (!SPARING || missing[k][i]) packets[k][i].word = load_relaxed(word(tiles[k], i));
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
 #pragma unroll
@@ -86,7 +92,7 @@ template <class Operator, class A, int PER_LANE>
 struct SumTree {
     static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = LOG2<RADIX>;
 
-    TileSums<A> sums;
+    TileSums<A, PER_LANE> sums;
     /// The number of tiles.
     u64 count;
 

@@ -77,7 +77,7 @@ struct AnyOrderReducer {
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
+    __device__ __forceinline__ TileSums<A, 1> sums(u64 launch) const {
         return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 
@@ -130,7 +130,7 @@ struct AnyOrderReducer {
     }
 
     /// Appends what the other blocks published, shared out to the threads.
-    static __device__ __forceinline__ void collect(const TileSums<A>& sums, P& sum) {
+    static __device__ __forceinline__ void collect(const TileSums<A, 1>& sums, P& sum) {
         u32 others = gridDim.x - 1, threads = blockDim.x;
         for (u32 first = threadIdx.x; first < others; first += PER_LANE * threads) {
             u64 blocks[PER_LANE];

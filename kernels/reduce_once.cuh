@@ -270,7 +270,7 @@ struct ChunkReducer {
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
+    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 launch) const {
         return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 

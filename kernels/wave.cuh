@@ -98,7 +98,7 @@ struct WaveScanner {
         u64 rest = length - tile * TILE;
         return rest < TILE ? (int)rest : TILE;
     }
-    __device__ __forceinline__ TileSums<A> sums(u64 launch) const {
+    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 launch) const {
         return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
     }
 
@@ -224,7 +224,7 @@ struct WaveScanner {
         if (lane == 0) notes.warp_sums[chunk] = sum;
     }
 
-    __device__ __forceinline__ void publish(Turn turn, TileSums<A> sums) {
+    __device__ __forceinline__ void publish(Turn turn, TileSums<A, PER_LANE> sums) {
         int lane = threadIdx.x % WARP;
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
@@ -239,7 +239,7 @@ struct WaveScanner {
 
     // ---- the historian ----
 
-    __device__ __forceinline__ void remember(Turn turn, TileSums<A> sums) {
+    __device__ __forceinline__ void remember(Turn turn, TileSums<A, PER_LANE> sums) {
         int lane = threadIdx.x % WARP;
         LaneCounter<Operator, A> counter{init, 0};
         P start{init, seeded}, prefix = start;
@@ -261,13 +261,15 @@ struct WaveScanner {
 
     // ---- the look-back ----
 
-    __device__ __forceinline__ void look_back(Turn turn, TileSums<A> sums) {
+    __device__ __forceinline__ void look_back(Turn turn, TileSums<A, PER_LANE> sums) {
         int lane = threadIdx.x % WARP;
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
             int place = (int)(tile % WAVE);
             LaneTree<Operator, A, WARP> tree;
             A values[PER_LANE];
+            // Before that the others' sums are hardly there either, and asking for them would keep them from getting there.
+            mbarrier_wait(notes.summed, turn.phase);
             if (place > 0) {
                 // A lane that covers tiles from this one on takes the wave's first instead: some sum that is there.
                 u64 members[PER_LANE];
@@ -406,7 +408,7 @@ struct WaveScanner {
         }
         __syncthreads();
         int warp = threadIdx.x / WARP;
-        TileSums<A> tile_sums = sums(shared.launch);
+        TileSums<A, PER_LANE> tile_sums = sums(shared.launch);
         Turn turn{shared};
         if (warp < WARPS) scan(turn, warp);
         else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);

@@ -285,9 +285,11 @@ fn least(holds: impl Fn(u32) -> bool) -> u32 {
     (0..).find(|&n| holds(n)).expect("it holds for some number")
 }
 
-/// The bytes of a workspace by which blocks tell each other so many sums: 16 for every 8 of a sum.
+/// The bytes of a workspace by which blocks tell each other so many sums: 16 for every 8 of a sum, of whole groups of as many as a warp
+/// reads at once.
 fn sums_bytes<T: Element>(sums: u64) -> usize {
-    HEADER_BYTES + sums as usize * size_of::<T::Accumulator>().div_ceil(8) * 16
+    HEADER_BYTES
+        + (sums as usize).next_multiple_of(128) * size_of::<T::Accumulator>().div_ceil(8) * 16
 }
 
 /// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
@@ -383,9 +385,7 @@ impl ScanPlan {
         let levels = std::iter::successors(Some(blocks), |&nodes| {
             (nodes >= radix).then_some(nodes / radix)
         });
-        let sums: u64 = levels.map(|nodes| nodes + 1).sum();
-        let chunks = size_of::<T::Accumulator>().div_ceil(8) as u64;
-        HEADER_BYTES + (sums * chunks * 16) as usize
+        sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum())
     }
 }
 
@@ -419,7 +419,7 @@ impl WavePlan {
 
     /// The size of the workspace in bytes: the header, and 16 bytes for each 8 of every tile's sum.
     pub fn workspace_bytes(&self) -> usize {
-        HEADER_BYTES + (self.tiles(true) * self.chunks * 16) as usize
+        HEADER_BYTES + (self.tiles(true).next_multiple_of(128) * self.chunks * 16) as usize
     }
 
     /// The number of threads of a block.
