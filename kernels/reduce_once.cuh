@@ -1,15 +1,15 @@
 // Reduction of any length in one launch.
 //
-// The input is cut into chunks of a power of two of elements. Blocks take them one after the other and leave their sums in the
-// workspace. What fills no chunk is one more task: the sums of its aligned blocks are left beside the others. The last
-// block to end folds the sums of the chunks, appends those of the rest, and writes the result.
+// The input is cut into chunks of a power of two of elements, each of which a block folds and tells the others the sum of, as blocks
+// of a scan do (look_back.cuh). There are no more blocks than the GPU holds at once. The last of them begins with what fills no
+// chunk, and when no chunk is left it collects the sums, appends the rest's, and writes the result. It is the last to start, too, or
+// starts when the others have: so blocks have started so far on every GPU, even where other work kept some of them waiting.
 //
-// A short input is the task of a single block, which needs no workspace. One that the GPU holds at once is a task for each of
-// some blocks, which tell each other the sums as those of a scan do (look_back.cuh): it takes them half the time that counting
-// who has ended would, with its fences.
+// A middling input has a chunk for each block; of a long one the chunks that no block begins with are handed out in order. A short
+// input is all rest: the task of a single block, which needs no workspace.
 //
-// All of these are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which a whole chunk has
-// just one. A range is cut up like this:
+// Both are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which a whole chunk has just
+// one. A range is cut up like this:
 //
 //   parts      one a warp
 //   batches    which a warp folds one after the other, and adds up in a binary counter

@@ -233,9 +233,8 @@ impl ReducePlan {
                     .contains(&tasks(log_batches));
                 let bytes = length * size_of::<T>() as u64;
                 if bytes > MOST_BYTES_AT_ONCE || (some_have_less && bytes > MOST_BYTES_UNEVENLY) {
-                    cut(least(|log_batches| {
-                        tasks(log_batches) <= u64::from(policy.chunks)
-                    }))
+                    let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
+                    cut(least(|log_batches| tasks(log_batches) <= chunks))
                 } else {
                     cut(log_batches + u32::from(some_have_less))
                 }
@@ -279,6 +278,10 @@ impl ReducePlan {
 const MOST_BYTES_AT_ONCE: u64 = 128 << 20;
 /// The same where that leaves some multiprocessors less than others.
 const MOST_BYTES_UNEVENLY: u64 = 32 << 20;
+
+/// Chunks that are handed out have this many bytes, or less where that would be few.
+const CHUNK_BYTES: u64 = 128 << 10;
+const FEW_CHUNKS: u64 = 1024;
 
 /// The least number for which a condition holds.
 fn least(holds: impl Fn(u32) -> bool) -> u32 {

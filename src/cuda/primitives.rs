@@ -42,7 +42,8 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 ///
 /// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
 /// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
-/// to 10.x; those that do not have kernels of their own there, which the first such call loads. For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
+/// to 10.x; those that do not have kernels of their own there, which the first such call loads (some 0.5 s, unless they are in the disk
+/// cache). For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
 /// is read twice and written once.
 ///
 /// # The workspace
