@@ -142,7 +142,7 @@ fn without_padding(text: String) -> String {
     );
     let text = replace_once(
         text,
-        "bytes + i * STRIDE + i / WARP * WORD",
+        "bytes + i * STRIDE + (int)((u32)i / WARP) * WORD",
         "bytes + i * STRIDE",
     );
     let text = replace_once(
