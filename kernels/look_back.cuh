@@ -120,23 +120,32 @@ struct SumTree {
         for (; level >= 0; level--) {
             u64 place = tile >> level * LOG_RADIX;
             int digit = (int)(place % RADIX);
-            if (digit > 0) before = within(start_of(level) + place - digit, digit, before);
+            if (digit == 0) continue;
+            Digit sums_before;
+            sums_before.read(*this, start_of(level) + place - digit, digit);
+            before = sums_before.prefix(digit, before);
         }
         return before;
     }
 
-    /// The prefix of what comes after the first `digit` of the RADIX sums from place `first` on.
-    __device__ __forceinline__ Prefix<Operator, A> within(u64 first, int digit, Prefix<Operator, A> before) const {
+    /// The first `digit` of the RADIX sums from some place on, as a tree.
+    struct Digit {
         A members[PER_LANE];
-        read(first, digit, members);
-        run_up_sweep<Operator, true>(members, PER_LANE);
         LaneTree<Operator, A, WARP> tree;
-        tree.up_sweep(members[PER_LANE - 1]);
-        // The lane that this place falls to knows all it needs.
-        Prefix<Operator, A> own = tree.down_sweep(before);
-        append_members(own, members, digit % PER_LANE);
-        return {shuffle(own.value, digit / PER_LANE), true};
-    }
+
+        __device__ __forceinline__ void read(const SumTree& all, u64 first, int digit) {
+            all.read(first, digit, members);
+            run_up_sweep<Operator, true>(members, PER_LANE);
+            tree.up_sweep(members[PER_LANE - 1]);
+        }
+
+        /// The prefix of what comes after them. The lane that this place falls to knows all it needs.
+        __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
+            Prefix<Operator, A> own = tree.down_sweep(before);
+            append_members(own, members, digit % PER_LANE);
+            return {shuffle(own.value, digit / PER_LANE), true};
+        }
+    };
 
     /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first one instead: some sum that is there.
     __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {

@@ -276,23 +276,27 @@ struct ChunkReducer {
 
     /// Appends what the blocks publish. By the whole block, for its first warp.
     __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {
-        int lane = threadIdx.x % WARP, whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
+        int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
+        int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
         auto& nodes = shared().sums;
-        for (int node = warp_index(); node < whole; node += blockDim.x / WARP) {
+        // All ask at once: the first warp for those that fill no node, the others, and then it as well, for the nodes.
+        typename Sums::Digit digit;
+        if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
+        for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
             A members[PER_LANE];
             chunks.read(node * Sums::RADIX, Sums::RADIX, members);
             A sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
             if (lane == 0) nodes.set(node, sum);
         }
         if (whole > 0) __syncthreads();
-        if (warp_index() != 0) return;
+        if (warp != 0) return;
         if (whole > 0) {
             LaneTree<Operator, A, WARP> tree;
             A sum = tree.up_sweep(nodes.get(lane < whole ? lane : 0));
             if (whole == WARP) result.append(sum);
             else result = {shuffle(tree.down_sweep(result).value, whole), true};
         }
-        if (rest > 0) result = chunks.within(whole * Sums::RADIX, rest, result);
+        if (rest > 0) result = digit.prefix(rest, result);
     }
 };
 
