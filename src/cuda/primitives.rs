@@ -197,7 +197,7 @@ fn align_workspace(address: u64, given: usize, needed: usize) -> Result<u64> {
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk cache, or else
-    /// a compilation, of 0.5 to 1 s.
+    /// a compilation, of 0.2 to 0.5 s.
     ///
     /// # Errors
     ///
