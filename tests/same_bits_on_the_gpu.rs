@@ -100,18 +100,30 @@ mod at_every_boundary {
 /// All engines give the oracle's bits around the ends of the wave engine's tiles and waves.
 #[test]
 fn sanitized_waves() {
-    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
-    let Some(_) = gpu(0) else { return };
-    check_waves::<u64, Bracketing>();
-    check_waves::<f32, ops::Add>();
-    check_waves::<u8, ops::Add>();
-    check_waves::<half::f16, ops::Add>();
-    check_waves::<Bicyclic, BicyclicProduct>();
-    check_waves::<[u32; 3], Sums>();
-    check_waves::<[u64; 2], Sums>();
+    // The race checker keeps account of every access, and runs out of memory over more than these.
+    check_all_waves(&[(0, 0), (5, 3)]);
 }
 
-fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
+/// So they do where input and output start anywhere.
+#[test]
+fn waves_from_anywhere() {
+    check_all_waves(&[(1, 1), (0, 3), (5, 0), (3, 6)]);
+}
+
+/// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output start.
+fn check_all_waves(starts: &[(usize, usize)]) {
+    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
+    let Some(_) = gpu(0) else { return };
+    check_waves::<u64, Bracketing>(starts);
+    check_waves::<f32, ops::Add>(starts);
+    check_waves::<u8, ops::Add>(starts);
+    check_waves::<half::f16, ops::Add>(starts);
+    check_waves::<Bicyclic, BicyclicProduct>(starts);
+    check_waves::<[u32; 3], Sums>(starts);
+    check_waves::<[u64; 2], Sums>(starts);
+}
+
+fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)]) {
     let context = CudaContext::new(0).unwrap();
     let stream = context.new_stream().unwrap();
     let policy = WavePolicy::of::<T>().expect("a policy");
@@ -142,15 +154,17 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
         let mut workspace = stream
             .alloc_zeros::<u8>(scan.workspace_bytes(longest))
             .unwrap();
-        // The wave engine has other kernels for what does not start at a multiple of 16 bytes.
+        // The wave engine has other kernels for what does not start at a multiple of 16 bytes; the others' are the same.
+        let aligned = [(0, 0)];
         let starts = match engine {
-            Engine::Wave(_) => &[(0, 0), (1, 1), (0, 3), (5, 0), (3, 6)][..],
-            _ => &[(0, 0)],
+            Engine::Wave(_) => starts,
+            _ => &aligned,
         };
         for &(from, to) in starts {
             let after = |start: usize| [&data[..start], &data].concat();
             let input = stream.clone_htod(&after(from)).unwrap();
-            for length in [
+            let few = [1, tile + 1, wave + 1];
+            let all = [
                 1,
                 tile - 1,
                 tile,
@@ -160,7 +174,8 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>() {
                 wave + 1,
                 2 * wave,
                 longest,
-            ] {
+            ];
+            for &length in if (from, to) == (5, 3) { &few[..] } else { &all } {
                 let input = input.slice(from..from + length);
                 let before = after(to);
                 let mut output = stream.clone_htod(&before[..to + length]).unwrap();

@@ -371,7 +371,7 @@ macro_rules! scan_methods {
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk cache, or else
-    /// a compilation, of 0.6 to 1.1 s.
+    /// a compilation, of 0.5 to 0.8 s.
     ///
     /// # Errors
     ///
