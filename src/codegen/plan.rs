@@ -228,7 +228,7 @@ impl ReducePlan {
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
                 // Where some multiprocessors would get two chunks and others one, all may as well do with one of twice the length,
-                // which is less to collect; unless that takes so long that it pays to hand out shorter ones.
+                // which is less to collect; unless there is so much that it pays to hand out shorter ones.
                 let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
                     .contains(&tasks(log_batches));
                 let bytes = length * size_of::<T>() as u64;
@@ -337,8 +337,8 @@ impl ScanPlan {
         }
     }
 
-    /// Whether there are more blocks than one after the other on each multiprocessor: what an engine costs that is slower to start, but
-    /// loads while it stores, is less then than what it saves.
+    /// Whether there are more than two blocks for each multiprocessor, at once or one after the other: what an engine costs that is
+    /// slower to start, but loads while it stores, is less then than what it saves.
     pub fn is_long(&self, multiprocessors: u32) -> bool {
         self.blocks > 2 * u64::from(multiprocessors)
     }
