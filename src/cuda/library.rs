@@ -75,7 +75,7 @@ const NVRTC: Requirement = Requirement {
         "nvrtcGetCUBINSize",
         "nvrtcGetCUBIN",
     ],
-    remedy: "install the CUDA toolkit 11.4 or later, or the Python package `nvidia-cuda-nvrtc`, and put the folder \
+    remedy: "install the CUDA toolkit 12.3 or later, or the Python package `nvidia-cuda-nvrtc`, and put the folder \
              that holds libnvrtc and libnvrtc-builtins into LD_LIBRARY_PATH",
 };
 
