@@ -29,10 +29,8 @@
 namespace warpfold {
 
 /// The sums of aligned blocks in shared memory: entry l is that of 2^l elements.
-template <class Operator, class A>
+template <class Operator, class A, int LEVELS = 32>
 struct AlignedBlocks {
-    static constexpr int LEVELS = 32;
-
     PaddedArray<A, LEVELS> sums;
 
     /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has been folded.
@@ -217,8 +215,10 @@ struct ChunkReducer {
 
     struct Shared {
         u64 launch;
-        /// Each that of as many chunks as a warp reads at once.
-        PaddedArray<A, WARP> sums;
+        /// Nodes are as many chunks as a warp reads at once.
+        PaddedArray<A, WARP> nodes;
+        /// Of nodes.
+        AlignedBlocks<Operator, A, 5> blocks;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -237,11 +237,8 @@ struct ChunkReducer {
         // The last block begins with the rest: it keeps the sums of that to itself.
         if (last) task = rest > 0 || chunks == 0 ? chunks : chunks - 1;
         WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? header : nullptr;
-        u64 magic = 0, launch = 0;
-        if (chunks > 0 && threadIdx.x == 0) {
-            magic = load_relaxed(&header->magic);
-            launch = load_relaxed(&header->launches);
-        }
+        u64 launch = 0;
+        if (chunks > 0 && threadIdx.x == 0) launch = load_relaxed(&header->launches);
         for (int turn = 0;; turn ^= 1) {
             elements.fold(in + ((u64)task << log_chunk), task < chunks ? 1u << log_chunk : rest, log_batches, queue, turn);
             if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(launch)).publish(task, blocks.sums.get(log_chunk));
@@ -252,12 +249,14 @@ struct ChunkReducer {
             task = gridDim.x - 1 + (u32)ticket;
             if (task >= (rest > 0 ? chunks : chunks - 1)) break;
         }
-        if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
         if (!last) return false;
         if (chunks > 0) {
+            // Under way while the others' sums are waited for.
+            u64 magic = threadIdx.x == 0 ? load_relaxed(&header->magic) : 0;
             if (threadIdx.x == 0) shared().launch = launch;
             __syncthreads();
             collect({sums(shared().launch), chunks}, result);
+            if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
         }
         if (warp_index() != 0) return true;
         blocks.append_to(result, rest);
@@ -278,7 +277,7 @@ struct ChunkReducer {
     __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
-        auto& nodes = shared().sums;
+        auto& nodes = shared().nodes;
         // All ask at once: the first warp for those that fill no node, the others, and then it as well, for the nodes.
         typename Sums::Digit digit;
         if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
@@ -291,10 +290,12 @@ struct ChunkReducer {
         if (whole > 0) __syncthreads();
         if (warp != 0) return;
         if (whole > 0) {
-            LaneTree<Operator, A, WARP> tree;
-            A sum = tree.up_sweep(nodes.get(lane < whole ? lane : 0));
+            // Mostly there are one or two, which make no tree to speak of.
+            auto& blocks = shared().blocks;
+            A sum = blocks.set_siblings_of(nodes.get(lane < whole ? lane : 0), whole, 0);
+            __syncwarp();
             if (whole == WARP) result.append(sum);
-            else result = {shuffle(tree.down_sweep(result).value, whole), true};
+            else blocks.append_to(result, whole);
         }
         if (rest > 0) result = digit.prefix(rest, result);
     }

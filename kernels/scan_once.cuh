@@ -38,7 +38,7 @@ struct OnceScanner {
     static constexpr bool KEEPS = BATCH == ROWS;
 
     struct Shared {
-        A warp_sums[WARP];
+        A warp_sums[Policy::MOST_WARPS];
         A prefix;
         u64 tile;
         /// A row of each warp on its way to memory that does not take words of 16 bytes.
@@ -90,7 +90,7 @@ struct OnceScanner {
         if (lane == 0) shared.warp_sums[warp] = sum;
         __syncthreads();
         // Lanes without a warp take the first one's sum, and are not looked at.
-        LaneTree<Operator, A, WARP> warp_tree;
+        LaneTree<Operator, A, Policy::MOST_WARPS> warp_tree;
         sum = shuffle(warp_tree.up_sweep_over(shared.warp_sums[lane < warps ? lane : 0], warps), 0);
 
         P before{init, seeded};
@@ -186,16 +186,51 @@ struct OnceScanner {
             Word16* to = reinterpret_cast<Word16*>(tile + first) + lane * (R::BYTES / 16);
 #pragma unroll
             for (int i = 0; i < R::BYTES / 16; i++) to[i] = run.template words<16>()[i];
-        } else {
-            using Narrow = Word<R::NARROW>;
-            constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
-            Narrow* row = reinterpret_cast<Narrow*>(block_shared<Shared>().rows[threadIdx.x / WARP]);
+        } else if (end > 0) {
+            using Wide = Word<R::WIDE>;
+            constexpr int WORDS = R::BYTES / R::WIDE;
+            unsigned char* row = block_shared<Shared>().rows[threadIdx.x / WARP];
             __syncwarp();
 #pragma unroll
-            for (int i = 0; i < R::BYTES / R::NARROW; i++) row[lane * (R::BYTES / R::NARROW) + i] = run.template words<R::NARROW>()[i];
+            for (int i = 0; i < WORDS; i++) reinterpret_cast<Wide*>(row)[lane * WORDS + i] = run.template words<R::WIDE>()[i];
             __syncwarp();
-            Narrow* to = reinterpret_cast<Narrow*>(tile + first);
-            for (int i = lane; i < end * PER_ELEMENT; i += WARP) to[i] = row[i];
+            copy(tile + first, row, end * (int)sizeof(T));
+        }
+    }
+
+    /// Stores bytes of a row, by a warp, in words as wide as the target takes: of 4 bytes where elements are shorter, but for the ends.
+    static __device__ __forceinline__ void copy(T* target, const unsigned char* row, int bytes) {
+        if constexpr (R::NARROW >= 4) {
+            using Narrow = Word<R::NARROW>;
+            const Narrow* from = reinterpret_cast<const Narrow*>(row);
+            copy_words(reinterpret_cast<Narrow*>(target), bytes / R::NARROW, [=](int i) { return from[i]; });
+        } else {
+            unsigned char* to = reinterpret_cast<unsigned char*>(target);
+            const u32* from = reinterpret_cast<const u32*>(row);
+            int lane = threadIdx.x % WARP, head = (int)(-(u64)to % 4);
+            if (head > bytes) head = bytes;
+            int words = (bytes - head) / 4, end = head + 4 * words;
+            int next = head > 0 ? 1 : 0;
+            copy_words(reinterpret_cast<u32*>(to + head), words,
+                       [=](int i) { return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * head); });
+            // Three bytes at most at either end.
+            int byte = lane < 4 ? lane : end + lane - 4;
+            if (byte < (lane < 4 ? head : lane < 8 ? bytes : 0)) to[byte] = row[byte];
+        }
+    }
+
+    /// Four a lane at a time, so that all are read before the first is stored.
+    template <class W, class Read>
+    static __device__ __forceinline__ void copy_words(W* to, int count, Read read) {
+#pragma unroll 1
+        for (int i = threadIdx.x % WARP; i < count; i += 4 * WARP) {
+            W words[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (i + k * WARP < count) words[k] = read(i + k * WARP);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (i + k * WARP < count) to[i + k * WARP] = words[k];
         }
     }
 

@@ -169,10 +169,12 @@ struct WaveScanner {
         const Narrow* from = reinterpret_cast<const Narrow*>(in + tile * TILE);
         Narrow* to = reinterpret_cast<Narrow*>(turn.words());
         int loaded = bytes / R::NARROW, there = elements * PER_ELEMENT, run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
+#pragma unroll 1
         for (int i = loaded + lane; i < run_end; i += WARP) to[i] = from[i < there ? i : i % PER_ELEMENT];
         R run;
 #pragma unroll
         for (int i = 0; i < RUN; i++) run.items[i] = in[tile * TILE];
+#pragma unroll 1
         for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) write_run(turn.words(), i, run);
         __syncwarp();
     }
@@ -376,6 +378,7 @@ struct WaveScanner {
         constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
         int end = first + BATCH * ROW < results ? first + BATCH * ROW : results;
         __syncwarp();
+#pragma unroll 1
         for (int i = first * PER_ELEMENT + threadIdx.x % WARP; i < end * PER_ELEMENT; i += WARP)
             reinterpret_cast<Narrow*>(target)[i] = reinterpret_cast<const Narrow*>(rows)[i];
         fence_proxy_async();  // the copy engine writes here next

@@ -97,39 +97,57 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
     return run;
 }
 
-/// `condition ? a : b`, word by word: a choice between addresses would move what stands there out of the registers.
+/// Whether the compiler moves values of a type through registers by itself: all that is no struct. What it need not see taken apart it
+/// compiles faster.
+template <class T>
+constexpr bool IS_SCALAR = !__is_class(T) && !__is_union(T);
+
+/// `condition ? a : b`, of structs word by word: a choice between addresses would move what stands there out of the registers.
 template <class T>
 __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
-    Words<T> first, second, chosen;
-    first.words[Words<T>::COUNT - 1] = 0;
-    first.value = a;
-    second.words[Words<T>::COUNT - 1] = 0;
-    second.value = b;
+    if constexpr (IS_SCALAR<T>) {
+        T first = a, second = b;
+        return condition ? first : second;
+    } else {
+        Words<T> first, second, chosen;
+        first.words[Words<T>::COUNT - 1] = 0;
+        first.value = a;
+        second.words[Words<T>::COUNT - 1] = 0;
+        second.value = b;
 #pragma unroll
-    for (int i = 0; i < Words<T>::COUNT; i++) chosen.words[i] = condition ? first.words[i] : second.words[i];
-    return chosen.value;
+        for (int i = 0; i < Words<T>::COUNT; i++) chosen.words[i] = condition ? first.words[i] : second.words[i];
+        return chosen.value;
+    }
 }
 
 /// The value that the lane whose index differs in the bits of `mask` holds.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
-    Words<T> mine, theirs;
-    mine.words[Words<T>::COUNT - 1] = 0;
-    mine.value = value;
+    if constexpr (IS_SCALAR<T> && sizeof(T) >= 4 && sizeof(T) <= 8) {
+        return __shfl_xor_sync(ALL_LANES, value, mask);
+    } else {
+        Words<T> mine, theirs;
+        mine.words[Words<T>::COUNT - 1] = 0;
+        mine.value = value;
 #pragma unroll
-    for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
-    return theirs.value;
+        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+        return theirs.value;
+    }
 }
 
 /// The value that `lane` holds.
 template <class T>
 __device__ __forceinline__ T shuffle(const T& value, int lane) {
-    Words<T> mine, theirs;
-    mine.words[Words<T>::COUNT - 1] = 0;
-    mine.value = value;
+    if constexpr (IS_SCALAR<T> && sizeof(T) >= 4 && sizeof(T) <= 8) {
+        return __shfl_sync(ALL_LANES, value, lane);
+    } else {
+        Words<T> mine, theirs;
+        mine.words[Words<T>::COUNT - 1] = 0;
+        mine.value = value;
 #pragma unroll
-    for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
-    return theirs.value;
+        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
+        return theirs.value;
+    }
 }
 
 /// A value that is the same in all lanes of a warp anyway. The compiler knows it now, and need not see to it that lanes which have
