@@ -23,6 +23,10 @@ using f64 = double;
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
+/// The most bytes that a launch has memory bring before it begins (`prefetch`). More would be in the way of what the launch before it
+/// still reads.
+constexpr u64 MOST_PREFETCHED = 9 << 20;
+
 }  // namespace warpfold
 
 #ifndef WARPFOLD_EMULATOR

@@ -69,7 +69,7 @@ __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
 
 // ---- the beginning and the end ----
 
-/// The first statement of every kernel, for all of its threads, also those with nothing to do. From sm_90 on, blocks may start
+/// The first statement of every kernel but for `prefetch`, for all of its threads, also those with nothing to do. From sm_90 on, blocks may start
 /// before what precedes the launch on the stream has ended (programmatic dependent launch). Here they wait until it
 /// has, and its writes are seen; then they let the blocks of the next launch start, which wait in the same place. A
 /// launch that ended without having waited would tell the next one that everything before it has ended, too.
@@ -77,6 +77,19 @@ __device__ __forceinline__ void begin_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Asks for `count` elements of an array from `first` on, as far as there are so many, to be brought into the L2 cache; by the threads that
+/// want it. No result depends on it, and nobody waits for it. So this alone may come before `begin_launch`: what the launch before
+/// this one leaves unused of the memory's time, while its last blocks finish, is used. From sm_90 on.
+template <class T>
+__device__ __forceinline__ void prefetch(const T* array, u64 length, u64 first, u64 count, bool wanted) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    u64 end = first + count < length ? first + count : length;
+    u64 from = (u64)(array + first) & ~(u64)15, to = (u64)(array + end) & ~(u64)15;
+    u32 bytes = wanted && first < end ? (u32)(to - from) : 0;
+    asm volatile("{ .reg .pred wanted; setp.ne.u32 wanted, %1, 0; @wanted cp.async.bulk.prefetch.L2.global [%0], %1; }" ::"l"(from), "r"(bytes));
 #endif
 }
 

@@ -45,6 +45,15 @@ struct AnyOrderReducer {
     u32 chunks;
     int log_chunk, log_batches;
 
+    /// Has memory bring the first batches. Before the launch has begun.
+    __device__ __forceinline__ void prefetch() const {
+        constexpr int ELEMENTS = BATCH * RUN;
+        u32 warps = blockDim.x / WARP;
+        u64 first = ((u64)blockIdx.x * warps + threadIdx.x / WARP) * ELEMENTS;
+        bool few = (u64)gridDim.x * warps * ELEMENTS * sizeof(T) <= MOST_PREFETCHED;
+        warpfold::prefetch(in, length, first, ELEMENTS, few && threadIdx.x % WARP == 0);
+    }
+
     /// Appends the elements to what precedes them. Whether this block has the result, in its first thread.
     __device__ __forceinline__ bool run(P& result) const {
         bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;

@@ -228,14 +228,30 @@ struct ChunkReducer {
     u32 chunks;
     int log_chunk, log_batches;
 
+    /// The elements that fill no chunk.
+    __device__ __forceinline__ u32 rest() const { return (u32)(length - ((u64)chunks << log_chunk)); }
+    __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
+    /// The chunk that this block begins with. The last block begins with the rest: it keeps the sums of that to itself.
+    __device__ __forceinline__ u32 first_task() const {
+        u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
+        return is_last() ? of_last : blockIdx.x;
+    }
+
+    /// Has memory bring the first batches. Before the launch has begun.
+    __device__ __forceinline__ void prefetch() const {
+        constexpr int BATCH = Elements::BATCH;
+        u32 warp = threadIdx.x / WARP;
+        u64 first = ((u64)first_task() << log_chunk) + ((u64)warp << (LOG2<BATCH> + log_batches));
+        bool few = (u64)gridDim.x * (blockDim.x / WARP) * BATCH * sizeof(T) <= MOST_PREFETCHED;
+        warpfold::prefetch(in, length, first, BATCH, few && threadIdx.x % WARP == 0);
+    }
+
     /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
     __device__ __forceinline__ bool run(P& result) const {
         Elements elements{in, in + length};
         auto& blocks = Elements::shared().blocks;
-        u32 rest = (u32)(length - ((u64)chunks << log_chunk)), task = blockIdx.x;
-        bool last = blockIdx.x == gridDim.x - 1;
-        // The last block begins with the rest: it keeps the sums of that to itself.
-        if (last) task = rest > 0 || chunks == 0 ? chunks : chunks - 1;
+        u32 rest = this->rest(), task = first_task();
+        bool last = is_last();
         WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? header : nullptr;
         u64 launch = 0;
         if (chunks > 0 && threadIdx.x == 0) launch = load_relaxed(&header->launches);

@@ -52,6 +52,14 @@ struct OnceScanner {
     A init;
     bool seeded, inclusive, by_ticket;
 
+    /// Has memory bring the tile. Before the launch has begun. A tile by ticket is near that of its block's index, and such blocks are not
+    /// all there at once.
+    __device__ __forceinline__ void prefetch() const {
+        u64 elements = blockDim.x / WARP * CHUNK;
+        bool few = by_ticket || gridDim.x * elements * sizeof(T) <= MOST_PREFETCHED;
+        warpfold::prefetch(in, length, blockIdx.x * elements, elements, few && threadIdx.x == 0);
+    }
+
     __device__ __forceinline__ void run() {
         auto& shared = block_shared<Shared>();
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;

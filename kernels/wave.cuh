@@ -386,6 +386,11 @@ struct WaveScanner {
 
     // ---- the block ----
 
+    /// Has memory bring the tiles that the block will take first, or its neighbours. Before the launch has begun.
+    __device__ __forceinline__ void prefetch() const {
+        warpfold::prefetch(in, length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
+    }
+
     __device__ __forceinline__ void run() {
         Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
         if (threadIdx.x == 0) {

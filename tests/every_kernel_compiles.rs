@@ -213,6 +213,9 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
                 after.contains("griddepcontrol.launch_dependents;"),
                 "{name}"
             );
+            // What is only to be brought nearer may be asked for.
+            let asks = before.contains("cp.async.bulk.prefetch.L2.global");
+            assert_eq!(asks, engine != Engine::Blelloch, "{name}");
             let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
             for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {
                 assert!(!before.contains(early), "{name} before it waits:\n{before}");

@@ -268,6 +268,8 @@ EMULATED_INLINE T& block_shared() {
 }
 /// Launches do not overlap here.
 EMULATED_INLINE void begin_launch() {}
+template <class T>
+EMULATED_INLINE void prefetch(const T*, unsigned long long, unsigned long long, unsigned long long, bool) {}
 EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }
 EMULATED_INLINE unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
 
