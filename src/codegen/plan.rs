@@ -229,7 +229,7 @@ impl ReducePlan {
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
                 // Where some multiprocessors would get two chunks and others one, all may as well do with one of twice the length,
                 // which is less to collect; unless there is so much that it pays to hand out shorter ones.
-                let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 16)
+                let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
                     .contains(&tasks(log_batches));
                 let bytes = length * size_of::<T>() as u64;
                 if bytes > MOST_BYTES_AT_ONCE || (some_have_less && bytes > MOST_BYTES_UNEVENLY) {

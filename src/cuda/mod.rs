@@ -5,7 +5,8 @@
 //! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph.
 //!
 //! On GPUs of compute capability 9.0 or later launches overlap the end of what precedes them on the stream, by *programmatic dependent
-//! launch*, in graphs too; each waits for that end before it touches memory. A kernel of yours that is launched so must wait as well.
+//! launch*, in graphs too; each waits for that end before it touches memory, and meanwhile has the L2 cache fetch what it will read first. A kernel of
+//! yours that is launched so must wait as well.
 //!
 //! ```no_run
 //! use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
