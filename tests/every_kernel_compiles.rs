@@ -5,6 +5,7 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::skip;
 use rayon::prelude::*;
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::{Element, Monoid, ops};
@@ -13,13 +14,33 @@ use warpfold::{Element, Monoid, ops};
 /// engine, and the newest.
 const ARCHITECTURES: &str = "75,90,120";
 
-/// What is compiled, and whether another source differs from it in one word: then the oldest and the newest architecture
-/// are enough.
+/// What is compiled, and whether another source differs from it in one word: then one architecture is enough.
 struct Source {
     engine: Engine,
+    element_bytes: usize,
     name: String,
     text: String,
     is_like_another: bool,
+}
+
+impl Source {
+    /// What the source with this number is compiled for. Its text is the same everywhere, and kernels look at the
+    /// architecture in a few functions of `ptx.cuh` alone, so of those that have the engine the oldest and the newest
+    /// are enough, and one of those between, in turn.
+    fn choose_among(&self, architectures: &[u32], number: usize) -> Vec<u32> {
+        let mut able = architectures.to_vec();
+        able.retain(|architecture| self.engine.runs_on(*architecture));
+        able.sort_unstable();
+        let in_turn = |of: &[u32]| of.get(number % of.len().max(1)).copied();
+        match able[..] {
+            _ if self.is_like_another => in_turn(&able).into_iter().collect(),
+            [oldest, ref between @ .., newest] => [oldest, newest]
+                .into_iter()
+                .chain(in_turn(between))
+                .collect(),
+            _ => able,
+        }
+    }
 }
 
 /// The sources of a group.
@@ -61,6 +82,7 @@ impl Visitor for Sources {
                 let text = source::<T, Op>(primitive, engine).unwrap();
                 self.0.push(Source {
                     engine,
+                    element_bytes: size_of::<T>(),
                     name,
                     text,
                     is_like_another,
@@ -79,24 +101,13 @@ fn compile(sources: &[Source]) {
         .split(',')
         .map(|text| text.trim().parse().expect("a list such as 75,90"))
         .collect();
-    let few: Vec<u32> = architectures
-        .iter()
-        .min()
-        .into_iter()
-        .chain(architectures.iter().max())
-        .copied()
-        .collect();
     let pairs: Vec<_> = sources
         .iter()
-        .flat_map(|source| {
-            let architectures = if source.is_like_another {
-                &few
-            } else {
-                &architectures
-            };
-            architectures.iter().map(move |a| (source, *a))
+        .enumerate()
+        .flat_map(|(number, source)| {
+            let chosen = source.choose_among(&architectures, number);
+            chosen.into_iter().map(move |a| (source, a))
         })
-        .filter(|(source, architecture)| source.engine.runs_on(*architecture))
         .collect();
     pairs.into_par_iter().for_each(|(source, architecture)| {
         let Source { name, text, .. } = source;
@@ -119,6 +130,44 @@ macro_rules! compile_test {
 }
 
 for_every_group!(compile_test);
+
+/// Though architectures take turns, each of them has every engine, and every size of elements.
+#[test]
+fn turns_leave_nothing_out() {
+    let architectures = [75, 80, 86, 89, 90, 100, 120];
+    let (mut compiled, mut possible) = (BTreeSet::new(), BTreeSet::new());
+    let mut collect = |sources: Sources| {
+        for (number, source) in sources.0.iter().enumerate() {
+            let primitive = source.name.split(' ').next().unwrap_or_default();
+            let engine = match source.engine {
+                Engine::Blelloch => "levels",
+                Engine::Tiles(_) => "tiles",
+                Engine::Wave(policy) if policy.anywhere => "wave anywhere",
+                Engine::Wave(_) => "wave",
+            };
+            let bytes = source.element_bytes.next_power_of_two().min(16);
+            let facts = |architecture| {
+                [format!("{primitive} {engine}"), format!("{bytes} bytes")]
+                    .map(|fact| (architecture, fact))
+            };
+            let chosen = source.choose_among(&architectures, number);
+            compiled.extend(chosen.into_iter().flat_map(facts));
+            let able = architectures
+                .into_iter()
+                .filter(|a| source.engine.runs_on(*a));
+            possible.extend(able.flat_map(facts));
+        }
+    };
+    macro_rules! collect {
+        ($group:ident) => {
+            let mut sources = Sources::default();
+            matrix::$group(&mut sources);
+            collect(sources);
+        };
+    }
+    for_every_group!(collect);
+    assert_eq!(compiled, possible);
+}
 
 /// Policies are chosen by what they take of shared memory, which is computed here a second time. The last type has no policy
 /// that fits with all stages of its row.

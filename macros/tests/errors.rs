@@ -7,8 +7,3 @@
 fn what_is_not_translated_says_what_to_write() {
     trybuild::TestCases::new().compile_fail("tests/errors/*.rs");
 }
-
-#[test]
-fn what_looks_like_it_compiles() {
-    trybuild::TestCases::new().pass("tests/accepted/*.rs");
-}

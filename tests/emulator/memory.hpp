@@ -64,16 +64,7 @@ struct Actor {
 
     bool knows(const Clock& clock, Id other, uint32_t other_step) const {
         if (other < numbering.first || (other == id && !is_copy)) return true;  // copies share their slots' numbers
-        // The bytes of an access were mostly touched by the same agents, so the last answer is kept.
-        static Clock last_clock;
-        static Id last_id = 0;
-        static uint32_t last_step = 0;
-        if (other != last_id || clock != last_clock) {
-            last_clock = clock;
-            last_id = other;
-            last_step = known(clock, numbering.agent(other));
-        }
-        return last_step >= other_step;
+        return known(clock, numbering.agent(other)) >= other_step;
     }
 };
 
@@ -82,6 +73,7 @@ struct Access {
     Id id = 0;
     uint32_t step : 30 = 0, wrote : 1 = 0, atomic : 1 = 0;
     Place place = 0;
+    bool operator==(const Access&) const = default;
 };
 
 enum class Reach { READ, WRITE, UPDATE };
@@ -96,6 +88,16 @@ class Region {
     struct Cell {
         Access accesses[2];
         bool written = false;
+        bool operator==(const Cell&) const = default;
+        bool is_crowded() const { return accesses[0].id == CROWD; }
+    };
+    /// More than two of them. A whole block may read a byte, one thread after the other, so reads are not looked through
+    /// each time: those that need not be remembered are forgotten when they have become too many.
+    struct Crowd {
+        static constexpr size_t LIMIT = 8;
+        std::vector<Access> reads, writes;
+        size_t limit = LIMIT;
+        void add(const Access& access) { (access.wrote ? writes : reads).push_back(access); }
     };
     struct Free {
         void operator()(unsigned char* block) { operator delete[](block, ALIGN); }
@@ -104,7 +106,7 @@ class Region {
     std::unique_ptr<unsigned char[], Free> block;
     size_t shift;
     std::vector<Cell> cells;
-    std::vector<std::vector<Access>> crowds;
+    std::vector<Crowd> crowds;
     std::vector<uint32_t> free_crowds;
 
 public:
@@ -137,33 +139,56 @@ public:
     /// An access that lies within the region.
     void access(const Actor& actor, uintptr_t address, size_t count, Reach reach, bool atomic, Place place) {
         Access mine{actor.id, actor.step, reach != Reach::READ, atomic, place};
-        for (size_t i = address - begin(), end = i + count; i < end; i++) {
+        Cell was, became;  // the byte before
+        size_t first = address - begin();
+        for (size_t i = first; i < first + count; i++) {
             Cell& cell = cells[i];
-            if (reach != Reach::WRITE && !cell.written) suspect_read(*this, i, place);
-            if (mine.wrote) cell.written = true;
-            if (cell.accesses[0].id == CROWD) {
-                auto& crowd = crowds[cell.accesses[0].step];
-                for (const Access& before : crowd)
-                    if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
-                std::erase_if(crowd, [&](const Access& before) { return stands_for(actor, mine, reach, before); });
-                crowd.push_back(mine);
-                if (crowd.size() == 1) {
-                    free_crowds.push_back(cell.accesses[0].step);
-                    cell.accesses[0] = mine;
-                }
+            // Bytes that were touched together fare alike; but a crowd belongs to one byte alone.
+            if (i > first && cell == was && !became.is_crowded()) {
+                cell = became;
                 continue;
             }
-            for (Access& before : cell.accesses) {
-                if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
-                if (stands_for(actor, mine, reach, before)) before = {};
-            }
-            if (cell.accesses[0].id == 0) cell.accesses[0] = mine;
-            else if (cell.accesses[1].id == 0) cell.accesses[1] = mine;
-            else form_crowd(cell, mine);
+            was = cell;
+            access_byte(actor, mine, reach, i);
+            became = cell;
         }
     }
 
 private:
+    void access_byte(const Actor& actor, const Access& mine, Reach reach, size_t i) {
+        Cell& cell = cells[i];
+        if (reach != Reach::WRITE && !cell.written) suspect_read(*this, i, mine.place);
+        if (mine.wrote) cell.written = true;
+        if (cell.is_crowded()) {
+            Crowd& crowd = crowds[cell.accesses[0].step];
+            auto check = [&](const Access& before) {
+                if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
+            };
+            auto is_covered = [&](const Access& before) { return stands_for(actor, mine, reach, before); };
+            std::for_each(crowd.writes.begin(), crowd.writes.end(), check);
+            std::erase_if(crowd.writes, is_covered);
+            if (mine.wrote) std::for_each(crowd.reads.begin(), crowd.reads.end(), check);
+            if ((mine.wrote && !mine.atomic) || crowd.reads.size() >= crowd.limit) {
+                std::erase_if(crowd.reads, is_covered);
+                crowd.limit = std::max(Crowd::LIMIT, 2 * crowd.reads.size());
+            }
+            if (crowd.reads.empty() && crowd.writes.empty()) {
+                free_crowds.push_back(cell.accesses[0].step);
+                cell.accesses[0] = mine;
+            } else {
+                crowd.add(mine);
+            }
+            return;
+        }
+        for (Access& before : cell.accesses) {
+            if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
+            if (stands_for(actor, mine, reach, before)) before = {};
+        }
+        if (cell.accesses[0].id == 0) cell.accesses[0] = mine;
+        else if (cell.accesses[1].id == 0) cell.accesses[1] = mine;
+        else form_crowd(cell, mine);
+    }
+
     bool may_follow(const Actor& actor, const Access& mine, const Access& before) const {
         if ((!mine.wrote && !before.wrote) || (mine.atomic && before.atomic)) return true;
         if (!before.wrote && actor.knows(actor.depends, before.id, before.step)) return true;
@@ -194,7 +219,8 @@ private:
         }
         uint32_t crowd = free_crowds.back();
         free_crowds.pop_back();
-        crowds[crowd] = {cell.accesses[0], cell.accesses[1], mine};
+        crowds[crowd] = {};
+        for (const Access& access : {cell.accesses[0], cell.accesses[1], mine}) crowds[crowd].add(access);
         cell.accesses[0] = {CROWD, crowd};
         cell.accesses[1] = {};
     }

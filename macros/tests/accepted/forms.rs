@@ -13,7 +13,7 @@ mod inner {
 
 #[function]
 fn by_path(x: f32) -> f32 {
-    inner::half(x) + crate::inner::half(x) + self::inner::half(x)
+    inner::half(x) + crate::forms::inner::half(x) + self::inner::half(x)
 }
 
 #[function]
@@ -63,7 +63,8 @@ fn cuda<F: Function>() {
     assert!(definitions.text().is_ok());
 }
 
-fn main() {
+#[test]
+fn forms() {
     cuda::<by_path>();
     cuda::<patterns>();
     cuda::<calls_generic>();

@@ -1,6 +1,6 @@
 //! Names that C++ would not take, that mean something in CUDA, or that Rust would not take without `r#`.
 
-#![allow(non_snake_case, non_upper_case_globals, uncommon_codepoints)]
+#![allow(non_snake_case, non_upper_case_globals)]
 
 use warpfold::{Element, codegen::Definitions, function, monoid};
 
@@ -39,15 +39,31 @@ fn r#yield(template: Loop) -> u32 {
 
 #[monoid(identity = Loop { r#type: 0, r#match: 0 })]
 fn delete(namespace: Loop, using: Loop) -> Loop {
-    Loop { r#type: namespace.r#type + using.r#type, r#match: namespace.r#match + r#yield(using) - using.r#type }
+    Loop {
+        r#type: namespace.r#type + using.r#type,
+        r#match: namespace.r#match + r#yield(using) - using.r#type,
+    }
 }
 
-fn main() {
+#[test]
+fn names() {
     assert_eq!(locals(1, 2), <locals as warpfold::Function>::call((1, 2)));
     let mut definitions = Definitions::default();
     <delete as warpfold::Function>::cuda(&mut definitions);
     <locals as warpfold::Function>::cuda(&mut definitions);
     assert!(definitions.text().is_ok());
-    let folded = warpfold::reduce::<Loop, Delete>(&[Loop { r#type: 1, r#match: 2 }; 3]).unwrap();
-    assert_eq!(folded, Loop { r#type: 3, r#match: 6 });
+    let folded = warpfold::reduce::<Loop, Delete>(
+        &[Loop {
+            r#type: 1,
+            r#match: 2,
+        }; 3],
+    )
+    .unwrap();
+    assert_eq!(
+        folded,
+        Loop {
+            r#type: 3,
+            r#match: 6
+        }
+    );
 }
