@@ -237,15 +237,13 @@ struct ChunkReducer {
         return is_last() ? of_last : blockIdx.x;
     }
 
-    /// Has memory bring the first batches. Before the launch has begun. Blocks of large elements leave room for those of the next launch,
-    /// whose batches would be in the way of the second ones of these.
+    /// Has memory bring the first batches. Before the launch has begun.
     __device__ __forceinline__ void prefetch() const {
         constexpr int BATCH = Elements::BATCH;
         u32 warp = threadIdx.x / WARP;
         u64 first = ((u64)first_task() << log_chunk) + ((u64)warp << (LOG2<BATCH> + log_batches));
         bool few = (u64)gridDim.x * (blockDim.x / WARP) * BATCH * sizeof(T) <= MOST_PREFETCHED;
-        bool apart = sizeof(A) <= 8 || log_batches == 0;
-        warpfold::prefetch(in, length, first, BATCH, few && apart && threadIdx.x % WARP == 0);
+        warpfold::prefetch(in, length, first, BATCH, few && threadIdx.x % WARP == 0);
     }
 
     /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
