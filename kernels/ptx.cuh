@@ -69,8 +69,8 @@ __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
 
 // ---- the beginning and the end ----
 
-/// The first statement of every kernel but for `prefetch`, for all of its threads, also those with nothing to do. From sm_90 on, blocks may start
-/// before what precedes the launch on the stream has ended (programmatic dependent launch). Here they wait until it
+/// The first statement of every kernel, but for `prefetch`, and for all of its threads, also those with nothing to do. From sm_90 on,
+/// blocks may start before what precedes the launch on the stream has ended (programmatic dependent launch). Here they wait until it
 /// has, and its writes are seen; then they let the blocks of the next launch start, which wait in the same place. A
 /// launch that ended without having waited would tell the next one that everything before it has ended, too.
 __device__ __forceinline__ void begin_launch() {
@@ -82,7 +82,8 @@ __device__ __forceinline__ void begin_launch() {
 
 /// Asks for `count` elements of an array from `first` on, as far as there are so many, to be brought into the L2 cache; by the threads that
 /// want it. No result depends on it, and nobody waits for it. So this alone may come before `begin_launch`: what the launch before
-/// this one leaves unused of the memory's time, while its last blocks finish, is used. From sm_90 on.
+/// this one leaves unused of the memory's time, while its last blocks finish, is used. From sm_90 on. The words of 16 bytes that are asked
+/// for may begin a little before the elements, but within the same allocation, whose start is a multiple of more.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* array, u64 length, u64 first, u64 count, bool wanted) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

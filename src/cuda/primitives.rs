@@ -197,7 +197,7 @@ fn align_workspace(address: u64, given: usize, needed: usize) -> Result<u64> {
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk cache, or else
-    /// a compilation, of 0.2 to 0.5 s.
+    /// a compilation, of 0.2 to 0.9 s.
     ///
     /// # Errors
     ///
@@ -371,7 +371,7 @@ macro_rules! scan_methods {
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk cache, or else
-    /// a compilation, of 0.5 to 0.8 s.
+    /// a compilation, of 0.5 to 1.2 s.
     ///
     /// # Errors
     ///

@@ -13,6 +13,7 @@ struct Ring {
 
 /// out = in + 1, by bulk copies; `length` in stages. One block of three warps, dynamic shared memory.
 extern "C" __global__ void pipeline(const u32* in, u32* out, u32 length) {
+    prefetch(in, (u64)length * STAGE_ITEMS, 0, STAGE_ITEMS, threadIdx.x == 0);
     begin_launch();
     Ring& ring = *reinterpret_cast<Ring*>(dynamic_shared());
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
