@@ -1,7 +1,7 @@
 // How blocks of one launch learn what comes before their tiles.
 //
-// A sum travels in words of 16 bytes, 8 of value and 8 of tag, each written and read at once: it needs no flag, and no
-// fence. The tag tells the launch, so nothing has to be cleared before one.
+// A sum travels in packets of 16 bytes, 8 of value and 8 of tag, each written and read at once: it needs no flag, and no
+// fence. The tag tells the launch (workspace.cuh), so nothing has to be cleared before one.
 //
 // Each tile's sum is published in the workspace, and so are the sums of 128 tiles, of 128·128 tiles and so on, each by the block that
 // completes it. What precedes a tile is on each of these levels a number of nodes below 128, whose aligned blocks are just

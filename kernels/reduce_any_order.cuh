@@ -34,13 +34,13 @@ struct AnyOrderReducer {
 
     struct Shared {
         P warp_sums[WARP];
-        u64 launch;
+        u64 tag;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
     const T* in;
     u64 length;
-    WorkspaceHeader* header;
+    Workspace workspace;
     /// For the law's order only.
     u32 chunks;
     int log_chunk, log_batches;
@@ -58,37 +58,28 @@ struct AnyOrderReducer {
     __device__ __forceinline__ bool run(P& result) const {
         bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;
         if (length == 0) return true;
-        u64 magic = 0, launch = 0;
-        if (!alone && threadIdx.x == 0) {
-            magic = load_relaxed(&header->magic);
-            launch = load_relaxed(&header->launches);
-        }
+        WorkspaceHeader::State state{};
+        if (!alone && threadIdx.x == 0) state = workspace.header->load_state();
         P sum{result.value, false};
         fold_elements(sum);
-        if (!alone && threadIdx.x == 0 && magic != 0 && magic != WorkspaceHeader::MAGIC)
-            trap("the workspace was not zeroed before its first use");
+        if (!alone && threadIdx.x == 0) workspace.require(state);
         if (!alone && collects) {
-            if (threadIdx.x == 0) shared().launch = launch;
+            if (threadIdx.x == 0) shared().tag = state.tag;
             __syncthreads();
-            collect(sums(shared().launch), sum);
+            collect(sums(shared().tag), sum);
         }
         A total = fold_block(sum);
         if (!collects) {
-            if (warp_index() == 0) sums(same_in_all_lanes(launch)).publish(blockIdx.x, shuffle(total, 0));
+            if (warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(blockIdx.x, shuffle(total, 0));
             return false;
         }
         result.append(total);
-        if (!alone && threadIdx.x == 0) {
-            // All others know which launch this is, or it would not have their sums.
-            store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
-            store_relaxed(&header->launches, launch + 1);
-        }
+        // All others have read the state, or this block would not have their sums.
+        if (!alone && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A, 1> sums(u64 launch) const {
-        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
-    }
+    __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const { return {workspace.packets(), tag}; }
 
     /// How many elements come before the first run: until one starts at a multiple of 16 bytes; or, where none does, until the words
     /// that hold it reach no further back than the array.

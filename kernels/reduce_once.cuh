@@ -86,10 +86,10 @@ struct BlockFolder {
 
     /// Leaves the sums of the aligned blocks of `length` elements for the first warp, in parts of 2^log_batches batches, of which the
     /// block's warps must have enough. Meanwhile takes a ticket of `queue`, unless that is null. Synchronises the
-    /// block once; turns alternate between 0 and 1.
-    __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, int turn) const {
+    /// block once; turns alternate between 0 and 1. The first thread knows the `tag`.
+    __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
-        if (queue != nullptr && threadIdx.x == 0) ticket = queue->take();
+        if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
         int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
         u32 start = (u32)warp << log_part, part = 1u << log_part;
         if (start < length) {
@@ -214,7 +214,7 @@ struct ChunkReducer {
     using Sums = SumTree<Operator, A, PER_LANE>;
 
     struct Shared {
-        u64 launch;
+        u64 tag;
         /// Nodes are as many chunks as a warp reads at once.
         PaddedArray<A, WARP> nodes;
         /// Of nodes.
@@ -224,7 +224,7 @@ struct ChunkReducer {
 
     const T* in;
     u64 length;
-    WorkspaceHeader* header;
+    Workspace workspace;
     u32 chunks;
     int log_chunk, log_batches;
 
@@ -252,42 +252,36 @@ struct ChunkReducer {
         auto& blocks = Elements::shared().blocks;
         u32 rest = this->rest(), task = first_task();
         bool last = is_last();
-        WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? header : nullptr;
-        u64 launch = 0;
-        if (chunks > 0 && threadIdx.x == 0) launch = load_relaxed(&header->launches);
+        WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? workspace.header : nullptr;
+        WorkspaceHeader::State state{};
+        if (chunks > 0 && threadIdx.x == 0) state = workspace.header->load_state();
         for (int turn = 0;; turn ^= 1) {
-            elements.fold(in + ((u64)task << log_chunk), task < chunks ? 1u << log_chunk : rest, log_batches, queue, turn);
-            if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(launch)).publish(task, blocks.sums.get(log_chunk));
+            elements.fold(in + ((u64)task << log_chunk), task < chunks ? 1u << log_chunk : rest, log_batches, queue, state.tag, turn);
+            if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.
             u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
-            if (ticket > chunks) trap("the start of the workspace was overwritten, or never zeroed");
+            if (ticket > chunks) trap("the start of the workspace was overwritten");
             task = gridDim.x - 1 + (u32)ticket;
             if (task >= (rest > 0 ? chunks : chunks - 1)) break;
         }
         if (!last) return false;
         if (chunks > 0) {
-            // Under way while the others' sums are waited for.
-            u64 magic = threadIdx.x == 0 ? load_relaxed(&header->magic) : 0;
-            if (threadIdx.x == 0) shared().launch = launch;
+            if (threadIdx.x == 0) {
+                workspace.require(state);
+                shared().tag = state.tag;
+            }
             __syncthreads();
-            collect({sums(shared().launch), chunks}, result);
-            if (magic != 0 && magic != WorkspaceHeader::MAGIC) trap("the workspace was not zeroed before its first use");
+            collect({sums(shared().tag), chunks}, result);
         }
         if (warp_index() != 0) return true;
         blocks.append_to(result, rest);
-        if (chunks > 0 && threadIdx.x == 0) {
-            // All others know which launch this is, and have taken their last tickets, or it would not have their sums.
-            store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
-            store_relaxed(&header->tickets, (u64)0);
-            store_relaxed(&header->launches, launch + 1);
-        }
+        // All others have read the state and taken their last tickets, or this block would not have their sums.
+        if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 launch) const {
-        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
-    }
+    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 tag) const { return {workspace.packets(), tag}; }
 
     /// Appends what the blocks publish. By the whole block, for its first warp.
     __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {

@@ -10,7 +10,7 @@
 //   1. Where all blocks fit the GPU at once they take tiles by their index: they have started by then, or start in its order, as blocks of
 //      every GPU so far do even where other work keeps some of them waiting. Otherwise a tile's number is the order in which it was
 //      taken, so that the tiles before it are in the hands of blocks that run: nothing waits for a block that has not started.
-//   2. The block of the last tile counts the launch and resets the tickets, once it knows what precedes the tile.
+//   2. The block of the last tile resets the workspace's header, once it knows what precedes the tile.
 //   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are combined to
 //      lies behind the last result, where nobody looks.
 //   4. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next tile's
@@ -48,7 +48,7 @@ struct OnceScanner {
     const T* in;
     T* out;
     u64 length;
-    WorkspaceHeader* header;
+    Workspace workspace;
     A init;
     bool seeded, inclusive, by_ticket;
 
@@ -63,9 +63,15 @@ struct OnceScanner {
     __device__ __forceinline__ void run() {
         auto& shared = block_shared<Shared>();
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
+        WorkspaceHeader::State state{};
+        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
         u64 tile = blockIdx.x;
         if (by_ticket) {
-            if (threadIdx.x == 0) shared.tile = header->take();
+            if (threadIdx.x == 0) {
+                u64 ticket = workspace.header->take(state.tag);
+                if (ticket >= gridDim.x) trap("the start of the workspace was overwritten");
+                shared.tile = ticket;
+            }
             __syncthreads();
             tile = shared.tile;
         }
@@ -74,11 +80,6 @@ struct OnceScanner {
 
         Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
-        u64 launch = 0, magic = 0;
-        if (gridDim.x > 1 && threadIdx.x == 0) {
-            magic = load_relaxed(&header->magic);
-            launch = load_relaxed(&header->launches);
-        }
 
         // A lane's place on the way down: with the trees kept each lane knows the sums of all rows, otherwise of row lane % ROWS.
         Trees trees;
@@ -104,15 +105,14 @@ struct OnceScanner {
         P before{init, seeded};
         if (gridDim.x > 1) {
             if (warp == 0) {
-                // Neither fresh nor left by a launch: there is no telling what would happen.
-                if (same_in_all_lanes((u32)(magic != 0 && magic != WorkspaceHeader::MAGIC)) != 0)
-                    trap("the workspace was not zeroed before its first use");
-                launch = shuffle(launch, 0);
-                Sums sums{{reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)}, gridDim.x};
+                state = shuffle(state, 0);
+                workspace.require(state);
+                Sums sums{{workspace.packets(), state.tag}, gridDim.x};
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
-                if (lane == 0 && tile == gridDim.x - 1) reset(launch);
+                // All others have taken their tiles and read the state, or this block would not have their sums.
+                if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
             }
             __syncthreads();
             before = {shared.prefix, seeded || tile > 0};
@@ -168,11 +168,15 @@ struct OnceScanner {
     __device__ __forceinline__ void load(Packed (&rows)[ROWS], u64 start, int first, int valid) {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
-        // The first and the last whole run that can be moved in words which hold nothing but the array's.
-        bool shifted = Loader::shifts(from);
+        // Words that hold a run hold neighbours of it, too. Those outside of the array are not ours to read; and in place the blocks of
+        // the tiles before and after this one are overwriting theirs.
+        bool in_place = in == out, shifted = Loader::shifts(from);
+        const T* begin = in_place ? in + start : in;
+        const T* end = in_place ? in + start + valid : in + length;
+        // The first and the last whole run that can be moved in words.
         int runs = here < 0 ? 0 : here < CHUNK ? here / RUN : CHUNK / RUN;
-        int low = shifted && Loader::reaches_before(from, in) ? 1 : 0, high = runs - 1;
-        if (shifted && runs > 0 && Loader::reaches_beyond(from + high * RUN, in + length)) high--;
+        int low = shifted && Loader::reaches_before(from, begin) ? 1 : 0, high = runs - 1;
+        if (shifted && runs > 0 && Loader::reaches_beyond(from + high * RUN, end)) high--;
         if (low <= high) Loader::load(rows, from, low, high, shifted);
         if ((low == 0 && high == CHUNK / RUN - 1) || valid == 0) return;
 #pragma unroll
@@ -240,14 +244,6 @@ struct OnceScanner {
             for (int k = 0; k < 4; k++)
                 if (i + k * WARP < count) to[i + k * WARP] = words[k];
         }
-    }
-
-    /// By the block of the last tile, once it has the prefix: all others have taken their tiles, and know which launch this is, or it
-    /// would not have their sums.
-    __device__ __forceinline__ void reset(u64 launch) {
-        store_relaxed(&header->magic, (u64)WorkspaceHeader::MAGIC);
-        store_relaxed(&header->tickets, (u64)0);
-        store_relaxed(&header->launches, launch + 1);
     }
 };
 

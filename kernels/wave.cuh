@@ -20,7 +20,7 @@
 //      run, however many run at a time: nothing waits for a block that has not started. It is also what keeps memory busy to the
 //      end: with every block's tiles fixed beforehand, even a mere copy is 4% slower.
 //   2. Sums are made as soon as a tile is there, by warps of their own: others wait for them.
-//   3. The last block to end counts the launch and resets what the others left.
+//   3. The last block to find no tile left resets the workspace's header.
 //   4. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are
 //      combined to lies behind the last result, where nobody looks.
 //   5. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next
@@ -61,7 +61,7 @@ struct WaveScanner {
     struct Shared {
         unsigned char tiles[STAGES][STAGE_BYTES];
         Notes notes[STAGES];
-        u64 launch;
+        u64 tag;
     };
 
     /// The stage whose turn it is, for one warp.
@@ -89,7 +89,7 @@ struct WaveScanner {
     const T* in;
     T* out;
     u64 length;
-    WorkspaceHeader* header;
+    Workspace workspace;
     A init;
     bool seeded, inclusive;
 
@@ -98,15 +98,12 @@ struct WaveScanner {
         u64 rest = length - tile * TILE;
         return rest < TILE ? (int)rest : TILE;
     }
-    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 launch) const {
-        return {reinterpret_cast<u64x2*>(header + 1), WorkspaceHeader::tag(launch)};
-    }
 
     // ---- the loader ----
 
     __device__ __forceinline__ void load(Shared& shared) {
         int lane = threadIdx.x % WARP;
-        u64 count = tiles();
+        u64 count = tiles(), tag = shared.tag;
         Turn turn{shared}, arriving{shared};
         for (int round = 0;; round++, turn.next()) {
             Notes& notes = turn.notes();
@@ -118,13 +115,15 @@ struct WaveScanner {
                     mbarrier_wait(arriving.notes().loaded, arriving.phase);
                     arriving.next();
                 }
-                tile = header->take();
+                tile = workspace.header->take(tag);
                 notes.tile = tile;
                 mbarrier_arrive(notes.taken);
             }
             tile = shuffle(tile, 0);
             if (tile >= count) {
-                if (tile - count >= gridDim.x) trap("the start of the workspace was overwritten, or never zeroed");
+                if (tile - count >= gridDim.x) trap("the start of the workspace was overwritten");
+                // The block takes no more tickets. The last block to get here resets what the others left.
+                if (lane == 0 && workspace.header->end(tag)) workspace.header->reset(tag, workspace.key);
                 return;
             }
             int elements = valid(tile), bytes = elements * (int)sizeof(T) / 16 * 16;
@@ -394,8 +393,9 @@ struct WaveScanner {
     __device__ __forceinline__ void run() {
         Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
         if (threadIdx.x == 0) {
-            if (!header->is_sound()) trap("the workspace was not zeroed before its first use");
-            shared.launch = header->launches;
+            WorkspaceHeader::State state = workspace.header->load_state();
+            workspace.require(state);
+            shared.tag = state.tag;
             for (int i = 0; i < STAGES; i++) {
                 Notes& notes = shared.notes[i];
                 mbarrier_init(notes.taken, 1);
@@ -416,7 +416,7 @@ struct WaveScanner {
         }
         __syncthreads();
         int warp = threadIdx.x / WARP;
-        TileSums<A, PER_LANE> tile_sums = sums(shared.launch);
+        TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
         Turn turn{shared};
         if (warp < WARPS) scan(turn, warp);
         else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
@@ -424,8 +424,6 @@ struct WaveScanner {
         else if (warp == WARPS + REDUCERS + 1) publish(turn, tile_sums);
         else if (warp == WARPS + REDUCERS + 2) remember(turn, tile_sums);
         else look_back(turn, tile_sums);
-        __syncthreads();
-        if (threadIdx.x == 0 && WorkspaceHeader::is_last(header->arrive())) header->reset();
     }
 };
 

@@ -1,46 +1,78 @@
-// The start of the workspace, by which the blocks of a launch agree on who does what, and on who ends last.
+// The workspace: by which the blocks of one launch agree on who does what, and tell each other sums.
+//
+//   header    64 bytes: the tag of the next launch, and counters
+//   packets   16 bytes each: 8 of a value, 8 of a tag (look_back.cuh)
+//
+// Every launch has a tag of its own. A block believes a packet only if it carries that tag, so nothing has to be cleared
+// before a launch. The first tag of a workspace, and its key, are random numbers that the host draws; each launch goes on to
+// the next tag. So no launch of this or another workspace leaves a packet that a later launch could believe, nor can data.
+//
+// The key is an argument of the kernel. A header that does not fit it was overwritten: that ends the launch with an error.
 #pragma once
 #include "device.cuh"
 
 namespace warpfold {
 
-/// Zeros before the first launch; every launch leaves it ready for the next.
-struct WorkspaceHeader {
-    static constexpr u64 MAGIC = 0x7761727066306c64;
+/// Every launch leaves the header ready for the next.
+struct alignas(16) WorkspaceHeader {
+    /// Odd, so that the tags of 2^64 launches differ.
+    static constexpr u64 STEP = 0x9e3779b97f4a7c15;
 
-    u64 magic, launches, tickets;
-    u32 finished, unused;
+    /// The tag of the next launch, or of this one; and the same, combined with the key.
+    struct State {
+        u64 tag, proof;
+
+        __device__ __forceinline__ bool fits(u64 key) const { return (tag ^ proof) == key; }
+    };
+    union StateWord {
+        u64x2 word;
+        State state;
+    };
+
+    u64x2 state;
+    /// Counters start at the tag: what else may stand here leads to a place that does not exist.
+    u64 tickets;
+    u32 ended, unused;
     u64 more[4];
 
-    /// Looks like nothing else that may lie in the workspace from earlier.
-    static __device__ __forceinline__ u64 tag(u64 launch) { return (launch + 1) * 0x9e3779b97f4a7c15ull ^ MAGIC; }
-
-    /// Neither fresh nor left by a launch: there is no telling what would happen.
-    __device__ __forceinline__ bool is_sound() const { return magic == 0 || magic == MAGIC; }
-
-    /// The next of the tickets 0, 1, 2, …
-    __device__ __forceinline__ u64 take() { return add_relaxed(&tickets, 1); }
-
-    /// By one thread of each block when its work is done: the number of blocks that were before it. Those have their
-    /// work done, and the thread sees it.
-    __device__ __forceinline__ u32 arrive() {
-        bool sound = is_sound();
-        u32 before = add_acquire_release(&finished, 1);
-        return sound ? before : ~0u;
+    /// In one access. Blocks that come late may read it while the last one resets it; those that do are through with it.
+    __device__ __forceinline__ State load_state() const {
+        StateWord word;
+        word.word = load_relaxed(&state);
+        return word.state;
     }
 
-    /// Whether the block that so many were before is the last.
-    static __device__ __forceinline__ bool is_last(u32 before) {
-        if (before >= gridDim.x) trap("the start of the workspace was overwritten, or not zeroed before its first use");
+    /// The next of the numbers 0, 1, 2, …, given the tag; a number far beyond the tiles if the header was overwritten.
+    __device__ __forceinline__ u64 take(u64 tag) { return add_relaxed(&tickets, 1) - tag; }
+
+    /// By one thread of each block, once the block takes nothing more: whether it is the last one to call.
+    __device__ __forceinline__ bool end(u64 tag) {
+        u32 before = add_acquire_release(&ended, 1) - (u32)tag;
+        if (before >= gridDim.x) trap("the start of the workspace was overwritten");
         return before == gridDim.x - 1;
     }
 
-    /// By the block that ends last.
-    __device__ __forceinline__ void reset() {
-        magic = MAGIC;
-        launches++;
-        tickets = 0;
-        finished = 0;
+    /// By one thread of the grid, when every block has read the state and taken its last ticket.
+    __device__ __forceinline__ void reset(u64 tag, u64 key) {
+        u64 next = tag + STEP;
+        StateWord word;
+        word.state = {next, next ^ key};
+        store_relaxed(&state, word.word);
+        store_relaxed(&tickets, next);
+        store_relaxed(&ended, (u32)next);
+    }
+};
+
+/// What a kernel is told of its workspace.
+struct Workspace {
+    WorkspaceHeader* header;
+    u64 key;
+
+    __device__ __forceinline__ u64x2* packets() const { return reinterpret_cast<u64x2*>(header + 1); }
+
+    /// Ends the launch unless the state is as the host or a launch left it.
+    __device__ __forceinline__ void require(const WorkspaceHeader::State& state) const {
+        if (!state.fits(key)) trap("the start of the workspace was overwritten");
     }
 };
 

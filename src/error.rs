@@ -109,7 +109,7 @@ pub enum Error {
 
     /// A workspace is smaller than the call needs.
     #[error(
-        "the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size"
+        "the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size, and have the workspace grow"
     )]
     Workspace {
         /// The bytes that the call needs.
@@ -117,6 +117,29 @@ pub enum Error {
         /// The bytes that were given.
         given: usize,
     },
+
+    /// A workspace in memory of the caller's cannot grow.
+    #[error(
+        "the workspace lies in memory of the caller's, of {given} bytes, and cannot grow to {needed}\n  remedy: make a new one over more memory"
+    )]
+    Borrowed {
+        /// The bytes that it should grow to.
+        needed: usize,
+        /// The bytes that it has.
+        given: usize,
+    },
+
+    /// A workspace serves another stream than that of the call.
+    #[error(
+        "the workspace serves another stream\n  remedy: make one for each stream, or move it with `Workspace::move_to`"
+    )]
+    WorkspaceStream,
+
+    /// Device memory cannot be made while a stream is captured into a graph.
+    #[error(
+        "the stream is being captured into a graph\n  remedy: make, grow or move the workspace before the capture begins"
+    )]
+    Capturing,
 
     /// A buffer or a stream belongs to another device.
     #[error(

@@ -5,8 +5,8 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
 use warpfold::codegen::{Engine, Policy, Primitive, RowPolicy, WavePolicy};
-use warpfold::cuda::Scan;
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
+use warpfold::cuda::{Scan, Workspace};
 use warpfold::{Device, Monoid, ops};
 
 /// Compares reduce and the forms of scan with the oracle at every boundary of the tiles.
@@ -151,9 +151,7 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
     }
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
-        let mut workspace = stream
-            .alloc_zeros::<u8>(scan.workspace_bytes(longest))
-            .unwrap();
+        let mut workspace = Workspace::new(&stream, scan.workspace_bytes(longest)).unwrap();
         // The wave engine has other kernels for what does not start at a multiple of 16 bytes; the others' are the same.
         let aligned = [(0, 0)];
         let starts = match engine {

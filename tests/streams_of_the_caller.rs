@@ -6,7 +6,7 @@ use crate::support::{oracle, skip};
 use std::sync::Arc;
 use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
-use warpfold::cuda::{Reduce, Scan};
+use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::ops::{Add, BitXor, Max};
 use warpfold::{Device, Element, Error, Monoid};
 
@@ -35,15 +35,13 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
             let data = sample::<T>(length + 8, 4);
             let input = stream.clone_htod(&data).unwrap();
             let mut output = stream.clone_htod(&data).unwrap();
-            let mut workspace = stream
-                .alloc_zeros::<u8>(scan.workspace_bytes(length) + 3)
-                .unwrap();
+            let mut workspace = Workspace::new(stream, scan.workspace_bytes(length)).unwrap();
             let part = &data[from..from + length];
             scan.inclusive(
                 stream,
                 &input.slice(from..from + length),
                 &mut output.slice_mut(to..to + length),
-                &mut workspace.slice_mut(3..),
+                &mut workspace,
             )
             .unwrap();
             let mut expected = data.clone();
@@ -56,7 +54,7 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
                 stream,
                 data[0],
                 &mut in_place.slice_mut(from..from + length),
-                &mut workspace.slice_mut(3..),
+                &mut workspace,
             )
             .unwrap();
             let mut expected = data.clone();
@@ -64,9 +62,8 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
                 .copy_from_slice(&oracle::exclusive::<T, Op>(part, Some(data[0])));
             assert_same(&stream.clone_dtoh(&in_place).unwrap(), &expected, &what);
 
-            let mut workspace = stream
-                .alloc_zeros::<u8>(reduce.workspace_bytes(length))
-                .unwrap();
+            let bytes = reduce.workspace_bytes(length);
+            let mut workspace = Workspace::new(stream, bytes).unwrap();
             reduce
                 .enqueue(
                     stream,
@@ -109,7 +106,7 @@ fn a_graph_replays_over_new_data() {
     let bytes = scan
         .workspace_bytes(length)
         .max(reduce.workspace_bytes(length));
-    let mut workspace = stream.alloc_zeros::<u8>(bytes).unwrap();
+    let mut workspace = Workspace::new(&stream, bytes).unwrap();
 
     stream
         .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
@@ -163,7 +160,7 @@ fn kernels_are_loaded_while_a_stream_is_captured() {
     let input = stream.clone_htod(&data).unwrap();
     let mut output = stream.alloc_zeros::<i32>(data.len() - 1).unwrap();
     let bytes = scan.workspace_bytes(data.len());
-    let mut workspace = stream.alloc_zeros::<u8>(bytes).unwrap();
+    let mut workspace = Workspace::new(&stream, bytes).unwrap();
     stream
         .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
         .unwrap();
@@ -194,7 +191,7 @@ fn two_streams_at_once_do_not_wait_for_each_other() {
     let mut streams = [&first, &second].map(|stream| {
         let values = stream.clone_htod(&data).unwrap();
         let bytes = scan.workspace_bytes(length);
-        (stream, values, stream.alloc_zeros::<u8>(bytes).unwrap())
+        (stream, values, Workspace::new(stream, bytes).unwrap())
     });
     context.synchronize().unwrap();
     for _ in 0..20 {
@@ -223,7 +220,7 @@ fn what_does_not_fit_is_an_error() {
     let mut short = stream.alloc_zeros::<f32>(length - 1).unwrap();
     let mut output = stream.alloc_zeros::<f32>(length).unwrap();
     let needed = scan.workspace_bytes(length);
-    let mut workspace = stream.alloc_zeros::<u8>(needed).unwrap();
+    let mut workspace = Workspace::new(&stream, needed).unwrap();
     let error = scan
         .exclusive(&stream, &input, &mut short, &mut workspace)
         .unwrap_err();
@@ -234,21 +231,15 @@ fn what_does_not_fit_is_an_error() {
             output: length - 1
         }
     );
+    let mut small = Workspace::new(&stream, needed - 1).unwrap();
     let error = scan
-        .exclusive(
-            &stream,
-            &input,
-            &mut output,
-            &mut workspace.slice_mut(..needed - 17),
-        )
+        .exclusive(&stream, &input, &mut output, &mut small)
         .unwrap_err();
-    assert_eq!(
-        error,
-        Error::Workspace {
-            needed,
-            given: needed - 17
-        }
-    );
+    let given = needed - 1;
+    assert_eq!(error, Error::Workspace { needed, given });
+    small.grow(needed).unwrap();
+    scan.exclusive(&stream, &input, &mut output, &mut small)
+        .unwrap();
     scan.exclusive(&stream, &input, &mut output, &mut workspace)
         .unwrap();
 }

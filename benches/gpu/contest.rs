@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Monoid;
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView};
-use warpfold::cuda::{Reduce, Scan};
+use warpfold::cuda::{Reduce, Scan, Workspace};
 
 /// What takes longer hides its launches, and is not measured in graphs.
 const LONGEST_IN_A_GRAPH_BYTES: usize = 64 << 20;
@@ -152,10 +152,10 @@ impl<T: Sample> Contest<'_, T> {
         stream: &'a Arc<CudaStream>,
     ) -> Contender<'a> {
         let length = self.shape.length;
-        let zeros = |bytes| stream.alloc_zeros::<u8>(bytes).expect("memory");
+        let workspace = |bytes| Workspace::new(stream, bytes).expect("memory");
         let work: Work<'a> = if self.primitive == Primitive::Reduce {
             let reduce = Reduce::<T, Op>::load(context).expect("kernels");
-            let mut workspace = zeros(reduce.workspace_bytes(length));
+            let mut workspace = workspace(reduce.workspace_bytes(length));
             Box::new(move || {
                 let mut arena = self.arena.borrow_mut();
                 let (input, mut output) = arena.next();
@@ -164,7 +164,7 @@ impl<T: Sample> Contest<'_, T> {
             })
         } else {
             let scan = Scan::<T, Op>::load(context).expect("kernels");
-            let mut workspace = zeros(scan.workspace_bytes(length));
+            let mut workspace = workspace(scan.workspace_bytes(length));
             let inclusive = self.primitive == Primitive::Inclusive;
             Box::new(move || {
                 let mut arena = self.arena.borrow_mut();

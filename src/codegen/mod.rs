@@ -19,10 +19,12 @@ mod template;
 #[doc(hidden)]
 pub mod translated;
 mod tuning;
+mod workspace;
 
 pub use definitions::Definitions;
-pub use plan::{HEADER_BYTES, Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
+pub use plan::{Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
+pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
 use crate::{CudaType, Element, Monoid, Result};
 
@@ -61,6 +63,24 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// An error unless the engine computes `primitive` over `T`, with the policy that it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Codegen`](crate::Error::Codegen), which says what the policy has to be.
+    pub fn check<T: Element>(self, primitive: Primitive) -> Result<()> {
+        let fault = match (self, primitive) {
+            (Engine::Blelloch, _) => None,
+            (Engine::Tiles(policy), _) => policy.fault::<T>(),
+            (Engine::Wave(policy), Primitive::Scan) => policy.fault::<T>(),
+            (Engine::Wave(_), Primitive::Reduce) => Some("the engine scans only"),
+        };
+        match fault {
+            None => Ok(()),
+            Some(fault) => Err(crate::Error::Codegen(format!("{self:?}: {fault}"))),
+        }
+    }
+
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {

@@ -4,15 +4,12 @@
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
 
 use super::policy::{scan_sums_per_lane, scan_warps};
+use super::workspace::HEADER_BYTES;
 use super::{Engine, Order, Policy, Primitive, ReducePolicy, RowPolicy, WavePolicy, widens};
 use crate::Element;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
 const MAX_LEVELS: usize = 8;
-
-/// The bytes at the start of the workspace by which the blocks of a launch agree. Every call of every engine leaves them to
-/// those that do everything in one launch.
-pub const HEADER_BYTES: usize = 64;
 
 /// A kernel of a generated source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +21,11 @@ pub enum Kernel {
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_once(in, length, out, workspace, init, seeded, chunks, log_chunk, log_batches)`: everything.
+    /// `reduce_once(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`: everything.
     ReduceOnce,
-    /// `scan_once(in, out, length, workspace, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
+    /// `scan_once(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
     ScanOnce,
-    /// `scan_wave(in, out, length, workspace, init, seeded, inclusive)`: everything.
+    /// `scan_wave(in, out, length, header, key, init, seeded, inclusive)`: everything.
     ScanWave,
 }
 
@@ -188,10 +185,15 @@ pub struct ReducePlan {
 }
 
 impl ReducePlan {
-    /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
-    pub fn new<T: Element>(order: Order, length: usize, multiprocessors: u32) -> ReducePlan {
+    /// The plan for `length` elements of type `T`, whose kernel was compiled with `rows`, on a GPU of so many multiprocessors.
+    pub fn new<T: Element>(
+        rows: RowPolicy,
+        order: Order,
+        length: usize,
+        multiprocessors: u32,
+    ) -> ReducePlan {
         let policy = ReducePolicy::of::<T>();
-        let batch = RowPolicy::of_reduce::<T>(order).elements();
+        let batch = rows.elements();
         let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
         if batches <= u64::from(policy.alone) {
             return ReducePlan {
@@ -222,7 +224,7 @@ impl ReducePlan {
             },
             Order::Law => {
                 let cut = |log_batches: u32| {
-                    ReducePlan::with_chunks::<T>(length as usize, warps, log_batches, resident)
+                    ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
                 };
                 let tasks =
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
@@ -243,14 +245,14 @@ impl ReducePlan {
     }
 
     /// The plan in the law's order, with chunks of 2^log_batches batches for each of `warps`, a power of two, and up to so many blocks.
-    pub fn with_chunks<T: Element>(
+    pub fn with_chunks(
+        rows: RowPolicy,
         length: usize,
         warps: u32,
         log_batches: u32,
         most_blocks: u64,
     ) -> ReducePlan {
-        let chunk =
-            (RowPolicy::of_reduce::<T>(Order::Law).elements() * u64::from(warps)) << log_batches;
+        let chunk = (rows.elements() * u64::from(warps)) << log_batches;
         ReducePlan {
             blocks: (length as u64).div_ceil(chunk).min(most_blocks) as u32,
             threads: 32 * warps,
@@ -262,15 +264,15 @@ impl ReducePlan {
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
     /// shorter inputs can do with it.
-    pub fn workspace_bytes<T: Element>(order: Order, length: usize) -> usize {
+    pub fn workspace_bytes<T: Element>(rows: RowPolicy, length: usize) -> usize {
         let policy = ReducePolicy::of::<T>();
-        let batches = (length as u64).div_ceil(RowPolicy::of_reduce::<T>(order).elements());
+        let batches = (length as u64).div_ceil(rows.elements());
         if batches <= u64::from(policy.alone) {
             return 0;
         }
         // Blocks have two warps or more.
         let sums = batches.div_ceil(2).min(policy.chunks.into());
-        sums_bytes::<T>(sums)
+        sums_bytes::<T>(sums, MOST_AT_ONCE)
     }
 }
 
@@ -288,11 +290,14 @@ fn least(holds: impl Fn(u32) -> bool) -> u32 {
     (0..).find(|&n| holds(n)).expect("it holds for some number")
 }
 
-/// The bytes of a workspace by which blocks tell each other so many sums: 16 for every 8 of a sum, of whole groups of as many as a warp
-/// reads at once.
-fn sums_bytes<T: Element>(sums: u64) -> usize {
-    HEADER_BYTES
-        + (sums as usize).next_multiple_of(128) * size_of::<T::Accumulator>().div_ceil(8) * 16
+/// The most sums that a warp of [`Engine::Tiles`] reads at once, 4 a lane.
+const MOST_AT_ONCE: u64 = 128;
+
+/// The bytes of a workspace by which blocks tell each other so many sums: a packet of 16 for every 8 of a sum, of whole groups of
+/// as many sums as a warp reads at once.
+fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
+    let packets = size_of::<T::Accumulator>().div_ceil(8);
+    HEADER_BYTES + sums.next_multiple_of(at_once) as usize * packets * 16
 }
 
 /// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
@@ -388,7 +393,7 @@ impl ScanPlan {
         let levels = std::iter::successors(Some(blocks), |&nodes| {
             (nodes >= radix).then_some(nodes / radix)
         });
-        sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum())
+        sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
     }
 }
 
@@ -396,16 +401,14 @@ impl ScanPlan {
 #[derive(Debug, Clone, Copy)]
 pub struct WavePlan {
     policy: WavePolicy,
-    chunks: u64,
     length: u64,
 }
 
 impl WavePlan {
-    /// The plan for `length` elements of type `T`.
-    pub fn new<T: Element>(policy: WavePolicy, length: usize) -> WavePlan {
+    /// The plan for `length` elements.
+    pub fn new(policy: WavePolicy, length: usize) -> WavePlan {
         WavePlan {
             policy,
-            chunks: size_of::<T::Accumulator>().div_ceil(8) as u64,
             length: length as u64,
         }
     }
@@ -420,9 +423,10 @@ impl WavePlan {
         }
     }
 
-    /// The size of the workspace in bytes: the header, and 16 bytes for each 8 of every tile's sum.
-    pub fn workspace_bytes(&self) -> usize {
-        HEADER_BYTES + (self.tiles(true).next_multiple_of(128) * self.chunks * 16) as usize
+    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for each 8 of every tile's sum, of
+    /// whole waves, as they lie in memory.
+    pub fn workspace_bytes<T: Element>(&self) -> usize {
+        sums_bytes::<T>(self.tiles(true), self.policy.wave.into())
     }
 
     /// The number of threads of a block.
@@ -503,12 +507,13 @@ mod tests {
                 for order in [Order::Law, Order::Any] {
                     let (mut needed, mut granted) = (0, 0);
                     for length in lengths() {
-                        let plan = ReducePlan::new::<T>(order, length, multiprocessors);
+                        let rows = RowPolicy::of_reduce::<T>(order);
+                        let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                         if plan.blocks > 1 {
-                            needed = needed
-                                .max(sums_bytes::<T>(plan.chunks.max(plan.blocks - 1).into()));
+                            let sums = plan.chunks.max(plan.blocks - 1).into();
+                            needed = needed.max(sums_bytes::<T>(sums, MOST_AT_ONCE));
                         }
-                        let bytes = ReducePlan::workspace_bytes::<T>(order, length);
+                        let bytes = ReducePlan::workspace_bytes::<T>(rows, length);
                         assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
                         granted = bytes;
                         assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
@@ -526,6 +531,38 @@ mod tests {
         check::<[f32; 16]>();
     }
 
+    /// `TileSums::word` in `kernels/look_back.cuh`: where the last packet of the last tile ends.
+    #[test]
+    fn the_packets_of_every_tile_lie_in_the_workspace() {
+        fn check<T: Element>() {
+            let packets = size_of::<T::Accumulator>().div_ceil(8) as u64;
+            let policy = WavePolicy::of::<T>().expect("a policy");
+            for wave in [32, 64, 128, 256, 512] {
+                let policy = WavePolicy { wave, ..policy };
+                let per_lane = u64::from(wave) / 32;
+                for tiles in (1..1200).chain([4095, 4096, 4097]) {
+                    let length = (tiles * policy.tile()) as usize;
+                    let plan = WavePlan::new(policy, length);
+                    let last = (0..plan.tiles(true)).flat_map(|tile| {
+                        (0..packets).map(move |packet| {
+                            let row = tile / (32 * per_lane) * per_lane + tile % per_lane;
+                            (row * packets + packet) * 32 + tile / per_lane % 32
+                        })
+                    });
+                    let end = HEADER_BYTES as u64 + 16 * (1 + last.max().expect("a tile"));
+                    let given = plan.workspace_bytes::<T>() as u64;
+                    assert!(
+                        end <= given,
+                        "{tiles} tiles, waves of {wave}: {end} > {given}"
+                    );
+                }
+            }
+        }
+        check::<u8>();
+        check::<f64>();
+        check::<[u64; 2]>();
+    }
+
     #[test]
     fn the_workspace_is_under_one_percent_of_the_input() {
         fn check<T: Element>() {
@@ -538,7 +575,7 @@ mod tests {
                 assert_small::<T>(ScanPlan::workspace_bytes::<T>(policy, 1 << 24));
             }
             if let Some(policy) = WavePolicy::of::<T>() {
-                assert_small::<T>(WavePlan::new::<T>(policy, 1 << 24).workspace_bytes());
+                assert_small::<T>(WavePlan::new(policy, 1 << 24).workspace_bytes::<T>());
             }
         }
         fn assert_small<T: Element>(workspace: usize) {

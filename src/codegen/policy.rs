@@ -133,6 +133,27 @@ impl RowPolicy {
         }
     }
 
+    /// What is wrong with a policy for elements of type `T`, if anything.
+    pub(super) fn fault<T: Element>(self) -> Option<&'static str> {
+        let RowPolicy {
+            run,
+            rows,
+            batch,
+            blocks,
+        } = self;
+        if ![run, rows, batch].iter().all(|n| n.is_power_of_two()) {
+            Some("run, rows and batch are powers of two")
+        } else if rows > 32 || batch > rows {
+            Some("there are at most 32 rows, and a batch is at most all of them")
+        } else if run != run_of::<T>() {
+            Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
+        } else if blocks == 0 {
+            Some("a multiprocessor runs a block at least")
+        } else {
+            None
+        }
+    }
+
     /// The elements that a warp holds, a power of two.
     pub fn elements(self) -> u64 {
         u64::from(32 * self.run * self.rows)
@@ -277,6 +298,26 @@ impl WavePolicy {
             .rev()
             .map(|stages| WavePolicy { stages, ..self })
             .find(|policy| policy.fits::<T>())
+    }
+
+    /// What is wrong with the policy for elements of type `T`, if anything.
+    pub(super) fn fault<T: Element>(self) -> Option<&'static str> {
+        let powers = [self.warps, self.rows, self.run, self.wave, self.batch];
+        if !powers.iter().all(|n| n.is_power_of_two()) {
+            Some("warps, rows, run, wave and batch are powers of two")
+        } else if !(self.run as usize * size_of::<T>()).is_multiple_of(16) {
+            Some("a run takes a multiple of 16 bytes")
+        } else if self.wave < 32 {
+            Some("a wave has at least 32 tiles")
+        } else if self.loads == 0 || self.loads > self.stages {
+            Some("a block fetches at least one tile, and no more than it has stages")
+        } else if self.reducers == 0 || !self.fits::<T>() {
+            Some(
+                "reducers divide the warps, there are at most 32 rows and 1024 threads, and the stages fit into shared memory",
+            )
+        } else {
+            None
+        }
     }
 
     /// Whether the kernel compiles with this policy for elements of type `T`, and its blocks can be started.

@@ -2,6 +2,7 @@
 
 use super::kernels::Kernels;
 use super::launch::{Grid, arguments, launch};
+use super::workspace::WorkspaceArguments;
 use crate::codegen::{Kernel, Plan, ReducePlan, ScanPlan, WavePlan, WavePolicy};
 use crate::{Element, Error, Result};
 use cudarc::driver::CudaStream;
@@ -10,8 +11,8 @@ use cudarc::driver::CudaStream;
 pub(super) struct Call<A> {
     pub(super) input: u64,
     pub(super) output: u64,
-    /// A multiple of 16; as large as the plan asks.
-    pub(super) workspace: u64,
+    /// As large as the plan asks.
+    pub(super) workspace: WorkspaceArguments,
     /// What comes first; or, unless `seeded`, the identity, which is shown but not combined.
     pub(super) init: A,
     pub(super) seeded: bool,
@@ -32,7 +33,7 @@ pub(super) unsafe fn enqueue<A: Element>(
 ) -> Result<()> {
     let level = |level: usize, at_zero: u64| match level {
         0 => at_zero,
-        level => call.workspace + plan.offset(level) as u64,
+        level => call.workspace.address + plan.offset(level) as u64,
     };
     let seeded = u32::from(call.seeded);
     for step in plan.launches().filter(|launch| launch.blocks > 0) {
@@ -72,7 +73,7 @@ pub(super) unsafe fn enqueue<A: Element>(
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the start of the workspace must be as a launch left it, or zero.
+/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
 pub(super) unsafe fn enqueue_reduce<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -90,7 +91,8 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
         call.input,
         length,
         call.output,
-        call.workspace,
+        call.workspace.address,
+        call.workspace.key,
         call.init,
         seeded,
         plan.chunks,
@@ -106,7 +108,7 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the start of the workspace must be as a launch left it, or zero.
+/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
 pub(super) unsafe fn enqueue_tiles<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -138,7 +140,7 @@ pub(super) unsafe fn enqueue_tiles<A: Element>(
 /// # Safety
 ///
 /// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16 unless the kernels' policy says that they are
-/// anywhere, and the start of the workspace as a launch of this engine left it, or zero.
+/// anywhere, and the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
 pub(super) unsafe fn enqueue_wave<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -182,7 +184,8 @@ unsafe fn enqueue_scan<A: Element>(
         call.input,
         call.output,
         length,
-        call.workspace,
+        call.workspace.address,
+        call.workspace.key,
         call.init,
         seeded,
         inclusive,

@@ -1,12 +1,10 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
-use super::{Reduce, Scan, driver_error, library::require_driver};
+use super::{Reduce, Scan, Workspace, driver_error, library::require_driver, workspace};
 use crate::cpu::Prefixes;
 use crate::{Element, Error, Monoid, Result};
-use cudarc::driver::sys::CUresult;
 use cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError,
-    SyncOnDrop,
+    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
 use cudarc::driver::{result, sys};
 use std::collections::BTreeMap;
@@ -21,8 +19,8 @@ pub(crate) struct Gpu(Arc<Inner>);
 struct Inner {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Kept between calls, zero at first; the stream's order makes sharing it safe once a call's launches are enqueued.
-    workspace: Mutex<Option<CudaSlice<u8>>>,
+    /// Kept between calls; the stream's order makes sharing it safe once a call's launches are enqueued.
+    workspace: Mutex<Option<Workspace>>,
 }
 
 /// Elements in device memory. An empty array has no memory.
@@ -128,31 +126,11 @@ impl Gpu {
     }
 
     fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
-        let Inner {
-            context, stream, ..
-        } = &*self.0;
-        let out_of_memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
-        // SAFETY: the memory is written before it is read: by an upload, or by the kernels that give a result.
-        let mut memory = unsafe { stream.alloc::<u8>(bytes) };
-        if matches!(&memory, Err(error) if *error == out_of_memory) {
-            // What was freed on the stream comes back when the stream gets there.
-            stream
-                .synchronize()
-                .map_err(|error| driver_error("waiting for the stream", error))?;
-            // SAFETY: as above.
-            memory = unsafe { stream.alloc::<u8>(bytes) };
-        }
-        memory.map_err(|error| {
-            if error != out_of_memory {
-                return driver_error("allocating device memory", error);
-            }
-            let (free, total) = context.mem_get_info().unwrap_or((0, 0));
-            Error::OutOfMemory {
-                requested: bytes,
-                free,
-                total,
-            }
-        })
+        let stream = &self.0.stream;
+        let address = workspace::allocate(stream, bytes)?;
+        // SAFETY: the memory is new, of so many bytes, and was allocated as `CudaSlice` frees it. It is written before it is read: by
+        // an upload, or by the kernels that give a result.
+        Ok(unsafe { stream.upgrade_device_ptr(address, bytes) })
     }
 
     pub(crate) fn upload<T: Element>(&self, data: &[T]) -> Result<DeviceArray<T>> {
@@ -230,8 +208,9 @@ impl Gpu {
     fn with_workspace(
         &self,
         bytes: usize,
-        enqueue: impl FnOnce(&CudaStream, &mut CudaSlice<u8>) -> Result<()>,
+        enqueue: impl FnOnce(&CudaStream, &mut Workspace) -> Result<()>,
     ) -> Result<()> {
+        let stream = &self.0.stream;
         let mut kept = self
             .0
             .workspace
@@ -239,18 +218,13 @@ impl Gpu {
             .unwrap_or_else(PoisonError::into_inner);
         if kept
             .as_ref()
-            .is_none_or(|workspace| workspace.num_bytes() < bytes)
+            .is_none_or(|workspace| workspace.bytes() < bytes)
         {
             // Freed first: the old and the new one need not fit at once.
             *kept = None;
-            let mut fresh = self.allocate_bytes(bytes)?;
-            self.0
-                .stream
-                .memset_zeros(&mut fresh)
-                .map_err(|error| driver_error("clearing memory", error))?;
-            *kept = Some(fresh);
+            *kept = Some(Workspace::new(stream, bytes)?);
         }
-        enqueue(&self.0.stream, kept.as_mut().expect("allocated above"))
+        enqueue(stream, kept.as_mut().expect("made above"))
     }
 }
 

@@ -147,7 +147,7 @@ impl Kernels {
         })
     }
 
-    /// How many blocks of one a multiprocessor can run at a time.
+    /// The number of multiprocessors.
     pub(super) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
@@ -224,6 +224,7 @@ fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::codegen::Plan;
+    use crate::cuda::Workspace;
     use crate::cuda::enqueue::{Call, enqueue};
     use crate::ops::Add;
     use cudarc::driver::{DevicePtr, DevicePtrMut};
@@ -257,13 +258,12 @@ mod tests {
         let plan = Plan::new::<f32>(Primitive::Reduce, data.len());
         let input = stream.clone_htod(&data).unwrap();
         let mut output = stream.alloc_zeros::<f32>(1).unwrap();
-        let mut workspace = stream
-            .alloc_zeros::<u8>(plan.workspace_bytes().max(1))
-            .unwrap();
+        let bytes = plan.workspace_bytes();
+        let workspace = Workspace::new(&stream, bytes).unwrap();
         let call = Call {
             input: input.device_ptr(&stream).0,
             output: output.device_ptr_mut(&stream).0,
-            workspace: workspace.device_ptr_mut(&stream).0,
+            workspace: workspace.arguments(&stream, bytes).unwrap(),
             init: 0.0,
             seeded: false,
             inclusive: false,

@@ -1,7 +1,7 @@
 //! NVIDIA GPUs: for programs that use [`cudarc`] themselves.
 //!
 //! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded into a context. Their methods
-//! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's workspace. They allocate nothing
+//! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's [`Workspace`]. They allocate nothing
 //! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph.
 //!
 //! On GPUs of compute capability 9.0 or later launches overlap the end of what precedes them on the stream, by *programmatic dependent
@@ -9,7 +9,7 @@
 //! yours that is launched so must wait as well.
 //!
 //! ```no_run
-//! use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
+//! use warpfold::{cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
 //!
 //! let context = CudaContext::new(0)?;
 //! let stream = context.default_stream();
@@ -17,7 +17,7 @@
 //! let mut sums = stream.alloc_zeros::<f32>(samples.len())?;
 //!
 //! let scan = Scan::<f32, Add>::load(&context)?; // compiles, or finds the kernels in the cache
-//! let mut workspace = stream.alloc_zeros::<u8>(scan.workspace_bytes(samples.len()))?;
+//! let mut workspace = Workspace::new(&stream, scan.workspace_bytes(samples.len()))?;
 //! scan.inclusive(&stream, &samples, &mut sums, &mut workspace)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -33,11 +33,13 @@ mod launch;
 mod library;
 pub mod nvrtc;
 mod primitives;
+mod workspace;
 
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 pub use primitives::{Reduce, Scan};
+pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};
 
@@ -50,6 +52,17 @@ fn context_capability(context: &CudaContext) -> Result<u32> {
         .compute_capability()
         .map_err(|error| driver_error("asking for the compute capability", error))?;
     Ok((major * 10 + minor).unsigned_abs())
+}
+
+/// An error unless `given`, that of `what`, is the context `ours`.
+fn check_context(ours: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
+    if given.cu_ctx() == ours.cu_ctx() {
+        return Ok(());
+    }
+    Err(Error::WrongDevice {
+        buffer: format!("another context ({what}, on cuda:{})", given.ordinal()),
+        device: format!("cuda:{}, where the kernels were loaded", ours.ordinal()),
+    })
 }
 
 /// A driver's error with what was being done.

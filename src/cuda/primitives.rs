@@ -3,7 +3,7 @@
 use super::enqueue::{Call, enqueue, enqueue_reduce, enqueue_tiles, enqueue_wave};
 use super::kernels::Kernels;
 use super::library::require_driver;
-use super::{context_capability, driver_error};
+use super::{Workspace, check_context, context_capability, driver_error};
 use crate::codegen::{
     Engine, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
 };
@@ -14,24 +14,19 @@ use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, sys};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Levels of the workspace start at multiples of this many bytes.
-const WORKSPACE_ALIGN: u64 = 16;
-
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch.
 ///
 /// # The workspace
 ///
-/// As that of [`Scan`], and they can share it: it must be **zero before its first use** (the first 80 bytes are enough), every call
-/// leaves it ready for the next, and one workspace serves one call at a time. Inputs of up to some ten thousands
-/// of elements leave it alone.
+/// As for [`Scan`], and they can share one. Inputs of up to some ten thousands of elements leave it alone.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Kernels>,
-    /// Whether the engine is [`Engine::Blelloch`].
-    by_levels: bool,
+    /// What [`Engine::Tiles`] was compiled with; `None` for [`Engine::Blelloch`].
+    rows: Option<RowPolicy>,
     types: PhantomData<fn() -> (T, Op)>,
 }
 
@@ -48,10 +43,8 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 ///
 /// # The workspace
 ///
-/// It must be **zero before its first use** (the first 80 bytes are enough); every call leaves it ready for the next, whatever the
-/// type, operator and length, as long as the slice starts at the same place. One workspace serves one call at a time: on
-/// two streams, use two. A workspace that was not zeroed, or was written to, ends the kernel with an error, which leaves the context
-/// unusable.
+/// A [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which serves the call's stream. Calls on one stream can
+/// share it, whatever their primitive, type, operator and length. Inputs of up to some thousands of elements leave it alone.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
@@ -146,7 +139,7 @@ impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
         Reduce {
             context: self.context.clone(),
             kernels: self.kernels.clone(),
-            by_levels: self.by_levels,
+            rows: self.rows,
             types: PhantomData,
         }
     }
@@ -160,39 +153,6 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
             types: PhantomData,
         }
     }
-}
-
-/// An error unless `given`, that of `what`, is the context that the kernels were loaded into.
-fn check_context(loaded: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
-    if given.cu_ctx() == loaded.cu_ctx() {
-        return Ok(());
-    }
-    Err(Error::WrongDevice {
-        buffer: format!("another context ({what}, on cuda:{})", given.ordinal()),
-        device: format!("cuda:{}, where the kernels were loaded", loaded.ordinal()),
-    })
-}
-
-/// The bytes to ask for, so that an aligned workspace can be found in any allocation.
-fn with_alignment(bytes: usize) -> usize {
-    // At least one byte, since CUDA allocates nothing for zero; the rest is slack for views at odd offsets.
-    if bytes == 0 {
-        1
-    } else {
-        bytes + WORKSPACE_ALIGN as usize
-    }
-}
-
-/// The aligned start of a workspace of `given` bytes, which must leave room for `needed`.
-fn align_workspace(address: u64, given: usize, needed: usize) -> Result<u64> {
-    let aligned = address.next_multiple_of(WORKSPACE_ALIGN);
-    if needed > 0 && (aligned - address) as usize + needed > given {
-        return Err(Error::Workspace {
-            needed: with_alignment(needed),
-            given,
-        });
-    }
-    Ok(aligned)
 }
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
@@ -214,32 +174,28 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ///
     /// # Errors
     ///
-    /// As [`load`](Reduce::load).
-    ///
-    /// # Panics
-    ///
-    /// If the engine does not reduce.
+    /// As [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce, or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
+        engine.check::<T>(Primitive::Reduce)?;
         Ok(Reduce {
             context: context.clone(),
             kernels: Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?,
-            by_levels: engine == Engine::Blelloch,
+            rows: match engine {
+                Engine::Tiles(rows) => Some(rows),
+                _ => None,
+            },
             types: PhantomData,
         })
     }
 
-    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
     /// for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        with_alignment(self.needed_bytes(len))
-    }
-
-    fn needed_bytes(&self, len: usize) -> usize {
-        match self.by_levels {
-            true => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            false => ReducePlan::workspace_bytes::<T>(Order::of::<T, Op>(), len),
+        match self.rows {
+            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
         }
     }
 
@@ -247,14 +203,14 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small, [`Error::WrongDevice`] if something belongs to
-    /// another context, [`Error::Driver`] if a launch fails.
+    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small, [`Error::WorkspaceStream`] if the workspace
+    /// serves another stream, [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a launch fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,
         input: &impl DevicePtr<T>,
         output: &mut impl DevicePtrMut<T>,
-        workspace: &mut impl DevicePtrMut<u8>,
+        workspace: &mut Workspace,
     ) -> Result<()> {
         self.run(stream, None, input, output, workspace)
     }
@@ -270,7 +226,7 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         init: T,
         input: &impl DevicePtr<T>,
         output: &mut impl DevicePtrMut<T>,
-        workspace: &mut impl DevicePtrMut<u8>,
+        workspace: &mut Workspace,
     ) -> Result<()> {
         self.run(stream, Some(init), input, output, workspace)
     }
@@ -281,7 +237,7 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         init: Option<T>,
         input: &impl DevicePtr<T>,
         output: &mut impl DevicePtrMut<T>,
-        workspace: &mut impl DevicePtrMut<u8>,
+        workspace: &mut Workspace,
     ) -> Result<()> {
         let len = input.len();
         if output.is_empty() {
@@ -294,31 +250,33 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         check("stream", stream.context())?;
         check("input", input.stream().context())?;
         check("output", output.stream().context())?;
-        check("workspace", workspace.stream().context())?;
-        let given = workspace.num_bytes();
+        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
         let (input, _reading) = input.device_ptr(stream);
         let (output, _writing) = output.device_ptr_mut(stream);
-        let (workspace, _working) = workspace.device_ptr_mut(stream);
         let call = Call {
             input,
             output,
-            workspace: align_workspace(workspace, given, self.needed_bytes(len))?,
+            workspace,
             init: init.unwrap_or_else(Op::identity).widen(),
             seeded: init.is_some(),
             inclusive: false,
         };
         let kernels = &self.kernels;
         // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them. That the workspace starts
-        // with zeros is the caller's part of the contract; if it is broken, the kernel ends with an error.
+        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them. The workspace is
+        // this stream's alone.
         unsafe {
-            if self.by_levels {
-                let plan = Plan::new::<T>(Primitive::Reduce, len);
-                enqueue(kernels, stream, &plan, &call)
-            } else {
-                let order = Order::of::<T, Op>();
-                let plan = ReducePlan::new::<T>(order, len, kernels.multiprocessors());
-                enqueue_reduce(kernels, stream, &plan, len, &call)
+            match self.rows {
+                None => {
+                    let plan = Plan::new::<T>(Primitive::Reduce, len);
+                    enqueue(kernels, stream, &plan, &call)
+                }
+                Some(rows) => {
+                    let (order, multiprocessors) =
+                        (Order::of::<T, Op>(), kernels.multiprocessors());
+                    let plan = ReducePlan::new::<T>(rows, order, len, multiprocessors);
+                    enqueue_reduce(kernels, stream, &plan, len, &call)
+                }
             }
         }
     }
@@ -332,14 +290,15 @@ macro_rules! scan_methods {
         /// # Errors
         ///
         /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if `workspace` is too small,
-        /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a launch fails.
+        /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something belongs to another
+        /// context, [`Error::Driver`] if a launch fails.
         pub fn $name(
             &self,
             stream: &CudaStream,
             $($init: T,)?
             input: &impl DevicePtr<T>,
             output: &mut impl DevicePtrMut<T>,
-            workspace: &mut impl DevicePtrMut<u8>,
+            workspace: &mut Workspace,
         ) -> Result<()> {
             #[allow(unused_mut, unused_assignments)]
             let mut first = None;
@@ -358,7 +317,7 @@ macro_rules! scan_methods {
             stream: &CudaStream,
             $($init: T,)?
             data: &mut impl DevicePtrMut<T>,
-            workspace: &mut impl DevicePtrMut<u8>,
+            workspace: &mut Workspace,
         ) -> Result<()> {
             #[allow(unused_mut, unused_assignments)]
             let mut first = None;
@@ -399,10 +358,12 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     ///
     /// # Errors
     ///
-    /// As [`load`](Scan::load). The wave engine does not compile for GPUs that it cannot run on.
+    /// As [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot have. The wave engine does not compile for
+    /// GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
+        engine.check::<T>(Primitive::Scan)?;
         let engines = match engine {
             Engine::Blelloch => Engines::Levels {
                 short: None,
@@ -467,13 +428,9 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         })
     }
 
-    /// The workspace that `len` elements need, in bytes; it grows with `len`, and is below 1% of the elements' size
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
     /// for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        with_alignment(self.needed_bytes(len))
-    }
-
-    fn needed_bytes(&self, len: usize) -> usize {
         let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
         match &self.engines {
             Engines::Levels { short, .. } => {
@@ -483,7 +440,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             }
             Engines::OneLaunch { short, long, wave } => {
                 let wave = wave.as_ref();
-                let wave = wave.map(|wave| WavePlan::new::<T>(wave.policy, len).workspace_bytes());
+                let wave = wave.map(|wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>());
                 tiles(short).max(tiles(long)).max(wave.unwrap_or(0))
             }
         }
@@ -507,7 +464,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         prefixes: Prefixes,
         input: Option<&impl DevicePtr<T>>,
         output: &mut impl DevicePtrMut<T>,
-        workspace: &mut impl DevicePtrMut<u8>,
+        workspace: &mut Workspace,
     ) -> Result<()> {
         let len = output.len();
         let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
@@ -522,23 +479,20 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         }
         check("stream", stream.context())?;
         check("output", output.stream().context())?;
-        check("workspace", workspace.stream().context())?;
-        let given = workspace.num_bytes();
+        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
         let (output, _writing) = output.device_ptr_mut(stream);
         let (input, _reading) = input.map(|input| input.device_ptr(stream)).unzip();
-        let (workspace, _working) = workspace.device_ptr_mut(stream);
         let call = Call {
             input: input.unwrap_or(output),
             output,
-            workspace: align_workspace(workspace, given, self.needed_bytes(len))?,
+            workspace,
             init: init.unwrap_or_else(Op::identity).widen(),
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
         // SAFETY: the slices belong to the context, are as long as the plans assume, and are borrowed until the launches are
         // enqueued; afterwards the stream's order and cudarc's events protect them. The wave engine's addresses are looked
-        // at. That the workspace starts with zeros is the caller's part of the contract; if it is broken, the kernel ends with
-        // an error.
+        // at. The workspace is this stream's alone.
         unsafe { self.enqueue(stream, len, &call) }
     }
 
@@ -581,7 +535,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             && let Some((kernels, policy)) =
                 wave.for_addresses::<T, Op>(&self.context, call.input, call.output)?
         {
-            let plan = WavePlan::new::<T>(policy, len);
+            let plan = WavePlan::new(policy, len);
             // SAFETY: the caller's, and the addresses were looked at.
             return unsafe { enqueue_wave(&kernels, stream, &plan, len, call) };
         }

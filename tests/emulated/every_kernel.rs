@@ -5,11 +5,12 @@ use crate::emulator::{Argument, Grid, Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
+use crate::support::workspace::{KEY, used_workspace};
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, HEADER_BYTES, Kernel, Order, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan,
-    WavePlan, WavePolicy, source,
+    Engine, Kernel, Order, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
+    WavePolicy, source,
 };
 use warpfold::ops::{Add, Max, Min};
 use warpfold::{Element, Monoid};
@@ -32,7 +33,8 @@ struct Case {
 }
 
 impl Case {
-    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
+    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved. Other launches before it use the
+    /// same workspace for a prefix of the file `other`: what they leave there must not show.
     fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
         let bytes = self.length * size_of::<T>();
         let output_bytes = match self.primitive {
@@ -41,6 +43,8 @@ impl Case {
         };
         let shift = |units: usize| units * align_of::<T>();
         script.filled("in", shift(self.shifts.0), bytes, "data");
+        script.filled("other", 0, bytes, "other");
+        script.buffer("unused", 0, output_bytes);
         if !self.in_place {
             script.buffer("out", shift(self.shifts.1), output_bytes);
         }
@@ -50,7 +54,9 @@ impl Case {
         match self.engine {
             Engine::Blelloch => self.launch_levels::<T>(script, out, init),
             Engine::Tiles(policy) => match self.primitive {
-                Primitive::Reduce => self.launch_reductions::<T, Op>(script, out, init),
+                Primitive::Reduce => {
+                    self.launch_reductions::<T, Op>(script, out, init, policy);
+                }
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
@@ -61,8 +67,8 @@ impl Case {
         script.clear();
     }
 
-    /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket.
-    /// Where the input stays, another one before it, with other flags, in the same workspace.
+    /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket. Before it
+    /// another one, with other data and flags.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -81,13 +87,14 @@ impl Case {
         let blocks = plan(true).blocks.max(plan(false).blocks);
         let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(blocks);
         script.filled("workspace", 0, workspace_bytes, "workspace");
-        let mut launch = |seeded: bool, inclusive: bool| {
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
             let plan = plan(inclusive);
             let arguments = [
-                Argument::At("in", 0),
+                Argument::At(input, 0),
                 Argument::At(out, 0),
                 Argument::value(self.length as u64),
                 Argument::At("workspace", 0),
+                Argument::value(KEY.key),
                 init.clone(),
                 Argument::value(u32::from(seeded)),
                 Argument::value(u32::from(inclusive)),
@@ -106,15 +113,21 @@ impl Case {
             };
             script.launch("scan_once", grid, &arguments);
         };
-        if self.length > 0 && !self.in_place && blocks < 8 {
-            launch(!self.seeded, !self.inclusive);
+        if self.length > 0 && blocks < 8 {
+            let same = self.length.is_multiple_of(2);
+            launch(
+                "other",
+                "unused",
+                self.seeded == same,
+                self.inclusive == same,
+            );
         }
         if self.length > 0 {
-            launch(self.seeded, self.inclusive);
+            launch("in", out, self.seeded, self.inclusive);
         }
     }
 
-    /// One launch. Where the input stays, another one before it, with other flags, in the same workspace.
+    /// One launch. Before it another one, with other data and flags.
     fn launch_wave<T: Element>(
         &self,
         script: &mut Script,
@@ -122,14 +135,15 @@ impl Case {
         init: Argument,
         policy: WavePolicy,
     ) {
-        let plan = WavePlan::new::<T>(policy, self.length);
-        script.filled("workspace", 0, plan.workspace_bytes(), "workspace");
-        let mut launch = |seeded: bool, inclusive: bool| {
+        let plan = WavePlan::new(policy, self.length);
+        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
             let arguments = [
-                Argument::At("in", 0),
+                Argument::At(input, 0),
                 Argument::At(out, 0),
                 Argument::value(self.length as u64),
                 Argument::At("workspace", 0),
+                Argument::value(KEY.key),
                 init.clone(),
                 Argument::value(u32::from(seeded)),
                 Argument::value(u32::from(inclusive)),
@@ -142,30 +156,38 @@ impl Case {
             };
             script.launch("scan_wave", grid, &arguments);
         };
-        if self.length > 0 && !self.in_place && plan.tiles(true) < 8 {
-            launch(!self.seeded, !self.inclusive);
+        if self.length > 0 && plan.tiles(true) < 8 {
+            let same = self.length.is_multiple_of(2);
+            launch(
+                "other",
+                "unused",
+                self.seeded == same,
+                self.inclusive == same,
+            );
         }
         if self.length > 0 {
-            launch(self.seeded, self.inclusive);
+            launch("in", out, self.seeded, self.inclusive);
         }
     }
 
-    /// A launch for each plan, in one workspace. All give the same.
+    /// A launch for each plan, in one workspace: on the data and on the other data in turn.
     fn launch_reductions<T: Element, Op: Monoid<T>>(
         &self,
         script: &mut Script,
         out: &'static str,
         init: Argument,
+        policy: RowPolicy,
     ) {
         let bytes = ScanPlan::workspace_bytes_for::<T>(MOST_CHUNKS + 2);
         script.filled("workspace", 0, bytes, "workspace");
-        for plan in self.reduce_plans::<T, Op>() {
+        for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
             let seeded = Argument::value(u32::from(self.seeded));
             let arguments = [
-                Argument::At("in", 0),
+                Argument::At(if number % 2 == 0 { "in" } else { "other" }, 0),
                 Argument::value(self.length as u64),
                 Argument::At(out, 0),
                 Argument::At("workspace", 0),
+                Argument::value(KEY.key),
                 init.clone(),
                 seeded,
                 Argument::value(plan.chunks),
@@ -181,10 +203,11 @@ impl Case {
     }
 
     /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and more.
-    fn reduce_plans<T: Element, Op: Monoid<T>>(&self) -> Vec<ReducePlan> {
+    fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
         let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
-        let mut plans = vec![ReducePlan::new::<T>(order, self.length, multiprocessors)];
-        let batch = RowPolicy::of_reduce::<T>(order).elements() as usize;
+        let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
+        let mut plans = vec![plan];
+        let batch = policy.elements() as usize;
         for (warps, log_batches, most_blocks) in [
             (1, 0, 64),
             (1, 0, 3),
@@ -196,8 +219,13 @@ impl Case {
             if self.length / ((batch * warps) << log_batches) > MOST_CHUNKS as usize {
                 continue;
             }
-            let mut plan =
-                ReducePlan::with_chunks::<T>(self.length, warps as u32, log_batches, most_blocks);
+            let mut plan = ReducePlan::with_chunks(
+                policy,
+                self.length,
+                warps as u32,
+                log_batches,
+                most_blocks,
+            );
             if plan.blocks < 2 {
                 continue;
             }
@@ -214,11 +242,11 @@ impl Case {
         self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Tiles(_))
     }
 
-    /// How many results the case has.
+    /// How many results the reduction has: of the data and of the other data in turn.
     fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
-        match self.is_reduced_at_once() {
-            true => self.reduce_plans::<T, Op>().len(),
-            false => 1,
+        match self.engine {
+            Engine::Tiles(policy) => self.reduce_plans::<T, Op>(policy).len(),
+            _ => 1,
         }
     }
 
@@ -353,34 +381,25 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         _ => 32,
     };
     let lengths = [
-        vec![0, 1, 2, 3, run - 1, run, run + 1, 31, 32, 33],
-        vec![
-            row - 1,
-            row,
-            row + 1,
-            tile - 1,
-            tile,
-            tile,
-            tile + 1,
-            tile + 1,
-        ],
-        vec![
-            2 * tile,
-            2 * tile,
-            3 * tile + 5,
-            4 * tile + 2,
-            5 * tile,
-            7 * tile,
-        ],
-        vec![radix * tile + tile + 3],
+        vec![0, 31, 32, 33, run - 1, run, run + 1],
+        vec![row - 1, row, row + 1, tile - 1],
+        vec![tile, tile, tile + 1, tile + 1],
+        vec![2 * tile, 2 * tile, 3 * tile + 5, 4 * tile + 2],
+        vec![5 * tile, 7 * tile, 7 * tile],
+        // The last tile begins where a level of the tree does, and is not full.
+        vec![radix * tile + 1, radix * tile + tile + 3],
     ]
     .concat();
+    let word = 4 / align_of::<T>().min(4);
     let placements = [
         (false, (0, 0)),
         (true, (0, 0)),
         (false, (1, 0)),
         (false, (3, 5)),
         (true, (1, 1)),
+        (false, (0, word)),
+        (true, (3, 3)),
+        (false, (0, 3 * word)),
     ];
     let case = |(number, length): (usize, usize)| Case {
         primitive: Primitive::Scan,
@@ -388,10 +407,25 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         length,
         seeded: number & 1 == 1,
         inclusive: (number ^ number >> 2) & 2 == 2,
-        in_place: placements[number % 5].0,
-        shifts: placements[number % 5].1,
+        in_place: placements[number % placements.len()].0,
+        shifts: placements[number % placements.len()].1,
     };
-    lengths.into_iter().enumerate().map(case).collect()
+    // Few results end before the first whole word of the output, wherever that is.
+    let few = [1, 2, 3].into_iter().flat_map(|length| {
+        (0..placements.len()).map(move |number| Case {
+            length,
+            ..case((length * 3 + number, length))
+        })
+    });
+    // A tile whose first and last word of 16 bytes are its neighbours' as well, in place.
+    let shared_words = [(1, false), (3, true)].map(|(shift, inclusive)| Case {
+        inclusive,
+        in_place: true,
+        shifts: (shift, shift),
+        ..case((0, 5 * tile + 7))
+    });
+    let cases = lengths.into_iter().enumerate().map(case);
+    cases.chain(few).chain(shared_words).collect()
 }
 
 /// Around the ends of runs, rows, batches and chunks, from places of all kinds.
@@ -452,7 +486,8 @@ fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case>
         ]
         .into_iter()
         .flat_map(|length| vec![length; if policy.anywhere { 4 } else { 2 }])
-        .chain([wave, 2 * wave + tile + 1])
+        // The number of a case decides whether it is seeded.
+        .chain([wave, wave + tile + 1, wave + tile + 1, 2 * wave + tile + 1])
         .collect()
     } else {
         vec![1, 1009, tile + 1]
@@ -510,7 +545,10 @@ fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for length in lengths {
-        let times = if length <= tile + 1 {
+        // Where the last tile is whole, and has one before it, in all variants.
+        let times = if length == 2 * tile {
+            4
+        } else if length <= tile + 1 {
             3
         } else if length < 5 * tile {
             2
@@ -585,13 +623,12 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         .expect("there are cases");
     let data = data(longest + 1);
     let (init, data) = data.split_last().expect("one more than the longest");
+    let other: Vec<T> = data.iter().rev().copied().collect();
 
     let mut script = Script::new();
     script.file("data", bytemuck::cast_slice(data));
-    // What lies in a workspace from earlier is anything, but for its start.
-    let mut workspace: Vec<u8> = sample(1 << 16, 1);
-    workspace[..HEADER_BYTES].fill(0);
-    script.file("workspace", &workspace);
+    script.file("other", bytemuck::cast_slice(&other));
+    script.file("workspace", &used_workspace(1 << 16));
     for (number, case) in cases.iter().enumerate() {
         script.seed(base_seed() + number as u64);
         case.append_to::<T, Op>(&mut script, *init);
@@ -610,8 +647,10 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         let expected = match primitive {
             Primitive::Reduce => {
                 let init = case.seeded.then_some(*init);
-                let result = oracle::reduce::<T, Op>(&data[..case.length], init);
-                vec![result; case.results::<T, Op>()]
+                let results =
+                    [data, &other].map(|data| oracle::reduce::<T, Op>(&data[..case.length], init));
+                let results = results.into_iter().cycle();
+                results.take(case.results::<T, Op>()).collect()
             }
             Primitive::Scan => {
                 scans[usize::from(case.seeded)][usize::from(case.inclusive)][..case.length].to_vec()

@@ -5,3 +5,4 @@ mod counters;
 mod every_kernel;
 mod layer;
 mod planted_faults;
+mod workspace;

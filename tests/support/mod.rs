@@ -7,6 +7,7 @@ pub(crate) mod matrix;
 pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
+pub(crate) mod workspace;
 
 pub(crate) use skips::skip;
 

@@ -7,8 +7,8 @@ use crate::logger;
 use crate::progress::Status;
 use std::sync::Arc;
 use warpfold::codegen::{Engine, WavePolicy};
-use warpfold::cuda::Scan;
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
+use warpfold::cuda::{Scan, Workspace};
 use warpfold::{Device, Error, bytemuck};
 
 /// Results are compared up to here: many waves of tiles, and soon copied.
@@ -33,7 +33,7 @@ pub(crate) struct Bench<'a, T: Class> {
 /// A policy that compiles, and gives the right bits.
 struct Entrant<T: Class> {
     scan: Scan<T, T::Operator>,
-    workspace: CudaSlice<u8>,
+    workspace: Workspace,
 }
 
 /// Whose time is taken.
@@ -171,7 +171,7 @@ impl<'a, T: Class> Bench<'a, T> {
     ) -> Result<Result<Entrant<T>, String>> {
         let Bench { stream, .. } = self;
         let bytes = scan.workspace_bytes(self.input.len());
-        let workspace = stream.alloc_zeros(bytes).map_err(allocating)?;
+        let workspace = Workspace::new(stream, bytes)?;
         let mut entrant = Entrant { scan, workspace };
         let input = self.input.slice(..self.expected.len());
         let mut output = self.output.slice_mut(..self.expected.len());

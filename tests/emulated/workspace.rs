@@ -1,0 +1,337 @@
+//! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready for the next, and what
+//! was overwritten is found out.
+
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, base_seed};
+use crate::support::data::sample;
+use crate::support::oracle;
+use crate::support::workspace::{KEY, header_after, used_workspace};
+use warpfold::bytemuck;
+use warpfold::codegen::{
+    Engine, HEADER_BYTES, Order, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+    source,
+};
+use warpfold::ops::{Add, Max};
+use warpfold::{Element, Monoid};
+
+/// A kernel that needs a workspace for this many elements, and how it is launched.
+struct Call {
+    name: &'static str,
+    module: Module,
+    kernel: &'static str,
+    length: usize,
+    grid: Grid,
+    workspace_bytes: usize,
+    /// What follows the key and the three arguments after it.
+    rest: Vec<Argument>,
+    is_reduction: bool,
+    /// Whether blocks take tickets, and whether they count who has ended.
+    takes: bool,
+    counts: bool,
+}
+
+impl Call {
+    /// One launch of the call on buffer `input`.
+    fn launch(&self, script: &mut Script, input: &'static str, out: &'static str, inclusive: bool) {
+        let length = Argument::value(self.length as u64);
+        let mut arguments = vec![Argument::At(input, 0)];
+        if self.is_reduction {
+            arguments.extend([length, Argument::At(out, 0)]);
+        } else {
+            arguments.extend([Argument::At(out, 0), length]);
+        }
+        arguments.extend([
+            Argument::At("workspace", 0),
+            Argument::value(KEY.key),
+            Argument::value(0_u32),
+            Argument::value(0_u32),
+        ]);
+        if !self.is_reduction {
+            arguments.push(Argument::value(u32::from(inclusive)));
+        }
+        arguments.extend(self.rest.iter().cloned());
+        script.launch(self.kernel, self.grid, &arguments);
+    }
+
+    fn results(&self) -> usize {
+        if self.is_reduction { 1 } else { self.length }
+    }
+}
+
+fn module<T: Element, Op: Monoid<T>>(
+    toolchain: &Toolchain,
+    name: &str,
+    primitive: Primitive,
+    engine: Engine,
+    kernel: &'static str,
+) -> Module {
+    let text = source::<T, Op>(primitive, engine).expect("the source can be generated");
+    toolchain.module(&format!("workspace {name}"), &text, &[kernel])
+}
+
+/// A call of each engine on sums of `u32`, with a few blocks.
+fn calls() -> Vec<Call> {
+    let Some(toolchain) = Toolchain::get() else {
+        return Vec::new();
+    };
+    let mut calls = Vec::new();
+
+    let rows = RowPolicy::of_scan::<u32>(false);
+    let length = 5 * rows.elements() as usize + 3;
+    for by_ticket in [false, true] {
+        let plan = ScanPlan::with_warps(rows, length, true, u32::MAX, 1);
+        calls.push(Call {
+            name: if by_ticket {
+                "rows by ticket"
+            } else {
+                "rows by index"
+            },
+            module: module::<u32, Add>(
+                toolchain,
+                "rows",
+                Primitive::Scan,
+                Engine::Tiles(rows),
+                "scan_once",
+            ),
+            kernel: "scan_once",
+            length,
+            grid: Grid {
+                resident: if by_ticket { 2 } else { plan.blocks as u32 },
+                ..Grid::new(plan.blocks, 32 * plan.warps)
+            },
+            workspace_bytes: ScanPlan::workspace_bytes_for::<u32>(plan.blocks),
+            rest: vec![Argument::value(u32::from(by_ticket))],
+            is_reduction: false,
+            takes: by_ticket,
+            counts: false,
+        });
+    }
+
+    let wave = WavePolicy {
+        warps: 2,
+        rows: 1,
+        stages: 3,
+        loads: 2,
+        wave: 32,
+        reducers: 1,
+        ..WavePolicy::of::<u32>().expect("a policy")
+    };
+    let length = 5 * wave.tile() as usize + 3;
+    let plan = WavePlan::new(wave, length);
+    calls.push(Call {
+        name: "wave",
+        module: module::<u32, Add>(
+            toolchain,
+            "wave",
+            Primitive::Scan,
+            Engine::Wave(wave),
+            "scan_wave",
+        ),
+        kernel: "scan_wave",
+        length,
+        grid: Grid {
+            shared: WavePolicy::SHARED_BYTES as usize,
+            resident: 2,
+            ..Grid::new(2, plan.threads())
+        },
+        workspace_bytes: plan.workspace_bytes::<u32>(),
+        rest: vec![],
+        is_reduction: false,
+        takes: true,
+        counts: true,
+    });
+
+    for (name, order) in [
+        ("reduction in any order", Order::Any),
+        ("reduction by the law", Order::Law),
+    ] {
+        let rows = RowPolicy::of_reduce::<u32>(order);
+        let length = 9 * rows.elements() as usize + 3;
+        let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, 3);
+        let engine = Engine::Tiles(rows);
+        let (primitive, kernel) = (Primitive::Reduce, "reduce_once");
+        let module = match order {
+            Order::Any => {
+                plan.chunks = 0;
+                module::<u32, Add>(toolchain, name, primitive, engine, kernel)
+            }
+            Order::Law => module::<u32, InOrder>(toolchain, name, primitive, engine, kernel),
+        };
+        calls.push(Call {
+            name,
+            module,
+            kernel,
+            length,
+            grid: Grid {
+                resident: plan.blocks,
+                ..Grid::new(u64::from(plan.blocks), plan.threads)
+            },
+            workspace_bytes: ReducePlan::workspace_bytes::<u32>(rows, 1 << 20),
+            rest: [plan.chunks, plan.log_chunk, plan.log_batches]
+                .map(Argument::value)
+                .to_vec(),
+            is_reduction: true,
+            takes: order == Order::Law,
+            counts: false,
+        });
+    }
+    calls
+}
+
+/// A sum that does not say that it commutes, so that it is bracketed by the law.
+#[warpfold::monoid(identity = 0, exact)]
+fn in_order(a: u32, b: u32) -> u32 {
+    a.wrapping_add(b)
+}
+
+/// A script with two inputs and a workspace whose start was changed.
+fn script(call: &Call, seed: u64, spoil: impl FnOnce(&mut [u8])) -> (Script, [Vec<u32>; 2]) {
+    let inputs = [1, 2].map(|seed| sample::<u32>(call.length, seed));
+    let mut workspace = used_workspace(call.workspace_bytes);
+    spoil(&mut workspace[..HEADER_BYTES]);
+    let mut script = Script::new();
+    script.seed(base_seed() + seed);
+    for (name, data) in ["first", "second"].into_iter().zip(&inputs) {
+        script.file(name, bytemuck::cast_slice(data));
+        script.filled(name, 0, 4 * call.length, name);
+    }
+    script.file("workspace", &workspace);
+    script.filled("workspace", 0, call.workspace_bytes, "workspace");
+    script.buffer("out", 0, 4 * call.results());
+    (script, inputs)
+}
+
+fn expected(call: &Call, data: &[u32], inclusive: bool) -> Vec<u32> {
+    match (call.is_reduction, inclusive) {
+        (true, _) => vec![oracle::reduce::<u32, Add>(data, None)],
+        (false, true) => oracle::inclusive::<u32, Add>(data, None),
+        (false, false) => oracle::exclusive::<u32, Add>(data, None),
+    }
+}
+
+/// More launches than a byte counts, on two inputs in turn: each result is that of its own input.
+#[test]
+fn no_launch_sees_what_an_earlier_one_left() {
+    for call in calls() {
+        let launches = 260;
+        let (mut script, inputs) = script(&call, 0, |_| ());
+        for launch in 0..launches {
+            let input = ["first", "second"][launch % 2];
+            call.launch(&mut script, input, "out", launch % 3 == 0);
+            script.save("out");
+        }
+        let output = script.run_to_the_end(call.name, &call.module);
+        let results: Vec<u32> = bytemuck::pod_collect_to_vec(&output);
+        for (launch, got) in results.chunks(call.results()).enumerate() {
+            let expected = expected(&call, &inputs[launch % 2], launch % 3 == 0);
+            assert_eq!(got, expected, "{}, launch {launch}", call.name);
+        }
+    }
+}
+
+#[test]
+fn every_launch_leaves_the_header_ready_for_the_next() {
+    for call in calls() {
+        for seed in 0..8 {
+            let (mut script, _) = script(&call, seed, |_| ());
+            for _ in 0..3 {
+                call.launch(&mut script, "first", "out", seed % 2 == 0);
+            }
+            script.save("workspace");
+            let saved = script.run_to_the_end(call.name, &call.module);
+            assert_eq!(saved[..HEADER_BYTES], header_after(3), "{}", call.name);
+        }
+    }
+}
+
+#[test]
+fn an_overwritten_header_ends_the_launch() {
+    const MESSAGE: &str = "the start of the workspace was overwritten";
+    for call in calls() {
+        let stopped = |what: &str, spoil: &dyn Fn(&mut [u8])| {
+            for seed in 0..4 {
+                let (mut script, _) = script(&call, seed, spoil);
+                call.launch(&mut script, "first", "out", true);
+                let message = script.run(&call.module).expect_err(what);
+                let name = call.name;
+                assert!(message.contains(MESSAGE), "{name}, {what}: {message}");
+            }
+        };
+        stopped("zeros", &|header| header.fill(0));
+        stopped("noise", &|header| {
+            header.copy_from_slice(bytemuck::cast_slice(&sample::<u64>(HEADER_BYTES / 8, 7)));
+        });
+        stopped("results whose first is zero", &|header| {
+            let counts = [
+                0_u32, 3, 4, 11, 11, 15, 16, 22, 25, 25, 26, 30, 31, 31, 32, 40,
+            ];
+            header.copy_from_slice(bytemuck::cast_slice(&counts));
+        });
+        stopped("the tag of another workspace", &|header| header[0] ^= 1);
+        if call.takes {
+            stopped("tickets from before", &|header| {
+                header[16..24].copy_from_slice(&3_u64.to_ne_bytes());
+            });
+        }
+        if call.counts {
+            stopped("a count from before", &|header| {
+                header[24..28].copy_from_slice(&1_u32.to_ne_bytes());
+            });
+        }
+    }
+}
+
+/// A maximum has values of its own choice in the place of tags, if what it folds is as long as a packet.
+#[test]
+fn data_is_never_taken_for_a_tag() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    // All sums of an earlier call by levels, which lie unpacked where packets would.
+    let rows = RowPolicy::of_scan::<u64>(false);
+    let length = 3 * rows.elements() as usize + 1;
+    let plan = ScanPlan::with_warps(rows, length, false, u32::MAX, 1);
+    let bytes = ScanPlan::workspace_bytes_for::<u64>(plan.blocks);
+    let module = module::<u64, Max>(
+        toolchain,
+        "data",
+        Primitive::Scan,
+        Engine::Tiles(rows),
+        "scan_once",
+    );
+    let data = sample::<u64>(length, 3);
+    // What a caller can know: everything but the key and the tags that are drawn with it.
+    let known = [0, u64::MAX, 0x7761_7270_6630_6c64, data[0]];
+    for word in known {
+        let mut workspace = used_workspace(bytes);
+        for packet in workspace[HEADER_BYTES..].chunks_exact_mut(8) {
+            packet.copy_from_slice(&word.to_ne_bytes());
+        }
+        let mut script = Script::new();
+        script.seed(base_seed());
+        script.file("in", bytemuck::cast_slice(&data));
+        script.file("workspace", &workspace);
+        script.filled("in", 0, 8 * length, "in");
+        script.filled("workspace", 0, bytes, "workspace");
+        script.buffer("out", 0, 8 * length);
+        let arguments = [
+            Argument::At("in", 0),
+            Argument::At("out", 0),
+            Argument::value(length as u64),
+            Argument::At("workspace", 0),
+            Argument::value(KEY.key),
+            Argument::value(0_u64),
+            Argument::value(0_u32),
+            Argument::value(0_u32),
+            Argument::value(0_u32),
+        ];
+        let grid = Grid {
+            resident: plan.blocks as u32,
+            ..Grid::new(plan.blocks, 32 * plan.warps)
+        };
+        script.launch("scan_once", grid, &arguments);
+        script.save("out");
+        let output = script.run_to_the_end("data", &module);
+        let got: Vec<u64> = bytemuck::pod_collect_to_vec(&output);
+        assert_eq!(got, oracle::exclusive::<u64, Max>(&data, None));
+    }
+}

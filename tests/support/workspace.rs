@@ -1,0 +1,34 @@
+//! Workspaces as the emulator's tests make them.
+
+use warpfold::codegen::{HEADER_BYTES, WorkspaceKey};
+
+/// The key of all workspaces here.
+pub(crate) const KEY: WorkspaceKey = WorkspaceKey {
+    key: 0x0123_4567_89ab_cdef,
+    first_tag: 0xfedc_ba98_7654_3210,
+};
+
+/// How far the tags of two launches are apart: `WorkspaceHeader::STEP`.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What the header holds after so many launches.
+pub(crate) fn header_after(launches: u64) -> [u8; HEADER_BYTES] {
+    let first_tag = KEY.first_tag.wrapping_add(launches.wrapping_mul(STEP));
+    WorkspaceKey { first_tag, ..KEY }.header()
+}
+
+/// A workspace whose header is new, and whose packets are as earlier launches left them: with their tags, and wrong values.
+pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
+    let mut words = Vec::from(header_after(0));
+    for packet in 0_u64.. {
+        if words.len() >= bytes {
+            break;
+        }
+        let launches_ago = 1 + packet % 7;
+        let tag = KEY.first_tag.wrapping_sub(launches_ago.wrapping_mul(STEP));
+        words.extend(packet.wrapping_mul(STEP).to_ne_bytes());
+        words.extend(tag.to_ne_bytes());
+    }
+    words.truncate(bytes);
+    words
+}
