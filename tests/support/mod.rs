@@ -7,6 +7,8 @@ pub(crate) mod matrix;
 pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
+#[cfg(feature = "cuda")]
+pub(crate) mod spinner;
 
 pub(crate) use skips::skip;
 
