@@ -1,6 +1,8 @@
 //! The tests of the library, in one binary; each file is named for the property it holds.
 
 #[cfg(feature = "cuda")]
+mod bad_days_on_the_gpu;
+#[cfg(feature = "cuda")]
 mod bad_input;
 mod emulated;
 mod emulator;

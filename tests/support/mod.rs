@@ -8,6 +8,8 @@ pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
 pub(crate) mod workspace;
+#[cfg(feature = "cuda")]
+pub(crate) mod spinner;
 
 pub(crate) use skips::skip;
 
