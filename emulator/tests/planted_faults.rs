@@ -1,12 +1,13 @@
 //! Each fault that the emulator is there for, planted in a small kernel, is found and named; and the same
 //! kernel without the fault runs to its end.
 
-use crate::emulator::{Argument, Grid, Module, Script, Toolchain};
+use crate::emulator::Toolchain;
 use std::sync::OnceLock;
 use warpfold::bytemuck;
 use warpfold::codegen::with_kernels;
+use warpfold_emulator::{Argument, Grid, Module, Script};
 
-const KERNELS: &str = include_str!("../kernels/faults.cu");
+const KERNELS: &str = include_str!("faults.cu");
 const SEEDS: u64 = 12;
 
 /// The kernels of `faults.cu`, or a skip.
