@@ -600,7 +600,7 @@ void mbarrier_init(void* barrier, unsigned arrivals) {
              text_of_place(place));
     state = {};
     state.count = state.missing = arrivals;
-    state.initialised = {current->id, current->step, 1, 0, place};
+    state.initialised = {current->id, current->step, 1, 0, 0, place};
 }
 
 void mbarrier_arrive(void* barrier, unsigned expected_bytes) {

@@ -216,6 +216,51 @@ fn atomic_accesses_race_with_others() {
     ]);
 }
 
+/// A word of 16 bytes may be written in halves only if something orders that and its reads.
+#[test]
+fn atomic_accesses_of_several_sizes_are_races() {
+    let Some(module) = module() else {
+        return;
+    };
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    let numbers: Vec<u32> = (0..64).collect();
+    let grid = Grid {
+        resident: 64,
+        ..Grid::new(64, 32)
+    };
+    for seed in 0..SEEDS {
+        let run = |kernel| run_in(module, kernel, seed, grid, 320);
+        for (kernel, expected) in [
+            ("publishes_whole_words", &sums),
+            ("releases_halves", &sums),
+            ("replaces_whole_header", &numbers),
+            ("replaces_header_in_order", &numbers),
+        ] {
+            assert_eq!(run(kernel).as_ref(), Ok(expected), "{kernel}, seed {seed}");
+        }
+        for (kernel, sizes) in [
+            ("publishes_halves", ["as 8 bytes", "as 16 bytes"]),
+            (
+                "replaces_header_by_halves",
+                [
+                    "writes work+0 atomically, as 8 bytes",
+                    "read atomically, as 16 bytes",
+                ],
+            ),
+        ] {
+            let message = run(kernel).unwrap_err();
+            for words in [
+                "a race: thread 0 of block ",
+                sizes[0],
+                sizes[1],
+                "only atomic accesses of one size are atomic to each other",
+            ] {
+                assert!(message.contains(words), "{kernel}, seed {seed}:\n{message}");
+            }
+        }
+    }
+}
+
 #[test]
 fn limits() {
     all_are_stopped(&[
