@@ -1,7 +1,7 @@
 // What the kernels need of the machine beyond C++ and CUDA's built-in names: a thin layer with two faces.
 //
-//   ptx.cuh                        speaks PTX; the only place that does
-//   host.hpp and tests/emulator/   the CPU's: they come first, and define WARPFOLD_EMULATOR and the same functions
+//   ptx.cuh                   speaks PTX; the only place that does
+//   host.hpp and emulator/    the CPU's: they come first, and define WARPFOLD_EMULATOR and the same functions
 //
 // The kernels include no CUDA or C++ header, so that NVRTC compiles them fast and without a
 // toolkit's include folder.

@@ -5,7 +5,6 @@ mod bad_days_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod bad_input;
 mod emulated;
-mod emulator;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
 mod laws;
@@ -19,3 +18,9 @@ mod same_bits_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;
+
+/// The emulator, as the tests use it.
+mod emulator {
+    pub(crate) use crate::support::emulator::Toolchain;
+    pub(crate) use warpfold_emulator::{Argument, Grid, Module, Script, Tally, base_seed};
+}

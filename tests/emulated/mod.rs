@@ -1,8 +1,6 @@
-//! What the emulator (`tests/emulator/`) shows about the kernels, and what it catches.
+//! What the emulator (`emulator/`) shows about the kernels.
 
-mod bad_compilers;
 mod counters;
 mod every_kernel;
 mod layer;
-mod planted_faults;
 mod workspace;

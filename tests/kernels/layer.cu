@@ -61,6 +61,7 @@ struct Chain {
 };
 
 extern "C" __global__ void chained_sums(const u32* in, u32* out, Chain* chain) {
+    begin_launch();
     auto& ticket = block_shared<u32>();
     if (threadIdx.x == 0) ticket = atomicAdd(&chain->tickets, 1u);
     __syncthreads();
@@ -97,6 +98,7 @@ extern "C" __global__ void chained_sums(const u32* in, u32* out, Chain* chain) {
 
 /// The sum of one number a block: the block that comes last adds up what the others left.
 extern "C" __global__ void last_block_sums(const u32* in, u32* out, u32* parts, u32* arrived) {
+    begin_launch();
     auto& is_last = block_shared<bool>();
     if (threadIdx.x == 0) {
         parts[blockIdx.x] = 2 * in[blockIdx.x];
@@ -114,6 +116,7 @@ extern "C" __global__ void last_block_sums(const u32* in, u32* out, u32* parts, 
 
 /// What lanes tell each other. One warp; eight results a lane.
 extern "C" __global__ void exchanges(const u32* in, u32* out) {
+    begin_launch();
     u32 lane = threadIdx.x, value = in[lane], *mine = out + 10 * lane;
     mine[0] = __shfl_sync(ALL_LANES, value, (lane * 7) % 32);
     mine[1] = __shfl_up_sync(ALL_LANES, value, 3);
@@ -130,6 +133,7 @@ extern "C" __global__ void exchanges(const u32* in, u32* out) {
 
 /// Two pairs of warps, each behind a barrier of its own, hand numbers across.
 extern "C" __global__ void named_barriers(const u32* in, u32* out) {
+    begin_launch();
     struct Numbers {
         u32 at[128];
     };

@@ -5,6 +5,7 @@ using namespace warpfold;
 
 /// Threads at growing distances work, so that all warps stay busy with few of their lanes.
 __global__ void divergent(f32* data, f32* sum) {
+    begin_launch();
     u32 i = 2 * threadIdx.x;
     for (u32 distance = 1; distance <= blockDim.x; distance *= 2) {
         if (threadIdx.x % distance == 0)
@@ -16,6 +17,7 @@ __global__ void divergent(f32* data, f32* sum) {
 
 /// The first threads work, so that whole warps drop out, and neighbours touch neighbours.
 __global__ void convergent(f32* data, f32* sum) {
+    begin_launch();
     u32 i = threadIdx.x;
     for (u32 distance = blockDim.x; distance >= 1; distance /= 2) {
         if (i < distance)
@@ -27,6 +29,7 @@ __global__ void convergent(f32* data, f32* sum) {
 
 /// Sums that are not final stay in shared memory.
 __global__ void in_shared_memory(f32* data, f32* sum) {
+    begin_launch();
     struct Sums {
         f32 at[1024];
     };

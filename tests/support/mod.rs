@@ -1,6 +1,7 @@
 //! What the tests share: the sequential oracle, the test data, the operators, and the skips.
 
 pub(crate) mod data;
+pub(crate) mod emulator;
 pub(crate) mod layer;
 #[macro_use]
 pub(crate) mod matrix;

@@ -5,10 +5,12 @@
 //   - reaches beyond the buffer or the shared variable that it starts in, or into no such thing;
 //   - is not aligned to its size;
 //   - reads a byte that nothing wrote;
-//   - races: it and an earlier access touch the same byte, one of the two is a write, not both are atomic, and
-//     nothing orders them.
+//   - races: it and an earlier access touch the same byte, one of the two is a write, nothing orders them, and they
+//     are not atomic accesses of one size. PTX calls only those "morally strong" that overlap completely: a word
+//     that is written in halves may be read half old, half new.
 #pragma once
 #include "clock.hpp"
+#include <bit>
 #include <cstring>
 #include <new>
 #include <string>
@@ -71,7 +73,9 @@ struct Actor {
 /// One access to one byte.
 struct Access {
     Id id = 0;
-    uint32_t step : 30 = 0, wrote : 1 = 0, atomic : 1 = 0;
+    uint32_t step : 27 = 0, wrote : 1 = 0, atomic : 1 = 0;
+    /// Of an atomic access: 2 to this power is its size, and with that says which word it is.
+    uint32_t log_size : 3 = 0;
     Place place = 0;
     bool operator==(const Access&) const = default;
 };
@@ -129,6 +133,10 @@ public:
     void mark_written() {
         for (Cell& cell : cells) cell.written = true;
     }
+    void mark_written(uintptr_t address, size_t count) {
+        size_t first = address - begin();
+        for (size_t i = first; i < first + count; i++) cells[i].written = true;
+    }
 
     /// The first byte from `from` on that nothing wrote, or the size.
     size_t first_unwritten(size_t from = 0) const {
@@ -138,7 +146,8 @@ public:
 
     /// An access that lies within the region.
     void access(const Actor& actor, uintptr_t address, size_t count, Reach reach, bool atomic, Place place) {
-        Access mine{actor.id, actor.step, reach != Reach::READ, atomic, place};
+        unsigned log_size = atomic ? (unsigned)std::countr_zero(count) : 0;
+        Access mine{actor.id, actor.step, reach != Reach::READ, atomic, log_size, place};
         Cell was, became;  // the byte before
         size_t first = address - begin();
         for (size_t i = first; i < first + count; i++) {
@@ -158,7 +167,8 @@ private:
     void access_byte(const Actor& actor, const Access& mine, Reach reach, size_t i) {
         Cell& cell = cells[i];
         if (reach != Reach::WRITE && !cell.written) suspect_read(*this, i, mine.place);
-        if (mine.wrote) cell.written = true;
+        // What an atomic store writes others may see later: see PendingStore.
+        if (mine.wrote && !(mine.atomic && reach == Reach::WRITE)) cell.written = true;
         if (cell.is_crowded()) {
             Crowd& crowd = crowds[cell.accesses[0].step];
             auto check = [&](const Access& before) {
@@ -190,12 +200,16 @@ private:
     }
 
     bool may_follow(const Actor& actor, const Access& mine, const Access& before) const {
-        if ((!mine.wrote && !before.wrote) || (mine.atomic && before.atomic)) return true;
+        if (!mine.wrote && !before.wrote) return true;
+        if (mine.atomic && before.atomic) return is_one_word(mine, before) || actor.knows(actor.seen, before.id, before.step);
         if (!before.wrote && actor.knows(actor.depends, before.id, before.step)) return true;
         if (!needs_fence(actor, before)) return actor.knows(actor.seen, before.id, before.step);
         static const Clock NOTHING;
         return actor.knows(shared ? actor.fenced : NOTHING, before.id, before.step);
     }
+
+    /// Of two atomic accesses to one byte.
+    static bool is_one_word(const Access& a, const Access& b) { return a.log_size == b.log_size; }
 
     /// What a thread wrote reaches the async proxy only across a fence; and the layer's is one for shared memory.
     static bool needs_fence(const Actor& actor, const Access& before) {
@@ -206,6 +220,8 @@ private:
     static bool stands_for(const Actor& actor, const Access& mine, Reach reach, const Access& before) {
         if (mine.wrote && !mine.atomic) return true;  // which nothing was in the way of
         if ((before.wrote && !mine.wrote) || (mine.atomic && !before.atomic)) return false;
+        // A later access of the same size races with that of another size only.
+        if (mine.atomic && !is_one_word(mine, before)) return false;
         // Whoever knows of an update also knows of the atomic writes that it saw.
         return (reach == Reach::UPDATE && before.wrote) || actor.knows(actor.seen, before.id, before.step);
     }
@@ -226,15 +242,21 @@ private:
     }
 
     [[noreturn]] void fail_of_race(const Actor& actor, const Access& mine, Reach reach, size_t i, const Access& before) const {
+        bool mixes_sizes = mine.atomic && before.atomic;
+        auto atomically = [&](const Access& access) {
+            std::string size = mixes_sizes ? ", as " + std::to_string(1u << access.log_size) + " bytes" : "";
+            return access.atomic ? " atomically" + size : "";
+        };
         bool lacks_fence = needs_fence(actor, before) && actor.knows(actor.seen, before.id, before.step);
         std::string what = reach == Reach::READ ? "reads" : reach == Reach::WRITE ? "writes" : "updates";
         std::string why = "and nothing orders the two";
+        if (mixes_sizes) why += ": only atomic accesses of one size are atomic to each other";
         if (lacks_fence) why = "and nothing after that made it visible to bulk copies: fence_proxy_async() does";
         if (lacks_fence && !shared) why = "and nothing makes it visible to bulk copies: fence_proxy_async() is for shared memory";
         fail((lacks_fence ? "a missing proxy fence: " : "a race: ") + text_of_agent(mine.id) + " " + what + " " + name +
-             "+" + std::to_string(i) + (mine.atomic ? " atomically" : "") + "\n  at " + text_of_place(mine.place) +
+             "+" + std::to_string(i) + atomically(mine) + "\n  at " + text_of_place(mine.place) +
              "\nwhich " + text_of_agent(before.id) + " " + (before.wrote ? "wrote" : "read") +
-             (before.atomic ? " atomically" : "") + "\n  at " + text_of_place(before.place) + "\n" + why);
+             atomically(before) + "\n  at " + text_of_place(before.place) + "\n" + why);
     }
 };
 

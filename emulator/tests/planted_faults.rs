@@ -1,12 +1,13 @@
 //! Each fault that the emulator is there for, planted in a small kernel, is found and named; and the same
 //! kernel without the fault runs to its end.
 
-use crate::emulator::{Argument, Grid, Module, Script, Toolchain};
+use crate::emulator::Toolchain;
 use std::sync::OnceLock;
 use warpfold::bytemuck;
 use warpfold::codegen::with_kernels;
+use warpfold_emulator::{Argument, Grid, Module, Script};
 
-const KERNELS: &str = include_str!("../kernels/faults.cu");
+const KERNELS: &str = include_str!("faults.cu");
 const SEEDS: u64 = 12;
 
 /// The kernels of `faults.cu`, or a skip.
@@ -101,7 +102,7 @@ fn kernels_without_a_fault_run_to_their_end() {
     all_give(&["rotate_warps"], |i| i / 32 * 32 + (i + 1) % 32);
     all_give(&["reads_before_writing"], |i| (i + 3) % 64);
     all_give(&["copies_at_once"], |i| 63 - i);
-    all_give(&["updates_only", "copies_often"], |i| i);
+    all_give(&["updates_only", "copies_often", "begins_first"], |i| i);
     all_give(&["copies_through_a_stage"], |i| i + 1);
     all_give(&["matches_floats"], |i| 0x55555555 << (i % 2));
 }
@@ -129,6 +130,10 @@ fn accesses_out_of_bounds() {
         ("leaves_a_local_array", &["out of bounds for type"]),
         ("copies_too_much", &["out of bounds: 272 bytes at"]),
         ("clears_too_much", &["out of bounds: 260 bytes at out+0"]),
+        (
+            "stores_a_word_in_shared_memory",
+            &["an access to shared memory by a function for global memory"],
+        ),
         (
             "asks_too_much_shared",
             &["48 KiB of shared variables, and not 52000 bytes"],
@@ -212,6 +217,105 @@ fn atomic_accesses_race_with_others() {
         ("writes_before_updating", &["a race: thread", "atomically"]),
         ("reads_before_loading", &["a race: thread", "atomically"]),
         ("writes_after_updating", &["a race: thread", "atomically"]),
+    ]);
+}
+
+/// A word of 16 bytes may be written in halves only if something orders that and its reads.
+#[test]
+fn atomic_accesses_of_several_sizes_are_races() {
+    let Some(module) = module() else {
+        return;
+    };
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    let numbers: Vec<u32> = (0..64).collect();
+    let grid = Grid {
+        resident: 64,
+        ..Grid::new(64, 32)
+    };
+    for seed in 0..SEEDS {
+        let run = |kernel| run_in(module, kernel, seed, grid, 320);
+        for (kernel, expected) in [
+            ("publishes_whole_words", &sums),
+            ("releases_halves", &sums),
+            ("replaces_whole_header", &numbers),
+            ("replaces_header_in_order", &numbers),
+        ] {
+            assert_eq!(run(kernel).as_ref(), Ok(expected), "{kernel}, seed {seed}");
+        }
+        for (kernel, sizes) in [
+            ("publishes_halves", ["as 8 bytes", "as 16 bytes"]),
+            (
+                "replaces_header_by_halves",
+                [
+                    "writes work+0 atomically, as 8 bytes",
+                    "read atomically, as 16 bytes",
+                ],
+            ),
+        ] {
+            let message = run(kernel).unwrap_err();
+            for words in [
+                "a race: thread 0 of block ",
+                sizes[0],
+                sizes[1],
+                "only atomic accesses of one size are atomic to each other",
+            ] {
+                assert!(message.contains(words), "{kernel}, seed {seed}:\n{message}");
+            }
+        }
+    }
+}
+
+/// Two atomic stores of a thread may become visible in any order, unless something orders them.
+#[test]
+fn relaxed_stores_pass_each_other() {
+    let Some(module) = module() else {
+        return;
+    };
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    let grid = Grid::new(64, 32);
+    let (mut wrong_stores, mut wrong_updates) = (0, 0);
+    for seed in 0..SEEDS {
+        let run = |kernel| run_in(module, kernel, seed, grid, 129).unwrap();
+        for kernel in [
+            "releases_the_flag",
+            "fences_the_flag",
+            "updates_after_a_fence",
+        ] {
+            assert_eq!(run(kernel), sums, "{kernel}, seed {seed}");
+        }
+        wrong_stores += u64::from(run("trusts_the_order_of_stores") != sums);
+        wrong_updates += u64::from(run("trusts_an_update") != sums);
+
+        let rotated: Vec<u32> = (0..64).map(|i| (i + 1) % 64 + 20).collect();
+        let result = run_in(module, "counts_in_order", seed, Grid::new(1, 64), 66);
+        assert_eq!(result, Ok(rotated), "seed {seed}");
+    }
+    assert!(
+        wrong_stores > SEEDS / 2,
+        "{wrong_stores} of {SEEDS} schedules show it"
+    );
+    assert!(
+        wrong_updates > SEEDS / 2,
+        "{wrong_updates} of {SEEDS} schedules show it"
+    );
+}
+
+#[test]
+fn kernels_that_do_not_begin_the_launch() {
+    let missing = "a missing begin_launch(): thread";
+    let at_once = " touches in+0 before it\n  at faults.cu:";
+    all_are_stopped(&[
+        ("never_begins", &[missing, " returns without it"]),
+        ("begins_in_some_threads", &[missing, " returns without it"]),
+        (
+            "reads_before_it_begins",
+            &[missing, " before it\n  at faults.cu:"],
+        ),
+        (
+            "looks_before_it_begins",
+            &[missing, " before it\n  at faults.cu:"],
+        ),
+        ("copies_before_it_begins", &[missing, at_once]),
     ]);
 }
 

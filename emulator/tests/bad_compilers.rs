@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Why none of the compilers will do.
 fn failure(compilers: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    Toolchain::find(compilers, folder.path()).unwrap_err()
+    warpfold_emulator::Toolchain::find(compilers, folder.path()).unwrap_err()
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_compiler_without_its_sanitizers() {
 fn run_without_compiler(required: &str) -> (bool, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "emulated::layer::the_layer_keeps_its_promises"])
+        .args(["--exact", "planted_faults::places_are_those_of_the_kernel"])
         .arg("--nocapture")
         .env("CXX", "/no/such/compiler")
         .env("WARPFOLD_REQUIRE", required);

@@ -5,10 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Output;
 use tempfile::TempDir;
-use warpfold::bytemuck;
 
 /// The seed that a run of tests starts from: `WARPFOLD_SEED`, or 0. Other seeds are other schedules.
-pub(crate) fn base_seed() -> u64 {
+pub fn base_seed() -> u64 {
     std::env::var("WARPFOLD_SEED").map_or(0, |text| {
         text.parse().expect("WARPFOLD_SEED is a whole number")
     })
@@ -16,32 +15,38 @@ pub(crate) fn base_seed() -> u64 {
 
 /// An argument of a kernel.
 #[derive(Debug, Clone)]
-pub(crate) enum Argument {
+pub enum Argument {
+    /// The null pointer.
     Null,
     /// An address: a buffer, and an offset in bytes.
     At(&'static str, usize),
+    /// The bytes of a value.
     Value(Vec<u8>),
 }
 
 impl Argument {
-    pub(crate) fn value<T: bytemuck::NoUninit>(value: T) -> Argument {
+    /// A value as its bytes.
+    pub fn value<T: bytemuck::NoUninit>(value: T) -> Argument {
         Argument::Value(bytemuck::bytes_of(&value).to_vec())
     }
 }
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid {
-    pub(crate) blocks: u64,
-    pub(crate) threads: u32,
+pub struct Grid {
+    /// The number of blocks.
+    pub blocks: u64,
+    /// The threads of each block.
+    pub threads: u32,
     /// Bytes of dynamic shared memory.
-    pub(crate) shared: usize,
+    pub shared: usize,
     /// How many blocks live at a time; 0 for a number drawn from the seed.
-    pub(crate) resident: u32,
+    pub resident: u32,
 }
 
 impl Grid {
-    pub(crate) fn new(blocks: u64, threads: u32) -> Grid {
+    /// Without dynamic shared memory; the seed draws how many blocks live at a time.
+    pub fn new(blocks: u64, threads: u32) -> Grid {
         Grid {
             blocks,
             threads,
@@ -53,30 +58,41 @@ impl Grid {
 
 /// What was counted at one place of a source, or at several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) operation: String,
+pub struct Tally {
+    /// What the instructions do, such as `global_load` or `block_barrier`.
+    pub operation: String,
     /// `file:line`, as the source's `#line` directives have it.
-    pub(crate) place: String,
-    /// Warp instructions, and the lanes active in them.
-    pub(crate) issued: u64,
-    pub(crate) lanes: u64,
-    /// Pieces of 32 and of 128 bytes of global memory.
-    pub(crate) sectors: u64,
-    pub(crate) lines: u64,
-    /// Passes through shared memory, and those of them that bank conflicts cost.
-    pub(crate) passes: u64,
-    pub(crate) conflicts: u64,
+    pub place: String,
+    /// Warp instructions.
+    pub issued: u64,
+    /// The lanes active in them.
+    pub lanes: u64,
+    /// Pieces of 32 bytes of global memory that they touch.
+    pub sectors: u64,
+    /// Pieces of 128 bytes of global memory that they touch.
+    pub lines: u64,
+    /// Passes through shared memory.
+    pub passes: u64,
+    /// The passes that bank conflicts cost.
+    pub conflicts: u64,
 }
 
 /// Commands for the emulator, and the files that they name.
 #[derive(Debug)]
-pub(crate) struct Script {
+pub struct Script {
     text: String,
     folder: TempDir,
 }
 
+impl Default for Script {
+    fn default() -> Script {
+        Script::new()
+    }
+}
+
 impl Script {
-    pub(crate) fn new() -> Script {
+    /// A script without commands.
+    pub fn new() -> Script {
         Script {
             text: String::new(),
             folder: tempfile::tempdir().expect("there is room for temporary files"),
@@ -87,17 +103,18 @@ impl Script {
         writeln!(self.text, "{line}").expect("strings grow");
     }
 
-    pub(crate) fn seed(&mut self, seed: u64) {
+    /// Draws schedules from this seed, from here on.
+    pub fn seed(&mut self, seed: u64) {
         self.line(format_args!("seed {seed}"));
     }
 
     /// Makes bytes known, to fill buffers with.
-    pub(crate) fn file(&mut self, name: &str, bytes: &[u8]) {
+    pub fn file(&mut self, name: &str, bytes: &[u8]) {
         fs::write(self.folder.path().join(name), bytes).expect("there is room for temporary files");
     }
 
     /// A buffer with the start of a file, `shift` bytes after where an allocation starts.
-    pub(crate) fn filled(&mut self, name: &str, shift: usize, bytes: usize, file: &str) {
+    pub fn filled(&mut self, name: &str, shift: usize, bytes: usize, file: &str) {
         let path = self.folder.path().join(file);
         self.line(format_args!(
             "buffer {name} {shift} {bytes} {}",
@@ -106,11 +123,12 @@ impl Script {
     }
 
     /// A buffer that nobody has written to.
-    pub(crate) fn buffer(&mut self, name: &str, shift: usize, bytes: usize) {
+    pub fn buffer(&mut self, name: &str, shift: usize, bytes: usize) {
         self.line(format_args!("buffer {name} {shift} {bytes}"));
     }
 
-    pub(crate) fn launch(&mut self, kernel: &str, grid: Grid, arguments: &[Argument]) {
+    /// Runs a kernel to its end.
+    pub fn launch(&mut self, kernel: &str, grid: Grid, arguments: &[Argument]) {
         let Grid {
             blocks,
             threads,
@@ -136,12 +154,12 @@ impl Script {
     }
 
     /// Appends a buffer, all of which must have been written, to the output.
-    pub(crate) fn save(&mut self, name: &str) {
+    pub fn save(&mut self, name: &str) {
         self.line(format_args!("save {name}"));
     }
 
     /// Frees all buffers.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.line(format_args!("clear"));
     }
 
@@ -152,7 +170,7 @@ impl Script {
     }
 
     /// The bytes that were saved, or the message that the run ended with.
-    pub(crate) fn run(mut self, module: &Module) -> Result<Vec<u8>, String> {
+    pub fn run(mut self, module: &Module) -> Result<Vec<u8>, String> {
         let output = self.execute(module);
         if output.status.success() {
             Ok(output.stdout)
@@ -164,7 +182,7 @@ impl Script {
 
     /// The bytes that were saved. A run that is stopped fails the test, and leaves what it takes to repeat it.
     #[track_caller]
-    pub(crate) fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
+    pub fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
         let output = self.execute(module);
         if output.status.success() {
             return output.stdout;
@@ -180,7 +198,7 @@ impl Script {
 
     /// The bytes that were saved, and what the launches ask of the machine, by places in the source.
     #[track_caller]
-    pub(crate) fn count(mut self, what: &str, module: &Module) -> (Vec<u8>, Vec<Tally>) {
+    pub fn count(mut self, what: &str, module: &Module) -> (Vec<u8>, Vec<Tally>) {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
         let path = folder.path().join("tallies");
         self.text.insert_str(0, "count\n");
@@ -210,7 +228,7 @@ impl Tally {
     }
 
     /// The sum over the tallies that `choose` takes.
-    pub(crate) fn sum(tallies: &[Tally], choose: impl Fn(&Tally) -> bool) -> Tally {
+    pub fn sum(tallies: &[Tally], choose: impl Fn(&Tally) -> bool) -> Tally {
         let mut sum = Tally::default();
         for tally in tallies.iter().filter(|tally| choose(tally)) {
             sum.issued += tally.issued;

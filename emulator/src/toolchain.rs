@@ -1,6 +1,5 @@
 //! From C++ to a program that runs: the compiler, the emulator, and the modules of kernels that it loads.
 
-use crate::support::skip;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +8,14 @@ use std::sync::OnceLock;
 
 macro_rules! files {
     ($($name:literal),*) => {
-        &[$(($name, include_str!($name))),*]
+        &[$(($name, include_str!(concat!("../cpp/", $name)))),*]
     };
 }
 
 /// What the emulator shares with those who only compute values.
 const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/host.hpp"));
 
-const PROGRAM: &str = include_str!("program.cpp");
+const PROGRAM: &str = include_str!("../cpp/program.cpp");
 const HEADERS: &[(&str, &str)] = files!(
     "kernel.hpp",
     "machine.hpp",
@@ -56,7 +55,7 @@ const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
 
 /// A C++ compiler, and the emulator compiled with it.
 #[derive(Debug)]
-pub(crate) struct Toolchain {
+pub struct Toolchain {
     compiler: String,
     version: String,
     folder: PathBuf,
@@ -65,14 +64,14 @@ pub(crate) struct Toolchain {
 
 /// Kernels that the emulator can load.
 #[derive(Debug, Clone)]
-pub(crate) struct Module {
+pub struct Module {
     program: PathBuf,
     object: PathBuf,
 }
 
 impl Module {
     /// The command that runs a script.
-    pub(crate) fn command(&self, script: &Path) -> Command {
+    pub fn command(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(&self.object).arg(script);
         command.env("UBSAN_OPTIONS", "print_stacktrace=0");
@@ -81,27 +80,21 @@ impl Module {
 }
 
 impl Toolchain {
-    /// The toolchain of `$CXX`, or else of the first compiler that will do; `None` after reporting the skip.
-    pub(crate) fn get() -> Option<&'static Toolchain> {
+    /// The toolchain of `$CXX`, or else of the first compiler that will do; or why none will.
+    ///
+    /// A process looks once, and what it compiles goes into the folder of the first call. There it
+    /// stays until its source changes, so a folder that outlives the process spares much time.
+    pub fn get(folder: &Path) -> Result<&'static Toolchain, &'static str> {
         static TOOLCHAIN: OnceLock<Result<Toolchain, String>> = OnceLock::new();
-        let found = TOOLCHAIN.get_or_init(|| {
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-            match std::env::var("CXX") {
-                Ok(named) => Toolchain::find(&[&named], &folder),
-                Err(_) => Toolchain::find(&["g++", "clang++", "c++"], &folder),
-            }
+        let found = TOOLCHAIN.get_or_init(|| match std::env::var("CXX") {
+            Ok(named) => Toolchain::find(&[&named], folder),
+            Err(_) => Toolchain::find(&["g++", "clang++", "c++"], folder),
         });
-        match found {
-            Ok(toolchain) => Some(toolchain),
-            Err(why) => {
-                skip("emulator", why);
-                None
-            }
-        }
+        found.as_ref().map_err(String::as_str)
     }
 
     /// The toolchain of the first of the compilers that will do, or else what each of them lacks.
-    pub(crate) fn find(compilers: &[&str], folder: &Path) -> Result<Toolchain, String> {
+    pub fn find(compilers: &[&str], folder: &Path) -> Result<Toolchain, String> {
         let mut failures = String::new();
         for compiler in compilers {
             match Toolchain::of(compiler, folder) {
@@ -115,7 +108,8 @@ impl Toolchain {
         ))
     }
 
-    pub(crate) fn compiler(&self) -> &str {
+    /// The compiler's name, or its path.
+    pub fn compiler(&self) -> &str {
         &self.compiler
     }
 
@@ -238,7 +232,11 @@ impl Toolchain {
     }
 
     /// Compiles CUDA source, and makes its `kernels` known to the emulator.
-    pub(crate) fn module(&self, name: &str, text: &str, kernels: &[&str]) -> Module {
+    ///
+    /// # Panics
+    ///
+    /// If the compiler rejects the source; its messages are those of the panic.
+    pub fn module(&self, name: &str, text: &str, kernels: &[&str]) -> Module {
         let name: String = name
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -278,11 +276,7 @@ fn first_error(messages: &str) -> &str {
 
 /// Where one of the emulator's files is.
 fn path_of(name: &str) -> String {
-    let folder = if name == HOST.0 {
-        "kernels"
-    } else {
-        "tests/emulator"
-    };
+    let folder = if name == HOST.0 { "../kernels" } else { "cpp" };
     format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
