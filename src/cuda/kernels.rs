@@ -191,8 +191,32 @@ fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
 /// Unloads all kernels that were loaded into `context`, and lets go of it.
 ///
 /// Kernels stay loaded until the process ends, and keep their context alive. A program that
-/// wants its context gone calls this last; a later call loads kernels again.
-pub fn unload(context: &CudaContext) {
+/// wants its context gone calls this last; a later call loads kernels again. A [`Reduce`] or
+/// [`Scan`] that is still there keeps its kernels until it is dropped.
+///
+/// [`Reduce`]: super::Reduce
+/// [`Scan`]: super::Scan
+///
+/// # Safety
+///
+/// CUDA keeps no function alive for a graph that holds it, and does not say that unloading waits.
+/// So, for kernels that were loaded into the context before:
+///
+/// - No graph that was captured from calls with them is launched, instantiated or updated
+///   afterwards.
+/// - All calls with them have ended: the streams that they were enqueued on were synchronised. To
+///   wait for the calls of a [`Device`](crate::Device), take their results with
+///   [`Buffer::to_vec`](crate::Buffer::to_vec).
+/// - A `Reduce` or `Scan` that is still there is dropped only when both hold for its later calls
+///   too.
+///
+/// The compiler asks for `unsafe`:
+///
+/// ```compile_fail,E0133
+/// let context = warpfold::cuda::cudarc::driver::CudaContext::new(0).unwrap();
+/// warpfold::cuda::unload(&context);
+/// ```
+pub unsafe fn unload(context: &CudaContext) {
     let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_mut() {
         loaded.retain(|key, _| key.0 != context.cu_ctx() as usize);
