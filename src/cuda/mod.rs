@@ -37,6 +37,8 @@ mod primitives;
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
+#[doc(hidden)]
+pub use library::require_timing;
 pub use primitives::{Reduce, Scan};
 
 pub(crate) use gpu::{DeviceArray, Gpu};
