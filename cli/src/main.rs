@@ -1,6 +1,6 @@
 //! `warpfold`: reduce and scan the numbers in a file, on CUDA GPUs and CPUs with the same bits.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(target_endian = "big")]
 compile_error!("raw and .npy data are read and written in the machine's own order: little endian");

@@ -1,6 +1,8 @@
 //! The command as its users meet it: arguments in, files and messages out.
 
 mod commands;
+#[cfg(target_os = "linux")]
+mod driver;
 mod errors;
 mod formats;
 mod streams;

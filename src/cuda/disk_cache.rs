@@ -1,12 +1,14 @@
 //! Compiled kernels on disk, so that the next process need not compile.
 //!
-//! An entry is a file named by the hash of everything that can change the code. It starts with a magic word and the
-//! hash of what follows. It is written to a temporary file and renamed, so that readers, in however many processes,
-//! see a whole entry or none.
+//! The key of an entry is the hash of everything that can change the code. Its file is named for the
+//! key, and holds a magic word, the key again, the image's hash, and the image. So a file that was
+//! cut, changed, or came under another's name is known for what it is. It is written to a temporary
+//! file and renamed: readers, in however many processes, see a whole entry or none.
 //!
-//! A kernel from the cache runs on the GPU with the rights of the process, so the cache is trusted only as far as its files are: the directory and the entries
-//! must belong to this user, and nobody else may be able to write to them. What fails that, or its checksum, is
-//! compiled again. No failure here is an error, since the cache only saves time: it is logged as a warning.
+//! A kernel from the cache runs on the GPU with the rights of the process, so the cache is trusted
+//! only as far as its files are: the directory and the entries must belong to this user, and nobody
+//! else may be able to write to them. What fails any of that is compiled again, and replaced. No
+//! failure here is an error, since the cache only saves time: it is logged as a warning.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -18,7 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const DIRECTORY_VARIABLE: &str = "WARPFOLD_CACHE_DIR";
 
 /// Names the format; another format gets another word.
-const MAGIC: &[u8; 8] = b"wfcache1";
+const MAGIC: &[u8; 8] = b"wfcache2";
+
+/// The magic word, the key, the hash of the image.
+const HEADER_BYTES: usize = MAGIC.len() + 2 * blake3::OUT_LEN;
 
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
 
@@ -51,7 +56,8 @@ impl Key {
 }
 
 impl DiskCache {
-    /// Opens the user's cache, creating its directory if need be. `None` if there is none to be had, which is logged once.
+    /// Opens the user's cache, creating its directory if need be. `None` if there is none to be
+    /// had, which is logged once unless it was asked for.
     pub(super) fn open() -> Option<DiskCache> {
         if SWITCHED_OFF.load(Ordering::Relaxed) {
             return None;
@@ -61,10 +67,14 @@ impl DiskCache {
             Some(directory) => PathBuf::from(directory),
             None => {
                 use etcetera::BaseStrategy;
-                etcetera::choose_base_strategy()
-                    .ok()?
-                    .cache_dir()
-                    .join("warpfold")
+                match etcetera::choose_base_strategy() {
+                    Ok(strategy) => strategy.cache_dir().join("warpfold"),
+                    Err(error) => {
+                        let place = Path::new("the user's cache directory");
+                        warn_once(place, &io::Error::other(error));
+                        return None;
+                    }
+                }
             }
         };
         match DiskCache::at(&directory) {
@@ -76,7 +86,7 @@ impl DiskCache {
         }
     }
 
-    fn at(directory: &Path) -> io::Result<DiskCache> {
+    pub(super) fn at(directory: &Path) -> io::Result<DiskCache> {
         create_private_directory(directory)?;
         check_private(&fs::metadata(directory)?)?;
         Ok(DiskCache {
@@ -84,14 +94,14 @@ impl DiskCache {
         })
     }
 
-    fn path(&self, key: Key) -> PathBuf {
+    pub(super) fn path(&self, key: Key) -> PathBuf {
         self.directory.join(key.0.to_hex().as_str())
     }
 
     /// The entry of `key`, if there is a sound one. A damaged or foreign one counts as none.
     pub(super) fn load(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        match read_entry(&path) {
+        match read_entry(&path, key) {
             Ok(image) => Some(image),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
@@ -115,6 +125,7 @@ impl DiskCache {
         // Private from the start: tempfile creates with mode 0600. Removed again if anything fails.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         file.write_all(MAGIC)?;
+        file.write_all(key.0.as_bytes())?;
         file.write_all(blake3::hash(image).as_bytes())?;
         file.write_all(image)?;
         file.persist(self.path(key)).map_err(|error| error.error)?;
@@ -122,7 +133,8 @@ impl DiskCache {
     }
 }
 
-fn read_entry(path: &Path) -> io::Result<Vec<u8>> {
+/// The image of the entry at `path`, if that is a sound entry of `key`.
+fn read_entry(path: &Path, key: Key) -> io::Result<Vec<u8>> {
     let mut file = open_no_follow(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -131,12 +143,18 @@ fn read_entry(path: &Path) -> io::Result<Vec<u8>> {
     check_private(&metadata)?;
     let mut entry = Vec::new();
     file.read_to_end(&mut entry)?;
-    let header = MAGIC.len() + blake3::OUT_LEN;
-    if entry.len() < header || !entry.starts_with(MAGIC) {
-        return Err(io::Error::other("it is damaged: its header is wrong"));
+    if !entry.starts_with(MAGIC) {
+        return Err(io::Error::other("it is damaged, or of another format"));
     }
-    let image = entry.split_off(header);
-    if blake3::hash(&image).as_bytes()[..] != entry[MAGIC.len()..] {
+    if entry.len() < HEADER_BYTES {
+        return Err(io::Error::other("it is damaged: it ends in its header"));
+    }
+    let image = entry.split_off(HEADER_BYTES);
+    let (name, checksum) = entry[MAGIC.len()..].split_at(blake3::OUT_LEN);
+    if name != key.0.as_bytes() {
+        return Err(io::Error::other("it is another kernel's"));
+    }
+    if checksum != blake3::hash(&image).as_bytes() {
         return Err(io::Error::other(
             "it is damaged: its checksum does not match",
         ));
@@ -240,6 +258,34 @@ mod tests {
         }
         cache.store(key, b"rebuilt");
         assert_eq!(cache.load(key).as_deref(), Some(&b"rebuilt"[..]));
+    }
+
+    /// As a copy, a rename or a half-done synchronisation leaves it.
+    #[test]
+    fn an_entry_under_anothers_name_is_not_loaded_and_can_be_replaced() {
+        let (_directory, cache) = cache();
+        let (key, other) = (Key::new(&[b"key"]), Key::new(&[b"other"]));
+        cache.store(key, b"image");
+        cache.store(other, b"another image");
+        fs::copy(cache.path(other), cache.path(key)).unwrap();
+        assert_eq!(cache.load(key), None);
+        assert!(cache.load(other).is_some(), "its own name is right");
+        cache.store(key, b"image");
+        assert_eq!(cache.load(key).as_deref(), Some(&b"image"[..]));
+    }
+
+    /// Such an entry has a checksum, and does not say whose it is.
+    #[test]
+    fn an_entry_of_the_format_before_is_not_loaded_and_can_be_replaced() {
+        let (_directory, cache) = cache();
+        let key = Key::new(&[b"key"]);
+        cache.store(key, b"image");
+        let checksum = blake3::hash(b"image");
+        let old = [b"wfcache1", &checksum.as_bytes()[..], b"image"].concat();
+        fs::write(cache.path(key), old).unwrap();
+        assert_eq!(cache.load(key), None);
+        cache.store(key, b"image");
+        assert_eq!(cache.load(key).as_deref(), Some(&b"image"[..]));
     }
 
     #[cfg(unix)]

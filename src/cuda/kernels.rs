@@ -102,7 +102,8 @@ impl Kernels {
     ) -> Result<Kernels> {
         let source = codegen::source::<T, Op>(primitive, engine)?;
         let target = Target::for_capability(context_capability(context)?)?;
-        let image = image(&source, std::any::type_name::<Op>(), target)?;
+        let cache = DiskCache::open();
+        let image = image(cache.as_ref(), &source, std::any::type_name::<Op>(), target)?;
         Kernels::from_image::<T>(context, primitive, engine, target, image)
     }
 
@@ -191,8 +192,32 @@ fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
 /// Unloads all kernels that were loaded into `context`, and lets go of it.
 ///
 /// Kernels stay loaded until the process ends, and keep their context alive. A program that
-/// wants its context gone calls this last; a later call loads kernels again.
-pub fn unload(context: &CudaContext) {
+/// wants its context gone calls this last; a later call loads kernels again. A [`Reduce`] or
+/// [`Scan`] that is still there keeps its kernels until it is dropped.
+///
+/// [`Reduce`]: super::Reduce
+/// [`Scan`]: super::Scan
+///
+/// # Safety
+///
+/// CUDA keeps no function alive for a graph that holds it, and does not say that unloading waits.
+/// So, for kernels that were loaded into the context before:
+///
+/// - No graph that was captured from calls with them is launched, instantiated or updated
+///   afterwards.
+/// - All calls with them have ended: the streams that they were enqueued on were synchronised. To
+///   wait for the calls of a [`Device`](crate::Device), take their results with
+///   [`Buffer::to_vec`](crate::Buffer::to_vec).
+/// - A `Reduce` or `Scan` that is still there is dropped only when both hold for its later calls
+///   too.
+///
+/// The compiler asks for `unsafe`:
+///
+/// ```compile_fail,E0133
+/// let context = warpfold::cuda::cudarc::driver::CudaContext::new(0).unwrap();
+/// warpfold::cuda::unload(&context);
+/// ```
+pub unsafe fn unload(context: &CudaContext) {
     let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_mut() {
         loaded.retain(|key, _| key.0 != context.cu_ctx() as usize);
@@ -200,17 +225,14 @@ pub fn unload(context: &CudaContext) {
 }
 
 /// The compiled source: from the disk cache, or compiled and stored there.
-fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
-    let (major, minor) = nvrtc::version()?;
-    let options = COMPILER_OPTIONS.join(" ");
-    let toolchain = format!(
-        "warpfold {} nvrtc {major}.{minor} {}",
-        env!("CARGO_PKG_VERSION"),
-        target.name()
-    );
-    let key = Key::new(&[source.as_bytes(), options.as_bytes(), toolchain.as_bytes()]);
-    let cache = DiskCache::open();
-    if let Some(image) = cache.as_ref().and_then(|cache| cache.load(key)) {
+fn image(
+    cache: Option<&DiskCache>,
+    source: &str,
+    operator: &str,
+    target: Target,
+) -> Result<Vec<u8>> {
+    let key = key_on_disk(source, target)?;
+    if let Some(image) = cache.and_then(|cache| cache.load(key)) {
         return Ok(image);
     }
     let image = nvrtc::compile(source, operator, target)?;
@@ -220,25 +242,68 @@ fn image(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
     Ok(image)
 }
 
+/// The key of everything that can change what a source is compiled to.
+fn key_on_disk(source: &str, target: Target) -> Result<Key> {
+    let (major, minor) = nvrtc::version()?;
+    let options = COMPILER_OPTIONS.join(" ");
+    let toolchain = format!(
+        "warpfold {} nvrtc {major}.{minor} {}",
+        env!("CARGO_PKG_VERSION"),
+        target.name()
+    );
+    let parts = [source.as_bytes(), options.as_bytes(), toolchain.as_bytes()];
+    Ok(Key::new(&parts))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codegen::Plan;
     use crate::cuda::Workspace;
     use crate::cuda::enqueue::{Call, enqueue};
-    use crate::ops::Add;
+    use crate::ops::{Add, Max};
     use cudarc::driver::{DevicePtr, DevicePtrMut};
+
+    fn skip(what: &str, why: &str) {
+        let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|name| name.trim() == what),
+            "WARPFOLD_REQUIRE names {what}, but {why}"
+        );
+        eprintln!("skipped ({what}): {why}");
+    }
+
+    /// The file of one kernel under another's name is compiled again, not loaded.
+    #[test]
+    fn a_kernel_is_never_another_from_the_disk() {
+        if let Err(error) = nvrtc::version() {
+            return skip("nvrtc", &error.to_string());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiskCache::at(&directory.path().join("cache")).unwrap();
+        let engine = Engine::Blelloch;
+        let sum = codegen::source::<u32, Add>(Primitive::Reduce, engine).unwrap();
+        let most = codegen::source::<u32, Max>(Primitive::Reduce, engine).unwrap();
+        let target = Target::Ptx(nvrtc::architectures().unwrap()[0]);
+        let get = |source: &str| image(Some(&cache), source, "an operator", target).unwrap();
+        let (sum_image, most_image) = (get(&sum), get(&most));
+        assert_ne!(sum_image, most_image);
+
+        let path = |source: &str| cache.path(key_on_disk(source, target).unwrap());
+        std::fs::copy(path(&most), path(&sum)).unwrap();
+        assert_eq!(get(&sum), sum_image, "compiled again");
+        assert_eq!(
+            cache.load(key_on_disk(&sum, target).unwrap()),
+            Some(sum_image),
+            "and replaced"
+        );
+    }
 
     /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver translates.
     #[test]
     fn ptx_runs_and_gives_the_same_bits() {
         if let Err(error) = crate::Device::cuda(0) {
-            let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
-            assert!(
-                !required.contains("cuda"),
-                "WARPFOLD_REQUIRE names cuda, but {error}"
-            );
-            return eprintln!("skipped (cuda): {error}");
+            return skip("cuda", &error.to_string());
         }
         let context = CudaContext::new(0).unwrap();
         let stream = context.default_stream();

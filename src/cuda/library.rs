@@ -1,8 +1,9 @@
 //! Finding the CUDA libraries without a panic.
 //!
-//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if they, or the function, are missing.
-//! So before anything else is called, the library is opened here, under the names that `cudarc` tries and in the
-//! same order, and every function that this crate uses is looked up.
+//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if they,
+//! or the function, are missing. So before anything else is called, the library is opened here, under
+//! the names that `cudarc` tries and in the same order, and every function that this crate uses is
+//! looked up. Tests compare the lists with the sources and with what the command line tool links.
 
 use crate::{Error, Result};
 use libloading::Library;
@@ -32,6 +33,7 @@ const DRIVER: Requirement = Requirement {
         "cuDeviceTotalMem_v2",
         "cuDevicePrimaryCtxRetain",
         "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxDestroy_v2",
         "cuCtxGetCurrent",
         "cuCtxSetCurrent",
         "cuCtxSynchronize",
@@ -39,6 +41,8 @@ const DRIVER: Requirement = Requirement {
         "cuStreamDestroy_v2",
         "cuStreamSynchronize",
         "cuStreamWaitEvent",
+        "cuStreamIsCapturing",
+        "cuThreadExchangeStreamCaptureMode",
         "cuEventCreate",
         "cuEventDestroy_v2",
         "cuEventRecord",
@@ -50,12 +54,31 @@ const DRIVER: Requirement = Requirement {
         "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
+        "cuModuleLoad",
         "cuModuleLoadData",
         "cuModuleUnload",
         "cuModuleGetFunction",
+        "cuFuncSetAttribute",
         "cuLaunchKernelEx",
     ],
     remedy: "install an NVIDIA driver of release 525 or later (`nvidia-smi` shows it), or use Device::cpu()",
+};
+
+/// What timing calls on the device takes besides.
+const TIMING: Requirement = Requirement {
+    name: DRIVER.name,
+    files: DRIVER.files,
+    functions: &[
+        if cudarc::driver::sys::CUDA_VERSION >= 13_000 {
+            "cuEventElapsedTime_v2" // Since CUDA 12.8: more than calls need.
+        } else {
+            "cuEventElapsedTime"
+        },
+        "cuEventSynchronize",
+        "cuMemcpyDtoDAsync_v2",
+        "cuMemcpyPeerAsync",
+    ],
+    remedy: "install an NVIDIA driver of release 570 or later (`nvidia-smi` shows it)",
 };
 
 const NVRTC: Requirement = Requirement {
@@ -83,6 +106,19 @@ const NVRTC: Requirement = Requirement {
 pub(super) fn require_driver() -> Result<()> {
     static FOUND: OnceLock<Result<()>> = OnceLock::new();
     FOUND.get_or_init(|| DRIVER.probe()).clone()
+}
+
+/// `Ok` if the CUDA driver can also time calls on the device, with `cudarc`'s events.
+///
+/// For the command line tool.
+///
+/// # Errors
+///
+/// [`Error::Library`] without the driver, or if it is too old.
+#[doc(hidden)]
+pub fn require_timing() -> Result<()> {
+    require_driver()?;
+    TIMING.probe()
 }
 
 /// `Ok` if NVRTC can be called.
@@ -159,5 +195,56 @@ impl Requirement {
                     .map(move |ending| format!("{DLL_PREFIX}{file}{ending}"))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The words in a source that begin as functions of the CUDA libraries do.
+    fn functions(source: &str) -> impl Iterator<Item = &str> {
+        const TYPES: [&str; 2] = ["nvrtcProgram", "nvrtcResult"];
+        let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let words = words.filter(|word| !TYPES.contains(word));
+        words.filter(|word| {
+            ["cu", "nvrtc"].iter().any(|library| {
+                let rest = word.strip_prefix(library).unwrap_or_default();
+                rest.starts_with(|c: char| c.is_ascii_uppercase())
+            })
+        })
+    }
+
+    /// The functions that this crate calls by their names. Those that it calls through `cudarc`'s
+    /// own functions are looked at in the test `driver` of the command line tool, which links them.
+    #[test]
+    fn every_function_that_is_named_is_looked_up() {
+        let known: BTreeSet<_> = [DRIVER, NVRTC, TIMING]
+            .iter()
+            .flat_map(|library| library.functions)
+            .copied()
+            .collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cuda");
+        if !folder.exists() {
+            return eprintln!("skipped: the sources are not there");
+        }
+        let mut found = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name() != Some("library.rs".as_ref()) {
+                let source = std::fs::read_to_string(&path).unwrap();
+                for function in functions(&source) {
+                    assert!(
+                        known.contains(function),
+                        "{} calls {function}",
+                        path.display()
+                    );
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 10, "the sources name no functions any more");
     }
 }

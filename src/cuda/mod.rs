@@ -38,6 +38,8 @@ mod workspace;
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
+#[doc(hidden)]
+pub use library::require_timing;
 pub use primitives::{Reduce, Scan};
 pub use workspace::Workspace;
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use table::Row;
 use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::CudaContext;
-use warpfold::cuda::{nvrtc, without_disk_cache};
+use warpfold::cuda::{nvrtc, require_timing, without_disk_cache};
 
 /// How much work a search is.
 struct Effort {
@@ -51,6 +51,7 @@ const QUICK: Effort = Effort {
 pub(crate) fn tune(arguments: &TuneArguments) -> Result<()> {
     let name = format!("cuda:{}", arguments.device);
     choose_device(Some(&name))?;
+    require_timing()?;
     let (major, minor) = nvrtc::version()?;
     let opening = |error| driver_failure(&format!("opening {name}"), error);
     let context = CudaContext::new(arguments.device).map_err(opening)?;
@@ -166,7 +167,12 @@ impl Visitor for Tuner {
             of_a_copy: after,
         });
         // Kernels stay loaded until the process ends, or until this.
-        warpfold::cuda::unload(&self.context);
+        // SAFETY: the search captures no graph, and every call has ended: the search took its
+        // result, or waited for an event behind it.
+        #[allow(unsafe_code)]
+        unsafe {
+            warpfold::cuda::unload(&self.context);
+        }
         Ok(())
     }
 }
