@@ -66,8 +66,8 @@ pub(crate) struct Toolchain {
 /// Kernels that the emulator can load.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
-    program: PathBuf,
-    object: PathBuf,
+    pub(super) program: PathBuf,
+    pub(super) object: PathBuf,
 }
 
 impl Module {
