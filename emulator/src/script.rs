@@ -3,6 +3,7 @@
 use super::Module;
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
@@ -185,6 +186,9 @@ impl Script {
     pub fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
         let output = self.execute(module);
         if output.status.success() {
+            if let Some(folder) = std::env::var_os("WARPFOLD_KEEP") {
+                self.keep(module, &output.stdout, Path::new(&folder));
+            }
             return output.stdout;
         }
         let message = String::from_utf8_lossy(&output.stderr);
@@ -194,6 +198,33 @@ impl Script {
             "{what}:\n{message}({})\nto run it again: {command:?}",
             output.status
         );
+    }
+
+    /// Leaves in a folder what `scripts/mutate` takes to run the script again on a machine without Rust: the sources of
+    /// the emulator and of the module, whose first lines say how they are compiled; the script and its files, in a
+    /// folder of the module's name; and what was saved.
+    fn keep(&self, module: &Module, saved: &[u8], folder: &Path) {
+        if self.text.starts_with("count\n") {
+            return;
+        }
+        let name = module.object.file_stem().expect("a module has a name");
+        let to = folder.join(name);
+        let copied = fs::create_dir_all(&to)
+            .and_then(|()| {
+                let program = module.program.with_extension("cpp");
+                fs::copy(program, folder.join("emulator.cpp"))
+            })
+            .and_then(|_| fs::copy(module.object.with_extension("cpp"), to.join("module.cpp")))
+            .and_then(|_| {
+                for file in fs::read_dir(self.folder.path())? {
+                    let file = file?;
+                    fs::copy(file.path(), to.join(file.file_name()))?;
+                }
+                let here = format!(" {}/", self.folder.path().display());
+                fs::write(to.join("script"), self.text.replace(&here, " "))
+            })
+            .and_then(|()| fs::write(to.join("saved"), saved));
+        copied.unwrap_or_else(|error| panic!("{}: {error}", to.display()));
     }
 
     /// The bytes that were saved, and what the launches ask of the machine, by places in the source.

@@ -65,8 +65,8 @@ pub struct Toolchain {
 /// Kernels that the emulator can load.
 #[derive(Debug, Clone)]
 pub struct Module {
-    program: PathBuf,
-    object: PathBuf,
+    pub(crate) program: PathBuf,
+    pub(crate) object: PathBuf,
 }
 
 impl Module {
