@@ -4,6 +4,8 @@
 // thread that can; or the newest of those, so that one warp runs ahead of the others as far as barriers allow. Blocks start
 // in any order, and no more live at a time than the launch says, so that a block which waits for one that has not
 // started may wait for ever. Bulk copies are made some time between their start and the last moment somebody can do without.
+// So are atomic stores: those of one thread to several places become visible to others in any order, unless a fence, a
+// barrier or a release stands between them. Loads are made at once: the emulator does not delay them.
 #pragma once
 #include "counters.hpp"
 #include "fiber.hpp"
@@ -24,6 +26,8 @@ constexpr unsigned COPY_AGENTS = 2 * COPIES;
 constexpr int64_t MBARRIER_BYTES = (1 << 20) - 1;
 /// Atomic accesses in a row, without anything having happened, after which nothing will happen any more.
 constexpr uint64_t PATIENCE = 200'000;
+/// Atomic stores that can be pending.
+constexpr size_t PENDING_STORES = 64;
 
 /// What is passed on where threads synchronise.
 struct Knowledge {
@@ -71,6 +75,8 @@ struct Thread : Actor {
     /// What it looks at, if it has just begun an atomic load or update.
     uintptr_t looks_at = 0;
     Place looks_from = 0;
+    /// Its atomic stores that are pending.
+    unsigned pending = 0;
     /// What it got from the last exchange.
     unsigned long long result = 0;
     /// What atomic stores pass on since its last fence, and what atomic loads met that a fence would make known.
@@ -91,6 +97,21 @@ struct Thread : Actor {
         seen = join(seen, other.seen);
         fenced = join(fenced, other.fenced);
         depends = join(depends, other.depends);
+    }
+};
+
+/// An atomic store that its thread has made and others do not see yet. A thread's stores to one place keep their order.
+struct PendingStore {
+    Thread* thread;  // null once its block is gone
+    Id id;
+    unsigned char* to;
+    size_t bytes;
+    unsigned char value[16];
+    Left left;
+
+    bool overlaps(uintptr_t address, size_t count) const {
+        uintptr_t start = reinterpret_cast<uintptr_t>(to);
+        return address < start + bytes && start < address + count;
     }
 };
 
@@ -174,11 +195,12 @@ inline std::vector<std::unique_ptr<Block>> living_blocks;
 inline size_t started_blocks;
 inline std::vector<Thread*> ready;
 inline std::vector<std::unique_ptr<Copy>> copies;
+inline std::vector<PendingStore> pending_stores;  // those of a thread in the order of its program
 inline std::vector<std::unique_ptr<Fiber>> spare_fibers;
 inline std::map<uintptr_t, Left> left;  // by atomic stores, at their addresses
 inline Thread* current;
 inline uint64_t polls;
-inline bool newest_first, copies_first;
+inline bool newest_first, copies_first, stores_first;
 /// A read of what nothing wrote, so far.
 inline std::string suspicion;
 
@@ -213,9 +235,51 @@ void suspect_read(const Region& region, size_t byte, Place place) {
     if (current) suspicion += "\nin " + text_of_thread(*current) + " of " + launched->name;
 }
 
-// ---- waiting and going on --------------------------------------------------------------------------
-
 void progress() { polls = 0; }
+
+// ---- pending stores --------------------------------------------------------------------------------
+
+/// Makes a store visible, or else an earlier one of its thread to the same place.
+void show_store(size_t which) {
+    for (size_t i = 0; i < which; i++) {
+        const PendingStore& later = pending_stores[which];
+        uintptr_t address = reinterpret_cast<uintptr_t>(later.to);
+        if (pending_stores[i].id == later.id && pending_stores[i].overlaps(address, later.bytes)) return show_store(i);
+    }
+    PendingStore store = std::move(pending_stores[which]);
+    pending_stores.erase(pending_stores.begin() + (ptrdiff_t)which);
+    uintptr_t address = reinterpret_cast<uintptr_t>(store.to);
+    memcpy(store.to, store.value, store.bytes);
+    memory.find(address, store.bytes, 0).mark_written(address, store.bytes);
+    left[address] = std::move(store.left);
+    if (store.thread) store.thread->pending--;
+    progress();
+}
+
+/// Makes the stores of a thread visible that `choose` takes.
+template <class Choose>
+void show_stores(const Thread& thread, Choose choose) {
+    for (size_t i = 0; thread.pending && i < pending_stores.size();) {
+        if (pending_stores[i].thread == &thread && choose(pending_stores[i])) {
+            show_store(i);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+/// Before others learn what a thread has done.
+void show_stores(const Thread& thread) {
+    show_stores(thread, [](auto&) { return true; });
+}
+
+/// A thread sees its own stores.
+void show_stores_to(const Thread& thread, uintptr_t address, size_t bytes) {
+    show_stores(thread, [=](const PendingStore& store) { return store.overlaps(address, bytes); });
+}
+
+// ---- waiting and going on --------------------------------------------------------------------------
 
 /// Lets others go on until somebody wakes this thread.
 void wait_for(const char* what, Source source, const void* object = nullptr, unsigned number = 0) {
@@ -243,6 +307,7 @@ void wake_all(std::vector<Thread*>& threads) {
 void synchronise(const std::vector<Thread*>& threads) {
     Gathering seen, fenced, depends;
     for (Thread* thread : threads) {
+        show_stores(*thread);
         seen.add(thread->seen);
         seen.add(thread->agent, thread->step++, numbering.agents_of_a_block);
         fenced.add(thread->fenced);
@@ -479,6 +544,11 @@ void check_alignment(uintptr_t address, size_t bytes, Place place) {
         fail("a misaligned access of " + std::to_string(bytes) + " bytes\n  at " + text_of_place(place));
 }
 
+/// The layer's loads and stores are for words by which blocks tell each other something.
+void check_global(const Region& region, Place place) {
+    if (region.shared) fail("an access to shared memory by a function for global memory\n  at " + text_of_place(place));
+}
+
 /// Touches memory as atomic operations do.
 Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* from) {
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
@@ -488,10 +558,10 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     current->looks_from = place;
     yield();
     current->looks_at = 0;
+    if (reach != Reach::WRITE) show_stores_to(*current, number, bytes);
     Region& region = memory.find(number, bytes, place);
     region.access(*current, number, bytes, reach, true, place);
     counters.add(current->agent, Operation::ATOMIC, place, number, bytes);
-    if (reach == Reach::WRITE) progress();
     return region;
 }
 
@@ -502,7 +572,7 @@ void meet(Left& here) {
 }
 
 void load(const void* from, void* to, size_t bytes, Order order) {
-    touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0));
+    check_global(touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0)), current->looks_from);
     memcpy(to, from, bytes);
     auto found = left.find(reinterpret_cast<uintptr_t>(from));
     if (found == left.end()) return;
@@ -514,15 +584,20 @@ void load(const void* from, void* to, size_t bytes, Order order) {
 }
 
 void store(void* to, const void* from, size_t bytes, Order order) {
-    touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0));
-    memcpy(to, from, bytes);
+    if (order == Order::RELEASE) show_stores(*current);
+    check_global(touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0)), current->looks_from);
     Knowledge mine = current->release();
     ByScope passed = order == Order::RELEASE ? ByScope{mine, mine} : current->released;
-    left[reinterpret_cast<uintptr_t>(to)] = {
-        passed.everywhere, {{current->block->number, passed.in_block}}, join(mine.seen, mine.depends)};
+    PendingStore store{current, current->id, static_cast<unsigned char*>(to), bytes, {}, {}};
+    memcpy(store.value, from, bytes);
+    store.left = {passed.everywhere, {{current->block->number, passed.in_block}}, join(mine.seen, mine.depends)};
+    current->pending++;
+    pending_stores.push_back(std::move(store));
+    if (pending_stores.size() > PENDING_STORES) show_store(draw(PENDING_STORES));
 }
 
-/// Updates are relaxed, as CUDA's are, and carry on what the stores before them released.
+/// Updates are relaxed, as CUDA's are, and carry on what the stores before them released. They are made at once, and so
+/// pass stores that are pending.
 void* begin_update(void* address, size_t bytes, void* place) {
     touch_atomically(address, bytes, Reach::UPDATE, place);
     Left& here = left[reinterpret_cast<uintptr_t>(address)];
@@ -538,12 +613,15 @@ void end_update(bool changed) {
 }
 
 void fence() {
+    show_stores(*current);
     current->acquire(current->met.everywhere);
     current->acquire(current->met.in_block);
     current->released.everywhere = current->released.in_block = current->release();
 }
 
+/// Shows the thread's stores to all, though it promises that to the block only.
 void fence_block() {
+    show_stores(*current);
     current->acquire(current->met.in_block);
     current->released.in_block = current->release();
 }
@@ -606,6 +684,7 @@ void mbarrier_init(void* barrier, unsigned arrivals) {
 void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
     Place place = place_of(__builtin_return_address(0));
     MbarrierState& state = known_mbarrier(barrier, place);
+    show_stores(*current);
     if (state.missing == 0) fail("more arrivals at an mbarrier than it was initialised for\n  at " + text_of_place(place));
     state.gathered.add(current->release());
     add_bytes(state, expected_bytes, place);
@@ -675,6 +754,7 @@ void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* ba
     copy->global = static_cast<unsigned char*>(global);
     copy->bytes = bytes;
     copy->place = place;
+    show_stores(self);  // whoever waits for the copy will know of them
     Knowledge issued = self.release();
     unsigned slot = slot_for_copy(is_load, place), index = launched->threads + 2 * slot;
     for (Actor* actor : {&copy->reader, &copy->writer}) {
@@ -832,6 +912,8 @@ void end_block(Block& block) {
         memory.remove(region);
         left.erase(left.lower_bound(region.begin()), left.lower_bound(region.begin() + region.bytes));
     };
+    for (PendingStore& store : pending_stores)
+        if (store.thread && store.thread->block == &block) store.thread = nullptr;
     if (block.dynamic) forget(*block.dynamic);
     for (auto& [name, region] : block.variables) forget(*region);
     for (Thread& thread : block.threads) spare_fibers.push_back(std::move(thread.fiber));
@@ -865,10 +947,12 @@ void launch(const Launch& what) {
     std::shuffle(order.begin(), order.end(), random_bits);
     newest_first = draw(2);
     copies_first = draw(2);
+    stores_first = draw(2);
     started_blocks = 0;
     while (started_blocks < what.blocks || !living_blocks.empty() || !copies.empty()) {
         while (started_blocks < what.blocks && living_blocks.size() < what.resident) start_block();
         current = nullptr;
+        if (!pending_stores.empty() && draw(stores_first ? 2 : 64) == 0) show_store(draw(pending_stores.size()));
         if (!copies.empty() && (ready.empty() || draw(copies_first ? 2 : 64) == 0)) {
             advance_copy(draw(copies.size()));
             continue;
@@ -879,6 +963,7 @@ void launch(const Launch& what) {
         ready.pop_back();
         resume(next);
     }
+    while (!pending_stores.empty()) show_store(0);
     launched = nullptr;
     if (!suspicion.empty()) fail(std::exchange(suspicion, {}));  // which names the kernel
     left.clear();

@@ -133,6 +133,10 @@ public:
     void mark_written() {
         for (Cell& cell : cells) cell.written = true;
     }
+    void mark_written(uintptr_t address, size_t count) {
+        size_t first = address - begin();
+        for (size_t i = first; i < first + count; i++) cells[i].written = true;
+    }
 
     /// The first byte from `from` on that nothing wrote, or the size.
     size_t first_unwritten(size_t from = 0) const {
@@ -163,7 +167,8 @@ private:
     void access_byte(const Actor& actor, const Access& mine, Reach reach, size_t i) {
         Cell& cell = cells[i];
         if (reach != Reach::WRITE && !cell.written) suspect_read(*this, i, mine.place);
-        if (mine.wrote) cell.written = true;
+        // What an atomic store writes others may see later: see PendingStore.
+        if (mine.wrote && !(mine.atomic && reach == Reach::WRITE)) cell.written = true;
         if (cell.is_crowded()) {
             Crowd& crowd = crowds[cell.accesses[0].step];
             auto check = [&](const Access& before) {

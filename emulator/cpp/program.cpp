@@ -164,6 +164,7 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
     Region* holder = memory.holder(number, bytes);
     bool is_read = reach == Reach::READ;
     if (!holder && is_read && (arguments.hold(number) || is_index(number) || module.holds(number))) return;
+    if (self.pending) show_stores_to(self, number, bytes);
     Place place = place_of(from);
     if (!holder && module.holds(number)) fail("a write to a static variable\n  at " + text_of_place(place));
     if (width) check_alignment(number, width, place);

@@ -283,6 +283,14 @@ __global__ void some_lanes_shuffle(const u32*, u32* out) {
 
 // ---- blocks that wait for each other ----
 
+enum Fence { NO_FENCE, BLOCK_FENCE, FENCE };
+
+template <Fence WHICH>
+__device__ void fence() {
+    if (WHICH == BLOCK_FENCE) __threadfence_block();
+    if (WHICH == FENCE) __threadfence();
+}
+
 template <bool IN_ORDER_OF_START, bool RELEASE>
 __device__ void chain(const u32* in, u32* out, u32* flags, u32* sums, u32* tickets) {
     begin_launch();
@@ -302,12 +310,71 @@ __global__ void chain_of_tickets(const u32* in, u32* out, u32* work) { chain<tru
 __global__ void chain_of_blocks(const u32* in, u32* out, u32* work) { chain<false, true>(in, out, work + 1, work + 65, work); }
 __global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, false>(in, out, work + 1, work + 65, work); }
 
-enum Fence { NO_FENCE, BLOCK_FENCE, FENCE };
+enum Flag { RELAXED_FLAG, RELEASED_FLAG, UPDATED_FLAG };
 
-template <Fence WHICH>
-__device__ void fence() {
-    if (WHICH == BLOCK_FENCE) __threadfence_block();
-    if (WHICH == FENCE) __threadfence();
+/// The same with sums that are accessed atomically too, so that nothing races. But the flag may pass the sum.
+template <Flag FLAG, Fence BETWEEN>
+__device__ void chain_of_words(const u32* in, u32* out, u32* flags, u32* sums, u32* tickets) {
+    begin_launch();
+    if (threadIdx.x != 0) return;
+    u32 block = atomicAdd(tickets, 1u), sum = in[block];
+    if (block > 0) {
+        if (FLAG == RELEASED_FLAG)
+            while (load_acquire(&flags[block - 1]) == 0) {}
+        else
+            while (load_relaxed(&flags[block - 1]) == 0) {}
+        fence<BETWEEN>();
+        sum += load_relaxed(&sums[block - 1]);
+    }
+    store_relaxed(&sums[block], sum);
+    fence<BETWEEN>();
+    if (FLAG == RELAXED_FLAG) store_relaxed(&flags[block], 1u);
+    if (FLAG == RELEASED_FLAG) store_release(&flags[block], 1u);
+    if (FLAG == UPDATED_FLAG) atomicExch(&flags[block], 1u);
+    out[block] = sum;
+}
+__global__ void releases_the_flag(const u32* in, u32* out, u32* work) {
+    chain_of_words<RELEASED_FLAG, NO_FENCE>(in, out, work + 1, work + 65, work);
+}
+__global__ void fences_the_flag(const u32* in, u32* out, u32* work) {
+    chain_of_words<RELAXED_FLAG, FENCE>(in, out, work + 1, work + 65, work);
+}
+__global__ void updates_after_a_fence(const u32* in, u32* out, u32* work) {
+    chain_of_words<UPDATED_FLAG, FENCE>(in, out, work + 1, work + 65, work);
+}
+__global__ void trusts_the_order_of_stores(const u32* in, u32* out, u32* work) {
+    chain_of_words<RELAXED_FLAG, NO_FENCE>(in, out, work + 1, work + 65, work);
+}
+__global__ void trusts_an_update(const u32* in, u32* out, u32* work) {
+    chain_of_words<UPDATED_FLAG, NO_FENCE>(in, out, work + 1, work + 65, work);
+}
+
+/// What is promised even so: a word takes its values in order, a thread sees its own, and a barrier shows them to the block.
+__global__ void counts_in_order(const u32* in, u32* out, u32* work) {
+    begin_launch();
+    u32 i = threadIdx.x;
+    if (i == 0) {
+        for (u32 k = 1; k <= 20; k++) {
+            store_relaxed(&work[1], k);
+            store_relaxed(&work[0], k);
+            if (load_relaxed(&work[0]) != k) trap("a thread does not see its own store");
+        }
+    } else if (i == 32) {
+        for (u32 last = 0, next; last < 20; last = next) {
+            next = load_relaxed(&work[0]);
+            if (next < last) trap("a word goes back to what it was");
+        }
+    }
+    store_relaxed(&work[2 + i], in[i]);
+    __syncthreads();
+    store_relaxed(&out[i], load_relaxed(&work[2 + (i + 1) % N]) + load_relaxed(&work[1]));
+}
+
+__global__ void stores_a_word_in_shared_memory(const u32* in, u32* out) {
+    begin_launch();
+    auto& values = block_shared<Values>();
+    store_relaxed(&values.at[threadIdx.x], in[threadIdx.x]);
+    out[threadIdx.x] = values.at[threadIdx.x];
 }
 
 template <Fence BEFORE, Fence AFTER>

@@ -131,6 +131,10 @@ fn accesses_out_of_bounds() {
         ("copies_too_much", &["out of bounds: 272 bytes at"]),
         ("clears_too_much", &["out of bounds: 260 bytes at out+0"]),
         (
+            "stores_a_word_in_shared_memory",
+            &["an access to shared memory by a function for global memory"],
+        ),
+        (
             "asks_too_much_shared",
             &["48 KiB of shared variables, and not 52000 bytes"],
         ),
@@ -259,6 +263,41 @@ fn atomic_accesses_of_several_sizes_are_races() {
             }
         }
     }
+}
+
+/// Two atomic stores of a thread may become visible in any order, unless something orders them.
+#[test]
+fn relaxed_stores_pass_each_other() {
+    let Some(module) = module() else {
+        return;
+    };
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    let grid = Grid::new(64, 32);
+    let (mut wrong_stores, mut wrong_updates) = (0, 0);
+    for seed in 0..SEEDS {
+        let run = |kernel| run_in(module, kernel, seed, grid, 129).unwrap();
+        for kernel in [
+            "releases_the_flag",
+            "fences_the_flag",
+            "updates_after_a_fence",
+        ] {
+            assert_eq!(run(kernel), sums, "{kernel}, seed {seed}");
+        }
+        wrong_stores += u64::from(run("trusts_the_order_of_stores") != sums);
+        wrong_updates += u64::from(run("trusts_an_update") != sums);
+
+        let rotated: Vec<u32> = (0..64).map(|i| (i + 1) % 64 + 20).collect();
+        let result = run_in(module, "counts_in_order", seed, Grid::new(1, 64), 66);
+        assert_eq!(result, Ok(rotated), "seed {seed}");
+    }
+    assert!(
+        wrong_stores > SEEDS / 2,
+        "{wrong_stores} of {SEEDS} schedules show it"
+    );
+    assert!(
+        wrong_updates > SEEDS / 2,
+        "{wrong_updates} of {SEEDS} schedules show it"
+    );
 }
 
 #[test]
