@@ -75,6 +75,7 @@ unsigned long long exchange(Exchange what, unsigned mask, unsigned long long val
 unsigned active_lanes();
 unsigned lane();
 
+void begin_launch();
 [[noreturn]] void trap(const char* why);
 void* shared_variable(size_t bytes, size_t align, const char* name);
 void* dynamic_shared_memory();
@@ -266,8 +267,8 @@ template <class T>
 EMULATED_INLINE T& block_shared() {
     return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
-/// Launches do not overlap here.
-EMULATED_INLINE void begin_launch() {}
+/// Launches do not overlap here, but the emulator sees to it that threads come by.
+EMULATED_INLINE void begin_launch() { emulator::begin_launch(); }
 template <class T>
 EMULATED_INLINE void prefetch(const T*, unsigned long long, unsigned long long, unsigned long long, bool) {}
 EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }

@@ -66,7 +66,7 @@ struct Thread : Actor {
     Block* block = nullptr;
     unsigned index = 0;
     std::unique_ptr<Fiber> fiber;
-    bool returned = false;
+    bool begun = false, returned = false;
     /// What it waits for, if it does: told when all wait.
     const char* waits = nullptr;
     Source source{nullptr, 0};
@@ -544,6 +544,15 @@ void check_alignment(uintptr_t address, size_t bytes, Place place) {
         fail("a misaligned access of " + std::to_string(bytes) + " bytes\n  at " + text_of_place(place));
 }
 
+void begin_launch() { current->begun = true; }
+
+/// Threads may touch global memory once they have waited for what precedes the launch.
+void check_begun(const Region& region, uintptr_t address, Place place) {
+    if (!region.shared && !current->begun)
+        fail("a missing begin_launch(): " + text_of_thread(*current) + " touches " + region.at(address) +
+             " before it\n  at " + text_of_place(place));
+}
+
 /// The layer's loads and stores are for words by which blocks tell each other something.
 void check_global(const Region& region, Place place) {
     if (region.shared) fail("an access to shared memory by a function for global memory\n  at " + text_of_place(place));
@@ -560,6 +569,7 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     current->looks_at = 0;
     if (reach != Reach::WRITE) show_stores_to(*current, number, bytes);
     Region& region = memory.find(number, bytes, place);
+    check_begun(region, number, place);
     region.access(*current, number, bytes, reach, true, place);
     counters.add(current->agent, Operation::ATOMIC, place, number, bytes);
     return region;
@@ -746,7 +756,9 @@ void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* ba
              std::to_string(inner % 16) + " and global memory at one of 16n+" + std::to_string(outer % 16) +
              "; the copy engine wants multiples of 16 bytes" + here());
     if (!memory.find(inner, bytes, place).shared) fail("a bulk copy whose shared memory is not shared" + here());
-    if (memory.find(outer, bytes, place).shared) fail("a bulk copy whose global memory is not global" + here());
+    const Region& global_region = memory.find(outer, bytes, place);
+    if (global_region.shared) fail("a bulk copy whose global memory is not global" + here());
+    check_begun(global_region, outer, place);
     auto copy = std::make_unique<Copy>();
     copy->block = self.block;
     copy->is_load = is_load;
@@ -853,6 +865,9 @@ void advance_copy(size_t which) {
 
 void run_thread() {
     launched->kernel->call(launched->arguments);
+    if (!current->begun)
+        fail("a missing begin_launch(): " + text_of_thread(*current) + " returns without it, so that the next launch may " +
+             "begin before the one that precedes this one has ended");
     current->returned = true;
     current->fiber->pause();
 }

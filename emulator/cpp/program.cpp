@@ -169,6 +169,7 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
     if (!holder && module.holds(number)) fail("a write to a static variable\n  at " + text_of_place(place));
     if (width) check_alignment(number, width, place);
     Region& region = holder ? *holder : memory.find(number, bytes, place);
+    check_begun(region, number, place);
     region.access(self, number, bytes, reach, false, place);
     if (!counters.on) return;
     using enum Operation;

@@ -540,3 +540,42 @@ __global__ void returns_while_copying(const u32* in, u32* out) {
         bulk_commit();
     }
 }
+
+// ---- the beginning of a launch ----
+
+enum Beginning { FIRST, NEVER, TOO_LATE, IN_SOME_THREADS };
+enum Touch { PLAINLY, ATOMICALLY, BY_COPY };
+
+template <Beginning BEGINNING, Touch TOUCH>
+__device__ void begin(const u32* in, u32* out) {
+    struct Stage {
+        alignas(16) u32 items[N];
+        Mbarrier full;
+    };
+    auto& stage = block_shared<Stage>();
+    u32 i = threadIdx.x, value = i;
+    prefetch(in, N, i, 1, true);
+    if (BEGINNING == FIRST || (BEGINNING == IN_SOME_THREADS && i < 32)) begin_launch();
+    if (BEGINNING == NEVER || BEGINNING == IN_SOME_THREADS) return;
+    if (TOUCH == PLAINLY) value = in[i];
+    if (TOUCH == ATOMICALLY) value = load_relaxed(&in[i]);
+    if (TOUCH == BY_COPY) {
+        if (i == 0) {
+            mbarrier_init(stage.full, 1);
+            fence_mbarrier_init();
+            mbarrier_expect(stage.full, sizeof stage.items);
+            bulk_load(stage.items, in, sizeof stage.items, stage.full);
+        }
+        __syncthreads();
+        mbarrier_wait(stage.full, 0);
+        value = stage.items[i];
+    }
+    if (BEGINNING == TOO_LATE) begin_launch();
+    out[i] = value;
+}
+__global__ void begins_first(const u32* in, u32* out) { begin<FIRST, PLAINLY>(in, out); }
+__global__ void never_begins(const u32* in, u32* out) { begin<NEVER, PLAINLY>(in, out); }
+__global__ void begins_in_some_threads(const u32* in, u32* out) { begin<IN_SOME_THREADS, PLAINLY>(in, out); }
+__global__ void reads_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, PLAINLY>(in, out); }
+__global__ void looks_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, ATOMICALLY>(in, out); }
+__global__ void copies_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, BY_COPY>(in, out); }

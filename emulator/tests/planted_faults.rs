@@ -102,7 +102,7 @@ fn kernels_without_a_fault_run_to_their_end() {
     all_give(&["rotate_warps"], |i| i / 32 * 32 + (i + 1) % 32);
     all_give(&["reads_before_writing"], |i| (i + 3) % 64);
     all_give(&["copies_at_once"], |i| 63 - i);
-    all_give(&["updates_only", "copies_often"], |i| i);
+    all_give(&["updates_only", "copies_often", "begins_first"], |i| i);
     all_give(&["copies_through_a_stage"], |i| i + 1);
     all_give(&["matches_floats"], |i| 0x55555555 << (i % 2));
 }
@@ -298,6 +298,25 @@ fn relaxed_stores_pass_each_other() {
         wrong_updates > SEEDS / 2,
         "{wrong_updates} of {SEEDS} schedules show it"
     );
+}
+
+#[test]
+fn kernels_that_do_not_begin_the_launch() {
+    let missing = "a missing begin_launch(): thread";
+    let at_once = " touches in+0 before it\n  at faults.cu:";
+    all_are_stopped(&[
+        ("never_begins", &[missing, " returns without it"]),
+        ("begins_in_some_threads", &[missing, " returns without it"]),
+        (
+            "reads_before_it_begins",
+            &[missing, " before it\n  at faults.cu:"],
+        ),
+        (
+            "looks_before_it_begins",
+            &[missing, " before it\n  at faults.cu:"],
+        ),
+        ("copies_before_it_begins", &[missing, at_once]),
+    ]);
 }
 
 #[test]
