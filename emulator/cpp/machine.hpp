@@ -26,6 +26,9 @@ constexpr unsigned COPY_AGENTS = 2 * COPIES;
 constexpr int64_t MBARRIER_BYTES = (1 << 20) - 1;
 /// Atomic accesses in a row, without anything having happened, after which nothing will happen any more.
 constexpr uint64_t PATIENCE = 200'000;
+/// Loads and stores of a thread in a row, without others having had a turn, after which it will go on for ever. Whoever
+/// waits by such loads keeps those from their turn whom it waits for.
+constexpr uint64_t MOST_ACCESSES = 10'000'000;
 /// Atomic stores that can be pending.
 constexpr size_t PENDING_STORES = 64;
 
@@ -72,9 +75,10 @@ struct Thread : Actor {
     Source source{nullptr, 0};
     const void* object = nullptr;
     unsigned number = 0;
-    /// What it looks at, if it has just begun an atomic load or update.
+    /// What it looks at or writes, if it has just begun an atomic access.
     uintptr_t looks_at = 0;
     Place looks_from = 0;
+    bool is_writing = false;
     /// Its atomic stores that are pending.
     unsigned pending = 0;
     /// What it got from the last exchange.
@@ -200,11 +204,16 @@ inline std::vector<std::unique_ptr<Fiber>> spare_fibers;
 inline std::map<uintptr_t, Left> left;  // by atomic stores, at their addresses
 inline Thread* current;
 inline uint64_t polls;
+inline uint64_t accesses;  // of the running thread, since it was its turn
+/// Blocks that have started and threads that have returned. Where this stays as it is for too long, nothing will end.
+inline volatile uint64_t milestones;
+inline volatile bool is_overdue;
 inline bool newest_first, copies_first, stores_first;
 /// A read of what nothing wrote, so far.
 inline std::string suspicion;
 
 Place place_of(void* return_address);
+extern unsigned seconds;  // of the processor's time that a launch may go on without a thread returning
 std::vector<std::string> texts_of_places(const std::vector<Place>& places);
 void set_indices(unsigned thread, unsigned block);
 
@@ -324,7 +333,7 @@ void synchronise(const std::vector<Thread*>& threads) {
 std::string text_of_wait(const Block& block, const Thread& thread) {
     if (thread.returned) return "returned";
     if (thread.looks_at)
-        return "looks at " + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
+        return (thread.is_writing ? "is about to write " : "looks at ") + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
     if (!thread.waits) return "could go on";
     std::string text = std::string("waits at ") + text_of_source(thread.source) + " for " + thread.waits;
     if (thread.waits == std::string("an mbarrier")) {
@@ -336,9 +345,8 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
     return text;
 }
 
-/// Who waits for what.
-[[noreturn]] void fail_of_deadlock() {
-    std::string message = "a deadlock: nobody can go on";
+/// Stops the run with what each thread waits for, or does.
+[[noreturn]] void fail_of_all(std::string message) {
     for (auto& block : living_blocks) {
         std::map<std::string, std::vector<unsigned>> groups;
         for (const Thread& thread : block->threads) groups[text_of_wait(*block, thread)].push_back(thread.index);
@@ -359,6 +367,8 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
     current = nullptr;
     fail(message);
 }
+
+[[noreturn]] void fail_of_deadlock() { fail_of_all("a deadlock: nobody can go on"); }
 
 /// Lets others go on, if the schedule wants it.
 void yield() {
@@ -563,8 +573,9 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     Place place = place_of(from);
     check_alignment(number, bytes, place);
-    if (reach != Reach::WRITE) current->looks_at = number;
+    current->looks_at = number;
     current->looks_from = place;
+    current->is_writing = reach == Reach::WRITE;
     yield();
     current->looks_at = 0;
     if (reach != Reach::WRITE) show_stores_to(*current, number, bytes);
@@ -903,6 +914,7 @@ void start_block() {
     }
     ready.insert(ready.end(), threads.begin(), threads.end());
     living_blocks.push_back(std::move(block));
+    milestones = milestones + 1;
     progress();
 }
 
@@ -937,9 +949,11 @@ void end_block(Block& block) {
 
 void resume(Thread& thread) {
     current = &thread;
+    accesses = 0;
     set_indices(thread.index, thread.block->index);
     thread.fiber->resume();
     if (!thread.returned) return;
+    milestones = milestones + 1;
     progress();
     current = nullptr;
     Block& block = *thread.block;
@@ -967,6 +981,7 @@ void launch(const Launch& what) {
     while (started_blocks < what.blocks || !living_blocks.empty() || !copies.empty()) {
         while (started_blocks < what.blocks && living_blocks.size() < what.resident) start_block();
         current = nullptr;
+        if (is_overdue) fail_of_all("an endless loop: no thread has returned for " + std::to_string(seconds) + " seconds");
         if (!pending_stores.empty() && draw(stores_first ? 2 : 64) == 0) show_store(draw(pending_stores.size()));
         if (!copies.empty() && (ready.empty() || draw(copies_first ? 2 : 64) == 0)) {
             advance_copy(draw(copies.size()));

@@ -42,6 +42,7 @@ fn run_in(
     script.file("numbers", bytemuck::cast_slice(&input));
     script.file("zeros", &vec![0; 4 * work]);
     script.seed(seed);
+    script.seconds(1);
     script.filled("in", 0, 256, "numbers");
     script.buffer("out", 0, 256);
     let mut arguments = vec![Argument::At("in", 0), Argument::At("out", 0)];
@@ -491,6 +492,62 @@ fn deadlocks_say_who_waits_for_what() {
             ] {
                 assert!(message.contains(words), "{kernel}:\n{message}");
             }
+        }
+    }
+}
+
+#[test]
+fn loops_without_an_end_are_stopped() {
+    let Some(module) = module() else {
+        return;
+    };
+    let numbers: Vec<u32> = (0..64).collect();
+    let run = |kernel, seed| run_in(module, kernel, seed, Grid::new(1, 64), 64);
+    let mut loops = 0;
+    for seed in 0..SEEDS {
+        let result = run("waits_by_atomic_loads", seed);
+        assert_eq!(result.as_ref(), Ok(&numbers), "seed {seed}");
+        // Whoever stores first does not wait, but races.
+        for kernel in ["waits_by_plain_loads", "waits_by_volatile_loads"] {
+            let message = run(kernel, seed).unwrap_err();
+            let is_loop = message.contains(
+                "an endless loop: thread 32 of block 0 has loaded and stored 10000000 times",
+            );
+            loops += u64::from(is_loop);
+            assert!(
+                (is_loop || message.contains("a race: thread"))
+                    && message.contains("\n  at faults.cu:"),
+                "{kernel}, seed {seed}:\n{message}"
+            );
+        }
+    }
+    assert!(loops > 0);
+    for (kernel, words) in [
+        (
+            "counts_for_ever",
+            [
+                "an endless loop: no thread has returned for 1 seconds",
+                "block 0: thread 0: looks at work+0, at faults.cu:",
+            ],
+        ),
+        (
+            "stores_for_ever",
+            [
+                "an endless loop: no thread has returned for 1 seconds",
+                "block 0: thread 0: is about to write work+0, at faults.cu:",
+            ],
+        ),
+        (
+            "computes_for_ever",
+            [
+                "has gone on alone for 2 seconds\n  at faults.cu:",
+                "an endless loop: thread ",
+            ],
+        ),
+    ] {
+        let message = run(kernel, 0).unwrap_err();
+        for words in words {
+            assert!(message.contains(words), "{kernel}:\n{message}");
         }
     }
 }
