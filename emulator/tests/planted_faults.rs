@@ -105,6 +105,12 @@ fn kernels_without_a_fault_run_to_their_end() {
     all_give(&["copies_at_once"], |i| 63 - i);
     all_give(&["updates_only", "copies_often", "begins_first"], |i| i);
     all_give(&["copies_through_a_stage"], |i| i + 1);
+    all_give(
+        &["combines_elements"],
+        |i| {
+            if i < 56 { 2 * i + 1 } else { 0 }
+        },
+    );
     all_give(&["matches_floats"], |i| 0x55555555 << (i % 2));
 }
 
@@ -160,6 +166,24 @@ fn reads_of_what_nothing_wrote() {
         (
             "leaves_output_unwritten",
             &["nothing wrote byte 20 of the 256 of out"],
+        ),
+    ]);
+}
+
+/// An operator whose operands carry a check finds this, though the results do not show it.
+#[test]
+fn operators_called_on_padding() {
+    all_are_stopped(&[
+        (
+            "combines_zeros",
+            &[
+                "a trap: the right operand is no element\n  at faults.cu:",
+                "in thread",
+            ],
+        ),
+        (
+            "combines_what_nothing_set",
+            &["a trap: the right operand is no element\n  at faults.cu:"],
         ),
     ]);
 }
