@@ -26,6 +26,9 @@ constexpr unsigned COPY_AGENTS = 2 * COPIES;
 constexpr int64_t MBARRIER_BYTES = (1 << 20) - 1;
 /// Atomic accesses in a row, without anything having happened, after which nothing will happen any more.
 constexpr uint64_t PATIENCE = 200'000;
+/// Loads and stores of a thread in a row, without others having had a turn, after which it will go on for ever. Whoever
+/// waits by such loads keeps those from their turn whom it waits for.
+constexpr uint64_t MOST_ACCESSES = 10'000'000;
 /// Atomic stores that can be pending.
 constexpr size_t PENDING_STORES = 64;
 
@@ -52,21 +55,6 @@ struct Left {
     Clock source;                              // of the value, as far as anybody can tell: see Actor::depends
 };
 
-/// An atomic store that its thread has made and others do not see yet. A thread's stores to one place keep their order.
-struct PendingStore {
-    Thread* thread;  // null once its block is gone
-    Id id;
-    unsigned char* to;
-    size_t bytes;
-    unsigned char value[16];
-    Left left;
-
-    bool overlaps(uintptr_t address, size_t count) const {
-        uintptr_t start = reinterpret_cast<uintptr_t>(to);
-        return address < start + bytes && start < address + count;
-    }
-};
-
 /// The bulk stores that a thread committed together.
 struct CopyGroup {
     size_t unread = 0, unwritten = 0;
@@ -87,9 +75,10 @@ struct Thread : Actor {
     Source source{nullptr, 0};
     const void* object = nullptr;
     unsigned number = 0;
-    /// What it looks at, if it has just begun an atomic load or update.
+    /// What it looks at or writes, if it has just begun an atomic access.
     uintptr_t looks_at = 0;
     Place looks_from = 0;
+    bool is_writing = false;
     /// Its atomic stores that are pending.
     unsigned pending = 0;
     /// What it got from the last exchange.
@@ -112,6 +101,21 @@ struct Thread : Actor {
         seen = join(seen, other.seen);
         fenced = join(fenced, other.fenced);
         depends = join(depends, other.depends);
+    }
+};
+
+/// An atomic store that its thread has made and others do not see yet. A thread's stores to one place keep their order.
+struct PendingStore {
+    Thread* thread;  // null once its block is gone
+    Id id;
+    unsigned char* to;
+    size_t bytes;
+    unsigned char value[16];
+    Left left;
+
+    bool overlaps(uintptr_t address, size_t count) const {
+        uintptr_t start = reinterpret_cast<uintptr_t>(to);
+        return address < start + bytes && start < address + count;
     }
 };
 
@@ -200,11 +204,16 @@ inline std::vector<std::unique_ptr<Fiber>> spare_fibers;
 inline std::map<uintptr_t, Left> left;  // by atomic stores, at their addresses
 inline Thread* current;
 inline uint64_t polls;
+inline uint64_t accesses;  // of the running thread, since it was its turn
+/// Blocks that have started and threads that have returned. Where this stays as it is for too long, nothing will end.
+inline volatile uint64_t milestones;
+inline volatile bool is_overdue;
 inline bool newest_first, copies_first, stores_first;
 /// A read of what nothing wrote, so far.
 inline std::string suspicion;
 
 Place place_of(void* return_address);
+extern unsigned seconds;  // of the processor's time that a launch may go on without a thread returning
 std::vector<std::string> texts_of_places(const std::vector<Place>& places);
 void set_indices(unsigned thread, unsigned block);
 
@@ -239,16 +248,16 @@ void progress() { polls = 0; }
 
 // ---- pending stores --------------------------------------------------------------------------------
 
-/// Makes a store visible, or an earlier one of its thread to the same place.
+/// Makes a store visible, or else an earlier one of its thread to the same place.
 void show_store(size_t which) {
-    auto last = pending_stores.begin() + (ptrdiff_t)which;
-    uintptr_t address = reinterpret_cast<uintptr_t>(last->to);
-    auto first = std::find_if(pending_stores.begin(), last, [&](const PendingStore& store) {
-        return store.id == last->id && store.overlaps(address, last->bytes);
-    });
-    PendingStore store = std::move(*first);
-    pending_stores.erase(first);
-    address = reinterpret_cast<uintptr_t>(store.to);
+    for (size_t i = 0; i < which; i++) {
+        const PendingStore& later = pending_stores[which];
+        uintptr_t address = reinterpret_cast<uintptr_t>(later.to);
+        if (pending_stores[i].id == later.id && pending_stores[i].overlaps(address, later.bytes)) return show_store(i);
+    }
+    PendingStore store = std::move(pending_stores[which]);
+    pending_stores.erase(pending_stores.begin() + (ptrdiff_t)which);
+    uintptr_t address = reinterpret_cast<uintptr_t>(store.to);
     memcpy(store.to, store.value, store.bytes);
     memory.find(address, store.bytes, 0).mark_written(address, store.bytes);
     left[address] = std::move(store.left);
@@ -259,9 +268,14 @@ void show_store(size_t which) {
 /// Makes the stores of a thread visible that `choose` takes.
 template <class Choose>
 void show_stores(const Thread& thread, Choose choose) {
-    for (size_t i = 0; thread.pending && i < pending_stores.size();)
-        if (pending_stores[i].thread == &thread && choose(pending_stores[i])) show_store(i);
-        else i++;
+    for (size_t i = 0; thread.pending && i < pending_stores.size();) {
+        if (pending_stores[i].thread == &thread && choose(pending_stores[i])) {
+            show_store(i);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
 }
 
 /// Before others learn what a thread has done.
@@ -319,7 +333,7 @@ void synchronise(const std::vector<Thread*>& threads) {
 std::string text_of_wait(const Block& block, const Thread& thread) {
     if (thread.returned) return "returned";
     if (thread.looks_at)
-        return "looks at " + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
+        return (thread.is_writing ? "is about to write " : "looks at ") + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
     if (!thread.waits) return "could go on";
     std::string text = std::string("waits at ") + text_of_source(thread.source) + " for " + thread.waits;
     if (thread.waits == std::string("an mbarrier")) {
@@ -331,9 +345,8 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
     return text;
 }
 
-/// Who waits for what.
-[[noreturn]] void fail_of_deadlock() {
-    std::string message = "a deadlock: nobody can go on";
+/// Stops the run with what each thread waits for, or does.
+[[noreturn]] void fail_of_all(std::string message) {
     for (auto& block : living_blocks) {
         std::map<std::string, std::vector<unsigned>> groups;
         for (const Thread& thread : block->threads) groups[text_of_wait(*block, thread)].push_back(thread.index);
@@ -354,6 +367,8 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
     current = nullptr;
     fail(message);
 }
+
+[[noreturn]] void fail_of_deadlock() { fail_of_all("a deadlock: nobody can go on"); }
 
 /// Lets others go on, if the schedule wants it.
 void yield() {
@@ -558,8 +573,9 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     Place place = place_of(from);
     check_alignment(number, bytes, place);
-    if (reach != Reach::WRITE) current->looks_at = number;
+    current->looks_at = number;
     current->looks_from = place;
+    current->is_writing = reach == Reach::WRITE;
     yield();
     current->looks_at = 0;
     if (reach != Reach::WRITE) show_stores_to(*current, number, bytes);
@@ -898,6 +914,7 @@ void start_block() {
     }
     ready.insert(ready.end(), threads.begin(), threads.end());
     living_blocks.push_back(std::move(block));
+    milestones = milestones + 1;
     progress();
 }
 
@@ -932,9 +949,11 @@ void end_block(Block& block) {
 
 void resume(Thread& thread) {
     current = &thread;
+    accesses = 0;
     set_indices(thread.index, thread.block->index);
     thread.fiber->resume();
     if (!thread.returned) return;
+    milestones = milestones + 1;
     progress();
     current = nullptr;
     Block& block = *thread.block;
@@ -962,6 +981,7 @@ void launch(const Launch& what) {
     while (started_blocks < what.blocks || !living_blocks.empty() || !copies.empty()) {
         while (started_blocks < what.blocks && living_blocks.size() < what.resident) start_block();
         current = nullptr;
+        if (is_overdue) fail_of_all("an endless loop: no thread has returned for " + std::to_string(seconds) + " seconds");
         if (!pending_stores.empty() && draw(stores_first ? 2 : 64) == 0) show_store(draw(pending_stores.size()));
         if (!copies.empty() && (ready.empty() || draw(copies_first ? 2 : 64) == 0)) {
             advance_copy(draw(copies.size()));

@@ -9,6 +9,8 @@
 //                                        value =HEXBYTES
 //   save NAME                            writes the buffer to the standard output; all of it must have been written
 //   clear                                frees all buffers
+//   seconds N                            how long a launch may go on without any thread returning, or any block starting:
+//                                        seconds of the processor's time; 120 at first
 //   count                                counts warp instructions from here on
 //   tallies FILE                         writes what was counted: operation, place in the source, issued, lanes,
 //                                        sectors, lines, passes, conflicts
@@ -26,6 +28,7 @@
 #include "machine.hpp"
 
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -33,7 +36,9 @@
 #include <iostream>
 #include <link.h>
 #include <sstream>
+#include <sys/time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -148,6 +153,58 @@ void fail(const std::string& message) {
 /// Before the undefined behaviour sanitizer, which has said what is wrong, ends the program.
 void fail_of_undefined_behaviour() { fprintf(stderr, "emulator: undefined behaviour%s\n", circumstances().c_str()); }
 
+// ---- endless loops ---------------------------------------------------------------------------------
+
+unsigned seconds = 120;
+
+[[noreturn]] __attribute__((noinline)) void fail_of_accesses(Place place) {
+    fail("an endless loop: " + text_of_thread(*current) + " has loaded and stored " + std::to_string(MOST_ACCESSES) +
+         " times while no other thread had a turn; to wait for one takes load_relaxed or load_acquire\n  at " + text_of_place(place));
+}
+
+/// The innermost place of the running thread, for a signal.
+Place interrupted_place() {
+    Place place = 0;
+    _Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* found) {
+            uintptr_t address = _Unwind_GetIP(frame);
+            if (!module.holds(address)) return _URC_NO_REASON;
+            *static_cast<Place*>(found) = place_of(reinterpret_cast<void*>(address));
+            return _URC_END_OF_STACK;
+        },
+        &place);
+    return place;
+}
+
+/// Each second of the processor's time. Where threads take turns the launch itself sees that it is overdue. The last resort
+/// is for a thread that does nothing which the emulator sees: then the signal may stop the run from within, since the thread
+/// holds none of the emulator's locks.
+void tick(int) {
+    static uint64_t seen;
+    static unsigned idle;
+    if (!launched || seen != milestones) {
+        seen = milestones;
+        idle = 0;
+        return;
+    }
+    idle++;
+    if (idle >= seconds) is_overdue = true;
+    if (idle < seconds + 2 || !current) return;
+    alarm(20);  // ends the program if even that fails
+    Place place = interrupted_place();
+    fail("an endless loop: " + text_of_thread(*current) + " has gone on alone for 2 seconds\n  at " +
+         (place ? text_of_place(place) : "a place that is not the module's"));
+}
+
+void start_ticking() {
+    struct sigaction action = {};
+    action.sa_handler = tick;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGVTALRM, &action, nullptr);
+    itimerval each_second = {{1, 0}, {1, 0}};
+    setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
+}
+
 // ---- loads and stores ------------------------------------------------------------------------------
 
 /// Whether an address is that of threadIdx, blockIdx, blockDim or gridDim, which are no memory on a GPU.
@@ -160,6 +217,7 @@ bool is_index(uintptr_t address) {
 inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* from) {
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     Thread& self = *current;
+    if (++accesses > MOST_ACCESSES) fail_of_accesses(place_of(from));
     if (self.fiber->holds(number)) return;  // a local variable
     Region* holder = memory.holder(number, bytes);
     bool is_read = reach == Reach::READ;
@@ -329,6 +387,7 @@ void execute(const std::string& line) {
     } else if (command == "clear") {
         for (auto& [key, region] : buffers) memory.remove(region);
         buffers.clear();
+    } else if (command == "seconds" && words >> seconds) {
     } else if (command == "count") {
         counters.on = true;
         counters.tallies.clear();
@@ -347,6 +406,7 @@ int main(int count, char** words) {
     using Callback = void (*)();
     if (void* symbol = dlsym(RTLD_DEFAULT, "__sanitizer_set_death_callback"))
         reinterpret_cast<void (*)(Callback)>(symbol)(fail_of_undefined_behaviour);
+    start_ticking();
     std::ifstream script(words[2]);
     if (!script) fail(std::string(words[2]) + " cannot be read");
     for (std::string line; std::getline(script, line);) execute(line);

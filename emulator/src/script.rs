@@ -109,6 +109,13 @@ impl Script {
         self.line(format_args!("seed {seed}"));
     }
 
+    /// How long a launch may go on without any thread returning, in seconds of the processor's time.
+    ///
+    /// Without this command it is two minutes. No kernel takes that long unless it never ends.
+    pub fn seconds(&mut self, seconds: u32) {
+        self.line(format_args!("seconds {seconds}"));
+    }
+
     /// Makes bytes known, to fill buffers with.
     pub fn file(&mut self, name: &str, bytes: &[u8]) {
         fs::write(self.folder.path().join(name), bytes).expect("there is room for temporary files");

@@ -51,6 +51,8 @@ const MODULE_OPTIONS: &[&str] = &[
 const GCC_MODULE_OPTIONS: &[&str] = &["-gno-statement-frontiers"];
 /// Clang leaves out a load that a store to the same place follows, unless told not to.
 const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-write=1"];
+/// A pattern fills local variables that nothing sets, so that what is made of them shows. g++ 11 cannot.
+const PATTERN: &str = "-ftrivial-auto-var-init=pattern";
 const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
 
 /// A C++ compiler, and the emulator compiled with it.
@@ -60,6 +62,7 @@ pub struct Toolchain {
     version: String,
     folder: PathBuf,
     program: PathBuf,
+    has_pattern: bool,
 }
 
 /// Kernels that the emulator can load.
@@ -131,9 +134,10 @@ impl Toolchain {
             version,
             folder: folder.to_owned(),
             program: PathBuf::new(),
+            has_pattern: false,
         };
 
-        let probe = |name, text, options, link| toolchain.compile(name, text, options, link);
+        let probe = |name, text, options: &[_], link| toolchain.compile(name, text, options, link);
         probe(
             "probe-language",
             "int main() { return [](auto... x) requires(sizeof...(x) == 0) { return 0; }(); }\n",
@@ -164,6 +168,10 @@ impl Toolchain {
                 first_error(&message)
             )
         })?;
+        let with_pattern = [&toolchain.module_options()[..], &[PATTERN]].concat();
+        let has_pattern =
+            probe("probe-pattern", module, &with_pattern, MODULE_LINK_OPTIONS).is_ok();
+        toolchain.has_pattern = has_pattern;
         toolchain.program = toolchain
             .compile("emulator", PROGRAM, PROGRAM_OPTIONS, PROGRAM_LINK_OPTIONS)
             .map_err(|message| format!("it does not compile the emulator: {message}"))?;
@@ -177,7 +185,8 @@ impl Toolchain {
         } else {
             GCC_MODULE_OPTIONS
         };
-        [MODULE_OPTIONS, more].concat()
+        let pattern: &[_] = if self.has_pattern { &[PATTERN] } else { &[] };
+        [MODULE_OPTIONS, more, pattern].concat()
     }
 
     /// Compiles and links `text` unless that has been done before; returns what it became.

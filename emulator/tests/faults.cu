@@ -579,3 +579,89 @@ __global__ void begins_in_some_threads(const u32* in, u32* out) { begin<IN_SOME_
 __global__ void reads_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, PLAINLY>(in, out); }
 __global__ void looks_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, ATOMICALLY>(in, out); }
 __global__ void copies_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, BY_COPY>(in, out); }
+
+// ---- loops without an end ----
+
+enum Wait { BY_ATOMIC_LOAD, BY_PLAIN_LOAD, BY_VOLATILE_LOAD };
+
+/// Thread 32 waits for thread 0.
+template <Wait WAIT>
+__device__ void wait_for_flag(const u32* in, u32* out, u32* work) {
+    begin_launch();
+    u32 i = threadIdx.x;
+    if (i == 0) store_release(&work[3], 1u);
+    if (i == 32 && WAIT == BY_ATOMIC_LOAD)
+        while (load_acquire(&work[3]) == 0) {}
+    if (i == 32 && WAIT == BY_VOLATILE_LOAD)
+        while (*(volatile u32*)&work[3] == 0) {}
+    if (i == 32 && WAIT == BY_PLAIN_LOAD)
+        while (work[3] == 0) asm volatile("" ::: "memory");
+    out[i] = in[i];
+}
+__global__ void waits_by_atomic_loads(const u32* in, u32* out, u32* work) { wait_for_flag<BY_ATOMIC_LOAD>(in, out, work); }
+__global__ void waits_by_plain_loads(const u32* in, u32* out, u32* work) { wait_for_flag<BY_PLAIN_LOAD>(in, out, work); }
+__global__ void waits_by_volatile_loads(const u32* in, u32* out, u32* work) {
+    wait_for_flag<BY_VOLATILE_LOAD>(in, out, work);
+}
+
+/// All of them change something, so it is no deadlock.
+__global__ void counts_for_ever(const u32*, u32* out, u32* work) {
+    begin_launch();
+    while (atomicAdd(&work[threadIdx.x], 1u) != ~0u) {}
+    out[threadIdx.x] = 0;
+}
+__global__ void stores_for_ever(const u32*, u32*, u32* work) {
+    begin_launch();
+    while (true) store_relaxed(&work[threadIdx.x], 1u);
+}
+
+/// Without a load or store that the emulator sees.
+__global__ void computes_for_ever(const u32* in, u32* out, u32*) {
+    begin_launch();
+    u32 x = in[threadIdx.x] | 1;
+    while (x != 0) {
+        x = x * 5 | 1;
+        asm volatile("" : "+r"(x));
+    }
+    out[threadIdx.x] = x;
+}
+
+// ---- padding that an operator sees, though nobody uses what it makes of it ----
+
+/// A number and a check of it.
+struct Guarded {
+    u32 value, check;
+};
+
+__device__ Guarded guarded(u32 value) { return {value, value * 0x9e3779b1u ^ 0x85ebca77u}; }
+
+__device__ Guarded guarded_sum(Guarded a, Guarded b) {
+    if (guarded(a.value).check != a.check) trap("the left operand is no element");
+    if (guarded(b.value).check != b.check) trap("the right operand is no element");
+    return guarded(a.value + b.value);
+}
+
+enum Padding { NO_PADDING, ZEROS, UNSET };
+
+/// Each of the first numbers plus the next one; for the others there is none.
+template <Padding PADDING>
+__device__ void add_neighbours(const u32* in, u32* out) {
+    begin_launch();
+    struct Stage {
+        Guarded values[N + 1];
+    };
+    auto& stage = block_shared<Stage>();
+    u32 i = threadIdx.x, valid = N - 7;
+    stage.values[i + 1] = {0, 0};
+    __syncthreads();
+    if (i < valid) stage.values[i] = guarded(in[i]);
+    __syncthreads();
+    Guarded mine = guarded(0), next;
+    if (i < valid) mine = stage.values[i];
+    if (PADDING == ZEROS || i + 1 < valid) next = stage.values[i + 1];
+    if (PADDING != NO_PADDING || i + 1 < valid) next = guarded_sum(mine, next);
+    out[i] = i + 1 < valid ? next.value : 0;
+}
+__global__ void combines_elements(const u32* in, u32* out) { add_neighbours<NO_PADDING>(in, out); }
+__global__ void combines_zeros(const u32* in, u32* out) { add_neighbours<ZEROS>(in, out); }
+__global__ void combines_what_nothing_set(const u32* in, u32* out) { add_neighbours<UNSET>(in, out); }

@@ -42,6 +42,7 @@ fn run_in(
     script.file("numbers", bytemuck::cast_slice(&input));
     script.file("zeros", &vec![0; 4 * work]);
     script.seed(seed);
+    script.seconds(1);
     script.filled("in", 0, 256, "numbers");
     script.buffer("out", 0, 256);
     let mut arguments = vec![Argument::At("in", 0), Argument::At("out", 0)];
@@ -104,6 +105,12 @@ fn kernels_without_a_fault_run_to_their_end() {
     all_give(&["copies_at_once"], |i| 63 - i);
     all_give(&["updates_only", "copies_often", "begins_first"], |i| i);
     all_give(&["copies_through_a_stage"], |i| i + 1);
+    all_give(
+        &["combines_elements"],
+        |i| {
+            if i < 56 { 2 * i + 1 } else { 0 }
+        },
+    );
     all_give(&["matches_floats"], |i| 0x55555555 << (i % 2));
 }
 
@@ -159,6 +166,24 @@ fn reads_of_what_nothing_wrote() {
         (
             "leaves_output_unwritten",
             &["nothing wrote byte 20 of the 256 of out"],
+        ),
+    ]);
+}
+
+/// An operator whose operands carry a check finds this, though the results do not show it.
+#[test]
+fn operators_called_on_padding() {
+    all_are_stopped(&[
+        (
+            "combines_zeros",
+            &[
+                "a trap: the right operand is no element\n  at faults.cu:",
+                "in thread",
+            ],
+        ),
+        (
+            "combines_what_nothing_set",
+            &["a trap: the right operand is no element\n  at faults.cu:"],
         ),
     ]);
 }
@@ -491,6 +516,62 @@ fn deadlocks_say_who_waits_for_what() {
             ] {
                 assert!(message.contains(words), "{kernel}:\n{message}");
             }
+        }
+    }
+}
+
+#[test]
+fn loops_without_an_end_are_stopped() {
+    let Some(module) = module() else {
+        return;
+    };
+    let numbers: Vec<u32> = (0..64).collect();
+    let run = |kernel, seed| run_in(module, kernel, seed, Grid::new(1, 64), 64);
+    let mut loops = 0;
+    for seed in 0..SEEDS {
+        let result = run("waits_by_atomic_loads", seed);
+        assert_eq!(result.as_ref(), Ok(&numbers), "seed {seed}");
+        // Whoever stores first does not wait, but races.
+        for kernel in ["waits_by_plain_loads", "waits_by_volatile_loads"] {
+            let message = run(kernel, seed).unwrap_err();
+            let is_loop = message.contains(
+                "an endless loop: thread 32 of block 0 has loaded and stored 10000000 times",
+            );
+            loops += u64::from(is_loop);
+            assert!(
+                (is_loop || message.contains("a race: thread"))
+                    && message.contains("\n  at faults.cu:"),
+                "{kernel}, seed {seed}:\n{message}"
+            );
+        }
+    }
+    assert!(loops > 0);
+    for (kernel, words) in [
+        (
+            "counts_for_ever",
+            [
+                "an endless loop: no thread has returned for 1 seconds",
+                "block 0: thread 0: looks at work+0, at faults.cu:",
+            ],
+        ),
+        (
+            "stores_for_ever",
+            [
+                "an endless loop: no thread has returned for 1 seconds",
+                "block 0: thread 0: is about to write work+0, at faults.cu:",
+            ],
+        ),
+        (
+            "computes_for_ever",
+            [
+                "has gone on alone for 2 seconds\n  at faults.cu:",
+                "an endless loop: thread ",
+            ],
+        ),
+    ] {
+        let message = run(kernel, 0).unwrap_err();
+        for words in words {
+            assert!(message.contains(words), "{kernel}:\n{message}");
         }
     }
 }

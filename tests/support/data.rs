@@ -1,6 +1,6 @@
 //! Test data: reproducible, and rich in what goes wrong.
 
-use super::operators::{Affine, Bicyclic};
+use super::operators::{Affine, Bicyclic, Guarded};
 use half::{bf16, f16};
 use warpfold::Element;
 
@@ -111,6 +111,12 @@ impl Sample for Affine {
 
     fn same(self, other: Self) -> bool {
         self.slope.same(other.slope) && self.offset.same(other.offset)
+    }
+}
+
+impl Sample for Guarded {
+    fn sample(random: &mut Random) -> Self {
+        Guarded::new(random.next() as u32)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Every element type with every operator on it.
 
 use super::data::Sample;
-use super::operators::{Affine, Bicyclic, BicyclicProduct, Bracketing, Sums, Then};
+use super::operators::{
+    Affine, Bicyclic, BicyclicProduct, Bracketing, Guarded, GuardedBracketing, GuardedSum, Sums,
+    Then,
+};
 use half::{bf16, f16};
 use std::any::TypeId;
 use warpfold::Monoid;
@@ -24,6 +27,8 @@ pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
         TypeId::of::<BitAnd>(),
         TypeId::of::<BitOr>(),
         TypeId::of::<BitXor>(),
+        // But for the reductions in any order, which this is for.
+        TypeId::of::<GuardedSum>(),
     ];
     ty != TypeId::of::<f32>() && (others.contains(&op) || is_signed && op == TypeId::of::<Add>())
 }
@@ -71,6 +76,7 @@ groups! {
     f32s: { f32: Add, Mul, Min, Max; }
     f64s: { f64: Add, Mul, Min, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
+    guarded: { Guarded: GuardedBracketing, GuardedSum; }
     small_arrays: { [u8; 3]: Sums, Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
     middle_arrays: { [u64; 3]: Sums; [u8; 31]: Sums; [u32; 8]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }

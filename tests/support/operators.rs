@@ -1,6 +1,7 @@
 //! Operators and structs of a user, chosen to catch what the built-in ones let pass.
 
-use warpfold::{Element, Monoid, function, monoid};
+use warpfold::codegen::Definitions;
+use warpfold::{CudaType, Element, Monoid, function, monoid};
 
 /// An element of the bicyclic monoid, `bᵖ aᵠ` with `a b = 1`. Associative and exact, but any two
 /// operands that change places show.
@@ -114,3 +115,87 @@ macro_rules! sums {
 }
 
 sums!(u8, u16, u32, u64);
+
+/// A number and a check of it, which neither zeros nor garbage pass.
+///
+/// Its operators stop at operands that do not pass. So they also find an operator that is called on
+/// padding when nobody uses the result. Copies of elements do pass.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+pub(crate) struct Guarded {
+    value: u32,
+    check: u32,
+}
+
+impl Guarded {
+    pub(crate) fn new(value: u32) -> Guarded {
+        Guarded {
+            value,
+            check: value.wrapping_mul(0x9E37_79B1) ^ 0x85EB_CA77,
+        }
+    }
+
+    /// The value, if the check is right.
+    fn get(self) -> u32 {
+        assert_eq!(self, Guarded::new(self.value), "no element, and no result");
+        self.value
+    }
+
+    /// The CUDA function that stops at wrong checks and otherwise gives `value`, of `x` and `y`.
+    fn define<Op: 'static>(definitions: &mut Definitions, name: &str, value: &str) -> String {
+        let guarded = Guarded::cuda_type(definitions);
+        definitions.define_function::<Op>(name, |_, name| {
+            format!(
+                "__device__ u32 {name}_check(u32 value) {{ return value * 0x9E3779B1u ^ 0x85EBCA77u; }}
+__device__ {guarded} {name}({guarded} a, {guarded} b) {{
+    u32 x = a.value, y = b.value;
+    if (a.check != {name}_check(x)) trap(\"the left operand is no element, and no result\");
+    if (b.check != {name}_check(y)) trap(\"the right operand is no element, and no result\");
+    u32 value = {value};
+    return {guarded}{{value, {name}_check(value)}};
+}}"
+            )
+        })
+    }
+}
+
+/// Wrapping sums of guarded numbers. Exact and commutative, so that they may be taken in any order.
+pub(crate) struct GuardedSum;
+
+impl Monoid<Guarded> for GuardedSum {
+    const EXACT: bool = true;
+    const COMMUTATIVE: bool = true;
+
+    fn identity() -> Guarded {
+        Guarded::new(0)
+    }
+
+    fn combine(a: Guarded, b: Guarded) -> Guarded {
+        Guarded::new(a.get().wrapping_add(b.get()))
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        Guarded::define::<Self>(definitions, "guarded_sum", "x + y")
+    }
+}
+
+/// `Bracketing` of guarded numbers.
+pub(crate) struct GuardedBracketing;
+
+impl Monoid<Guarded> for GuardedBracketing {
+    fn identity() -> Guarded {
+        Guarded::new(0)
+    }
+
+    fn combine(a: Guarded, b: Guarded) -> Guarded {
+        let (x, y) = (a.get(), b.get());
+        let y = (y ^ y >> 15).wrapping_mul(0xC2B2_AE3D);
+        Guarded::new((x.wrapping_mul(3).wrapping_add(1) ^ y).rotate_left(7))
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        let value = "x * 3 + 1 ^ (y ^ y >> 15) * 0xC2B2AE3Du;
+    value = value << 7 | value >> 25";
+        Guarded::define::<Self>(definitions, "guarded_bracketing", value)
+    }
+}
