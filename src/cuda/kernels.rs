@@ -148,7 +148,7 @@ impl Kernels {
         })
     }
 
-    /// How many blocks of one a multiprocessor can run at a time.
+    /// The number of multiprocessors.
     pub(super) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }

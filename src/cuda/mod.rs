@@ -2,7 +2,8 @@
 //!
 //! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded into a context. Their methods
 //! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's workspace. They allocate nothing
-//! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph.
+//! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph. One call may
+//! load kernels: the first long scan that does not start at a multiple of 16 bytes, as [`Scan`] says.
 //!
 //! On GPUs of compute capability 9.0 or later launches overlap the end of what precedes them on the stream, by *programmatic dependent
 //! launch*, in graphs too; each waits for that end before it touches memory, and meanwhile has the L2 cache fetch what it will read first. A kernel of
