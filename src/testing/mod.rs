@@ -426,4 +426,29 @@ mod tests {
             counterexample::<f32, 3>(&draw(8))
         );
     }
+
+    #[test]
+    #[ignore = "is called by the next test"]
+    fn check_a_sum() {
+        assert_monoid::<u32, Add>(0..1000_u32);
+    }
+
+    #[test]
+    fn what_is_required_is_not_left_out() {
+        let run = |required: &str| {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            command.args([
+                "testing::tests::check_a_sum",
+                "--include-ignored",
+                "--nocapture",
+            ]);
+            command.env("CXX", "no-such-compiler");
+            command.env("WARPFOLD_REQUIRE", required).output().unwrap()
+        };
+        let output = run("");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("not compared (emulator): "), "{text}");
+        assert!(!run("emulator").status.success());
+    }
 }
