@@ -58,7 +58,6 @@ struct DisplacedRuns {
         __syncwarp();
         Word16* words = reinterpret_cast<Word16*>(to);
         for (int i = first + WORDS + lane; i < (end + 15) / 16; i += WARP) words[i] = words[first + (i - first) % WORDS];
-        __syncwarp();
     }
 
     /// Stores rows of runs from `target` on, but for what lies `limit` bytes after it or farther; `whole` says that nothing does.

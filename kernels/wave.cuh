@@ -175,7 +175,6 @@ struct WaveScanner {
         for (int i = 0; i < RUN; i++) run.items[i] = in[tile * TILE];
 #pragma unroll 1
         for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) write_run(turn.words(), i, run);
-        __syncwarp();
     }
 
     // ---- the reducers and the publisher ----

@@ -6,7 +6,7 @@ use crate::{Device, Element, Error, Result};
 
 /// An array of `T` in the memory of a [`Device`].
 ///
-/// Made by [`Device::upload`], [`Device::upload_vec`] or a call that returns one. Between calls the data stays where it is;
+/// Made by [`Device::upload`], [`Device::upload_vec`], [`Device::allocate`] or a call that returns one. Between calls the data stays where it is;
 /// [`to_vec`](Buffer::to_vec) copies it back. Memory is freed when the buffer is dropped.
 #[derive(Debug)]
 pub struct Buffer<T: Element> {

@@ -105,7 +105,8 @@ impl Device {
         matches!(self.backend, Backend::Cpu)
     }
 
-    /// What the device is, in words: its model, its memory.
+    /// What the device is, in words: a GPU's model, memory and compute capability; of the CPU, the
+    /// number of threads that calls from here would use.
     pub fn description(&self) -> String {
         match &self.backend {
             Backend::Cpu => format!("{} threads", rayon::current_num_threads()),

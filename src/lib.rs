@@ -46,6 +46,12 @@
 //!
 //! The payload of a NaN is the one thing that is not promised.
 //!
+//! Numbers are rounded to nearest, and subnormals are kept, on every device. A CPU can be switched to
+//! another mode, by libraries that set x86's MXCSR to flush subnormals to zero, for instance. On
+//! x86-64 the mode of the calling thread, and of rayon's, does not show, and is as it was after the
+//! call. On other CPUs the mode must be the one that Rust starts a thread with: on AArch64, an FPCR that
+//! flushes or rounds otherwise shows in the results.
+//!
 //! # Features
 //!
 //! - `cuda` (default): NVIDIA GPUs. Costs compile time only: nothing of CUDA is linked, and a machine without it

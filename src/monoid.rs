@@ -84,8 +84,8 @@ use crate::codegen::Definitions;
 ///    for other threads: a call into rayon or back into this crate from within it can deadlock.
 ///
 /// Nothing unsafe follows from a broken promise; the results are then merely not those one expects.
-/// Operators are called with elements of the input and results of `combine` only (exact ones with the identity, too), never with
-/// padding or uninitialised values.
+/// Operators are called with elements of the input, `init` and results of `combine` only (exact ones
+/// with the identity, too), never with padding or uninitialised values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operator on `{T}`",
     label = "no such operator",

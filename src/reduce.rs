@@ -12,7 +12,8 @@ use crate::{Buffer, Device, Element, Monoid, Result};
 /// is bitwise the last element of [`inclusive_scan`](crate::inclusive_scan()). The error of a float sum grows with log n. Runs
 /// where [`Device::for_host_data`] says.
 ///
-/// Complexity: O(n) work, O(log n) depth. Memory: less than 1% of the input.
+/// Complexity: O(n) work; the bracketing is O(log n) deep. Memory on the CPU: up to 64 KiB for each
+/// thread, and less than 1% of the input.
 ///
 /// ```
 /// use warpfold::{ops::{Add, Max}, reduce};
@@ -56,8 +57,8 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 
 /// # Reduce
 ///
-/// On a GPU a call reads every element once, in 1 launch; long arrays of elements of 1 or 2 bytes take one for each level of a tree. Memory: the sums of chunks of the input, less than
-/// 1% of it, in a workspace that the device keeps.
+/// On a GPU a call reads every element once, in 1 launch, whatever the type and the length. Memory:
+/// the sums of chunks of the input, less than 1% of a long one, in a workspace that the device keeps.
 ///
 /// # Errors
 ///

@@ -11,7 +11,8 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 /// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990): every element of the result
 /// is bracketed over the aligned blocks before it, see [the law](crate#the-law). Runs where [`Device::for_host_data`] says.
 ///
-/// Complexity: O(n) work, O(log n) depth. Memory: the result and less than 1% of it.
+/// Complexity: O(n) work; the bracketing is O(log n) deep. Memory on the CPU: the result, up to 64 KiB
+/// for each thread, and less than 1% of the input.
 ///
 /// ```
 /// use warpfold::{ops::Add, scan};

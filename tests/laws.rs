@@ -2,12 +2,23 @@
 
 use crate::support::data::{assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, Then};
+use crate::support::seed;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use warpfold::ops::Add;
 use warpfold::{inclusive_scan, inclusive_scan_from, reduce, reduce_from, scan, scan_from};
 
+/// The same inputs in every run, unless `WARPFOLD_SEED` says otherwise. A failure names its input.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 64,
+        rng_seed: RngSeed::Fixed(seed()),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config())]
 
     #[test]
     fn an_inclusive_element_is_the_next_exclusive_one(length in 1_usize..50_000, seed: u64) {

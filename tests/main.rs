@@ -12,6 +12,7 @@ mod laws;
 mod layer_on_the_gpu;
 #[cfg(feature = "testing")]
 mod operator_laws;
+mod promises;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;

@@ -2,7 +2,9 @@
 
 use crate::support::operators::{Affine, Bicyclic, BicyclicProduct, Sums, Then};
 use proptest::prelude::*;
+use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
 use warpfold::codegen::Definitions;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
@@ -123,34 +125,55 @@ impl Monoid<u32> for TwoMinds {
     }
 }
 
+/// The numbers that a message names, `a` first. Which ones it finds depends on what is drawn.
+fn counterexample<T: FromStr<Err: Debug>, const COUNT: usize>(text: &str) -> [T; COUNT] {
+    let (_, values) = text.split_once(", for ").expect("a counterexample");
+    std::array::from_fn(|number| {
+        let letter = ["a = ", "b = ", "c = "][number];
+        let (_, value) = values.split_once(letter).expect(letter);
+        let end = value.find([',', ';', ' ', '\n']).unwrap_or(value.len());
+        value[..end].parse().expect("a number")
+    })
+}
+
 #[test]
 fn broken_promises_are_found_and_named() {
     let text = complaint(|| assert_monoid::<i32, ShiftedSum>(any::<i32>()));
-    assert!(
-        text.contains("identity ⊕ a is 1, not a, for a = 0"),
-        "{text}"
-    );
+    let [a] = counterexample::<i32, 1>(&text);
+    let result = shifted_sum(1, a);
+    let said = format!("identity ⊕ a is {result}, not a, for a = {a}");
+    assert!(result != a && text.contains(&said), "{text}");
 
     let text = complaint(|| assert_monoid::<i32, Difference>(0..100));
-    assert!(
-        text.contains("identity ⊕ a is -1, not a, for a = 1"),
-        "{text}"
-    );
+    let [a] = counterexample::<i32, 1>(&text);
+    let result = difference(0, a);
+    let said = format!("identity ⊕ a is {result}, not a, for a = {a}");
+    assert!(result != a && text.contains(&said), "{text}");
 
     let text = complaint(|| assert_monoid::<i32, Left>(0..100));
-    assert!(
-        text.contains("claims to be COMMUTATIVE") && text.contains("for a = 1, b = 2"),
-        "{text}"
-    );
+    let [a, b] = counterexample::<i32, 2>(&text);
+    assert!(text.contains("claims to be COMMUTATIVE"), "{text}");
+    assert_ne!(left(a, b), left(b, a), "{text}");
 
     let text = complaint(|| assert_monoid::<f32, BoldSum>(-1e3_f32..1e3));
     assert!(text.contains("claims to be EXACT"), "{text}");
 
     let text = complaint(|| assert_monoid::<f32, Add>(-1e3_f32..1e3));
+    let [a, b, c] = counterexample::<f32, 3>(&text);
     assert!(text.contains("use assert_monoid_within"), "{text}");
+    assert_ne!((a + b) + c, a + (b + c), "{text}");
 
     let text = complaint(|| assert_monoid_within::<f32, Add>(1e-9, -1e3_f32..1e3));
+    let [a, b, c] = counterexample::<f32, 3>(&text);
     assert!(text.contains("(a ⊕ b) ⊕ c is"), "{text}");
+    assert_ne!((a + b) + c, a + (b + c), "{text}");
+}
+
+#[test]
+fn a_failure_says_how_to_draw_the_same_elements_again() {
+    let again = || complaint(|| assert_monoid::<f32, Add>(-1e3_f32..1e3));
+    assert!(again().contains("drawn with WARPFOLD_SEED="), "{}", again());
+    assert_eq!(again(), again());
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         fold: FoldArguments,
 
-        /// Fold each number in too: the first output is the first input, not the identity
+        /// Fold each number in too: without --init, the first output is the first input
         #[arg(short, long)]
         inclusive: bool,
     },

@@ -51,6 +51,16 @@ fn integers_wrap() {
 }
 
 #[test]
+fn extrema_with_a_nan_are_nan() {
+    for op in ["min", "max"] {
+        for input in ["nan 1", "1 nan", "-inf nan inf"] {
+            let line = format!("reduce --dtype f32 --op {op}");
+            assert_eq!(pass(&line, input).to_lowercase(), "nan", "{op} of {input}");
+        }
+    }
+}
+
+#[test]
 fn devices_are_listed_with_the_reason_for_what_is_missing() {
     let output = command().arg("devices").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -183,3 +183,28 @@ fn text_has_the_type_that_its_numbers_need() {
     );
     assert_eq!(pass("scan -i", "1, 2,\r\n3\t4\n"), "1 3 6 10");
 }
+
+#[test]
+fn the_ending_of_a_name_is_its_format() {
+    let two = &[1_u8, 2][..];
+    for (name, bytes) in [
+        ("x.bin", two),
+        ("x.raw", two),
+        ("x.dat", two),
+        ("x.txt", b"1 2"),
+        ("x.csv", b"1,2"),
+        ("x.tsv", b"1\t2"),
+        ("x", b"1 2"),
+    ] {
+        let folder = crate::support::folder(&[(name, bytes)]);
+        let line = format!("scan -i --dtype u8 {name} --output-format text");
+        assert_eq!(pass_in(folder.path(), &line, b""), b"1\n3\n", "{name}");
+        // The output's ending counts as well.
+        for (ending, expected) in [("raw", &[1_u8, 3][..]), ("csv", b"1\n3\n")] {
+            let line = format!("scan -i --dtype u8 {name} -o y.{ending}");
+            pass_in(folder.path(), &line, b"");
+            let written = std::fs::read(folder.path().join(format!("y.{ending}"))).unwrap();
+            assert_eq!(written, expected, "{name} to {ending}");
+        }
+    }
+}

@@ -8,6 +8,7 @@
 
 mod counter;
 mod fold;
+mod mode;
 mod reduce;
 mod scan;
 mod stream;

@@ -2,6 +2,7 @@
 
 use super::counter::Counter;
 use super::fold::Fold;
+use super::mode::in_rust_mode;
 use super::tree::Tree;
 use super::{block_len, chunk_len};
 use crate::{Element, Monoid};
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 const CHUNK_BYTES: usize = 512 << 10;
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> T {
-    reduce_with(input, init, Fold::new::<Op>())
+    in_rust_mode(|| reduce_with(input, init, Fold::new::<Op>()))
 }
 
 fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
@@ -22,7 +23,7 @@ fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
         let workers = || Worker::new(fold);
         input
             .par_chunks_exact(chunk)
-            .map_init(workers, |worker, chunk| worker.sum(chunk))
+            .map_init(workers, |worker, chunk| in_rust_mode(|| worker.sum(chunk)))
             .collect()
     } else {
         chunks.map(|chunk| Worker::new(fold).sum(chunk)).collect()

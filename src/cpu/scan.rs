@@ -8,6 +8,7 @@
 
 use super::counter::Counter;
 use super::fold::Fold;
+use super::mode::in_rust_mode;
 use super::tree::Tree;
 use super::{block_len, chunk_len, stream};
 use crate::{Element, Monoid};
@@ -58,7 +59,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     let chunks = input.chunks(chunk).zip(output.chunks_mut(chunk));
     let scan = Scan {
         fold: Fold::new::<Op>(),
-        init: init.map(T::widen),
+        init: in_rust_mode(|| init.map(T::widen)),
         prefixes,
         streams,
     };
@@ -77,7 +78,7 @@ pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
     let scan = Scan {
         fold: Fold::new::<Op>(),
-        init: init.map(T::widen),
+        init: in_rust_mode(|| init.map(T::widen)),
         prefixes,
         streams: false,
     };
@@ -115,10 +116,10 @@ fn run<'a, T: Element>(chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Sen
         abandoned: AtomicBool::new(false),
     };
     if threads <= 1 {
-        work(&shared, scan);
+        in_rust_mode(|| work(&shared, scan));
     } else {
         rayon::scope(|scope| {
-            (0..threads).for_each(|_| scope.spawn(|_| work(&shared, scan)));
+            (0..threads).for_each(|_| scope.spawn(|_| in_rust_mode(|| work(&shared, scan))));
         });
     }
 }

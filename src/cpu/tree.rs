@@ -212,7 +212,10 @@ fn write_prefixes<T, Op>(
             }
         }
     }
-    if let ([input], [output], Some(&prefix)) = (last_input, last_output, pairs.get(inputs.len())) {
+    // The prefix of a lone first element is absent, and no operator may see what stands there.
+    if let ([input], [output], Some(&prefix)) = (last_input, last_output, pairs.get(inputs.len()))
+        && (present || !inputs.is_empty())
+    {
         output.write(match prefixes {
             Prefixes::Exclusive => T::narrow(prefix),
             Prefixes::Inclusive => middle(prefix, *input),

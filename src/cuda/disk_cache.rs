@@ -349,4 +349,39 @@ mod tests {
         let files = fs::read_dir(&cache.directory).unwrap().count();
         assert_eq!(files, 1, "no temporary file is left");
     }
+
+    /// Says where the cache of this process is.
+    #[test]
+    #[ignore = "is called by the next test"]
+    fn report_the_cache() {
+        let directory = |cache: Option<DiskCache>| cache.map(|cache| cache.directory);
+        println!("[cache {:?}]", directory(DiskCache::open()));
+        super::without_disk_cache();
+        println!("[switched off {:?}]", directory(DiskCache::open()));
+    }
+
+    #[test]
+    fn the_environment_moves_the_cache_or_switches_it_off() {
+        let report = |name: &str, value: &std::ffi::OsStr| {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            command.args(["report_the_cache", "--include-ignored", "--nocapture"]);
+            command.env_remove(DIRECTORY_VARIABLE).env(name, value);
+            let output = command.output().unwrap();
+            assert!(output.status.success());
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let there = directory.path().join("there");
+        let text = report(DIRECTORY_VARIABLE, there.as_os_str());
+        assert!(text.contains(&format!("[cache Some({there:?})]")), "{text}");
+        assert!(text.contains("[switched off None]"), "{text}");
+        assert!(there.is_dir());
+        let text = report(DIRECTORY_VARIABLE, "".as_ref());
+        assert!(text.contains("[cache None]"), "{text}");
+        if cfg!(target_os = "linux") {
+            let text = report("XDG_CACHE_HOME", directory.path().as_os_str());
+            let users = directory.path().join("warpfold");
+            assert!(text.contains(&format!("[cache Some({users:?})]")), "{text}");
+        }
+    }
 }

@@ -26,6 +26,9 @@
 //! assert_monoid_within::<f32, warpfold::ops::Add>(1e-6, -1e3_f32..1e3);
 //! ```
 //!
+//! Every run draws the same elements, so a test that passes goes on passing, and one that fails fails
+//! again. `WARPFOLD_SEED=1`, or another whole number, draws others; a failure names the number.
+//!
 //! What is not there is said on the standard error, and left out: the comparison with CUDA's code needs a C++ compiler, and that with a
 //! GPU needs one. `WARPFOLD_REQUIRE=emulator,cuda` makes tests fail there instead.
 
@@ -35,7 +38,7 @@ mod parts;
 use crate::{Device, Element, Monoid};
 use parts::{are_close, are_equal, same_bits};
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, TestError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::fmt::Debug;
 
 /// How many elements are drawn for what is compared with other machines, enough for a few tiles.
@@ -51,12 +54,13 @@ const COMPARED: usize = 2_000;
 ///
 /// "Equals" is `==` of the numbers that an element consists of, and NaN equals NaN. Draws as many elements as
 /// proptest's configuration says (256 unless `PROPTEST_CASES` says otherwise), and 2000 for what is compared with CUDA.
+/// `WARPFOLD_SEED` says which ones; it is 0 if it is not set.
 ///
 /// # Panics
 ///
-/// With the smallest elements found for which a promise does not hold.
+/// With the smallest elements found for which a promise does not hold, and the seed.
 pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<Value = T>) {
-    check::<T, Op>(None, &strategy);
+    check::<T, Op>(Draws::from_env(), None, &strategy);
 }
 
 /// As [`assert_monoid`], for operators that are associative as far as rounding lets them: results may differ by `tolerance` times the
@@ -78,28 +82,83 @@ pub fn assert_monoid_within<T: Element + Debug, Op: Monoid<T>>(
         "{} claims to be exact: check it with assert_monoid, or take back the claim",
         std::any::type_name::<Op>()
     );
-    check::<T, Op>(Some(tolerance), &strategy);
+    check::<T, Op>(Draws::from_env(), Some(tolerance), &strategy);
 }
 
 /// The accumulator of a type, with the least typing.
 type Acc<T> = <T as Element>::Accumulator;
 
+/// What is drawn, as a number.
+#[derive(Debug, Clone, Copy)]
+struct Draws {
+    seed: u64,
+}
+
+impl Draws {
+    fn from_env() -> Draws {
+        let seed = match std::env::var("WARPFOLD_SEED") {
+            Ok(text) => text.parse().expect("WARPFOLD_SEED is a whole number"),
+            Err(_) => 0,
+        };
+        Draws { seed }
+    }
+
+    fn runner(self) -> TestRunner {
+        let config = Config {
+            // They would be kept in files beside the caller's sources, and name this one.
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed))
+    }
+
+    #[track_caller]
+    fn fail(self, why: &str) -> ! {
+        panic!(
+            "{why}\n  drawn with WARPFOLD_SEED={}; another number draws others",
+            self.seed
+        )
+    }
+
+    /// Runs a property, and panics with the smallest elements that do not have it.
+    #[track_caller]
+    fn all_hold<S: Strategy>(
+        self,
+        strategy: &S,
+        property: impl Fn(S::Value) -> Result<(), String>,
+    ) {
+        let result = self.runner().run(strategy, |value| {
+            property(value).map_err(proptest::test_runner::TestCaseError::fail)
+        });
+        match result {
+            Ok(()) => {}
+            Err(TestError::Fail(why, _)) => self.fail(&why.to_string()),
+            Err(TestError::Abort(why)) => {
+                self.fail(&format!("the strategy gives no elements: {why}"))
+            }
+        }
+    }
+}
+
 fn check<T: Element + Debug, Op: Monoid<T>>(
+    draws: Draws,
     tolerance: Option<f64>,
     strategy: &impl Strategy<Value = T>,
 ) {
-    holds(strategy, |a: T| {
+    draws.all_hold(strategy, |a: T| {
         identity_changes_nothing::<T, Op>(a, tolerance)
     });
     let three = (strategy, strategy, strategy);
-    holds(&three, |(a, b, c)| {
+    draws.all_hold(&three, |(a, b, c)| {
         is_associative::<T, Op>(a, b, c, tolerance)
     });
     if Op::COMMUTATIVE {
-        holds(&(strategy, strategy), |(a, b)| commutes::<T, Op>(a, b));
+        draws.all_hold(&(strategy, strategy), |(a, b)| commutes::<T, Op>(a, b));
     }
 
-    let mut runner = TestRunner::new(config());
+    let mut runner = draws.runner();
     let drawn: Vec<T> = (0..COMPARED)
         .map(|_| {
             let tree = strategy.new_tree(&mut runner);
@@ -115,27 +174,10 @@ fn check<T: Element + Debug, Op: Monoid<T>>(
             name::<Op>()
         ),
     };
-    agrees_with_cuda::<T, Op>(&drawn, tolerance);
-    agrees_with_the_gpu::<T, Op>(&drawn, tolerance);
-}
-
-/// Failures are not kept in files beside the caller's sources: they would name this one.
-fn config() -> Config {
-    Config {
-        failure_persistence: None,
-        ..Config::default()
-    }
-}
-
-/// Runs a property, and panics with the smallest elements that do not have it.
-fn holds<S: Strategy>(strategy: &S, property: impl Fn(S::Value) -> Result<(), String>) {
-    let result = TestRunner::new(config()).run(strategy, |value| {
-        property(value).map_err(proptest::test_runner::TestCaseError::fail)
-    });
-    match result {
-        Ok(()) => {}
-        Err(TestError::Fail(why, _)) => panic!("{why}"),
-        Err(TestError::Abort(why)) => panic!("the strategy gives no elements: {why}"),
+    let agreed = agrees_with_cuda::<T, Op>(&drawn, tolerance)
+        .and_then(|()| agrees_with_the_gpu::<T, Op>(&drawn, tolerance));
+    if let Err(why) = agreed {
+        draws.fail(&why);
     }
 }
 
@@ -230,7 +272,10 @@ fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String>
 }
 
 /// The CUDA function, compiled for the CPU, on each two neighbours, and on sums of more. To the last bit without a tolerance.
-fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(drawn: &[T], tolerance: Option<f64>) {
+fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
+    drawn: &[T],
+    tolerance: Option<f64>,
+) -> Result<(), String> {
     let mut operands: Vec<Acc<T>> = drawn.iter().map(|element| element.widen()).collect();
     let sums = operands
         .windows(5)
@@ -240,30 +285,42 @@ fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(drawn: &[T], tolerance: O
     let pairs: Vec<[Acc<T>; 2]> = operands.windows(2).map(|two| [two[0], two[1]]).collect();
     let results = match compiled::combine::<T, Op>(&pairs) {
         Ok(results) => results,
-        Err(compiled::Failure::NoCompiler(why)) => return skip("emulator", &why),
-        Err(compiled::Failure::Rejected(why)) => panic!("{}: {why}", name::<Op>()),
+        Err(compiled::Failure::NoCompiler(why)) => {
+            skip("emulator", &why);
+            return Ok(());
+        }
+        Err(compiled::Failure::Rejected(why)) => return Err(format!("{}: {why}", name::<Op>())),
     };
     for ([a, b], cuda) in pairs.iter().zip(&results) {
         let host = Op::combine(*a, *b);
-        assert!(
-            tolerance.map_or_else(
-                || same_bits(&host, cuda),
-                |tolerance| are_close(&host, cuda, &[a, b], tolerance)
-            ),
-            "{}: a ⊕ b is {} in Rust, but {} in CUDA, for a = {}, b = {}",
-            name::<Op>(),
-            parts::show(&host),
-            parts::show(cuda),
-            parts::show(a),
-            parts::show(b)
-        );
+        let agrees = match tolerance {
+            None => same_bits(&host, cuda),
+            Some(tolerance) => are_close(&host, cuda, &[a, b], tolerance),
+        };
+        if !agrees {
+            return Err(format!(
+                "{}: a ⊕ b is {} in Rust, but {} in CUDA, for a = {}, b = {}",
+                name::<Op>(),
+                parts::show(&host),
+                parts::show(cuda),
+                parts::show(a),
+                parts::show(b)
+            ));
+        }
     }
+    Ok(())
 }
 
-fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(drawn: &[T], tolerance: Option<f64>) {
+fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(
+    drawn: &[T],
+    tolerance: Option<f64>,
+) -> Result<(), String> {
     let device = match Device::cuda(0) {
         Ok(device) => device,
-        Err(why) => return skip("cuda", &why.to_string()),
+        Err(why) => {
+            skip("cuda", &why.to_string());
+            return Ok(());
+        }
     };
     let scan = |device: &Device| {
         device
@@ -273,19 +330,22 @@ fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(drawn: &[T], tolerance
     let both = (scan(&Device::cpu()), scan(&device));
     let (host, gpu) = match both {
         (Ok(host), Ok(gpu)) => (host, gpu),
-        (Err(why), _) | (_, Err(why)) => panic!("{}: {why}", name::<Op>()),
+        (Err(why), _) | (_, Err(why)) => return Err(format!("{}: {why}", name::<Op>())),
     };
     let levels = f64::from(drawn.len().max(1).ilog2() + 1);
     for (number, (host, gpu)) in host.iter().zip(&gpu).enumerate() {
-        assert!(
-            tolerance.map_or_else(
-                || same_bits(host, gpu),
-                |tolerance| are_close(host, gpu, &[], levels * tolerance)
-            ),
-            "{}: element {number} of an inclusive scan is {host:?} on the CPU, but {gpu:?} on the GPU",
-            name::<Op>()
-        );
+        let agrees = match tolerance {
+            None => same_bits(host, gpu),
+            Some(tolerance) => are_close(host, gpu, &[], levels * tolerance),
+        };
+        if !agrees {
+            return Err(format!(
+                "{}: element {number} of an inclusive scan is {host:?} on the CPU, but {gpu:?} on the GPU",
+                name::<Op>()
+            ));
+        }
     }
+    Ok(())
 }
 
 /// Says that something is left out, unless `WARPFOLD_REQUIRE` forbids that.
@@ -297,4 +357,98 @@ fn skip(what: &str, why: &str) {
         "WARPFOLD_REQUIRE names {what}, but {why}"
     );
     eprintln!("not compared ({what}): {why}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Add;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Claims to commute, and does so only where an operand is zero or both are the same.
+    #[warpfold::monoid(identity = 0, commutative)]
+    fn left(a: i32, b: i32) -> i32 {
+        if a == 0 { b } else { a }
+    }
+
+    #[warpfold::monoid(identity = 0)]
+    fn difference(a: i32, b: i32) -> i32 {
+        a.wrapping_sub(b)
+    }
+
+    fn complaint<T: Element + Debug, Op: Monoid<T>>(
+        seed: u64,
+        strategy: impl Strategy<Value = T>,
+    ) -> String {
+        let check = || check::<T, Op>(Draws { seed }, None, &strategy);
+        let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("a promise is broken");
+        *panic.downcast::<String>().expect("a text")
+    }
+
+    /// The numbers that a message gives for the letters.
+    fn counterexample<T: std::str::FromStr<Err: Debug>, const COUNT: usize>(
+        text: &str,
+    ) -> [T; COUNT] {
+        let (_, values) = text.split_once(", for ").expect("a counterexample");
+        std::array::from_fn(|number| {
+            let letter = ["a = ", "b = ", "c = "][number];
+            let (_, value) = values.split_once(letter).expect(letter);
+            let end = value.find([',', ';', ' ', '\n']).unwrap_or(value.len());
+            value[..end].parse().expect("a number")
+        })
+    }
+
+    #[test]
+    fn whatever_is_drawn_a_counterexample_is_one() {
+        for seed in 0..300 {
+            let text = complaint::<i32, Left>(seed, 0..100);
+            let [a, b] = counterexample::<i32, 2>(&text);
+            assert!(text.contains("claims to be COMMUTATIVE"), "{text}");
+            assert_ne!(left(a, b), left(b, a), "{text}");
+
+            let text = complaint::<i32, Difference>(seed, 0..100);
+            let [a] = counterexample::<i32, 1>(&text);
+            assert_ne!(difference(0, a), a, "{text}");
+
+            let text = complaint::<f32, Add>(seed, -1e3_f32..1e3);
+            let [a, b, c] = counterexample::<f32, 3>(&text);
+            assert_ne!((a + b) + c, a + (b + c), "{text}");
+            assert!(text.contains(&format!("WARPFOLD_SEED={seed};")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_elements_again() {
+        let draw = |seed| complaint::<f32, Add>(seed, -1e3_f32..1e3);
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(
+            counterexample::<f32, 3>(&draw(7)),
+            counterexample::<f32, 3>(&draw(8))
+        );
+    }
+
+    #[test]
+    #[ignore = "is called by the next test"]
+    fn check_a_sum() {
+        assert_monoid::<u32, Add>(0..1000_u32);
+    }
+
+    #[test]
+    fn what_is_required_is_not_left_out() {
+        let run = |required: &str| {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            command.args([
+                "testing::tests::check_a_sum",
+                "--include-ignored",
+                "--nocapture",
+            ]);
+            command.env("CXX", "no-such-compiler");
+            command.env("WARPFOLD_REQUIRE", required).output().unwrap()
+        };
+        let output = run("");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("not compared (emulator): "), "{text}");
+        assert!(!run("emulator").status.success());
+    }
 }

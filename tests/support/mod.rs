@@ -14,6 +14,13 @@ pub(crate) mod spinner;
 
 pub(crate) use skips::skip;
 
+/// What the tests draw at random, as a number: `WARPFOLD_SEED`, or 0.
+pub(crate) fn seed() -> u64 {
+    std::env::var("WARPFOLD_SEED").map_or(0, |text| {
+        text.parse().expect("WARPFOLD_SEED is a whole number")
+    })
+}
+
 /// GPU `ordinal`, or a skip.
 #[cfg(feature = "cuda")]
 #[track_caller]

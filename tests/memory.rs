@@ -1,0 +1,135 @@
+//! What the CPU backend allocates. A program of its own, since it counts for the whole process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use warpfold::ops::Add;
+use warpfold::{Device, Error, inclusive_scan, reduce, scan};
+
+/// Counts the bytes that are allocated, and refuses allocations of a size.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+/// Allocations of at least this many bytes fail.
+static REFUSED: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+// SAFETY: what it gives is the system's, or null.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() >= REFUSED.load(Relaxed) {
+            return std::ptr::null_mut();
+        }
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(live, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The tests take turns: each counts what the others would allocate, too.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The most bytes that lived during `work`, beyond those that lived before.
+fn peak<R>(work: impl FnOnce() -> R) -> (R, usize) {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let result = work();
+    (result, PEAK.load(Relaxed) - before)
+}
+
+#[test]
+fn working_memory_is_64_kib_for_each_thread_and_one_percent() {
+    let _turn = TURN.lock();
+    const THREADS: usize = 3;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS);
+    let pool = pool.build().unwrap();
+    let cpu = Device::cpu();
+    for len in [0, 1, 1000, 100_000, 8_000_000] {
+        let input = vec![1.0_f32; len];
+        let mut data = cpu.upload(&input).unwrap();
+        let bytes = len * size_of::<f32>();
+        // The thread that calls is one of the pool's, so rayon's queues hold nothing else.
+        let [reduced, scanned, in_place] = pool.install(|| {
+            reduce::<f32, Add>(&vec![1.0; 1 << 20]).unwrap();
+            [
+                peak(|| reduce::<f32, Add>(&input).unwrap()).1,
+                peak(|| scan::<f32, Add>(&input).unwrap()).1,
+                peak(|| cpu.scan_in_place::<f32, Add>(&mut data).unwrap()).1,
+            ]
+        });
+        let working = THREADS * (64 << 10) + bytes / 100;
+        assert!(reduced <= working, "reduce of {len}: {reduced} bytes");
+        assert!(scanned <= bytes + working, "scan of {len}: {scanned} bytes");
+        assert!(in_place <= working, "in place, {len}: {in_place} bytes");
+        assert!(scanned >= bytes, "the allocations are counted");
+    }
+}
+
+#[test]
+fn the_cpu_takes_and_gives_vectors_without_a_copy() {
+    let _turn = TURN.lock();
+    let data = vec![7_u64; 1 << 20];
+    let address = data.as_ptr();
+    let (back, allocated) = peak(|| {
+        let mut buffer = Device::cpu().upload_vec(data).unwrap();
+        let device = buffer.device().clone();
+        device.scan_in_place::<u64, Add>(&mut buffer).unwrap();
+        buffer.into_vec().unwrap()
+    });
+    assert_eq!(back.as_ptr(), address);
+    assert!(allocated < 1 << 20, "{allocated} bytes");
+}
+
+#[test]
+fn a_dropped_buffer_frees_its_memory() {
+    let _turn = TURN.lock();
+    let before = LIVE.load(Relaxed);
+    let buffer = Device::cpu().allocate::<u64>(1 << 20).unwrap();
+    assert!(LIVE.load(Relaxed) >= before + (8 << 20));
+    drop(buffer);
+    assert!(LIVE.load(Relaxed) < before + (1 << 20));
+}
+
+#[test]
+fn want_of_host_memory_is_an_error_with_the_size_and_nothing_is_lost() {
+    let _turn = TURN.lock();
+    let cpu = Device::cpu();
+    let data = vec![1_u32; 1 << 22];
+    let buffer = cpu.upload(&data).unwrap();
+    REFUSED.store(16 << 20, Relaxed);
+    let errors = [
+        cpu.upload(&data).err(),
+        cpu.allocate::<u32>(1 << 22).err(),
+        buffer.to_vec().err(),
+        scan::<u32, Add>(&data).err(),
+        inclusive_scan::<u32, Add>(&data).err(),
+        cpu.scan::<u32, Add>(&buffer).err(),
+    ];
+    let sum = cpu.reduce::<u32, Add>(&buffer);
+    REFUSED.store(usize::MAX, Relaxed);
+    let requested = 16 << 20;
+    for (number, error) in errors.into_iter().enumerate() {
+        assert_eq!(
+            error,
+            Some(Error::OutOfHostMemory { requested }),
+            "{number}"
+        );
+    }
+    assert_eq!(sum, Ok(1 << 22), "the device goes on");
+    let beyond = cpu.allocate::<u64>(usize::MAX / 4).unwrap_err();
+    assert!(matches!(beyond, Error::OutOfHostMemory { .. }), "{beyond}");
+    assert!(
+        beyond.to_string().contains("out of host memory"),
+        "{beyond}"
+    );
+}
