@@ -18,6 +18,7 @@ OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 BOUNDARIES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 NUMERIC = {"==", "!=", "<", "<=", ">", ">=", "<<", ">>", "&", "*", "/", "%", "+", "-"}
+PURE = {"is_aligned", "shifts", "reaches_before", "reaches_beyond", "valid", "rest", "offset_of", "tiles", "sizeof"}
 WEAKER = {"load_acquire": "load_relaxed", "store_release": "store_relaxed", "add_acquire_release": "atomicAdd"}
 
 
@@ -35,6 +36,7 @@ class Mutant:
     after: str = ""
     key: tuple = ()
     number: int = 0
+    is_pure: bool = False
 
 
 @dataclass
@@ -60,6 +62,12 @@ def blank(text):
     text = re.sub(r"//[^\n]*|/\*.*?\*/", spaces, text, flags=re.S)
     text = re.sub(r'"(?:[^"\\\n]|\\.)*"', lambda m: m.group() if len(m.group()) < 2 else string(m), text)
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", spaces, text, flags=re.M)
+
+
+def is_pure(text):
+    """Whether it does no harm to compute an expression once more: it reads no memory that others share, and calls nothing."""
+    calls = re.findall(r"(\w+)\s*\(", re.sub(r"\((?:int|u32|u64)\)", "", text))
+    return not re.search(r"\[|\+\+|--|[^=!<>]=[^=]|\bfalse\b|\btrue\b|->|notes|shared|\{", text) and all(call in PURE for call in calls)
 
 
 class File:
@@ -419,6 +427,7 @@ class File:
             return
         result = Mutant(node.start, node.end, whole, self.function, is_statement)
         result.edit = (start, end, text)
+        result.is_pure = not is_statement and is_pure(self.text[node.start : node.end] + " " + text)
         if any(other.text == whole for other in node.mutants):
             return
         node.mutants.append(result)
@@ -436,8 +445,10 @@ class File:
 
     # ---- the file with its mutants ----
 
-    def weave(self, chosen):
-        """The file's text, with those mutants in it whose numbers are `chosen`, and as many lines as before."""
+    def weave(self, chosen, compared):
+        """The file's text, with those mutants in it whose numbers are `chosen`, and as many lines as before.
+
+        Of `compared` ones it is seen whether they ever have another value."""
         flat = lambda text: " ".join(re.sub(r"//[^\n]*", "", text).split())
 
         def text_of(start, end, nodes):
@@ -451,13 +462,17 @@ class File:
         def woven(node):
             body = text_of(node.start, node.end, node.children)
             mutants = [mutant for mutant in node.mutants if mutant.number in chosen]
+            original = flat(self.text[node.start : node.end])
             if not mutants:
                 return body
             if node.is_statement:
                 condition = " || ".join(f"MUTANT({mutant.number})" for mutant in mutants)
                 return "{ if (!(" + condition + ")) " + body + " }"
             for mutant in mutants:
-                body = f"(MUTANT({mutant.number}) ? ({flat(mutant.text)}) : ({body}))"
+                switch = f"MUTANT({mutant.number})"
+                if mutant.number in compared:
+                    switch = f"DIFFERS({mutant.number}, ({flat(mutant.text)}), ({original}))"
+                body = f"({switch} ? ({flat(mutant.text)}) : ({body}))"
             return body
 
         return text_of(0, len(self.text), self.nodes)
