@@ -8,9 +8,9 @@ pub(crate) mod matrix;
 pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
-pub(crate) mod workspace;
 #[cfg(feature = "cuda")]
 pub(crate) mod spinner;
+pub(crate) mod workspace;
 
 pub(crate) use skips::skip;
 
