@@ -104,6 +104,7 @@ fn compile(sources: &[Source]) {
     let pairs: Vec<_> = sources
         .iter()
         .enumerate()
+        .filter(|(_, source)| matrix::is_drawn(&source.name, false))
         .flat_map(|(number, source)| {
             let chosen = source.choose_among(&architectures, number);
             chosen.into_iter().map(move |a| (source, a))

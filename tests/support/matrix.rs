@@ -7,6 +7,8 @@ use super::operators::{
 };
 use half::{bf16, f16};
 use std::any::TypeId;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 use warpfold::Monoid;
 use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
 
@@ -43,13 +45,47 @@ pub(crate) fn is_second<Op: 'static>() -> bool {
     second.contains(&TypeId::of::<Op>())
 }
 
-/// The groups of the matrix, so that tests can share it out.
+/// Whether something that costs seconds is to be tested in this run. A third of the whole is, another third each day: the day's number
+/// is the seed, unless `WARPFOLD_SAMPLE` names one. `WARPFOLD_SAMPLE=whole` takes everything. What `always` holds for is in every sample.
+pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
+    static SAMPLE: OnceLock<Option<u64>> = OnceLock::new();
+    let sample = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
+        Ok(text) if text == "whole" => None,
+        Ok(text) => Some(
+            text.parse()
+                .expect("WARPFOLD_SAMPLE is `whole` or a number"),
+        ),
+        Err(_) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            Some(now.expect("a clock").as_secs() / (24 * 60 * 60))
+        }
+    });
+    let Some(seed) = sample else {
+        return true;
+    };
+    // FNV-1a: the same on every machine.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    let drawn = always || ((hash >> 32) + seed).is_multiple_of(3);
+    if drawn {
+        eprintln!("WARPFOLD_SAMPLE={seed} draws {name}");
+    }
+    drawn
+}
+
+/// The groups of the matrix, so that tests can share it out. The operators after a bar take part in the whole matrix only, which
+/// takes long to compile: `RUSTFLAGS='--cfg whole_matrix'`. Their kernels and loops are those of the others but for one word.
 macro_rules! groups {
-    ($($(#[$attribute:meta])* $group:ident: { $($t:ty: $($op:ty),*;)* })*) => {
+    ($($(#[$attribute:meta])* $group:ident: { $($t:ty: $($op:ty),* $(| $($more:ty),*)?;)* })*) => {
         $(
             $(#[$attribute])*
             pub(crate) fn $group(visitor: &mut impl Visitor) {
-                $($(visitor.visit::<$t, $op>();)*)*
+                $(
+                    $(visitor.visit::<$t, $op>();)*
+                    $(#[cfg(whole_matrix)] {
+                        $(visitor.visit::<$t, $more>();)*
+                    })?
+                )*
             }
         )*
 
@@ -64,22 +100,22 @@ macro_rules! groups {
 }
 
 groups! {
-    unsigned_bytes: { u8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Bracketing; }
-    signed_bytes: { i8: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
-    u16s: { u16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
-    i16s: { i16: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    unsigned_bytes: { u8: Add, Max, BitXor, Bracketing | Mul, Min, BitAnd, BitOr; }
+    signed_bytes: { i8: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
+    u16s: { u16: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
+    i16s: { i16: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
     u32s: { u32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
-    i32s: { i32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
-    u64s: { u64: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Bracketing; }
-    i64s: { i64: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
-    half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Mul, Min, Max; }
+    i32s: { i32: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
+    u64s: { u64: Add, BitOr, Bracketing | Mul, Min, Max, BitAnd, BitXor; }
+    i64s: { i64: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
+    half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Max | Mul, Min; }
     f32s: { f32: Add, Mul, Min, Max; }
-    f64s: { f64: Add, Mul, Min, Max; }
+    f64s: { f64: Add, Min | Mul, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
     guarded: { Guarded: GuardedBracketing, GuardedSum; }
     small_arrays: { [u8; 3]: Sums, Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
     middle_arrays: { [u64; 3]: Sums; [u8; 31]: Sums; [u32; 8]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]
-    complex: { num_complex::Complex<f32>: Add, Mul; num_complex::Complex<f64>: Add, Mul; }
+    complex: { num_complex::Complex<f32>: Mul | Add; num_complex::Complex<f64>: Mul | Add; }
 }
