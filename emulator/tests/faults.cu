@@ -370,6 +370,19 @@ __global__ void counts_in_order(const u32* in, u32* out, u32* work) {
     store_relaxed(&out[i], load_relaxed(&work[2 + (i + 1) % N]) + load_relaxed(&work[1]));
 }
 
+__global__ void sees_its_own_stores(const u32* in, u32* out, u32* work) {
+    begin_launch();
+    u64* halves = reinterpret_cast<u64*>(work) + 2 * threadIdx.x;
+    u64x2* whole = reinterpret_cast<u64x2*>(halves);
+    Packet packet;
+    packet.parts[0] = packet.parts[1] = 2;
+    store_relaxed(&halves[0], (u64)1);
+    store_relaxed(whole, packet.word);
+    store_relaxed(&halves[1], (u64)3 + in[threadIdx.x]);
+    packet.word = load_relaxed(whole);
+    out[threadIdx.x] = (u32)(packet.parts[0] + packet.parts[1]);
+}
+
 __global__ void stores_a_word_in_shared_memory(const u32* in, u32* out) {
     begin_launch();
     auto& values = block_shared<Values>();

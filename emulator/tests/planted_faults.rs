@@ -314,6 +314,8 @@ fn relaxed_stores_pass_each_other() {
         let rotated: Vec<u32> = (0..64).map(|i| (i + 1) % 64 + 20).collect();
         let result = run_in(module, "counts_in_order", seed, Grid::new(1, 64), 66);
         assert_eq!(result, Ok(rotated), "seed {seed}");
+        let result = run_in(module, "sees_its_own_stores", seed, Grid::new(1, 64), 256);
+        assert_eq!(result, Ok((5..69).collect()), "seed {seed}");
     }
     assert!(
         wrong_stores > SEEDS / 2,
