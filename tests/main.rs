@@ -13,6 +13,8 @@ mod layer_on_the_gpu;
 #[cfg(feature = "testing")]
 mod operator_laws;
 mod promises;
+#[cfg(feature = "cuda")]
+mod promises_on_the_gpu;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;

@@ -110,6 +110,11 @@ impl Spinner {
         result == sys::CUresult::CUDA_ERROR_NOT_READY
     }
 
+    /// Has a stream wait until the kernel ends.
+    pub(crate) fn holds(&self, stream: &CudaStream) {
+        stream.join(&self.stream).unwrap();
+    }
+
     /// Waits for the work on a stream, for 20 s at most. Whether it is done; if not, the spinning
     /// ends.
     pub(crate) fn lets_end(&self, stream: &CudaStream) -> bool {

@@ -1,0 +1,269 @@
+//! What the documentation promises of calls on a GPU: launches, waiting, order, memory, threads.
+
+use crate::support::data::{Sample, assert_same, sample};
+use crate::support::operators::Sums;
+use crate::support::spinner::{Spinner, alone};
+use crate::support::{gpu, oracle, skip};
+use std::ptr;
+use std::sync::Arc;
+use warpfold::codegen::{Engine, Order, RowPolicy};
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
+use warpfold::cuda::{Reduce, Scan, Workspace};
+use warpfold::ops::{Add, Max};
+use warpfold::{Device, Element, Error, Monoid};
+
+/// A context without event tracking and a stream of its own, or a skip.
+fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
+    if let Err(error) = Device::cuda(0) {
+        skip("cuda", &error.to_string());
+        return None;
+    }
+    let context = CudaContext::new(0).unwrap();
+    // SAFETY: each test works on one stream.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.new_stream().unwrap();
+    Some((context, stream))
+}
+
+/// How many launches a reduction and a scan of so many elements enqueue, and nothing else.
+fn launches<T: Element + DeviceRepr, Op: Monoid<T>>(
+    (context, stream): &(Arc<CudaContext>, Arc<CudaStream>),
+    length: usize,
+) -> [usize; 2] {
+    let reduce = Reduce::<T, Op>::load(context).unwrap();
+    let scan = Scan::<T, Op>::load(context).unwrap();
+    let bytes = reduce
+        .workspace_bytes(length)
+        .max(scan.workspace_bytes(length));
+    let mut workspace = Workspace::new(stream, bytes).unwrap();
+    // SAFETY: the calls are captured and never run.
+    let mut data = unsafe { stream.alloc::<T>(length) }.unwrap();
+    let mut total = unsafe { stream.alloc::<T>(1) }.unwrap();
+    [true, false].map(|is_reduction| {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).unwrap();
+        if is_reduction {
+            reduce
+                .enqueue(stream, &data, &mut total, &mut workspace)
+                .unwrap();
+        } else {
+            scan.inclusive_in_place(stream, &mut data, &mut workspace)
+                .unwrap();
+        }
+        let graph = stream
+            .end_capture(sys::CUgraphInstantiate_flags(0))
+            .unwrap()
+            .expect("something was captured");
+        let mut nodes = 0;
+        // SAFETY: the graph is alive, and without an array only the number is written.
+        let result = unsafe { sys::cuGraphGetNodes(graph.cu_graph(), ptr::null_mut(), &mut nodes) };
+        result.result().unwrap();
+        let mut array = vec![ptr::null_mut(); nodes];
+        // SAFETY: the array has room for all nodes.
+        let result =
+            unsafe { sys::cuGraphGetNodes(graph.cu_graph(), array.as_mut_ptr(), &mut nodes) };
+        result.result().unwrap();
+        for node in array {
+            let mut kind = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+            // SAFETY: the graph is alive, and the node is one of it.
+            unsafe { sys::cuGraphNodeGetType(node, &mut kind) }
+                .result()
+                .unwrap();
+            assert_eq!(kind, sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL);
+        }
+        nodes
+    })
+}
+
+#[test]
+fn a_call_is_as_many_launches_as_the_documentation_says() {
+    let Some(gpu) = stream() else { return };
+    for length in [1, 1000, 100_000, 3_000_000, 1 << 25] {
+        assert_eq!(launches::<u8, Add>(&gpu, length), [1, 1], "{length} u8");
+        assert_eq!(launches::<f32, Add>(&gpu, length), [1, 1], "{length} f32");
+        assert_eq!(launches::<f64, Max>(&gpu, length), [1, 1], "{length} f64");
+        let structs = launches::<[u64; 2], Sums>(&gpu, length);
+        assert_eq!(structs, [1, 1], "{length} elements of 16 bytes");
+    }
+    for (length, scans) in [(1000, 1), (50_000, 3), (1 << 22, 5)] {
+        let long = launches::<[u64; 8], Sums>(&gpu, length);
+        assert_eq!(long, [1, scans], "{length} elements of 64 bytes");
+    }
+}
+
+/// A kernel fills the stream; calls behind it return while it runs.
+#[test]
+fn calls_return_without_waiting() {
+    alone(
+        concat!(module_path!(), "::calls_return_without_waiting"),
+        || {
+            let Some((context, stream)) = stream() else {
+                return;
+            };
+            let data = sample::<f32>(1 << 20, 1);
+            let scan = Scan::<f32, Add>::load(&context).unwrap();
+            let reduce = Reduce::<f32, Add>::load(&context).unwrap();
+            let bytes = scan.workspace_bytes(data.len());
+            let mut workspace = Workspace::new(&stream, bytes).unwrap();
+            let mut values = stream.clone_htod(&data).unwrap();
+            let mut total = stream.alloc_zeros::<f32>(1).unwrap();
+            // A first call loads what the GPU needs of the kernels, which waits for other kernels.
+            scan.inclusive_in_place(&stream, &mut values, &mut workspace)
+                .unwrap();
+            reduce
+                .enqueue(&stream, &values, &mut total, &mut workspace)
+                .unwrap();
+            stream.synchronize().unwrap();
+            let Some(spinner) = Spinner::all_but_one(&context) else {
+                return skip("cuda", "there is one multiprocessor only");
+            };
+            // The stream waits for what never ends by itself.
+            spinner.holds(&stream);
+            scan.inclusive_in_place(&stream, &mut values, &mut workspace)
+                .unwrap();
+            reduce
+                .enqueue(&stream, &values, &mut total, &mut workspace)
+                .unwrap();
+            assert!(spinner.is_running(), "the calls waited");
+            drop(spinner);
+            let once = oracle::inclusive::<f32, Add>(&data, None);
+            let twice = oracle::inclusive::<f32, Add>(&once, None);
+            let got = stream.clone_dtoh(&values).unwrap();
+            assert_same(&got, &twice, "two scans");
+        },
+    );
+}
+
+#[test]
+fn one_number_is_one_device() {
+    let (Some(first), Some(second)) = (gpu(0), gpu(0)) else {
+        return;
+    };
+    let mut buffer = first.upload(&[1_u32, 2, 3]).unwrap();
+    second
+        .inclusive_scan_in_place::<u32, Add>(&mut buffer)
+        .unwrap();
+    assert_eq!(first.reduce::<u32, Max>(&buffer).unwrap(), 6);
+}
+
+#[test]
+fn calls_of_a_device_run_in_the_order_in_which_they_were_made() {
+    let Some(device) = gpu(0) else { return };
+    let data = sample::<u32>(300_001, 1);
+    let mut expected = data.clone();
+    let mut buffer = device.upload(&data).unwrap();
+    for _ in 0..50 {
+        device
+            .inclusive_scan_in_place::<u32, Add>(&mut buffer)
+            .unwrap();
+        expected = oracle::inclusive::<u32, Add>(&expected, None);
+    }
+    assert_eq!(buffer.into_vec().unwrap(), expected);
+}
+
+/// Many threads, each with lengths of its own, so that the device's workspace grows under them.
+#[test]
+fn many_threads_use_one_device() {
+    let Some(device) = gpu(0) else { return };
+    std::thread::scope(|scope| {
+        for thread in 1..9 {
+            let device = device.clone();
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let data = sample::<f32>(thread * 70_001 * (1 + round % 3), round as u64);
+                    let buffer = device.upload(&data).unwrap();
+                    let got = device.scan::<f32, Add>(&buffer).unwrap();
+                    let expected = oracle::exclusive::<f32, Add>(&data, None);
+                    let got = got.into_vec().unwrap();
+                    assert!(got.iter().zip(&expected).all(|(a, b)| a.same(*b)));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn dropped_buffers_and_workspaces_free_their_memory() {
+    let (Some(device), Some((_, stream))) = (gpu(0), stream()) else {
+        return;
+    };
+    // Together far more than a GPU has.
+    for _ in 0..400 {
+        drop(device.allocate::<u8>(2 << 30).unwrap());
+        let mut workspace = Workspace::new(&stream, 1 << 30).unwrap();
+        workspace.grow(2 << 30).unwrap();
+    }
+}
+
+#[test]
+fn an_engine_is_planned_as_it_was_compiled() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let ones = vec![1_f32; 4_194_304];
+    let input = stream.clone_htod(&ones).unwrap();
+    let mut total = stream.alloc_zeros::<f32>(1).unwrap();
+    for order in [Order::Law, Order::Any] {
+        let engine = Engine::Tiles(RowPolicy::of_reduce::<f32>(order));
+        let reduce = Reduce::<f32, Add>::load_engine(&context, engine).unwrap();
+        for length in [1, 1000, 70_001, ones.len()] {
+            let bytes = reduce.workspace_bytes(length);
+            let mut workspace = Workspace::new(&stream, bytes).unwrap();
+            let input = input.slice(..length);
+            reduce
+                .enqueue(&stream, &input, &mut total, &mut workspace)
+                .unwrap();
+            let total = stream.clone_dtoh(&total).unwrap();
+            assert_eq!(total, [length as f32], "{engine:?}");
+        }
+    }
+    let policy = RowPolicy::of_reduce::<f32>(Order::Law);
+    for (what, wrong) in [
+        ("powers of two", RowPolicy { rows: 3, ..policy }),
+        ("at most 32 rows", RowPolicy { rows: 64, ..policy }),
+        ("a run has", RowPolicy { run: 8, ..policy }),
+    ] {
+        let engine = Engine::Tiles(wrong);
+        match Reduce::<f32, Add>::load_engine(&context, engine) {
+            Err(Error::Codegen(why)) => assert!(why.contains(what), "{why}"),
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+}
+
+/// Bytes that were written to over a workspace end the launch with an error, and no result is written. The error stays in the
+/// context, so it happens in a process of its own.
+#[test]
+fn a_workspace_that_was_overwritten_ends_the_launch() {
+    let name = concat!(
+        module_path!(),
+        "::a_workspace_that_was_overwritten_ends_the_launch"
+    );
+    alone(name, || {
+        let Some((context, stream)) = stream() else {
+            return;
+        };
+        let length = 5_000_000;
+        let scan = Scan::<u32, Add>::load(&context).unwrap();
+        let data = stream.clone_htod(&vec![1_u32; length]).unwrap();
+        let mut output = stream.alloc_zeros::<u32>(length).unwrap();
+        let bytes = scan.workspace_bytes(length);
+        let address = {
+            // SAFETY: the workspace writes to it first.
+            let memory = unsafe { stream.alloc::<u8>(bytes) }.unwrap();
+            memory.leak()
+        };
+        // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the contract on purpose.
+        let mut workspace = unsafe { Workspace::from_raw(&stream, address, bytes) }.unwrap();
+        scan.exclusive(&stream, &data, &mut output, &mut workspace)
+            .unwrap();
+        stream.synchronize().unwrap();
+        // SAFETY: the memory is as long.
+        let mut header = unsafe { stream.upgrade_device_ptr::<u8>(address, 64) };
+        stream.memset_zeros(&mut header).unwrap();
+        header.leak();
+        let launched = scan.exclusive(&stream, &data, &mut output, &mut workspace);
+        let ended = launched.is_err() || stream.synchronize().is_err();
+        assert!(ended, "a cleared header was taken for a new one");
+    });
+}
