@@ -38,6 +38,7 @@ fn launches<T: Element + DeviceRepr, Op: Monoid<T>>(
     let mut workspace = Workspace::new(stream, bytes).unwrap();
     // SAFETY: the calls are captured and never run.
     let mut data = unsafe { stream.alloc::<T>(length) }.unwrap();
+    // SAFETY: as above.
     let mut total = unsafe { stream.alloc::<T>(1) }.unwrap();
     [true, false].map(|is_reduction| {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
