@@ -178,14 +178,16 @@ struct OnceScanner {
         int low = shifted && Loader::reaches_before(from, begin) ? 1 : 0, high = runs - 1;
         if (shifted && runs > 0 && Loader::reaches_beyond(from + high * RUN, end)) high--;
         if (low <= high) Loader::load(rows, from, low, high, shifted);
-        if ((low == 0 && high == CHUNK / RUN - 1) || valid == 0) return;
+        if (low == 0 && high == CHUNK / RUN - 1) return;
+        // Any element will do to fill up with. An empty tile has one before it.
+        const T* filler = in + (valid > 0 ? start : start - 1);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int run = row * WARP + lane;
             if (run < low || run > high) {
                 T items[RUN];
 #pragma unroll
-                for (int i = 0; i < RUN; i++) items[i] = run * RUN + i < here ? from[run * RUN + i] : in[start];
+                for (int i = 0; i < RUN; i++) items[i] = *(run * RUN + i < here ? from + (run * RUN + i) : filler);
                 rows[row].set(items);
             }
         }

@@ -104,8 +104,11 @@ fn calls_return_without_waiting() {
             let data = sample::<f32>(1 << 20, 1);
             let scan = Scan::<f32, Add>::load(&context).unwrap();
             let reduce = Reduce::<f32, Add>::load(&context).unwrap();
-            let bytes = scan.workspace_bytes(data.len());
-            let mut workspace = Workspace::new(&stream, bytes).unwrap();
+            let [scanned, reduced] = [
+                scan.workspace_bytes(data.len()),
+                reduce.workspace_bytes(data.len()),
+            ];
+            let mut workspace = Workspace::new(&stream, scanned.max(reduced)).unwrap();
             let mut values = stream.clone_htod(&data).unwrap();
             let mut total = stream.alloc_zeros::<f32>(1).unwrap();
             // A first call loads what the GPU needs of the kernels, which waits for other kernels.

@@ -5,15 +5,18 @@
 //! GPU has no such mode. So every piece of work here brings Rust's mode along, and puts the thread's
 //! back. That is done on x86-64; elsewhere the thread's mode shows.
 
+use std::hint::black_box;
+
 /// Calls `work` in Rust's mode. Costs some nanoseconds, and less where the thread is in it already.
 pub(super) fn in_rust_mode<R>(work: impl FnOnce() -> R) -> R {
-    // Not inlined: the compiler knows of no modes, and could move an addition out of here.
+    // The compiler knows of no modes, and could move an addition out of here. So it must not know
+    // what the work is before the mode is set, and must have the result before the mode is put back.
     #[inline(never)]
     fn call<R>(work: impl FnOnce() -> R) -> R {
         work()
     }
     let _mode = RustMode::enter();
-    call(work)
+    black_box(call(black_box(work)))
 }
 
 /// Rust's mode, for as long as this lives.

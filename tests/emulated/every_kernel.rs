@@ -387,7 +387,9 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         vec![row - 1, row, row + 1, tile - 1],
         vec![tile, tile, tile + 1, tile + 1],
         vec![2 * tile, 2 * tile, 3 * tile + 5, 4 * tile + 2],
-        vec![5 * tile, 7 * tile, 7 * tile],
+        // Multiples of 3 are cut into blocks of one warp: with an empty tile at the end where they are inclusive, and by ticket.
+        vec![3 * tile, 3 * tile, 3 * tile, 3 * tile, 6 * tile],
+        vec![9 * tile + 3, 9 * tile + 3, 9 * tile + 3, 9 * tile + 3],
         // The last tile begins where a level of the tree does, and is not full.
         vec![radix * tile + 1, radix * tile + tile + 3],
     ]
