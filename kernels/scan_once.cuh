@@ -63,12 +63,10 @@ struct OnceScanner {
     __device__ __forceinline__ void run() {
         auto& shared = block_shared<Shared>();
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
-        WorkspaceHeader::State state{};
-        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
         u64 tile = blockIdx.x;
         if (by_ticket) {
             if (threadIdx.x == 0) {
-                u64 ticket = workspace.header->take(state.tag);
+                u64 ticket = workspace.header->take(workspace.header->load_state().tag);
                 if (ticket >= gridDim.x) trap("the start of the workspace was overwritten");
                 shared.tile = ticket;
             }
@@ -80,6 +78,8 @@ struct OnceScanner {
 
         Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
+        WorkspaceHeader::State state{};
+        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
         // A lane's place on the way down: with the trees kept each lane knows the sums of all rows, otherwise of row lane % ROWS.
         Trees trees;
@@ -180,14 +180,14 @@ struct OnceScanner {
         if (low <= high) Loader::load(rows, from, low, high, shifted);
         if (low == 0 && high == CHUNK / RUN - 1) return;
         // Any element will do to fill up with. An empty tile has one before it.
-        const T* filler = in + (valid > 0 ? start : start - 1);
+        u64 filler = valid > 0 ? start : start - 1;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int run = row * WARP + lane;
             if (run < low || run > high) {
                 T items[RUN];
 #pragma unroll
-                for (int i = 0; i < RUN; i++) items[i] = *(run * RUN + i < here ? from + (run * RUN + i) : filler);
+                for (int i = 0; i < RUN; i++) items[i] = run * RUN + i < here ? from[run * RUN + i] : in[filler];
                 rows[row].set(items);
             }
         }

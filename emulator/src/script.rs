@@ -174,7 +174,12 @@ impl Script {
     fn execute(&mut self, module: &Module) -> Output {
         let path = self.folder.path().join("script");
         fs::write(&path, &self.text).expect("there is room for temporary files");
-        module.command(&path).output().expect("the emulator starts")
+        let output = module.command(&path).output();
+        let output = output.expect("the emulator starts");
+        if let Some(folder) = std::env::var_os("WARPFOLD_KEEP") {
+            self.keep(module, &output, Path::new(&folder));
+        }
+        output
     }
 
     /// The bytes that were saved, or the message that the run ended with.
@@ -193,9 +198,6 @@ impl Script {
     pub fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
         let output = self.execute(module);
         if output.status.success() {
-            if let Some(folder) = std::env::var_os("WARPFOLD_KEEP") {
-                self.keep(module, &output.stdout, Path::new(&folder));
-            }
             return output.stdout;
         }
         let message = String::from_utf8_lossy(&output.stderr);
@@ -207,10 +209,10 @@ impl Script {
         );
     }
 
-    /// Leaves in a folder what `scripts/mutate` takes to run the script again on a machine without Rust: the sources of
-    /// the emulator and of the module, whose first lines say how they are compiled; the script and its files, in a
-    /// folder of the module's name; and what was saved.
-    fn keep(&self, module: &Module, saved: &[u8], folder: &Path) {
+    /// Leaves in a folder what `scripts/mutate` takes to run the script again on a machine without Rust: the sources of the
+    /// emulator and of the module, whose first lines say how they are compiled; and in a folder for each script of the
+    /// module the script, its files, and what came of it: the bytes that were saved, or how the run was stopped.
+    fn keep(&self, module: &Module, output: &Output, folder: &Path) {
         if self.text.starts_with("count\n") {
             return;
         }
@@ -223,14 +225,23 @@ impl Script {
             })
             .and_then(|_| fs::copy(module.object.with_extension("cpp"), to.join("module.cpp")))
             .and_then(|_| {
+                // Tests run side by side: whoever makes a folder has its number.
+                let number = (0..).find(|n| fs::create_dir(to.join(format!("{n:03}"))).is_ok());
+                let here = to.join(format!("{:03}", number.expect("some folder is new")));
                 for file in fs::read_dir(self.folder.path())? {
                     let file = file?;
-                    fs::copy(file.path(), to.join(file.file_name()))?;
+                    fs::copy(file.path(), here.join(file.file_name()))?;
                 }
-                let here = format!(" {}/", self.folder.path().display());
-                fs::write(to.join("script"), self.text.replace(&here, " "))
-            })
-            .and_then(|()| fs::write(to.join("saved"), saved));
+                let files = format!(" {}/", self.folder.path().display());
+                fs::write(here.join("script"), self.text.replace(&files, " "))?;
+                if output.status.success() {
+                    fs::write(here.join("saved"), &output.stdout)
+                } else {
+                    let message = String::from_utf8_lossy(&output.stderr);
+                    let first = message.lines().next().unwrap_or_default();
+                    fs::write(here.join("stops"), first)
+                }
+            });
         copied.unwrap_or_else(|error| panic!("{}: {error}", to.display()));
     }
 

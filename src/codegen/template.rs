@@ -137,6 +137,7 @@ fn expand_includes(
 ) -> Result<()> {
     for (number, line) in text.lines().enumerate() {
         if line == "#pragma once" {
+            output.push('\n'); // so that line numbers stay right
             continue;
         }
         let Some(name) = line
@@ -148,6 +149,7 @@ fn expand_includes(
             continue;
         };
         if done.iter().any(|known| known == name) {
+            output.push('\n');
             continue;
         }
         done.push(name.to_owned());

@@ -4,21 +4,23 @@
 use crate::emulator::{Argument, Grid, Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
-use crate::support::operators::BicyclicProduct;
+use crate::support::operators::{BicyclicProduct, Bracketing};
 use crate::support::oracle;
 use crate::support::workspace::{KEY, used_workspace};
 use half::f16;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, Kernel, Order, Plan, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
-    WavePolicy, source,
+    Engine, Kernel, Order, Plan, Policy, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
+    WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max, Min};
 use warpfold::{Element, Monoid};
 
-/// The most chunks that a reduction is cut into here.
-const MOST_CHUNKS: u64 = 64;
+/// The most chunks that a reduction is cut into here, but for those with more than a warp reads at once.
+const MOST_CHUNKS: usize = 64;
+/// The most of all: two whole nodes of sums, and more.
+const MANY_CHUNKS: usize = 300;
 
 /// One call of a primitive.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +71,8 @@ impl Case {
         script.clear();
     }
 
-    /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket. Before it
-    /// another one, with other data and flags.
+    /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. By index if all live at a time, or by
+    /// ticket. Before it another one, with other data and flags.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -83,7 +85,8 @@ impl Case {
             plan if plan.blocks == 1 && !self.length.is_multiple_of(3) => plan,
             _ => {
                 let multiprocessors = if by_ticket { 1 } else { u32::MAX };
-                ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, 1)
+                let warps = [1, 2, 4][self.length / 3 % 3];
+                ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, warps)
             }
         };
         let blocks = plan(true).blocks.max(plan(false).blocks);
@@ -95,7 +98,7 @@ impl Case {
                 Argument::At(input, 0),
                 Argument::At(out, 0),
                 Argument::value(self.length as u64),
-                Argument::At("workspace", 0),
+                workspace_of(plan.blocks),
                 Argument::value(KEY.key),
                 init.clone(),
                 Argument::value(u32::from(seeded)),
@@ -115,7 +118,7 @@ impl Case {
             };
             script.launch("scan_once", grid, &arguments);
         };
-        if self.length > 0 && blocks < 8 {
+        if self.length > 0 && blocks < 20 {
             let same = self.length.is_multiple_of(2);
             launch(
                 "other",
@@ -180,7 +183,7 @@ impl Case {
         init: Argument,
         policy: RowPolicy,
     ) {
-        let bytes = ScanPlan::workspace_bytes_for::<T>(MOST_CHUNKS + 2);
+        let bytes = ScanPlan::workspace_bytes_for::<T>(MANY_CHUNKS as u64 + 2);
         script.filled("workspace", 0, bytes, "workspace");
         for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
             let seeded = Argument::value(u32::from(self.seeded));
@@ -188,7 +191,7 @@ impl Case {
                 Argument::At(if number % 2 == 0 { "in" } else { "other" }, 0),
                 Argument::value(self.length as u64),
                 Argument::At(out, 0),
-                Argument::At("workspace", 0),
+                workspace_of(plan.blocks.into()),
                 Argument::value(KEY.key),
                 init.clone(),
                 seeded,
@@ -217,8 +220,15 @@ impl Case {
             (1, 1, 64),
             (4, 2, 2),
             (2, 3, 5),
+            // A block of all warps there can be, each of which has a whole part.
+            (32, 0, 2),
         ] {
-            if self.length / ((batch * warps) << log_batches) > MOST_CHUNKS as usize {
+            if 32 * warps as u32 > ReducePolicy::of::<T>().most_threads {
+                continue;
+            }
+            let chunks = self.length / ((batch * warps) << log_batches);
+            let many = (warps, log_batches, most_blocks) == (1, 0, 64);
+            if chunks > if many { MANY_CHUNKS } else { MOST_CHUNKS } {
                 continue;
             }
             let mut plan = ReducePlan::with_chunks(
@@ -306,6 +316,14 @@ impl Case {
     }
 }
 
+/// One block leaves the workspace alone.
+fn workspace_of(blocks: u64) -> Argument {
+    match blocks {
+        1 => Argument::Null,
+        _ => Argument::At("workspace", 0),
+    }
+}
+
 /// Whether the kernels exist a second time, for sums in a wider type.
 fn widens<T: Element>() -> bool {
     TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
@@ -337,6 +355,11 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         if !matrix::is_second::<Op>() {
             engines.extend(anywhere.map(tiny).map(Engine::Wave));
         }
+        if [TypeId::of::<Bracketing>(), TypeId::of::<BicyclicProduct>()]
+            .contains(&TypeId::of::<Op>())
+        {
+            engines.extend(wave.map(small).map(Engine::Wave));
+        }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
             engines.push(Engine::Tiles(long));
@@ -356,6 +379,16 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
         wave: 32,
         reducers: 1,
         ..policy
+    }
+}
+
+/// The same with two rows a warp, and two sums a lane.
+fn small(policy: WavePolicy) -> WavePolicy {
+    WavePolicy {
+        rows: 2,
+        wave: 64,
+        batch: 1,
+        ..tiny(policy)
     }
 }
 
@@ -387,11 +420,16 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         vec![row - 1, row, row + 1, tile - 1],
         vec![tile, tile, tile + 1, tile + 1],
         vec![2 * tile, 2 * tile, 3 * tile + 5, 4 * tile + 2],
-        // Multiples of 3 are cut into blocks of one warp: with an empty tile at the end where they are inclusive, and by ticket.
+        // Multiples of 3 are cut into several blocks: with an empty tile at the end where they are inclusive.
         vec![3 * tile, 3 * tile, 3 * tile, 3 * tile, 6 * tile],
+        vec![12 * tile, 12 * tile, 12 * tile, 12 * tile, 15 * tile],
+        // By ticket, in all variants.
         vec![9 * tile + 3, 9 * tile + 3, 9 * tile + 3, 9 * tile + 3],
+        vec![18 * tile - 3, 18 * tile - 3, 18 * tile - 3, 18 * tile - 3],
         // The last tile begins where a level of the tree does, and is not full.
         vec![radix * tile + 1, radix * tile + tile + 3],
+        // A block of as many warps as there may be, and not quite.
+        vec![16 * tile, 16 * tile, 16 * tile - 1],
     ]
     .concat();
     let word = 4 / align_of::<T>().min(4);
@@ -451,6 +489,10 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     ] {
         lengths.extend([base - 1, base, base + 1]);
     }
+    // As many chunks as fill nodes of the tree over their sums, and some more.
+    if size_of::<T>() <= 8 {
+        lengths.extend([66 * batch + 1, 128 * batch, 129 * batch + 3, 300 * batch]);
+    }
     lengths.sort_unstable();
     lengths.dedup();
     let shifts = [0, 1, 0, 3, 16 / align_of::<T>(), 2, 15];
@@ -470,7 +512,13 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
 fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case> {
     let tile = policy.tile() as usize;
-    let lengths = if policy == tiny(policy) {
+    let lengths = if policy == small(policy) {
+        let wave = tile * policy.wave as usize;
+        vec![tile - 1, 3 * tile, 3 * tile, wave, wave + 1, wave + 1]
+            .into_iter()
+            .chain([2 * wave + 37 * tile + 1])
+            .collect()
+    } else if policy == tiny(policy) {
         let wave = tile * policy.wave as usize;
         let row = 32 * policy.run as usize;
         vec![
@@ -486,6 +534,8 @@ fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case>
             tile,
             tile + 1,
             2 * tile,
+            3 * tile - 1,
+            3 * tile - 7,
             5 * tile + 7,
         ]
         .into_iter()
@@ -601,6 +651,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             Engine::Blelloch => "levels",
             Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
             Engine::Tiles(_) => "tiles",
+            Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
                 (true, false) => "tiny wave",
                 (true, true) => "tiny wave anywhere",
