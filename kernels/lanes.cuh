@@ -1,14 +1,15 @@
 // Trees whose leaves are the values that the lanes of a warp hold.
 //
-// Five exchanges serve up-sweep and down-sweep together: what a lane receives at level d is the sum of its
-// sibling's 2^d lanes, and where bit d of the lane's index is set that is the left sibling, just what the
-// way down will want.
+// Five exchanges serve up-sweep and down-sweep together: what a lane receives at level d is the sum
+// of its sibling's 2^d lanes, and where bit d of the lane's index is set that is the left sibling,
+// just what the way down will want.
 #pragma once
 #include "words.cuh"
 
 namespace warpfold {
 
-/// Folds VALUES values, each the sum of neighbouring blocks of one size, pairwise; VALUES a power of two.
+/// Folds VALUES values, each the sum of neighbouring blocks of one size, pairwise; VALUES a power
+/// of two.
 template <class Operator, class A, int VALUES>
 __device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
 #pragma unroll
@@ -99,12 +100,14 @@ struct LaneTrees {
 template <class Operator, class A, int LANES>
 using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 
-/// The sums of ROWS rows, of which every lane holds one leaf each: lane l gets that of row l % ROWS.
+/// The sums of ROWS rows, of which every lane holds one leaf each: lane l gets that of row l %
+/// ROWS.
 ///
-/// A tree a row would take 5 exchanges for each of them. But of what a lane would know in the end, one sum is
-/// enough; so at level d, lanes that differ in bit d share out the rows that are left: the lane where the bit
-/// is set goes on with the odd ones, and each gets from the other what it lacks. 8 rows take 4 + 2 + 1 exchanges, and then
-/// 1 + 1 as in a tree. The bracketing is the tree's.
+/// A tree a row would take 5 exchanges for each of them. But of what a lane would know in the end,
+/// one sum is enough; so at level d, lanes that differ in bit d share out the rows that are left:
+/// the lane where the bit is set goes on with the odd ones, and each gets from the other what it
+/// lacks. 8 rows take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the
+/// tree's.
 template <class Operator, class A, int ROWS>
 __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
@@ -126,14 +129,16 @@ __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     return leaves[0];
 }
 
-/// The sums of blocks of one size, as they come, in a binary counter: lane l holds that of the 2^l blocks that ended
-/// last, if bit l of the count is set. These are the aligned blocks of what was pushed.
+/// The sums of blocks of one size, as they come, in a binary counter: lane l holds that of the 2^l
+/// blocks that ended last, if bit l of the count is set. These are the aligned blocks of what was
+/// pushed.
 template <class Operator, class A>
 struct LaneCounter {
     A digit;
     u32 count;
 
-    /// One more block. Whole warps call; the sum is in each lane. Returns the sum of the largest block that ends here.
+    /// One more block. Whole warps call; the sum is in each lane. Returns the sum of the largest
+    /// block that ends here.
     __device__ __forceinline__ A push(A sum) {
         int lane = threadIdx.x % WARP, level = 0;
         for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);

@@ -1,13 +1,15 @@
 // How blocks of one launch learn what comes before their tiles.
 //
-// A sum travels in packets of 16 bytes, 8 of value and 8 of tag, each written and read at once: it needs no flag, and no
-// fence. The tag tells the launch (workspace.cuh), so nothing has to be cleared before one.
+// A sum travels in packets of 16 bytes, 8 of value and 8 of tag, each written and read at once: it
+// needs no flag, and no fence. The tag tells the launch (workspace.cuh), so nothing has to be
+// cleared before one.
 //
-// Each tile's sum is published in the workspace, and so are the sums of 128 tiles, of 128·128 tiles and so on, each by the block that
-// completes it. What precedes a tile is on each of these levels a number of nodes below 128, whose aligned blocks are just
-// those that the law asks for: a warp reads them at once, some a lane, and folds them as a tree. No tile waits for
-// another one's prefix, as in the chain of Merrill and Garland's decoupled look-back (NVR-2016-002), but for sums only, which
-// wait for nothing but memory.
+// Each tile's sum is published in the workspace, and so are the sums of 128 tiles, of 128·128 tiles
+// and so on, each by the block that completes it. What precedes a tile is on each of these levels a
+// number of nodes below 128, whose aligned blocks are just those that the law asks for: a warp
+// reads them at once, some a lane, and folds them as a tree. No tile waits for another one's
+// prefix, as in the chain of Merrill and Garland's decoupled look-back (NVR-2016-002), but for sums
+// only, which wait for nothing but memory.
 #pragma once
 #include "blelloch.cuh"
 #include "lanes.cuh"
@@ -15,8 +17,9 @@
 
 namespace warpfold {
 
-/// What the blocks tell each other of tiles. Sums lie as a warp reads them at once, PER_LANE neighbouring ones a lane: neighbouring lanes get
-/// neighbouring words. With all blocks asking for the same few lines of the cache, every line that is spared makes the answers come sooner.
+/// What the blocks tell each other of tiles. Sums lie as a warp reads them at once, PER_LANE
+/// neighbouring ones a lane: neighbouring lanes get neighbouring words. With all blocks asking for
+/// the same few lines of the cache, every line that is spared makes the answers come sooner.
 template <class A, int PER_LANE>
 struct TileSums {
     static constexpr int CHUNKS = ((int)sizeof(A) + 7) / 8;
@@ -52,8 +55,9 @@ struct TileSums {
         if (lane < CHUNKS) store_relaxed(word(tile, lane), packet.word);
     }
 
-    /// The sums of COUNT tiles; waits until they are all there. SPARING reads again what is missing only, for the sake of others that keep
-    /// memory busy. That takes longer: a compiler that is short of registers makes such reads one after the other.
+    /// The sums of COUNT tiles; waits until they are all there. SPARING reads again what is missing
+    /// only, for the sake of others that keep memory busy. That takes longer: a compiler that is
+    /// short of registers makes such reads one after the other.
     template <bool SPARING = false, int COUNT>
     __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
         Packet packets[COUNT][CHUNKS];
@@ -87,7 +91,8 @@ struct TileSums {
     }
 };
 
-/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads PER_LANE sums a lane at once.
+/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads
+/// PER_LANE sums a lane at once.
 template <class Operator, class A, int PER_LANE>
 struct SumTree {
     static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = LOG2<RADIX>;
@@ -96,7 +101,8 @@ struct SumTree {
     /// The number of tiles.
     u64 count;
 
-    /// By a whole warp whose lanes all hold the sum of a whole tile: publishes it, and those of the nodes that it completes.
+    /// By a whole warp whose lanes all hold the sum of a whole tile: publishes it, and those of the
+    /// nodes that it completes.
     __device__ __forceinline__ void publish(u64 tile, A sum) const {
         u64 start = 0, width = count + 1, place = tile;
         sums.publish(place, sum);
@@ -139,7 +145,8 @@ struct SumTree {
             tree.up_sweep(members[PER_LANE - 1]);
         }
 
-        /// The prefix of what comes after them. The lane that this place falls to knows all it needs.
+        /// The prefix of what comes after them. The lane that this place falls to knows all it
+        /// needs.
         __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
             Prefix<Operator, A> own = tree.down_sweep(before);
             append_members(own, members, digit % PER_LANE);
@@ -147,7 +154,8 @@ struct SumTree {
         }
     };
 
-    /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first one instead: some sum that is there.
+    /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first
+    /// one instead: some sum that is there.
     __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {
         u64 places[PER_LANE];
 #pragma unroll
@@ -158,7 +166,8 @@ struct SumTree {
         sums.wait(places, members);
     }
 
-    /// Appends the first `count` of a lane's sums, given those of their subtrees: its aligned blocks.
+    /// Appends the first `count` of a lane's sums, given those of their subtrees: its aligned
+    /// blocks.
     static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
 #pragma unroll
         for (int half = PER_LANE / 2; half >= 1; half /= 2) {

@@ -1,15 +1,19 @@
-// Reduction of any length in one launch, where the order of its steps does not show: by operators that are exact and commute.
+// Reduction of any length in one launch, where the order of its steps does not show: by operators
+// that are exact and commute.
 //
-// The tree that the law asks for takes exchanges between lanes for every row of elements (reduce_once.cuh). Here each lane folds all
-// that it reads by itself, and lanes, warps and blocks tell each other once.
+// The tree that the law asks for takes exchanges between lanes for every row of elements
+// (reduce_once.cuh). Here each lane folds all that it reads by itself, and lanes, warps and blocks
+// tell each other once.
 //
-//   1. The whole runs are dealt out to the warps of the grid, a batch at a time. What lies before them, until one starts at a multiple of
-//      16 bytes, and after them is less than a warp of elements, of which the last block's first warp takes one a lane. So no block of
-//      a grid that its input fills is left with nothing.
-//   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the others of their warp, and such
-//      warps after the others of their block.
-//   3. The last block collects the sums of the others. There are no more blocks than the GPU holds at once: when it starts the others
-//      have, or start before it even where other work keeps some of them waiting, as on every GPU so far.
+//   1. The whole runs are dealt out to the warps of the grid, a batch at a time. What lies before
+//      them, until one starts at a multiple of 16 bytes, and after them is less than a warp of
+//      elements, of which the last block's first warp takes one a lane. So no block of a grid that
+//      its input fills is left with nothing.
+//   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the
+//      others of their warp, and such warps after the others of their block.
+//   3. The last block collects the sums of the others. There are no more blocks than the GPU holds
+//      at once: when it starts the others have, or start before it even where other work keeps some
+//      of them waiting, as on every GPU so far.
 #pragma once
 #include "lanes.cuh"
 #include "look_back.cuh"
@@ -54,7 +58,8 @@ struct AnyOrderReducer {
         warpfold::prefetch(in, length, first, ELEMENTS, few && threadIdx.x % WARP == 0);
     }
 
-    /// Appends the elements to what precedes them. Whether this block has the result, in its first thread.
+    /// Appends the elements to what precedes them. Whether this block has the result, in its first
+    /// thread.
     __device__ __forceinline__ bool run(P& result) const {
         bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;
         if (length == 0) return true;
@@ -81,8 +86,8 @@ struct AnyOrderReducer {
 
     __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const { return {workspace.packets(), tag}; }
 
-    /// How many elements come before the first run: until one starts at a multiple of 16 bytes; or, where none does, until the words
-    /// that hold it reach no further back than the array.
+    /// How many elements come before the first run: until one starts at a multiple of 16 bytes; or,
+    /// where none does, until the words that hold it reach no further back than the array.
     __device__ __forceinline__ u32 elements_before_runs() const {
         if constexpr (!SHIFTS && 16 % BYTES == 0) {
             return (16 - (u32)(u64)in % 16) % 16 / BYTES;

@@ -1,24 +1,28 @@
 // Reduction of any length in one launch.
 //
-// The input is cut into chunks of a power of two of elements, each of which a block folds and tells the others the sum of, as blocks
-// of a scan do (look_back.cuh). There are no more blocks than the GPU holds at once. The last of them begins with what fills no
-// chunk, and when no chunk is left it collects the sums, appends the rest's, and writes the result. It is the last to start, too, or
-// starts when the others have: so blocks have started so far on every GPU, even where other work kept some of them waiting.
+// The input is cut into chunks of a power of two of elements, each of which a block folds and tells
+// the others the sum of, as blocks of a scan do (look_back.cuh). There are no more blocks than the
+// GPU holds at once. The last of them begins with what fills no chunk, and when no chunk is left it
+// collects the sums, appends the rest's, and writes the result. It is the last to start, too, or
+// starts when the others have: so blocks have started so far on every GPU, even where other work
+// kept some of them waiting.
 //
-// A middling input has a chunk for each block; of a long one the chunks that no block begins with are handed out in order. A short
-// input is all rest: the task of a single block, which needs no workspace.
+// A middling input has a chunk for each block; of a long one the chunks that no block begins with
+// are handed out in order. A short input is all rest: the task of a single block, which needs no
+// workspace.
 //
-// Both are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which a whole chunk has just
-// one. A range is cut up like this:
+// Both are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which
+// a whole chunk has just one. A range is cut up like this:
 //
 //   parts      one a warp
 //   batches    which a warp folds one after the other, and adds up in a binary counter
 //   rows       as many as a warp holds at once, of 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// On each of these levels the range ends at one place. What lies there before it is a number of blocks of one size, and their
-// aligned blocks are the left siblings of that place: the lane that has it knows them once the level is folded.
-// Places after the end are filled up with elements from before it; what those are combined to is part of no such block.
+// On each of these levels the range ends at one place. What lies there before it is a number of
+// blocks of one size, and their aligned blocks are the left siblings of that place: the lane that
+// has it knows them once the level is folded. Places after the end are filled up with elements from
+// before it; what those are combined to is part of no such block.
 #pragma once
 #include "lanes.cuh"
 #include "look_back.cuh"
@@ -33,7 +37,8 @@ template <class Operator, class A, int LEVELS = 32>
 struct AlignedBlocks {
     PaddedArray<A, LEVELS> sums;
 
-    /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has been folded.
+    /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has
+    /// been folded.
     template <class Tree>
     __device__ __forceinline__ void set_siblings(const Tree& tree, int place, int first) {
         bool mine = (int)(threadIdx.x % WARP) == place;
@@ -42,7 +47,8 @@ struct AlignedBlocks {
             if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][0]);
     }
 
-    /// The same for the tree over one value a lane, which is folded no higher than that leaf has siblings. Returns the fold.
+    /// The same for the tree over one value a lane, which is folded no higher than that leaf has
+    /// siblings. Returns the fold.
     __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
         int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -84,9 +90,10 @@ struct BlockFolder {
     const T* begin;
     const T* end;
 
-    /// Leaves the sums of the aligned blocks of `length` elements for the first warp, in parts of 2^log_batches batches, of which the
-    /// block's warps must have enough. Meanwhile takes a ticket of `queue`, unless that is null. Synchronises the
-    /// block once; turns alternate between 0 and 1. The first thread knows the `tag`.
+    /// Leaves the sums of the aligned blocks of `length` elements for the first warp, in parts of
+    /// 2^log_batches batches, of which the block's warps must have enough. Meanwhile takes a ticket
+    /// of `queue`, unless that is null. Synchronises the block once; turns alternate between 0
+    /// and 1. The first thread knows the `tag`.
     __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
@@ -143,7 +150,8 @@ struct BlockFolder {
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }
 
-    /// The sums of runs, of which there are `runs`, at least one. What lanes get that have none is the sum of some run.
+    /// The sums of runs, of which there are `runs`, at least one. What lanes get that have none is
+    /// the sum of some run.
     __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], const T* from, int runs) const {
         int first = 0, last = runs - 1;
         bool shifted = Loader::shifts(from);
@@ -203,8 +211,8 @@ struct BlockFolder {
     }
 };
 
-/// The reduction of an input, by blocks of which each folds chunks of 2^log_chunk elements, 2^log_batches batches a warp; and the last
-/// what fills no chunk, which of a short input is all.
+/// The reduction of an input, by blocks of which each folds chunks of 2^log_chunk elements,
+/// 2^log_batches batches a warp; and the last what fills no chunk, which of a short input is all.
 template <class Operator, class T, class Policy>
 struct ChunkReducer {
     using A = AccumulatorOf<T>;
@@ -231,7 +239,8 @@ struct ChunkReducer {
     /// The elements that fill no chunk.
     __device__ __forceinline__ u32 rest() const { return (u32)(length - ((u64)chunks << log_chunk)); }
     __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
-    /// The chunk that this block begins with. The last block begins with the rest: it keeps the sums of that to itself.
+    /// The chunk that this block begins with. The last block begins with the rest: it keeps the
+    /// sums of that to itself.
     __device__ __forceinline__ u32 first_task() const {
         u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
         return is_last() ? of_last : blockIdx.x;
@@ -246,7 +255,8 @@ struct ChunkReducer {
         warpfold::prefetch(in, length, first, BATCH, few && threadIdx.x % WARP == 0);
     }
 
-    /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
+    /// Appends the elements to what precedes them. Whether this block has the result, in its first
+    /// warp.
     __device__ __forceinline__ bool run(P& result) const {
         Elements elements{in, in + length};
         auto& blocks = Elements::shared().blocks;
@@ -276,7 +286,8 @@ struct ChunkReducer {
         }
         if (warp_index() != 0) return true;
         blocks.append_to(result, rest);
-        // All others have read the state and taken their last tickets, or this block would not have their sums.
+        // All others have read the state and taken their last tickets, or this block would not have
+        // their sums.
         if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
@@ -288,7 +299,8 @@ struct ChunkReducer {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
         auto& nodes = shared().nodes;
-        // All ask at once: the first warp for those that fill no node, the others, and then it as well, for the nodes.
+        // All ask at once: the first warp for those that fill no node, the others, and then it as
+        // well, for the nodes.
         typename Sums::Digit digit;
         if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
         for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {

@@ -1,20 +1,27 @@
 // Scan of any length in one launch, by plain loads: on every GPU, of slices that start anywhere.
 //
-// Each block scans one tile, which it holds in registers: its warps load rows, fold them, and learn from each other and from the
-// blocks before them (look_back.cuh) what precedes each row. A short input is the tile of a single block, of as many warps
-// as it needs, and touches no workspace; its warps keep the trees over their rows. Those of long inputs have more rows, and make the trees
-// anew, a batch at a time, when they know what comes before: then two blocks fit a multiprocessor, and the whole input the GPU.
+// Each block scans one tile, which it holds in registers: its warps load rows, fold them, and learn
+// from each other and from the blocks before them (look_back.cuh) what precedes each row. A short
+// input is the tile of a single block, of as many warps as it needs, and touches no workspace; its
+// warps keep the trees over their rows. Those of long inputs have more rows, and make the trees
+// anew, a batch at a time, when they know what comes before: then two blocks fit a multiprocessor,
+// and the whole input the GPU.
 //
-// All that does not depend on what precedes the tile is done before that is waited for: the up-sweeps over runs, lanes, rows and warps.
+// All that does not depend on what precedes the tile is done before that is waited for: the
+// up-sweeps over runs, lanes, rows and warps.
 //
-//   1. Where all blocks fit the GPU at once they take tiles by their index: they have started by then, or start in its order, as blocks of
-//      every GPU so far do even where other work keeps some of them waiting. Otherwise a tile's number is the order in which it was
-//      taken, so that the tiles before it are in the hands of blocks that run: nothing waits for a block that has not started.
-//   2. The block of the last tile resets the workspace's header, once it knows what precedes the tile.
-//   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are combined to
-//      lies behind the last result, where nobody looks.
-//   4. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next tile's
-//      prefix, so its block stores it; and after a last tile that is whole follows one without elements.
+//   1. Where all blocks fit the GPU at once they take tiles by their index: they have started by
+//      then, or start in its order, as blocks of every GPU so far do even where other work keeps
+//      some of them waiting. Otherwise a tile's number is the order in which it was taken, so that
+//      the tiles before it are in the hands of blocks that run: nothing waits for a block that has
+//      not started.
+//   2. The block of the last tile resets the workspace's header, once it knows what precedes the
+//      tile.
+//   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What
+//      they are combined to lies behind the last result, where nobody looks.
+//   4. An inclusive result is the exclusive one of the next position. For the last of a tile that
+//      is the next tile's prefix, so its block stores it; and after a last tile that is whole
+//      follows one without elements.
 #pragma once
 #include "look_back.cuh"
 #include "row_scan.cuh"
@@ -52,8 +59,8 @@ struct OnceScanner {
     A init;
     bool seeded, inclusive, by_ticket;
 
-    /// Has memory bring the tile. Before the launch has begun. A tile by ticket is near that of its block's index, and such blocks are not
-    /// all there at once.
+    /// Has memory bring the tile. Before the launch has begun. A tile by ticket is near that of its
+    /// block's index, and such blocks are not all there at once.
     __device__ __forceinline__ void prefetch() const {
         u64 elements = blockDim.x / WARP * CHUNK;
         bool few = by_ticket || gridDim.x * elements * sizeof(T) <= MOST_PREFETCHED;
@@ -81,7 +88,8 @@ struct OnceScanner {
         Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
 
-        // A lane's place on the way down: with the trees kept each lane knows the sums of all rows, otherwise of row lane % ROWS.
+        // A lane's place on the way down: with the trees kept each lane knows the sums of all rows,
+        // otherwise of row lane % ROWS.
         Trees trees;
         R batch[BATCH];
         A sums_of_rows[ROWS], sum;
@@ -111,7 +119,8 @@ struct OnceScanner {
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
-                // All others have taken their tiles and read the state, or this block would not have their sums.
+                // All others have taken their tiles and read the state, or this block would not
+                // have their sums.
                 if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
             }
             __syncthreads();
@@ -168,8 +177,9 @@ struct OnceScanner {
     __device__ __forceinline__ void load(Packed (&rows)[ROWS], u64 start, int first, int valid) {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
-        // Words that hold a run hold neighbours of it, too. Those outside of the array are not ours to read; and in place the blocks of
-        // the tiles before and after this one are overwriting theirs.
+        // Words that hold a run hold neighbours of it, too. Those outside of the array are not ours
+        // to read; and in place the blocks of the tiles before and after this one are overwriting
+        // theirs.
         bool in_place = in == out, shifted = Loader::shifts(from);
         const T* begin = in_place ? in + start : in;
         const T* end = in_place ? in + start + valid : in + length;
@@ -191,7 +201,8 @@ struct OnceScanner {
         }
     }
 
-    /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the results.
+    /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the
+    /// results.
     __device__ __forceinline__ void store(MovedRun<T, RUN>& run, T* tile, int first, int results, bool direct) {
         int lane = threadIdx.x % WARP, end = results - first < ROW ? results - first : ROW;
         if (direct && end == ROW) {
@@ -210,7 +221,8 @@ struct OnceScanner {
         }
     }
 
-    /// Stores bytes of a row, by a warp, in words as wide as the target takes: of 4 bytes where elements are shorter, but for the ends.
+    /// Stores bytes of a row, by a warp, in words as wide as the target takes: of 4 bytes where
+    /// elements are shorter, but for the ends.
     static __device__ __forceinline__ void copy(T* target, const unsigned char* row, int bytes) {
         if constexpr (R::NARROW >= 4) {
             using Narrow = Word<R::NARROW>;

@@ -1,8 +1,9 @@
-// Scan of any length in one pass: 2n of memory traffic, and the bracketing of one tree over everything.
+// Scan of any length in one pass: 2n of memory traffic, and the bracketing of one tree over
+// everything.
 //
-// Tiles are handed out in order. Each block walks its tiles through a ring of stages in shared memory, in which
-// every warp has one job, so that a tile is loaded, another summed, a third waits for what comes before it and a
-// fourth is scanned, all at the same time:
+// Tiles are handed out in order. Each block walks its tiles through a ring of stages in shared
+// memory, in which every warp has one job, so that a tile is loaded, another summed, a third waits
+// for what comes before it and a fourth is scanned, all at the same time:
 //
 //   loader       takes the next tile, and has the copy engine bring it in
 //   reducers     the sums of the tile's rows and warps
@@ -11,21 +12,25 @@
 //   look-back    the prefix of the tile, from that and the sums of the wave's tiles before it
 //   scanners     the scan of the tile, which they store straight from their registers
 //
-// No tile waits for another tile's prefix, as it would in the usual chain of single-pass scans (Duane Merrill, Michael
-// Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVR-2016-002). Every block keeps the sums of
-// all past waves itself, as a binary counter, whose digits are just the blocks of the tree that the law asks for.
-// What a tile needs from others are sums (look_back.cuh), and those wait for nothing but memory.
+// No tile waits for another tile's prefix, as it would in the usual chain of single-pass scans
+// (Duane Merrill, Michael Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+// NVR-2016-002). Every block keeps the sums of all past waves itself, as a binary counter, whose
+// digits are just the blocks of the tree that the law asks for. What a tile needs from others are
+// sums (look_back.cuh), and those wait for nothing but memory.
 //
-//   1. A tile's number is the order in which it was taken, so the tiles before it are in the hands of blocks that
-//      run, however many run at a time: nothing waits for a block that has not started. It is also what keeps memory busy to the
-//      end: with every block's tiles fixed beforehand, even a mere copy is 4% slower.
+//   1. A tile's number is the order in which it was taken, so the tiles before it are in the hands
+//      of blocks that run, however many run at a time: nothing waits for a block that has not
+//      started. It is also what keeps memory busy to the end: with every block's tiles fixed
+//      beforehand, even a mere copy is 4% slower.
 //   2. Sums are made as soon as a tile is there, by warps of their own: others wait for them.
 //   3. The last block to find no tile left resets the workspace's header.
-//   4. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are
-//      combined to lies behind the last result, where nobody looks.
-//   5. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next
-//      tile's prefix, so its block stores it; and after a last tile that is whole follows one without elements.
-//   6. With ANYWHERE, input and output start anywhere (displaced.cuh). The plain kernel wants both at multiples of 16 bytes.
+//   4. An unfinished tile, which can only be the last, is filled up with one of its elements. What
+//      they are combined to lies behind the last result, where nobody looks.
+//   5. An inclusive result is the exclusive one of the next position. For the last of a tile that
+//      is the next tile's prefix, so its block stores it; and after a last tile that is whole
+//      follows one without elements.
+//   6. With ANYWHERE, input and output start anywhere (displaced.cuh). The plain kernel wants both
+//      at multiples of 16 bytes.
 #pragma once
 #include "blelloch.cuh"
 #include "displaced.cuh"
@@ -122,7 +127,8 @@ struct WaveScanner {
             tile = shuffle(tile, 0);
             if (tile >= count) {
                 if (tile - count >= gridDim.x) trap("the start of the workspace was overwritten");
-                // The block takes no more tickets. The last block to get here resets what the others left.
+                // The block takes no more tickets. The last block to get here resets what the
+                // others left.
                 if (lane == 0 && workspace.header->end(tag)) workspace.header->reset(tag, workspace.key);
                 return;
             }
@@ -142,7 +148,8 @@ struct WaveScanner {
         }
     }
 
-    /// The copy engine brings the words that are the tile's alone. Others may be writing to the rest of the first and the last.
+    /// The copy engine brings the words that are the tile's alone. Others may be writing to the
+    /// rest of the first and the last.
     __device__ __forceinline__ void load_anywhere(Turn turn, u64 tile, int elements) {
         using Runs = DisplacedRuns<T, RUN>;
         int lane = threadIdx.x % WARP, offset = offset_of(in), end = offset + elements * (int)sizeof(T);
@@ -202,7 +209,8 @@ struct WaveScanner {
                 for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, notes, chunk);
             }
             __syncwarp();
-            // Each lane that has left a sum tells so itself: the rest of the warp has read its part of the stage by now.
+            // Each lane that has left a sum tells so itself: the rest of the warp has read its part
+            // of the stage by now.
             if (lane < ROWS) mbarrier_arrive(notes.summed);
         }
     }
@@ -268,10 +276,12 @@ struct WaveScanner {
             int place = (int)(tile % WAVE);
             LaneTree<Operator, A, WARP> tree;
             A values[PER_LANE];
-            // Before that the others' sums are hardly there either, and asking for them would keep them from getting there.
+            // Before that the others' sums are hardly there either, and asking for them would keep
+            // them from getting there.
             mbarrier_wait(notes.summed, turn.phase);
             if (place > 0) {
-                // A lane that covers tiles from this one on takes the wave's first instead: some sum that is there.
+                // A lane that covers tiles from this one on takes the wave's first instead: some
+                // sum that is there.
                 u64 members[PER_LANE];
 #pragma unroll
                 for (int k = 0; k < PER_LANE; k++)
@@ -332,7 +342,8 @@ struct WaveScanner {
         }
     }
 
-    /// Scans BATCH rows. `direct` says that all results belong to the target, which takes words of 16 bytes, if not ANYWHERE.
+    /// Scans BATCH rows. `direct` says that all results belong to the target, which takes words of
+    /// 16 bytes, if not ANYWHERE.
     __device__ __forceinline__ void scan_batch(Turn turn, const A& of_rows, const A& next, bool present, int warp, int first, T* target,
                                                int results, bool direct) {
         int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
@@ -370,7 +381,8 @@ struct WaveScanner {
         for (int i = 0; i < R::BYTES / 16; i++) to[index * (R::BYTES / 16) + i] = run.template words<16>()[i];
     }
 
-    /// Stores BATCH rows from element `first` on that were left in shared memory, as far as they belong to the results.
+    /// Stores BATCH rows from element `first` on that were left in shared memory, as far as they
+    /// belong to the results.
     static __device__ __noinline__ void store_rows(T* target, const Word16* rows, int first, int results) {
         using Narrow = Word<R::NARROW>;
         constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
@@ -384,7 +396,8 @@ struct WaveScanner {
 
     // ---- the block ----
 
-    /// Has memory bring the tiles that the block will take first, or its neighbours. Before the launch has begun.
+    /// Has memory bring the tiles that the block will take first, or its neighbours. Before the
+    /// launch has begun.
     __device__ __forceinline__ void prefetch() const {
         warpfold::prefetch(in, length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
     }

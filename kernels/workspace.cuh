@@ -1,13 +1,16 @@
-// The workspace: by which the blocks of one launch agree on who does what, and tell each other sums.
+// The workspace: by which the blocks of one launch agree on who does what, and tell each other
+// sums.
 //
 //   header    64 bytes: the tag of the next launch, and counters
 //   packets   16 bytes each: 8 of a value, 8 of a tag (look_back.cuh)
 //
-// Every launch has a tag of its own. A block believes a packet only if it carries that tag, so nothing has to be cleared
-// before a launch. The first tag of a workspace, and its key, are random numbers that the host draws; each launch goes on to
-// the next tag. So no launch of this or another workspace leaves a packet that a later launch could believe, nor can data.
+// Every launch has a tag of its own. A block believes a packet only if it carries that tag, so
+// nothing has to be cleared before a launch. The first tag of a workspace, and its key, are random
+// numbers that the host draws; each launch goes on to the next tag. So no launch of this or another
+// workspace leaves a packet that a later launch could believe, nor can data.
 //
-// The key is an argument of the kernel. A header that does not fit it was overwritten: that ends the launch with an error.
+// The key is an argument of the kernel. A header that does not fit it was overwritten: that ends
+// the launch with an error.
 #pragma once
 #include "device.cuh"
 
@@ -35,17 +38,20 @@ struct alignas(16) WorkspaceHeader {
     u32 ended, unused;
     u64 more[4];
 
-    /// In one access. Blocks that come late may read it while the last one resets it; those that do are through with it.
+    /// In one access. Blocks that come late may read it while the last one resets it; those that do
+    /// are through with it.
     __device__ __forceinline__ State load_state() const {
         StateWord word;
         word.word = load_relaxed(&state);
         return word.state;
     }
 
-    /// The next of the numbers 0, 1, 2, …, given the tag; a number far beyond the tiles if the header was overwritten.
+    /// The next of the numbers 0, 1, 2, …, given the tag; a number far beyond the tiles if the
+    /// header was overwritten.
     __device__ __forceinline__ u64 take(u64 tag) { return add_relaxed(&tickets, 1) - tag; }
 
-    /// By one thread of each block, once the block takes nothing more: whether it is the last one to call.
+    /// By one thread of each block, once the block takes nothing more: whether it is the last one
+    /// to call.
     __device__ __forceinline__ bool end(u64 tag) {
         u32 before = add_acquire_release(&ended, 1) - (u32)tag;
         if (before >= gridDim.x) trap("the start of the workspace was overwritten");

@@ -10,8 +10,9 @@ const DEVICE_VARIABLE: &str = "WARPFOLD_DEVICE";
 
 /// The CPU, or one NVIDIA GPU.
 ///
-/// Results do not depend on the device, only speed does. A `Device` is cheap to clone, and may be used by many
-/// threads; the calls of one GPU device run in the order in which they were made, on a stream of its own.
+/// Results do not depend on the device, only speed does. A `Device` is cheap to clone, and may be
+/// used by many threads; the calls of one GPU device run in the order in which they were made, on a
+/// stream of its own.
 ///
 /// ```
 /// use warpfold::{Device, ops::Add};
@@ -42,13 +43,14 @@ impl Device {
         }
     }
 
-    /// The NVIDIA GPU that CUDA numbers `ordinal`: one and the same device for every call with that number, with a
-    /// stream of its own in the GPU's primary context.
+    /// The NVIDIA GPU that CUDA numbers `ordinal`: one and the same device for every call with that
+    /// number, with a stream of its own in the GPU's primary context.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without the CUDA driver, [`Error::NoDevice`] if there are fewer GPUs, [`Error::Driver`] if the
-    /// driver fails, [`Error::Feature`] if the crate was built without `cuda`. NVRTC is not needed until a kernel is.
+    /// [`Error::Library`] without the CUDA driver, [`Error::NoDevice`] if there are fewer GPUs,
+    /// [`Error::Driver`] if the driver fails, [`Error::Feature`] if the crate was built without
+    /// `cuda`. NVRTC is not needed until a kernel is.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return Ok(Device {
@@ -73,8 +75,8 @@ impl Device {
         std::iter::once(Device::cpu()).chain(gpus).collect()
     }
 
-    /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is `cuda:0`) or `cuda:N`.
-    /// `None` if it is not set, or empty.
+    /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is
+    /// `cuda:0`) or `cuda:N`. `None` if it is not set, or empty.
     ///
     /// # Errors
     ///
@@ -87,11 +89,12 @@ impl Device {
         }
     }
 
-    /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names, or else the CPU.
+    /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names,
+    /// or else the CPU.
     ///
-    /// The CPU, because the data is there: it reads its memory faster than the bus to a GPU can copy it, so for a
-    /// single pass over host data a GPU cannot win (`BENCHMARKS.md` has the figures). A GPU
-    /// is worth it for data that stays there; keep such data in a [`Buffer`].
+    /// The CPU, because the data is there: it reads its memory faster than the bus to a GPU can
+    /// copy it, so for a single pass over host data a GPU cannot win (`BENCHMARKS.md` has the
+    /// figures). A GPU is worth it for data that stays there; keep such data in a [`Buffer`].
     ///
     /// # Errors
     ///

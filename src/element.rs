@@ -107,11 +107,11 @@ macro_rules! scalar_elements {
 
 scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
-// The conversions of the `half` crate choose an instruction at run time, in a function that is not inlined, so a loop
-// that calls them is not vectorised: 20 times slower. These are branch-free.
+// The conversions of the `half` crate choose an instruction at run time, in a function that is not
+// inlined, so a loop that calls them is not vectorised: 20 times slower. These are branch-free.
 
-// SAFETY: `Pod`, 2 bytes; `kernels/types.cuh` declares the same layout, widens exactly and rounds to
-// nearest even, as these functions do; a test compares them with the `half` crate's.
+// SAFETY: `Pod`, 2 bytes; `kernels/types.cuh` declares the same layout, widens exactly and rounds
+// to nearest even, as these functions do; a test compares them with the `half` crate's.
 unsafe impl Element for f16 {
     type Accumulator = f32;
 
@@ -119,7 +119,8 @@ unsafe impl Element for f16 {
     fn widen(self) -> f32 {
         let bits = u32::from(self.to_bits());
         let magnitude = bits & 0x7fff;
-        // The exponent's bias differs by 112; the product is exact and makes subnormal halves normal.
+        // The exponent's bias differs by 112; the product is exact and makes subnormal halves
+        // normal.
         let finite = (f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000)).to_bits();
         let special = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
         f32::from_bits((bits & 0x8000) << 16 | finite | special)
@@ -209,8 +210,8 @@ pub(crate) const fn assert_element_size<T: Element>() {
 mod tests {
     use super::*;
 
-    /// Every half, and floats at and beside every place where rounding changes its mind, are converted as the
-    /// `half` crate converts them.
+    /// Every half, and floats at and beside every place where rounding changes its mind, are
+    /// converted as the `half` crate converts them.
     #[test]
     fn halves_are_converted_as_by_the_half_crate() {
         for bits in 0..=u16::MAX {

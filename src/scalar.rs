@@ -83,8 +83,8 @@ macro_rules! floats {
             const LEAST: Self = <$float>::NEG_INFINITY;
             const GREATEST: Self = <$float>::INFINITY;
 
-            // In the form that `kernels/rust.cuh` has too: equal numbers differ at most in the sign of zero, which
-            // `or` settles; what does not compare holds a NaN, which `+` passes on.
+            // In the form that `kernels/rust.cuh` has too: equal numbers differ at most in the sign
+            // of zero, which `or` settles; what does not compare holds a NaN, which `+` passes on.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
                 if self < other {

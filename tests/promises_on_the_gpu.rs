@@ -232,8 +232,8 @@ fn an_engine_is_planned_as_it_was_compiled() {
     }
 }
 
-/// Bytes that were written to over a workspace end the launch with an error, and no result is written. The error stays in the
-/// context, so it happens in a process of its own.
+/// Bytes that were written to over a workspace end the launch with an error, and no result is
+/// written. The error stays in the context, so it happens in a process of its own.
 #[test]
 fn a_workspace_that_was_overwritten_ends_the_launch() {
     let name = concat!(
@@ -254,7 +254,8 @@ fn a_workspace_that_was_overwritten_ends_the_launch() {
             let memory = unsafe { stream.alloc::<u8>(bytes) }.unwrap();
             memory.leak()
         };
-        // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the contract on purpose.
+        // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the
+        // contract on purpose.
         let mut workspace = unsafe { Workspace::from_raw(&stream, address, bytes) }.unwrap();
         scan.exclusive(&stream, &data, &mut output, &mut workspace)
             .unwrap();

@@ -110,7 +110,8 @@ fn waves_from_anywhere() {
     check_all_waves(&[(1, 1), (0, 3), (5, 0), (3, 6)]);
 }
 
-/// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output start.
+/// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output
+/// start.
 fn check_all_waves(starts: &[(usize, usize)]) {
     use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
     let Some(_) = gpu(0) else { return };
@@ -152,7 +153,8 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
         let mut workspace = Workspace::new(&stream, scan.workspace_bytes(longest)).unwrap();
-        // The wave engine has other kernels for what does not start at a multiple of 16 bytes; the others' are the same.
+        // The wave engine has other kernels for what does not start at a multiple of 16 bytes; the
+        // others' are the same.
         let aligned = [(0, 0)];
         let starts = match engine {
             Engine::Wave(_) => starts,

@@ -92,7 +92,8 @@ impl Comparer {
         };
         let mut launch = self.stream.launch_builder(function);
         launch.arg(&got).arg(&expected).arg(&length).arg(&place);
-        // SAFETY: the arguments are those of the kernels in `SOURCE`, and the views hold `length` values each.
+        // SAFETY: the arguments are those of the kernels in `SOURCE`, and the views hold `length`
+        // values each.
         unsafe { launch.launch(config) }.expect("a launch");
         let first = self.stream.clone_dtoh(&first).expect("a copy")[0];
         (first != u64::MAX).then_some(first)

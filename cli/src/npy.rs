@@ -1,6 +1,7 @@
 //! NumPy's .npy: a header that is a Python dictionary, and the elements behind it.
 //!
-//! The format is described at <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+//! The format is described at
+//! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use crate::failure::{Failure, Result};
 use crate::input::Input;

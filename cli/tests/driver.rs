@@ -1,5 +1,5 @@
-//! Whatever the command calls of the CUDA libraries is looked up before anything is called: `cudarc`
-//! panics where a function is missing.
+//! Whatever the command calls of the CUDA libraries is looked up before anything is called:
+//! `cudarc` panics where a function is missing.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -12,7 +12,8 @@ pub(crate) fn command() -> Command {
     command
 }
 
-/// Splits `line` at spaces, runs the command with these arguments in `folder`, and feeds it `input`.
+/// Splits `line` at spaces, runs the command with these arguments in `folder`, and feeds it
+/// `input`.
 pub(crate) fn run_in(folder: &Path, line: &str, input: &[u8]) -> Output {
     let mut child = command()
         .args(line.split_whitespace())

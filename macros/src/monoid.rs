@@ -231,7 +231,8 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
     Ok(first.to_token_stream())
 }
 
-/// What to fold instead of what functions compute with, but memory cannot hold in one way everywhere.
+/// What to fold instead of what functions compute with, but memory cannot hold in one way
+/// everywhere.
 fn instead_of(ty: &Type) -> Option<&'static str> {
     match ty {
         Type::Tuple(_) => Some(

@@ -55,10 +55,11 @@ impl Primitive {
 pub enum Engine {
     /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
     Blelloch,
-    /// Everything in one launch, in the registers of blocks. Runs on every GPU, of slices that start anywhere.
+    /// Everything in one launch, in the registers of blocks. Runs on every GPU, of slices that
+    /// start anywhere.
     Tiles(RowPolicy),
-    /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as there is from compute
-    /// capability 9.0 to 10.x.
+    /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as
+    /// there is from compute capability 9.0 to 10.x.
     Wave(WavePolicy),
 }
 
@@ -117,7 +118,8 @@ impl Order {
 ///
 /// # Errors
 ///
-/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or functions call each other in a circle.
+/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or
+/// functions call each other in a circle.
 ///
 /// # Panics
 ///
@@ -149,8 +151,9 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
     })
 }
 
-/// Completes a CUDA source of one's own: where `text`, which messages call `name`, includes a file of `kernels/`
-/// (`#include "blelloch.cuh"`), gets the text of that file, once. The result includes nothing.
+/// Completes a CUDA source of one's own: where `text`, which messages call `name`, includes a file
+/// of `kernels/` (`#include "blelloch.cuh"`), gets the text of that file, once. The result includes
+/// nothing.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Recursive kernel decomposition, as data: which kernels to launch, over which level, in what order.
+//! Recursive kernel decomposition, as data: which kernels to launch, over which level, in what
+//! order.
 //!
 //! Level 0 is the input. Level `k + 1` holds one value for every complete tile of level `k`, in the
 //! accumulator type. The levels above 0 live in the workspace, one after the other.
@@ -16,14 +17,17 @@ const MAX_LEVELS: usize = 8;
 pub enum Kernel {
     /// `reduce_tiles(in, sums)`: the sum of every complete tile of a level, one block a tile.
     ReduceTiles,
-    /// `reduce_finish(in, length, levels, out, init, seeded)`: the remainders of all levels, one block.
+    /// `reduce_finish(in, length, levels, out, init, seeded)`: the remainders of all levels, one
+    /// block.
     ReduceFinish,
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_once(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`: everything.
+    /// `reduce_once(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`:
+    /// everything.
     ReduceOnce,
-    /// `scan_once(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
+    /// `scan_once(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a
+    /// block a tile.
     ScanOnce,
     /// `scan_wave(in, out, length, header, key, init, seeded, inclusive)`: everything.
     ScanWave,
@@ -42,8 +46,8 @@ impl Kernel {
         }
     }
 
-    /// The name of the kernel's function for `level` in a source where elements are folded in a wider
-    /// type, if `widens`; there the levels above 0 have functions of their own.
+    /// The name of the kernel's function for `level` in a source where elements are folded in a
+    /// wider type, if `widens`; there the levels above 0 have functions of their own.
     pub fn function(self, level: usize, widens: bool) -> &'static str {
         match (self, widens && level > 0) {
             (Kernel::ReduceTiles, false) => "reduce_tiles",
@@ -97,8 +101,8 @@ impl Plan {
         debug_assert!(widens::<T>() || plan.element == plan.sums);
         loop {
             let top = plan.levels - 1;
-            // A scan is done when one tile is left, a reduction when less than one is: its finishing kernel
-            // folds what filled no tile.
+            // A scan is done when one tile is left, a reduction when less than one is: its
+            // finishing kernel folds what filled no tile.
             let tile = plan.policy(top).tile();
             let done = match primitive {
                 Primitive::Scan => plan.lengths[top] <= tile,
@@ -126,7 +130,8 @@ impl Plan {
         self.levels
     }
 
-    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the header.
+    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the
+    /// header.
     pub fn offset(&self, level: usize) -> usize {
         let bytes =
             |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
@@ -169,12 +174,14 @@ impl Plan {
     }
 }
 
-/// One reduction in a single launch: how many blocks, and in the law's order, how the input is cut into chunks.
+/// One reduction in a single launch: how many blocks, and in the law's order, how the input is cut
+/// into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePlan {
     /// The number of blocks, which the GPU holds at once.
     pub blocks: u32,
-    /// The number of threads of a block, those of a power of two of warps if there are several blocks.
+    /// The number of threads of a block, those of a power of two of warps if there are several
+    /// blocks.
     pub threads: u32,
     /// The number of whole chunks: 0 if there is one block, or in any order.
     pub chunks: u32,
@@ -185,7 +192,8 @@ pub struct ReducePlan {
 }
 
 impl ReducePlan {
-    /// The plan for `length` elements of type `T`, whose kernel was compiled with `rows`, on a GPU of so many multiprocessors.
+    /// The plan for `length` elements of type `T`, whose kernel was compiled with `rows`, on a GPU
+    /// of so many multiprocessors.
     pub fn new<T: Element>(
         rows: RowPolicy,
         order: Order,
@@ -204,7 +212,8 @@ impl ReducePlan {
                 log_batches: 0,
             };
         }
-        // The more blocks, the longer it takes the last to collect their sums; the fewer, the longer each of them takes.
+        // The more blocks, the longer it takes the last to collect their sums; the fewer, the
+        // longer each of them takes.
         let (fewest_warps, enough_blocks) = match order {
             Order::Any => (4, multiprocessors),
             Order::Law => (2, multiprocessors / 2),
@@ -229,8 +238,9 @@ impl ReducePlan {
                 let tasks =
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
-                // Where some multiprocessors would get two chunks and others one, all may as well do with one of twice the length,
-                // which is less to collect; unless there is so much that it pays to hand out shorter ones.
+                // Where some multiprocessors would get two chunks and others one, all may as well
+                // do with one of twice the length, which is less to collect; unless there is so
+                // much that it pays to hand out shorter ones.
                 let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
                     .contains(&tasks(log_batches));
                 let bytes = length * size_of::<T>() as u64;
@@ -244,7 +254,8 @@ impl ReducePlan {
         }
     }
 
-    /// The plan in the law's order, with chunks of 2^log_batches batches for each of `warps`, a power of two, and up to so many blocks.
+    /// The plan in the law's order, with chunks of 2^log_batches batches for each of `warps`, a
+    /// power of two, and up to so many blocks.
     pub fn with_chunks(
         rows: RowPolicy,
         length: usize,
@@ -262,8 +273,8 @@ impl ReducePlan {
         }
     }
 
-    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
-    /// shorter inputs can do with it.
+    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans
+    /// for shorter inputs can do with it.
     pub fn workspace_bytes<T: Element>(rows: RowPolicy, length: usize) -> usize {
         let policy = ReducePolicy::of::<T>();
         let batches = (length as u64).div_ceil(rows.elements());
@@ -293,8 +304,8 @@ fn least(holds: impl Fn(u32) -> bool) -> u32 {
 /// The most sums that a warp of [`Engine::Tiles`] reads at once, 4 a lane.
 const MOST_AT_ONCE: u64 = 128;
 
-/// The bytes of a workspace by which blocks tell each other so many sums: a packet of 16 for every 8 of a sum, of whole groups of
-/// as many sums as a warp reads at once.
+/// The bytes of a workspace by which blocks tell each other so many sums: a packet of 16 for every
+/// 8 of a sum, of whole groups of as many sums as a warp reads at once.
 fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
     let packets = size_of::<T::Accumulator>().div_ceil(8);
     HEADER_BYTES + sums.next_multiple_of(at_once) as usize * packets * 16
@@ -303,11 +314,13 @@ fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
 /// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanPlan {
-    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full, and be it empty.
+    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full, and
+    /// be it empty.
     pub blocks: u64,
     /// The number of warps of a block, a power of two.
     pub warps: u32,
-    /// Whether the blocks do not all run at a time, and take tiles in the order in which they start.
+    /// Whether the blocks do not all run at a time, and take tiles in the order in which they
+    /// start.
     pub by_ticket: bool,
 }
 
@@ -328,7 +341,8 @@ impl ScanPlan {
                 by_ticket: false,
             };
         }
-        // The more blocks, the longer it takes them to tell each other; the fewer, the longer each of them takes.
+        // The more blocks, the longer it takes them to tell each other; the fewer, the longer each
+        // of them takes.
         let mut warps = 1;
         while warps < most && Self::BLOCKS_PER_WARP * u64::from(warps * warps) * share < length {
             warps *= 2;
@@ -342,13 +356,15 @@ impl ScanPlan {
         }
     }
 
-    /// Whether there are more than two blocks for each multiprocessor, at once or one after the other: what an engine costs that is
-    /// slower to start, but loads while it stores, is less then than what it saves.
+    /// Whether there are more than two blocks for each multiprocessor, at once or one after the
+    /// other: what an engine costs that is slower to start, but loads while it stores, is less then
+    /// than what it saves.
     pub fn is_long(&self, multiprocessors: u32) -> bool {
         self.blocks > 2 * u64::from(multiprocessors)
     }
 
-    /// The most warps of long inputs: of two blocks that share a multiprocessor, one loads while the other waits.
+    /// The most warps of long inputs: of two blocks that share a multiprocessor, one loads while
+    /// the other waits.
     const LONG_WARPS: u32 = 8;
 
     /// The same with blocks of so many warps, a power of two; for several blocks.
@@ -374,8 +390,8 @@ impl ScanPlan {
 
     const BLOCKS_PER_WARP: u64 = 8;
 
-    /// The size of the workspace in bytes, for this and all shorter lengths: the header, and 16 bytes for each 8 of the sums of tiles,
-    /// of many tiles, of many times many tiles.
+    /// The size of the workspace in bytes, for this and all shorter lengths: the header, and 16
+    /// bytes for each 8 of the sums of tiles, of many tiles, of many times many tiles.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
         let most = scan_warps::<T>();
         let tile = policy.elements() * u64::from(most);
@@ -423,8 +439,8 @@ impl WavePlan {
         }
     }
 
-    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for each 8 of every tile's sum, of
-    /// whole waves, as they lie in memory.
+    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for
+    /// each 8 of every tile's sum, of whole waves, as they lie in memory.
     pub fn workspace_bytes<T: Element>(&self) -> usize {
         sums_bytes::<T>(self.tiles(true), self.policy.wave.into())
     }
@@ -480,7 +496,8 @@ mod tests {
         }
     }
 
-    /// One workspace serves all lengths up to that it was asked for, exclusive and inclusive, on any GPU.
+    /// One workspace serves all lengths up to that it was asked for, exclusive and inclusive, on
+    /// any GPU.
     #[test]
     fn a_workspace_serves_all_shorter_inputs() {
         fn check<T: Element>() {

@@ -36,7 +36,8 @@ numbers!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64);
 
 impl Primitive for bool {}
 
-/// In the shadow: gives a hole the type of a value. Whether that is one of CUDA's the hole asks, so that it is asked once.
+/// In the shadow: gives a hole the type of a value. Whether that is one of CUDA's the hole asks, so
+/// that it is asked once.
 pub fn typed<T>(value: T, _: PhantomData<T>) -> T {
     value
 }

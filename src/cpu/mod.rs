@@ -1,10 +1,10 @@
 //! The CPU backend: rayon over chunks of a power of two, SIMD inside, the law throughout.
 //!
-//! The tree over the input is cut at two heights. A *block* fits the L1 cache; its levels are computed
-//! one after the other as loops over neighbours, which the compiler turns into SIMD code for any
-//! element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is the unit of
-//! work of a thread. The sums of blocks and chunks meet in a binary counter ([`counter`]), which
-//! holds exactly the aligned blocks of the law.
+//! The tree over the input is cut at two heights. A *block* fits the L1 cache; its levels are
+//! computed one after the other as loops over neighbours, which the compiler turns into SIMD code
+//! for any element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is
+//! the unit of work of a thread. The sums of blocks and chunks meet in a binary counter
+//! ([`counter`]), which holds exactly the aligned blocks of the law.
 
 mod counter;
 mod fold;

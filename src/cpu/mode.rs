@@ -1,9 +1,9 @@
 //! The floating-point mode of a thread: a part of the law that a CPU keeps in a register.
 //!
-//! Rust computes with subnormals and rounds to nearest. Libraries that GCC linked with `-ffast-math`,
-//! or that process audio, switch that off for a thread, and new threads inherit it, rayon's too. A
-//! GPU has no such mode. So every piece of work here brings Rust's mode along, and puts the thread's
-//! back. That is done on x86-64; elsewhere the thread's mode shows.
+//! Rust computes with subnormals and rounds to nearest. Libraries that GCC linked with
+//! `-ffast-math`, or that process audio, switch that off for a thread, and new threads inherit it,
+//! rayon's too. A GPU has no such mode. So every piece of work here brings Rust's mode along, and
+//! puts the thread's back. That is done on x86-64; elsewhere the thread's mode shows.
 
 /// Calls `work` in Rust's mode. Costs some nanoseconds, and less where the thread is in it already.
 pub(super) fn in_rust_mode<R>(work: impl FnOnce() -> R) -> R {

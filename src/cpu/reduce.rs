@@ -1,4 +1,5 @@
-//! Reduce on the CPU: the sums of blocks in parallel, in a binary counter, then what filled no block.
+//! Reduce on the CPU: the sums of blocks in parallel, in a binary counter, then what filled no
+//! block.
 
 use super::counter::Counter;
 use super::fold::Fold;
@@ -29,8 +30,8 @@ fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
         chunks.map(|chunk| Worker::new(fold).sum(chunk)).collect()
     };
 
-    // The chunks, then the blocks that filled no chunk, then the elements that filled no block: each a counter's
-    // worth of aligned blocks, smaller than all before.
+    // The chunks, then the blocks that filled no chunk, then the elements that filled no block:
+    // each a counter's worth of aligned blocks, smaller than all before.
     let mut worker = Worker::new(fold);
     let tail = worker.sum_blocks(rest);
     let prefix = init.map(T::widen);

@@ -1,10 +1,11 @@
 //! Scan on the CPU, in one pass over memory.
 //!
-//! Threads take chunks in order. A thread sums its chunk, which brings it into the L2 cache; waits until
-//! its turn has come; enters the sum into the binary counter that all chunks share, and learns the
-//! prefix of its chunk; and writes the prefixes of the elements, which it now reads from the cache. So each
-//! element crosses the memory bus once in either direction. The wait is short, since the chunks before it were
-//! begun before it; nobody waits for a chunk that no thread is at work on.
+//! Threads take chunks in order. A thread sums its chunk, which brings it into the L2 cache; waits
+//! until its turn has come; enters the sum into the binary counter that all chunks share, and
+//! learns the prefix of its chunk; and writes the prefixes of the elements, which it now reads from
+//! the cache. So each element crosses the memory bus once in either direction. The wait is short,
+//! since the chunks before it were begun before it; nobody waits for a chunk that no thread is at
+//! work on.
 
 use super::counter::Counter;
 use super::fold::Fold;
@@ -196,8 +197,8 @@ struct Worker<T: Element> {
     tree: Tree<T::Accumulator>,
     /// The sums of the chunk's complete blocks.
     sums: Vec<T::Accumulator>,
-    /// One block of results on its way to the output. The detour stays in the L1 cache; it lets one loop serve
-    /// results that go elsewhere, past the caches, or over their own input.
+    /// One block of results on its way to the output. The detour stays in the L1 cache; it lets one
+    /// loop serve results that go elsewhere, past the caches, or over their own input.
     results: Vec<MaybeUninit<T>>,
 }
 
@@ -228,7 +229,8 @@ impl<T: Element> Worker<T> {
         })
     }
 
-    /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its end.
+    /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its
+    /// end.
     fn scan(
         &mut self,
         mut chunk: Chunk<'_, T>,
@@ -265,7 +267,8 @@ impl<T: Element> Worker<T> {
                 }
                 Chunk::Into(_, output) => output[range].copy_from_slice(results),
                 Chunk::InPlace(data) => {
-                    // SAFETY: `scan` above wrote every one of `results`, and `T` and `MaybeUninit<T>` have one layout.
+                    // SAFETY: `scan` above wrote every one of `results`, and `T` and
+                    // `MaybeUninit<T>` have one layout.
                     let results = unsafe { &*(&raw const *results as *const [T]) };
                     data[range].copy_from_slice(results);
                 }

@@ -1,9 +1,9 @@
 //! Compiled kernels on disk, so that the next process need not compile.
 //!
-//! The key of an entry is the hash of everything that can change the code. Its file is named for the
-//! key, and holds a magic word, the key again, the image's hash, and the image. So a file that was
-//! cut, changed, or came under another's name is known for what it is. It is written to a temporary
-//! file and renamed: readers, in however many processes, see a whole entry or none.
+//! The key of an entry is the hash of everything that can change the code. Its file is named for
+//! the key, and holds a magic word, the key again, the image's hash, and the image. So a file that
+//! was cut, changed, or came under another's name is known for what it is. It is written to a
+//! temporary file and renamed: readers, in however many processes, see a whole entry or none.
 //!
 //! A kernel from the cache runs on the GPU with the rights of the process, so the cache is trusted
 //! only as far as its files are: the directory and the entries must belong to this user, and nobody
@@ -27,8 +27,8 @@ const HEADER_BYTES: usize = MAGIC.len() + 2 * blake3::OUT_LEN;
 
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
 
-/// Leaves the disk cache alone for as long as this process runs, as an empty `WARPFOLD_CACHE_DIR` does: for programs that compile
-/// what nobody will want again.
+/// Leaves the disk cache alone for as long as this process runs, as an empty `WARPFOLD_CACHE_DIR`
+/// does: for programs that compile what nobody will want again.
 pub fn without_disk_cache() {
     SWITCHED_OFF.store(true, Ordering::Relaxed);
 }

@@ -23,7 +23,8 @@ pub(super) struct Kernels {
     overlap: bool,
 }
 
-/// (context, primitive, engine, element type, operator). Entries keep their context alive, so its address stays its own.
+/// (context, primitive, engine, element type, operator). Entries keep their context alive, so its
+/// address stays its own.
 type CacheKey = (usize, Primitive, Engine, TypeId, TypeId);
 
 static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(None);
@@ -38,7 +39,8 @@ impl Kernels {
         if let Some(kernels) = Kernels::loaded::<T, Op>(context, primitive, engine) {
             return Ok(kernels);
         }
-        // Two threads may compile the same kernels at once; both results are good, and the last one stays.
+        // Two threads may compile the same kernels at once; both results are good, and the last one
+        // stays.
         let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive, engine)?);
         let key = Kernels::key::<T, Op>(context, primitive, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
@@ -168,8 +170,9 @@ impl Kernels {
     }
 }
 
-/// Whether kernels that were compiled for `target` wait for what precedes them on the stream, which those for older
-/// architectures do not, even on a newer GPU; and whether the driver can capture such launches in a graph.
+/// Whether kernels that were compiled for `target` wait for what precedes them on the stream, which
+/// those for older architectures do not, even on a newer GPU; and whether the driver can capture
+/// such launches in a graph.
 fn can_overlap(target: Target) -> Result<bool> {
     const FIRST_ARCHITECTURE: u32 = 90;
     const FIRST_DRIVER: i32 = 12_030;
@@ -299,7 +302,8 @@ mod tests {
         );
     }
 
-    /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver translates.
+    /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver
+    /// translates.
     #[test]
     fn ptx_runs_and_gives_the_same_bits() {
         if let Err(error) = crate::Device::cuda(0) {

@@ -1,9 +1,10 @@
 //! Finding the CUDA libraries without a panic.
 //!
-//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if they,
-//! or the function, are missing. So before anything else is called, the library is opened here, under
-//! the names that `cudarc` tries and in the same order, and every function that this crate uses is
-//! looked up. Tests compare the lists with the sources and with what the command line tool links.
+//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if
+//! they, or the function, are missing. So before anything else is called, the library is opened
+//! here, under the names that `cudarc` tries and in the same order, and every function that this
+//! crate uses is looked up. Tests compare the lists with the sources and with what the command line
+//! tool links.
 
 use crate::{Error, Result};
 use libloading::Library;
@@ -142,7 +143,8 @@ impl Requirement {
                     continue;
                 }
             };
-            // This is the file that `cudarc` will use: if a function is missing here, another file does not help.
+            // This is the file that `cudarc` will use: if a function is missing here, another file
+            // does not help.
             for function in self.functions {
                 // SAFETY: the symbol is looked up and not called.
                 if unsafe { library.get::<unsafe extern "C" fn()>(*function) }.is_err() {

@@ -16,11 +16,13 @@ use std::sync::Arc;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch.
+/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element
+/// once, in 1 launch.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`], and they can share one. Inputs of up to some ten thousands of elements leave it alone.
+/// As for [`Scan`], and they can share one. Inputs of up to some ten thousands of elements leave it
+/// alone.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
@@ -32,19 +34,22 @@ pub struct Reduce<T: Element, Op: Monoid<T>> {
 
 /// The scans of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive` or `inclusive` says whether
-/// an element's own value takes part, `_from` that an `init` comes first, `_in_place` that the data is overwritten.
+/// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive`
+/// or `inclusive` says whether an element's own value takes part, `_from` that an `init` comes
+/// first, `_in_place` that the data is overwritten.
 ///
-/// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
-/// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
-/// to 10.x; those that do not have kernels of their own there, which the first such call loads (some 0.5 s, unless they are in the disk
-/// cache). For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
-/// is read twice and written once.
+/// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element
+/// once, for slices that start anywhere. From some millions of elements on, slices that start at a
+/// multiple of 16 bytes are fastest on GPUs of compute capability 9.0 to 10.x; those that do not
+/// have kernels of their own there, which the first such call loads (some 0.5 s, unless they are in
+/// the disk cache). For longer elements it is 1 launch up to some thousands of elements, 3 up to a
+/// tile squared, 5 beyond, and every element is read twice and written once.
 ///
 /// # The workspace
 ///
-/// A [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which serves the call's stream. Calls on one stream can
-/// share it, whatever their primitive, type, operator and length. Inputs of up to some thousands of elements leave it alone.
+/// A [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which serves the call's
+/// stream. Calls on one stream can share it, whatever their primitive, type, operator and length.
+/// Inputs of up to some thousands of elements leave it alone.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
@@ -90,7 +95,8 @@ impl Tiles {
 struct Wave {
     kernels: Arc<Kernels>,
     policy: WavePolicy,
-    /// The policy for addresses that are no multiples of 16. Its kernels are loaded when such are met.
+    /// The policy for addresses that are no multiples of 16. Its kernels are loaded when such are
+    /// met.
     anywhere: Option<WavePolicy>,
     /// Whether it is to take short inputs too.
     always: bool,
@@ -119,7 +125,8 @@ impl Wave {
     }
 }
 
-/// Does what CUDA does not allow a thread by default while a stream is captured into a graph, such as to load a module.
+/// Does what CUDA does not allow a thread by default while a stream is captured into a graph, such
+/// as to load a module.
 fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let exchange = |mode: &mut sys::CUstreamCaptureMode| {
         // SAFETY: the pointer is valid; the mode is this thread's own.
@@ -156,12 +163,13 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
 }
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk cache, or else
-    /// a compilation, of 0.2 to 0.9 s.
+    /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk
+    /// cache, or else a compilation, of 0.2 to 0.9 s.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -169,12 +177,13 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         Reduce::load_engine(context, Engine::Tiles(RowPolicy::of_reduce::<T>(order)))
     }
 
-    /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
-    /// of its tree.
+    /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a
+    /// launch for each level of its tree.
     ///
     /// # Errors
     ///
-    /// As [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce, or a policy that it cannot have.
+    /// As [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce, or a
+    /// policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -190,8 +199,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         })
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
-    /// for long inputs.
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         match self.rows {
             None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
@@ -199,12 +208,14 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         }
     }
 
-    /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of `output`.
+    /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
+    /// `output`.
     ///
     /// # Errors
     ///
-    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small, [`Error::WorkspaceStream`] if the workspace
-    /// serves another stream, [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a launch fails.
+    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small,
+    /// [`Error::WorkspaceStream`] if the workspace serves another stream, [`Error::WrongDevice`] if
+    /// something belongs to another context, [`Error::Driver`] if a launch fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,
@@ -262,9 +273,9 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
             inclusive: false,
         };
         let kernels = &self.kernels;
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them. The workspace is
-        // this stream's alone.
+        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are
+        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
+        // events protect them. The workspace is this stream's alone.
         unsafe {
             match self.rows {
                 None => {
@@ -289,9 +300,10 @@ macro_rules! scan_methods {
         ///
         /// # Errors
         ///
-        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if `workspace` is too small,
-        /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something belongs to another
-        /// context, [`Error::Driver`] if a launch fails.
+        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if
+        /// `workspace` is too small, [`Error::WorkspaceStream`] if it serves another stream,
+        /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a
+        /// launch fails.
         pub fn $name(
             &self,
             stream: &CudaStream,
@@ -329,12 +341,13 @@ macro_rules! scan_methods {
 }
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk cache, or else
-    /// a compilation, of 0.5 to 1.2 s.
+    /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk
+    /// cache, or else a compilation, of 0.5 to 1.2 s.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -352,14 +365,15 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
     }
 
-    /// Loads the kernels of one engine, which will be used for every length. Where the policy of [`Engine::Wave`] has room for such slices,
-    /// those that do not start at a multiple of 16 bytes take kernels that the first call with one loads; else those of
-    /// [`Engine::Tiles`], which are loaded as well.
+    /// Loads the kernels of one engine, which will be used for every length. Where the policy of
+    /// [`Engine::Wave`] has room for such slices, those that do not start at a multiple of 16 bytes
+    /// take kernels that the first call with one loads; else those of [`Engine::Tiles`], which are
+    /// loaded as well.
     ///
     /// # Errors
     ///
-    /// As [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot have. The wave engine does not compile for
-    /// GPUs that it cannot run on.
+    /// As [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot have.
+    /// The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -428,8 +442,8 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         })
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
-    /// for long inputs.
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
         match &self.engines {
@@ -490,9 +504,10 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
-        // SAFETY: the slices belong to the context, are as long as the plans assume, and are borrowed until the launches are
-        // enqueued; afterwards the stream's order and cudarc's events protect them. The wave engine's addresses are looked
-        // at. The workspace is this stream's alone.
+        // SAFETY: the slices belong to the context, are as long as the plans assume, and are
+        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
+        // events protect them. The wave engine's addresses are looked at. The workspace is this
+        // stream's alone.
         unsafe { self.enqueue(stream, len, &call) }
     }
 

@@ -1,5 +1,5 @@
-//! Every generated kernel, run in the emulator: it equals the oracle bit for bit under any schedule, and breaks
-//! no rule.
+//! Every generated kernel, run in the emulator: it equals the oracle bit for bit under any
+//! schedule, and breaks no rule.
 
 use crate::emulator::{Argument, Grid, Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
@@ -35,8 +35,9 @@ struct Case {
 }
 
 impl Case {
-    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved. Other launches before it use the
-    /// same workspace for a prefix of the file `other`: what they leave there must not show.
+    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
+    /// Other launches before it use the same workspace for a prefix of the file `other`: what they
+    /// leave there must not show.
     fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
         let bytes = self.length * size_of::<T>();
         let output_bytes = match self.primitive {
@@ -69,8 +70,8 @@ impl Case {
         script.clear();
     }
 
-    /// One launch, with blocks as small as they get if there are several: by index if all live at a time, or by ticket. Before it
-    /// another one, with other data and flags.
+    /// One launch, with blocks as small as they get if there are several: by index if all live at a
+    /// time, or by ticket. Before it another one, with other data and flags.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -204,7 +205,8 @@ impl Case {
         }
     }
 
-    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and more.
+    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and
+    /// more.
     fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
         let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
         let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
@@ -311,8 +313,9 @@ fn widens<T: Element>() -> bool {
     TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
 }
 
-/// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested. A module takes seconds to
-/// compile, so what is the same text with other numbers or another word in it is tested once only.
+/// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
+/// A module takes seconds to compile, so what is the same text with other numbers or another word
+/// in it is tested once only.
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     if matrix::is_like_another::<T, Op>() {
         return match primitive {
@@ -370,7 +373,8 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     }
 }
 
-/// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are summed up twice.
+/// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are
+/// summed up twice.
 fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     let (run, row, tile) = (
         policy.run as usize,
@@ -609,7 +613,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         type_name::<T>(),
         type_name::<Op>()
     );
-    // Every engine, with elements of one, two and four bytes, and with an operator that does not commute.
+    // Every engine, with elements of one, two and four bytes, and with an operator that does not
+    // commute.
     let always = [type_name::<u8>(), type_name::<f16>(), type_name::<f32>()]
         .contains(&type_name::<T>())
         && TypeId::of::<Op>() == TypeId::of::<Add>()

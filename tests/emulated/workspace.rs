@@ -1,5 +1,5 @@
-//! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready for the next, and what
-//! was overwritten is found out.
+//! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready
+//! for the next, and what was overwritten is found out.
 
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, base_seed};
 use crate::support::data::sample;
@@ -280,7 +280,8 @@ fn an_overwritten_header_ends_the_launch() {
     }
 }
 
-/// A maximum has values of its own choice in the place of tags, if what it folds is as long as a packet.
+/// A maximum has values of its own choice in the place of tags, if what it folds is as long as a
+/// packet.
 #[test]
 fn data_is_never_taken_for_a_tag() {
     let Some(toolchain) = Toolchain::get() else {

@@ -1,8 +1,8 @@
 //! Random functions give the same bits in Rust and in their translations to C++.
 //!
-//! `build.rs` writes the functions. Each is called with arguments that are edges or random, and so is what
-//! `#[warpfold::function]` made of it, compiled for the CPU as the emulator's kernels are. `WARPFOLD_SEED` chooses other
-//! functions and arguments, `WARPFOLD_PROGRAMS` their number.
+//! `build.rs` writes the functions. Each is called with arguments that are edges or random, and so
+//! is what `#[warpfold::function]` made of it, compiled for the CPU as the emulator's kernels are.
+//! `WARPFOLD_SEED` chooses other functions and arguments, `WARPFOLD_PROGRAMS` their number.
 
 mod compiler;
 #[allow(warnings, clippy::all, reason = "some forms are odd on purpose")]

@@ -17,7 +17,8 @@ pub(crate) fn header_after(launches: u64) -> [u8; HEADER_BYTES] {
     WorkspaceKey { first_tag, ..KEY }.header()
 }
 
-/// A workspace whose header is new, and whose packets are as earlier launches left them: with their tags, and wrong values.
+/// A workspace whose header is new, and whose packets are as earlier launches left them: with their
+/// tags, and wrong values.
 pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
     let mut words = Vec::from(header_after(0));
     for packet in 0_u64.. {

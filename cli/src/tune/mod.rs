@@ -1,4 +1,5 @@
-//! `warpfold tune`: finds the fastest policies on a GPU, and prints them as the table that the library is built with.
+//! `warpfold tune`: finds the fastest policies on a GPU, and prints them as the table that the
+//! library is built with.
 
 mod bench;
 mod classes;

@@ -1,4 +1,5 @@
-//! The search for the fastest policy: one parameter at a time, until changing any of them gains nothing.
+//! The search for the fastest policy: one parameter at a time, until changing any of them gains
+//! nothing.
 //!
 //! It knows nothing of GPUs: whoever calls it says what a policy costs.
 
@@ -53,8 +54,8 @@ impl Axis {
         }
     }
 
-    /// The policy with another value here. What makes sense only together goes along: other warps share the same tile, and of
-    /// tiles of another size there are as many as take the same memory.
+    /// The policy with another value here. What makes sense only together goes along: other warps
+    /// share the same tile, and of tiles of another size there are as many as take the same memory.
     fn set(self, policy: WavePolicy, value: u32) -> WavePolicy {
         match self {
             Axis::Stages => WavePolicy {
@@ -101,7 +102,8 @@ impl Axis {
             .enumerate()
             .filter(move |(i, value)| **value != now && i.abs_diff(place) <= reach)
             .map(move |(_, value)| self.set(policy, *value))
-            // Less than a row, or a stage, is none; a batch of more rows than there are is one of fewer.
+            // Less than a row, or a stage, is none; a batch of more rows than there are is one of
+            // fewer.
             .filter(|next| next.rows > 0 && next.stages > 1 && next.batch <= next.rows)
     }
 }
@@ -127,7 +129,8 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// The policy that no change of one parameter improves beyond the noise, or `start` if it does not run.
+    /// The policy that no change of one parameter improves beyond the noise, or `start` if it does
+    /// not run.
     pub(crate) fn run<C: Contest>(
         self,
         start: WavePolicy,

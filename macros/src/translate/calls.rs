@@ -8,8 +8,8 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
-/// The methods of numbers that exist on both sides, and the number of their arguments. `kernels/rust.cuh` has each by the
-/// same name.
+/// The methods of numbers that exist on both sides, and the number of their arguments.
+/// `kernels/rust.cuh` has each by the same name.
 #[rustfmt::skip]
 const METHODS: &[(&str, usize)] = &[
     // Of integers and floats.
@@ -132,8 +132,8 @@ impl Translator {
                 "a variable cannot be called: there are no closures on a GPU",
             ));
         }
-        // The function's path is also that of the type that stands for it, which has the function once more,
-        // with a place to tell the shadow's hole its type.
+        // The function's path is also that of the type that stands for it, which has the function
+        // once more, with a place to tell the shadow's hole its type.
         let hole = self.typed_hole();
         let span = path.span();
         let shadow_call = Ident::new("__call", Span::call_site().located_at(span));

@@ -134,7 +134,8 @@ impl Translator {
         let Some((_, otherwise)) = &mut condition.else_branch else {
             return Ok(());
         };
-        // `else` on a line of its own keeps nested conditions, which may need lines before them, simple.
+        // `else` on a line of its own keeps nested conditions, which may need lines before them,
+        // simple.
         self.braces("else ", |this| this.give_to(otherwise, target))
     }
 

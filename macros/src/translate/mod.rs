@@ -1,15 +1,15 @@
 //! From a Rust function to the text of a CUDA function of the same meaning.
 //!
-//! A macro sees the program before its types are known, and C++ must name types where Rust infers them. So the text is
-//! completed when the program runs: it has *holes*, and with it comes a copy of the function's body, the *shadow*, that is
-//! never called. In it each expression whose type is wanted is passed through
-//! `typed(expression, hole)`, so that Rust's own inference gives the hole that type. The
-//! shadow is also where Rust checks what a macro cannot: that `a + b` adds numbers, that a function that is called has been
-//! translated too. Constants fill holes with their values.
+//! A macro sees the program before its types are known, and C++ must name types where Rust infers
+//! them. So the text is completed when the program runs: it has *holes*, and with it comes a copy
+//! of the function's body, the *shadow*, that is never called. In it each expression whose type is
+//! wanted is passed through `typed(expression, hole)`, so that Rust's own inference gives the hole
+//! that type. The shadow is also where Rust checks what a macro cannot: that `a + b` adds numbers,
+//! that a function that is called has been translated too. Constants fill holes with their values.
 //!
-//! C++ knows no blocks with values: what Rust writes as one expression becomes statements that prepare a value, and the
-//! value (`Translator::value`). All arithmetic is done by the functions of `kernels/rust.cuh`, which mean what Rust's operators
-//! mean.
+//! C++ knows no blocks with values: what Rust writes as one expression becomes statements that
+//! prepare a value, and the value (`Translator::value`). All arithmetic is done by the functions of
+//! `kernels/rust.cuh`, which mean what Rust's operators mean.
 
 mod calls;
 mod control;
@@ -117,7 +117,8 @@ pub(crate) fn translate(signature: &Signature, body: &Block) -> Result<Translati
 }
 
 impl Translation {
-    /// Statements and an expression that gives the text, where `definitions` and `name` are in scope.
+    /// Statements and an expression that gives the text, where `definitions` and `name` are in
+    /// scope.
     pub(crate) fn to_expression(&self) -> TokenStream {
         let Translation {
             text: Text { pieces, holes },
@@ -202,7 +203,8 @@ impl Translator {
 
     // ---- holes ----
 
-    /// A hole that an expression of type `String` fills. It means what it does at the current place.
+    /// A hole that an expression of type `String` fills. It means what it does at the current
+    /// place.
     fn hole(&mut self, mut filling: TokenStream) -> String {
         for items in self.items.iter().rev().filter(|items| !items.is_empty()) {
             filling = quote!({ #(#items)* #filling });
@@ -323,7 +325,8 @@ impl Translator {
         (std::mem::replace(&mut self.lines, before), result)
     }
 
-    /// A value that will be named more than once, or must not change: the same if it is stable, otherwise a new constant.
+    /// A value that will be named more than once, or must not change: the same if it is stable,
+    /// otherwise a new constant.
     fn keep(&mut self, value: Value, name: &str) -> String {
         if value.is_stable {
             return value.text;
@@ -343,7 +346,8 @@ impl Translator {
 
     // ---- statements of Rust ----
 
-    /// The statements of a block; each that cannot be translated adds an error, and the others are looked at all the same.
+    /// The statements of a block; each that cannot be translated adds an error, and the others are
+    /// looked at all the same.
     fn block(&mut self, block: &mut Block, target: &Target) {
         self.scopes.push(HashMap::new());
         // They are known from the start of the block on.
@@ -449,7 +453,8 @@ impl Translator {
     }
 }
 
-/// Errors about what is generated belong where it was written; its names are those of the macro all the same.
+/// Errors about what is generated belong where it was written; its names are those of the macro all
+/// the same.
 fn located_at(tokens: &impl ToTokens) -> Span {
     Span::call_site().located_at(tokens.span())
 }
