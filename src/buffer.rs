@@ -6,9 +6,9 @@ use crate::{Device, Element, Error, Result};
 
 /// An array of `T` in the memory of a [`Device`].
 ///
-/// Made by [`Device::upload`], [`Device::upload_vec`], [`Device::allocate`] or a call that returns
-/// one. Between calls the data stays where it is; [`to_vec`](Buffer::to_vec) copies it back. Memory
-/// is freed when the buffer is dropped.
+/// [`Device::upload`], [`Device::upload_vec`], [`Device::allocate`] and calls with a new result
+/// make one. Between calls the data stays where it is; [`to_vec`](Buffer::to_vec) copies it back.
+/// Dropping the buffer frees the memory.
 #[derive(Debug)]
 pub struct Buffer<T: Element> {
     pub(crate) device: Device,
@@ -68,7 +68,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The elements in host memory; without a copy if the device is the CPU.
+    /// The elements in host memory. Copies nothing if the device is the CPU.
     ///
     /// # Errors
     ///

@@ -9,11 +9,11 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 /// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
 /// identity.
 ///
-/// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990): every element of
-/// the result is bracketed over the aligned blocks before it, see [the law](crate#the-law). Runs
-/// where [`Device::for_host_data`] says.
+/// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990). Every element of
+/// the result is bracketed over the aligned blocks before it (see [the law](crate#the-law)).
+/// [`Device::for_host_data`] says where it runs.
 ///
-/// Complexity: O(n) work; the bracketing is O(log n) deep. Memory on the CPU: the result, up to 64
+/// Complexity: O(n) work, in a bracketing O(log n) deep. Memory on the CPU: the result, up to 64
 /// KiB for each thread, and less than 1% of the input.
 ///
 /// ```
@@ -26,7 +26,7 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 /// # Errors
 ///
 /// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` sends the
-/// call to a GPU, also what [`Device::scan`] gives.
+/// call to a GPU, also those of [`Device::scan`].
 pub fn scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
     scan_slice::<T, Op>(input, None, Prefixes::Exclusive)
 }
@@ -122,8 +122,9 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 
 /// # Scan
 ///
-/// The twelve forms are one grid: `scan` or `inclusive_scan`, from the first element or `_from` an
-/// `init`, and into a new buffer, `_into` a given one, or `_in_place`.
+/// The twelve methods are one grid. Each is `scan` or `inclusive_scan`; it starts from the first
+/// element, or `_from` an `init`; and it writes to a new buffer, `_into` a given one, or
+/// `_in_place`.
 ///
 /// On a GPU each call enqueues 1 launch for elements of up to 16 bytes, which reads and writes
 /// every element once. For longer ones it is 1 launch up to a tile of elements, 3 up to a tile
@@ -133,10 +134,11 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 ///
 /// # Errors
 ///
-/// All of them: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Library`] without
-/// NVRTC, [`Error::Compile`] if an operator's CUDA text is wrong; [`Error::OutOfMemory`], after
-/// which the device is usable as before; [`Error::Driver`]. The `_into` forms: [`Error::Length`] if
-/// the lengths differ. A call that fails before its first launch leaves the output as it was.
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Library`] without
+/// NVRTC; [`Error::Compile`] if an operator's CUDA text is wrong; [`Error::OutOfMemory`], after
+/// which the device is usable as before; [`Error::Driver`]. Of the `_into` methods also
+/// [`Error::Length`], if the lengths differ. A call that fails before its first launch leaves the
+/// output as it was.
 impl Device {
     /// The exclusive scan of `input` into a new buffer; see [`scan`](crate::scan()).
     pub fn scan<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {

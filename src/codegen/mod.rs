@@ -53,13 +53,14 @@ impl Primitive {
 /// How a primitive is computed. The results are the same, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
+    /// *Levels*: Blelloch's tree over tiles, over their sums, and so on, with a launch for each
+    /// level. Runs on every GPU.
     Blelloch,
-    /// Everything in one launch, in the registers of blocks. Runs on every GPU, of slices that
+    /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
     /// start anywhere.
     Tiles(RowPolicy),
-    /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as
-    /// there is from compute capability 9.0 to 10.x.
+    /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
+    /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
 }
 
