@@ -126,11 +126,11 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 /// element, or `_from` an `init`; and it writes to a new buffer, `_into` a given one, or
 /// `_in_place`.
 ///
-/// On a GPU each call enqueues 1 launch for elements of up to 16 bytes, which reads and writes
-/// every element once. For longer ones it is 1 launch up to a tile of elements, 3 up to a tile
-/// squared, and so on, and the elements are read twice. Calls return without waiting;
-/// [`Buffer::to_vec`] waits. Memory: the sums of the tiles, less than 1% of a long input, in a
-/// workspace that the device keeps.
+/// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
+/// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a
+/// tile squared, and so on; from 3 launches on, every element is read twice. Calls return without
+/// waiting; [`Buffer::to_vec`] waits. Memory: a workspace that the device keeps, for the sums of
+/// tiles; less than 1% of a long input.
 ///
 /// # Errors
 ///

@@ -95,9 +95,9 @@ impl Engine {
 /// The order in which a reduction combines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// That of one tree over all elements, on which the bits of a result depend.
+    /// The law's: one tree over all elements, on which the bits of a result depend.
     Law,
-    /// Whichever is fastest: the operator is exact and commutes, so no bit tells.
+    /// Any, whichever is fastest: the operator is exact and commutes, so no bit tells.
     Any,
 }
 
@@ -152,9 +152,9 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
     })
 }
 
-/// Completes a CUDA source of one's own: where `text`, which messages call `name`, includes a file
-/// of `kernels/` (`#include "blelloch.cuh"`), gets the text of that file, once. The result includes
-/// nothing.
+/// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include
+/// "blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
+/// the compiler call the source `name`.
 ///
 /// # Errors
 ///
@@ -169,7 +169,7 @@ pub fn with_kernels(text: &str, name: &str) -> Result<String> {
     template::expand(text, name)
 }
 
-/// Whether `T` is folded in a wider type, for which the kernels exist a second time.
+/// Whether `T` is folded in a wider type. If so, the kernels exist twice.
 pub(crate) fn widens<T: Element>() -> bool {
     std::any::TypeId::of::<T>() != std::any::TypeId::of::<T::Accumulator>()
 }

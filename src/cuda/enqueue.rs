@@ -13,7 +13,7 @@ pub(super) struct Call<A> {
     pub(super) output: u64,
     /// As large as the plan asks.
     pub(super) workspace: WorkspaceArguments,
-    /// What comes first; or, unless `seeded`, the identity, which is shown but not combined.
+    /// What comes first. Unless `seeded`, it is the identity, which is shown but not combined.
     pub(super) init: A,
     pub(super) seeded: bool,
     pub(super) inclusive: bool,
@@ -69,7 +69,7 @@ pub(super) unsafe fn enqueue<A: Element>(
     Ok(())
 }
 
-/// Enqueues the one launch of a reduction by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+/// Enqueues the one launch of a reduction by the rows engine (`Engine::Tiles`).
 ///
 /// # Safety
 ///
@@ -105,7 +105,7 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
     unsafe { launch(kernels, stream, Kernel::ReduceOnce, 0, grid, arguments) }
 }
 
-/// Enqueues the one launch of a scan by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+/// Enqueues the one launch of a scan by the rows engine (`Engine::Tiles`).
 ///
 /// # Safety
 ///
@@ -141,9 +141,9 @@ pub(super) unsafe fn enqueue_tiles<A: Element>(
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16 unless
-/// the kernels' policy says that they are anywhere, and the workspace must be a
-/// [`Workspace`](super::Workspace) that serves the stream.
+/// As for [`enqueue`]. Also, input and output must start at multiples of 16, unless the kernels'
+/// policy says `anywhere`; and the workspace must be a [`Workspace`](super::Workspace) that serves
+/// the stream.
 pub(super) unsafe fn enqueue_wave<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,

@@ -17,8 +17,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// The target for a GPU of compute capability `capability` (90 for 9.0): machine code if this
-    /// NVRTC knows the architecture; otherwise the newest PTX that the GPU can run.
+    /// The target for a GPU of compute capability `capability` (90 for 9.0). It is machine code if
+    /// this NVRTC knows the architecture, and otherwise the newest PTX that the GPU can run.
     ///
     /// # Errors
     ///
@@ -147,8 +147,8 @@ type CopyOf = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
 
 impl Program {
     fn new(text: &CString) -> Result<Program> {
-        // NVRTC copies the text, whatever cudarc's documentation fears; the caller keeps it for the
-        // program's lifetime anyway.
+        // NVRTC copies the text, although cudarc's documentation doubts it. The caller keeps it for
+        // the program's lifetime anyway.
         result::create_program(text, Some(c"warpfold.cu"))
             .map(Program)
             .map_err(|error| failure(&error))
