@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 ///
 /// An ordinary store to memory that is not cached fetches the line, changes it, and writes it back
 /// later: twice the traffic. A non-temporal store only writes. It pays for results that are too
-/// large to be found in a cache afterwards; call [`finish`] before another thread may read them.
+/// large to be found in a cache afterwards. Call [`finish`] before another thread may read them.
 ///
 /// # Safety
 ///
