@@ -1,13 +1,12 @@
-// The workspace: by which the blocks of one launch agree on who does what, and tell each other
-// sums.
+// The workspace: where the blocks of one launch agree on who does what, and exchange sums.
 //
 //   header    64 bytes: the tag of the next launch, and counters
 //   packets   16 bytes each: 8 of a value, 8 of a tag (look_back.cuh)
 //
-// Every launch has a tag of its own. A block believes a packet only if it carries that tag, so
-// nothing has to be cleared before a launch. The first tag of a workspace, and its key, are random
-// numbers that the host draws; each launch goes on to the next tag. So no launch of this or another
-// workspace leaves a packet that a later launch could believe, nor can data.
+// Every launch has its own tag. A block believes a packet only if it carries that tag, so nothing
+// has to be cleared before a launch. The host draws the first tag of a workspace, and its key, at
+// random; each launch goes on to the next tag. So no launch of this or another workspace leaves a
+// packet that a later launch could believe, and neither can data.
 //
 // The key is an argument of the kernel. A header that does not fit it was overwritten: that ends
 // the launch with an error.
