@@ -2,7 +2,8 @@
 // faces.
 //
 //   ptx.cuh                   speaks PTX; the only place that does
-//   host.hpp and emulator/    the CPU's: they come first, and define WARPFOLD_EMULATOR and the same functions
+//   host.hpp and emulator/    speak for the CPU; they come first, and define WARPFOLD_EMULATOR and
+//                             the same functions
 //
 // The kernels include no CUDA or C++ header, so that NVRTC compiles them fast and without a
 // toolkit's include folder.
@@ -24,8 +25,8 @@ using f64 = double;
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
-/// The most bytes that a launch has memory bring before it begins (`prefetch`). More would be in
-/// the way of what the launch before it still reads.
+/// The most bytes that a launch prefetches before it begins. More would delay what the launch
+/// before it still reads.
 constexpr u64 MOST_PREFETCHED = 9 << 20;
 
 }  // namespace warpfold

@@ -102,13 +102,13 @@ struct SumTree {
     /// The number of tiles.
     u64 count;
 
-    /// By a whole warp whose lanes all hold the sum of a whole tile: publishes it, and those of the
-    /// nodes that it completes.
+    /// Publishes the sum of a whole tile, and those of the nodes that it completes. A whole warp
+    /// calls; all its lanes hold the sum.
     __device__ __forceinline__ void publish(u64 tile, A sum) const {
         u64 start = 0, width = count + 1, place = tile;
         sums.publish(place, sum);
         while (place % RADIX == RADIX - 1) {
-            // The own sum has only just been sent; the others are there or on their way.
+            // This tile's own sum has only just been sent. The others are there or on their way.
             A members[PER_LANE];
             read(start + place - (RADIX - 1), RADIX - 1, members);
             members[PER_LANE - 1] = choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
@@ -120,7 +120,7 @@ struct SumTree {
         }
     }
 
-    /// The prefix of a tile, given what precedes all. Whole warps call, and all lanes get it.
+    /// The prefix of a tile, given what precedes all tiles. Whole warps call; all lanes get it.
     __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile, Prefix<Operator, A> before) const {
         int level = 0;
         while (tile >> level * LOG_RADIX >= RADIX) level++;
@@ -146,7 +146,7 @@ struct SumTree {
             tree.up_sweep(members[PER_LANE - 1]);
         }
 
-        /// The prefix of what comes after them. The lane that this place falls to knows all it
+        /// The prefix of what comes after them. The lane to which this place belongs knows all it
         /// needs.
         __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
             Prefix<Operator, A> own = tree.down_sweep(before);
@@ -155,8 +155,8 @@ struct SumTree {
         }
     };
 
-    /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first
-    /// one instead: some sum that is there.
+    /// The sums from place `first` on, PER_LANE a lane. Only `there` of them exist or will; lanes
+    /// beyond read the first one instead.
     __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {
         u64 places[PER_LANE];
 #pragma unroll
@@ -167,8 +167,8 @@ struct SumTree {
         sums.wait(places, members);
     }
 
-    /// Appends the first `count` of a lane's sums, given those of their subtrees: its aligned
-    /// blocks.
+    /// Appends the first `count` of a lane's sums, as aligned blocks, given the sums of their
+    /// subtrees.
     static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
 #pragma unroll
         for (int half = PER_LANE / 2; half >= 1; half /= 2) {

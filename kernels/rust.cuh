@@ -1,11 +1,11 @@
 // What translated functions call: Rust's operators, casts and numbers' methods, each with Rust's
 // meaning, by Rust's name (`warpfold::function` in the crate's documentation lists them).
 //
-// C++ promotes short integers to int, leaves signed overflow, wide shifts and casts out of range
-// undefined, and has fmin where Rust has min. So translated functions use C++'s own operators for
+// C++ promotes short integers to int. It leaves signed overflow, wide shifts and casts out of range
+// undefined. It has fmin where Rust has min. So translated functions use C++'s own operators for
 // comparisons only.
 //
-// Where Rust panics a GPU cannot, and these functions go on with a value that is always the same:
+// Where Rust panics, a GPU cannot. These functions go on with a value that is always the same:
 //
 //   overflow                    wraps, as in Rust's release builds
 //   shifts                      the amount is taken modulo the width, as in release builds
@@ -17,8 +17,8 @@
 
 namespace warpfold {
 
-// IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs): equal numbers
-// differ at most in the sign of zero, which or/and settles; what does not compare holds a NaN,
+// IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs). Equal numbers
+// differ at most in the sign of zero, which or/and settles. If they do not compare, one is a NaN,
 // which + passes on.
 template <class T>
 __device__ __forceinline__ T minimum_by_comparison(T a, T b) {
@@ -59,8 +59,8 @@ template <> struct UnsignedOf<8> { using Type = u64; };
 template <class T>
 using Unsigned = typename UnsignedOf<sizeof(T)>::Type;
 
-/// What C++ computes with instead, without promotion to a signed type and so without undefined
-/// overflow.
+/// The type in which C++ computes instead. It is not promoted to a signed type, so overflow is
+/// defined.
 template <class T>
 using Wide = typename UnsignedOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::Type;
 
@@ -156,7 +156,7 @@ template <class T>
 RangeInclusiveDown(T, T) -> RangeInclusiveDown<T>;
 
 // ---- patterns ----------------------------------------------------------------------------------
-// Literals of patterns have no type but that of what they are compared with.
+// A literal of a pattern has the type of what it is compared with.
 
 /// A literal whose nearest f32 is not the one nearest to its nearest f64.
 struct FloatLiteral {
@@ -237,7 +237,7 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
     if (a == 0 || b == 0) return 0;
     if constexpr (SignedInteger<T>) {
         T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
-        // The magnitudes, which the least value has in the unsigned type only.
+        // The magnitudes. That of the least value fits the unsigned type only.
         Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a, y = b < 0 ? (Unsigned<T>)neg(b) : (Unsigned<T>)b;
         Unsigned<T> most = bound < 0 ? (Unsigned<T>)LEAST<T> : (Unsigned<T>)GREATEST<T>;
         return x > (Unsigned<T>)(most / y) ? bound : mul(a, b);
@@ -363,7 +363,7 @@ template <Float T> RUST_FUNCTION bool is_infinite(T a) { return abs(a) == infini
 RUST_FUNCTION bool is_normal(f32 a) { return is_finite(a) && magnitude(a) >= 0x00800000u; }
 RUST_FUNCTION bool is_normal(f64 a) { return is_finite(a) && magnitude(a) >= 0x0010000000000000ull; }
 
-/// If one is NaN, the other. Which zero of two is not said.
+/// If one is NaN, the other. Of two zeros, either.
 template <Float T> RUST_FUNCTION T min(T a, T b) { return is_nan(a) ? b : b < a ? b : a; }
 template <Float T> RUST_FUNCTION T max(T a, T b) { return is_nan(a) ? b : a < b ? b : a; }
 /// NaN stays NaN.
