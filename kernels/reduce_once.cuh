@@ -312,7 +312,7 @@ struct ChunkReducer {
         if (whole > 0) __syncthreads();
         if (warp != 0) return;
         if (whole > 0) {
-            // Mostly there are one or two nodes: hardly a tree.
+            // Mostly there are one or two nodes: too few for a tree.
             auto& blocks = shared().blocks;
             A sum = blocks.set_siblings_of(nodes.get(lane < whole ? lane : 0), whole, 0);
             __syncwarp();

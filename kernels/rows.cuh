@@ -72,7 +72,7 @@ struct RowLoader {
         u32 parts[4 * SPAN];
     };
 
-    /// Whether runs are to be shifted.
+    /// Whether runs must be shifted.
     static __device__ __forceinline__ bool shifts(const T* from) {
         return !TILES_WORDS || (ALIGN < 16 && !is_aligned(from, 16));
     }

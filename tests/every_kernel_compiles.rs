@@ -14,8 +14,7 @@ use warpfold::{Element, Monoid, ops};
 /// engine, and the newest.
 const ARCHITECTURES: &str = "75,90,120";
 
-/// What is compiled, and whether another source differs from it in one word: then one architecture
-/// is enough.
+/// A source to compile. If another source differs from it in one word, one architecture is enough.
 struct Source {
     engine: Engine,
     element_bytes: usize,
@@ -25,9 +24,10 @@ struct Source {
 }
 
 impl Source {
-    /// What the source with this number is compiled for. Its text is the same everywhere, and
-    /// kernels look at the architecture in a few functions of `ptx.cuh` alone, so of those that
-    /// have the engine the oldest and the newest are enough, and one of those between, in turn.
+    /// The architectures for the source with this number. Its text is the same everywhere, and
+    /// kernels look at the architecture in a few functions of `ptx.cuh` alone. So of the
+    /// architectures that have the engine, the oldest, the newest and one between are enough. Those
+    /// between take turns.
     fn choose_among(&self, architectures: &[u32], number: usize) -> Vec<u32> {
         let mut able = architectures.to_vec();
         able.retain(|architecture| self.engine.runs_on(*architecture));
@@ -265,7 +265,7 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
                 after.contains("griddepcontrol.launch_dependents;"),
                 "{name}"
             );
-            // What is only to be brought nearer may be asked for.
+            // A prefetch may come before.
             let asks = before.contains("cp.async.bulk.prefetch.L2.global");
             assert_eq!(asks, engine != Engine::Blelloch, "{name}");
             let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];

@@ -1,4 +1,4 @@
-//! What follows from the law, for inputs that nobody chose.
+//! What follows from the law, for random inputs.
 
 use crate::support::data::{assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, Then};

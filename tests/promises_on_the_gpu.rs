@@ -25,7 +25,8 @@ fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
     Some((context, stream))
 }
 
-/// How many launches a reduction and a scan of so many elements enqueue, and nothing else.
+/// How many launches a reduction and a scan of this many elements enqueue. They must enqueue
+/// nothing else.
 fn launches<T: Element + DeviceRepr, Op: Monoid<T>>(
     (context, stream): &(Arc<CudaContext>, Arc<CudaStream>),
     length: usize,

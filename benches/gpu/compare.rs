@@ -99,7 +99,7 @@ impl Comparer {
         (first != u64::MAX).then_some(first)
     }
 
-    /// Who compares must be trusted, so it is shown what it has to find.
+    /// The comparison must be trusted, so it is first shown a difference that it has to find.
     fn must_see_planted_differences(&self) {
         let upload = |values: &[f64]| self.stream.clone_htod(values).expect("memory");
         let values: Vec<f64> = (0..3_000_000).map(f64::from).collect();

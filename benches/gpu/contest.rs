@@ -116,7 +116,7 @@ impl<T: Sample> Contest<'_, T> {
         if length <= LONGEST_ON_THE_HOST {
             cell.host = bench.clock.host(&mut contenders);
         }
-        // Whatever the calls leave behind in a workspace must not have spoilt the next one.
+        // What calls leave behind in a workspace must not have spoilt the next one.
         let right = self.is_right(bench, &mut contenders[0], "after all others");
         right.then_some(cell)
     }

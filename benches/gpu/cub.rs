@@ -105,7 +105,7 @@ impl Cub {
     }
 }
 
-/// What CUB wants for so many elements, or CUDA's error.
+/// The workspace that CUB needs for this many elements, or CUDA's error.
 fn workspace_bytes(call: Call, length: u32, queue: *mut c_void) -> Result<usize, c_int> {
     let mut bytes = 0;
     let (input, output) = (ptr::null(), ptr::null_mut());

@@ -107,8 +107,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(options: &Options) -> Result<(), String> {
-    // SAFETY: there is no other thread yet. The oracle runs on the CPU, and what NVRTC compiles it
-    // compiles anew.
+    // SAFETY: there is no other thread yet. The oracle runs on the CPU, and NVRTC compiles
+    // everything anew.
     unsafe {
         env::remove_var("WARPFOLD_DEVICE");
         env::set_var("CUDA_CACHE_DISABLE", "1");
@@ -125,7 +125,7 @@ fn measure(options: &Options) -> Result<(), String> {
     bench.print_head();
     for family in cells::FAMILIES {
         (family.run)(&mut bench, family);
-        // A long run that breaks off has not been for nothing.
+        // So a long run that breaks off leaves its results.
         bench.save(&options.json)?;
     }
     bench.torch();

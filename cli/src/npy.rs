@@ -181,7 +181,7 @@ pub(crate) fn read<T: Number>(header: &Header, input: &mut Input) -> Result<Vec<
         .iter()
         .try_fold(1_usize, |all, &axis| all.checked_mul(axis));
     let count = match product {
-        // A product that overflows on its way to zero is zero all the same.
+        // A product that overflows before it meets a zero is still zero.
         _ if header.shape.contains(&0) => 0,
         Some(count) if count.checked_mul(size).is_some() => count,
         _ => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The command, undisturbed by the environment of whoever runs the tests.
+/// The command, without the variables of the developer's environment.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
     command.env_remove("WARPFOLD_DEVICE");

@@ -53,14 +53,14 @@ struct Actor {
     /// Its own present step, and what it knows of others'.
     uint32_t step = 1;
     Clock seen;
-    /// What its stores depend on, by way of atomic loads that tell what others made of what they
-    /// had read. That orders nothing but one thing: what the others read before is not overwritten
-    /// first. What an atomic store made its value of is not seen, so it counts as made of all that
-    /// its thread had read or learnt until then: the order of `read x; store_relaxed(&flag, 1)`
-    /// before `see the flag; overwrite x`, which is none, is taken for one.
+    /// What its stores depend on, through atomic loads that tell what others made of what they had
+    /// read. That orders only one thing: what the others read before is not overwritten first. The
+    /// emulator does not see what an atomic store made its value of. So it takes it as made of all
+    /// that its thread had read or learnt until then. It takes `read x; store_relaxed(&flag, 1)`
+    /// before `see the flag; overwrite x` for an order, which it is not.
     Clock depends;
-    /// What of it the async proxy, by which bulk copies reach memory, sees too: what happened
-    /// before a proxy fence.
+    /// The part of it that the async proxy sees too, through which bulk copies reach memory: what
+    /// happened before a proxy fence.
     Clock fenced;
     bool is_copy = false;
 
@@ -101,8 +101,8 @@ class Region {
         bool is_crowded() const { return accesses[0].id == CROWD; }
     };
     /// More than two of them. A whole block may read a byte, one thread after the other, so reads
-    /// are not looked through each time: those that need not be remembered are forgotten when they
-    /// have become too many.
+    /// are not searched each time. When they have become too many, those that need not be
+    /// remembered are forgotten.
     struct Crowd {
         static constexpr size_t LIMIT = 8;
         std::vector<Access> reads, writes;
@@ -223,8 +223,8 @@ private:
         return actor.is_copy && before.wrote && !wrote_as_copy(before);
     }
 
-    /// Whether `before` need not be remembered beside `mine`: whatever races with it races with
-    /// `mine` as well.
+    /// Whether `before` need not be remembered beside `mine`: everything that races with it races
+    /// with `mine` as well.
     static bool stands_for(const Actor& actor, const Access& mine, Reach reach, const Access& before) {
         if (mine.wrote && !mine.atomic) return true;  // which nothing was in the way of
         if ((before.wrote && !mine.wrote) || (mine.atomic && !before.atomic)) return false;

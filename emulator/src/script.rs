@@ -132,7 +132,7 @@ impl Script {
         ));
     }
 
-    /// A buffer that nobody has written to.
+    /// A buffer that nothing has written to.
     pub fn buffer(&mut self, name: &str, shift: usize, bytes: usize) {
         self.line(format_args!("buffer {name} {shift} {bytes}"));
     }
@@ -210,7 +210,7 @@ impl Script {
         );
     }
 
-    /// Leaves in a folder what `scripts/mutate` takes to run the script again on a machine without
+    /// Writes to a folder what `scripts/mutate` needs to run the script again on a machine without
     /// Rust: the sources of the emulator and of the module, whose first lines say how they are
     /// compiled; the script and its files, in a folder of the module's name; and what was saved.
     fn keep(&self, module: &Module, saved: &[u8], folder: &Path) {

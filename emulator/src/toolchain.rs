@@ -28,7 +28,7 @@ const HEADERS: &[(&str, &str)] = files!(
 
 /// In DWARF 5, addr2line may take the name of the file for that of the first `#line`.
 const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pragmas"];
-/// Assertions, since a wrong emulator helps nobody.
+/// With assertions: a wrong emulator is of no use.
 const PROGRAM_OPTIONS: &[&str] = &["-O2", "-D_GLIBCXX_ASSERTIONS"];
 /// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in
 /// the program. The emulator itself takes the place of the thread sanitizer's.
@@ -86,10 +86,10 @@ impl Module {
 }
 
 impl Toolchain {
-    /// The toolchain of `$CXX`, or else of the first compiler that will do; or why none will.
+    /// The toolchain of `$CXX`, or of the first suitable compiler; or why there is none.
     ///
-    /// A process looks once, and what it compiles goes into the folder of the first call. There it
-    /// stays until its source changes, so a folder that outlives the process spares much time.
+    /// A process looks once. What it compiles goes into the folder of the first call, and stays
+    /// there until its source changes. So a folder that outlives the process saves much time.
     pub fn get(folder: &Path) -> Result<&'static Toolchain, &'static str> {
         static TOOLCHAIN: OnceLock<Result<Toolchain, String>> = OnceLock::new();
         let found = TOOLCHAIN.get_or_init(|| match std::env::var("CXX") {
@@ -99,7 +99,7 @@ impl Toolchain {
         found.as_ref().map_err(String::as_str)
     }
 
-    /// The toolchain of the first of the compilers that will do, or else what each of them lacks.
+    /// The toolchain of the first suitable compiler, or what each of them lacks.
     pub fn find(compilers: &[&str], folder: &Path) -> Result<Toolchain, String> {
         let mut failures = String::new();
         for compiler in compilers {

@@ -112,6 +112,16 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// - **Calls** of other functions with this attribute or [`monoid`](macro@monoid), by any path, and
 ///   of `warpfold::ops::{minimum, maximum}`. No recursion. (If Rust says that it cannot find a
 ///   module or type of a function's name, give that function the attribute.)
+/// - **Methods of numbers**, also as `f32::max(a, b)`; and `T::from(x)`, `f32::from_bits(x)`:
+///   - integers and floats: `min max clamp abs signum rem_euclid div_euclid`
+///   - integers: `wrapping_` and `saturating_` `add sub mul`, `wrapping_` `div rem neg abs shl shr
+///     pow`, `abs_diff unsigned_abs pow div_ceil count_ones count_zeros leading_zeros
+///     trailing_zeros leading_ones trailing_ones rotate_left rotate_right swap_bytes reverse_bits
+///     is_power_of_two is_positive is_negative`
+///   - floats: `sqrt mul_add floor ceil round round_ties_even trunc fract recip copysign to_bits
+///     is_nan is_finite is_infinite is_normal is_sign_negative is_sign_positive`
+///   - floats, not to the last bit: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin
+///     cos tan asin acos atan atan2 sinh cosh tanh`
 ///
 /// Everything else is an error at its place, which says what to write instead. Rust infers the
 /// types, for the host and for the GPU.
@@ -124,6 +134,12 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// - The functions of the last list above are not rounded exactly, here or there. Their last digits
 ///   differ.
+/// - `min` and `max` of 0.0 and −0.0: Rust leaves open which it gives. `warpfold::ops::minimum` and
+///   `maximum` do not.
+/// - The sign and payload of a NaN that was computed.
+/// - Where Rust panics, a GPU cannot. Overflow wraps there and shifts are masked, as in Rust's
+///   release builds. Division of integers by zero gives 0, and so does the remainder; `MIN / -1`
+///   gives `MIN`. An index beyond the end means the last element.
 ///
 /// # How it works
 ///

@@ -192,7 +192,7 @@ fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
         .map_err(|error| driver_error("asking for shared memory", error))
 }
 
-/// Unloads all kernels that were loaded into `context`, and lets go of it.
+/// Unloads all kernels that were loaded into `context`, and releases it.
 ///
 /// Kernels stay loaded until the process ends, and keep their context alive. A program that wants
 /// its context gone calls this last. A later call loads kernels again. An existing [`Reduce`] or

@@ -30,7 +30,7 @@ struct Case {
     inclusive: bool,
     in_place: bool,
     /// How far input and output are from where an allocation starts, in units of the element's
-    /// alignment: misaligned in every way that a slice, or a view of other memory, can be.
+    /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
     shifts: (usize, usize),
 }
 
@@ -70,8 +70,9 @@ impl Case {
         script.clear();
     }
 
-    /// One launch, with blocks as small as they get if there are several: by index if all live at a
-    /// time, or by ticket. Before it another one, with other data and flags.
+    /// One launch, with the smallest blocks possible if there are several. They take tiles by index
+    /// if all live at a time, or by ticket. Another launch, with other data and flags, comes
+    /// before.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -107,7 +108,7 @@ impl Case {
                 blocks: plan.blocks,
                 threads: 32 * plan.warps,
                 shared: 0,
-                // By index, they rely on it that all are there.
+                // By index, all blocks must live at a time.
                 resident: if plan.by_ticket {
                     0
                 } else {
@@ -198,7 +199,7 @@ impl Case {
                 Argument::value(plan.log_batches),
             ];
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
-            // They rely on it that all are there.
+            // All blocks must live at a time.
             grid.resident = plan.blocks;
             script.launch("reduce_once", grid, &arguments);
             script.save(out);
@@ -423,7 +424,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
             ..case((length * 3 + number, length))
         })
     });
-    // A tile whose first and last word of 16 bytes are its neighbours' as well, in place.
+    // A tile that shares its first and last word of 16 bytes with its neighbours, in place.
     let shared_words = [(1, false), (3, true)].map(|(shift, inclusive)| Case {
         inclusive,
         in_place: true,

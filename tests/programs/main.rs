@@ -1,7 +1,7 @@
 //! Random functions give the same bits in Rust and in their translations to C++.
 //!
-//! `build.rs` writes the functions. Each is called with arguments that are edges or random, and so
-//! is what `#[warpfold::function]` made of it, compiled for the CPU as the emulator's kernels are.
+//! `build.rs` writes the functions. Each is called with edges and random numbers. So is its
+//! translation by `#[warpfold::function]`, compiled for the CPU as the emulator's kernels are.
 //! `WARPFOLD_SEED` chooses other functions and arguments, `WARPFOLD_PROGRAMS` their number.
 
 mod compiler;
@@ -226,7 +226,7 @@ fn failures_of(programs: &[Program], compiler: &Compiler) -> Vec<String> {
         for (program, cases) in programs.iter().zip(&expected).skip(first) {
             first += 1;
             let Some((results, rest)) = words.split_at_checked(cases.output.len()) else {
-                // It stopped there. The ones after it are to be run all the same.
+                // It stopped there. Run the ones after it as well.
                 let message = String::from_utf8_lossy(&run.stderr);
                 failures.push(format!(
                     "{} stops in C++: {message}({})\n{}\n{}",

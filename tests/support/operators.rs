@@ -120,7 +120,7 @@ sums!(u8, u16, u32, u64);
 /// A number and a check of it, which neither zeros nor garbage pass.
 ///
 /// Its operators stop at operands that do not pass. So they also find an operator that is called on
-/// padding when nobody uses the result. Copies of elements do pass.
+/// padding when nothing uses the result. Copies of elements do pass.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 pub(crate) struct Guarded {

@@ -1,5 +1,5 @@
-//! The law, word for word and one element after the other; slow, obvious, and compared with
-//! everything.
+//! The law, word for word, one element after the other. It is slow and obvious, and everything is
+//! compared with it.
 
 use warpfold::{Element, Monoid};
 
@@ -11,7 +11,7 @@ struct AlignedBlocks<A> {
 }
 
 impl<A: Copy> AlignedBlocks<A> {
-    /// Adds one element; two blocks of one size become a block of twice the size, as in a binary
+    /// Adds one element. Two blocks of one size become one of twice the size, as in a binary
     /// counter.
     fn push(&mut self, element: A, combine: fn(A, A) -> A) {
         let mut block = element;

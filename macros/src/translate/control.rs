@@ -186,7 +186,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Arms that are never reached: Rust warns of them, and the shadow must hold them in its form.
+    /// Arms that are never reached. Rust warns of them; the shadow must contain them in their form.
     fn rest_of_arms(&mut self, arms: &mut [syn::Arm]) -> Result<()> {
         match arms.first() {
             Some(arm) => Err(Error::new_spanned(
