@@ -142,9 +142,9 @@ fn error(sums: &[Scaled], exact: &[f64]) -> f64 {
 ///
 /// A result has been through at most 2·log₂ n operations. Each rounds a product and a sum, by u =
 /// ε/2 at most, and takes a power of e, which is right to two units in the last place, 4u. Its
-/// argument, a difference d, is rounded too, which changes e^d by
-/// |d|·u of itself; but a sum of at most n powers counts as little as n·e^d then, so this is 1 + ln n of u at most.
-/// And the logarithm's absolute error is the relative error of the sum.
+/// argument, a difference d, is rounded too, which changes e^d by |d|·u of itself; but a sum of at
+/// most n powers counts as little as n·e^d then, so this is 1 + ln n of u at most. And the
+/// logarithm's absolute error is the relative error of the sum.
 fn error_bound(length: usize) -> f64 {
     let length = length.max(1) as f64;
     2.0 * length.log2().ceil() * (7.0 + length.ln()) * f64::from(f32::EPSILON) / 2.0

@@ -8,8 +8,8 @@
 //   loader       takes the next tile, and has the copy engine fetch it
 //   reducers     compute the sums of the tile's rows and warps
 //   publisher    publishes the tile's sum for all blocks
-//   historian    computes the prefix of the tile's wave: all tiles before it, wave by wave
-//   look-back    computes the prefix of the tile, from that and the sums of its wave's earlier tiles
+//   historian    computes the prefix of the tile's wave: of all waves before it
+//   look-back    computes the prefix of the tile: from that, and the sums of its wave before it
 //   scanners     scan the tile, and store it straight from their registers
 //
 // A wave is WAVE tiles. No tile waits for another tile's prefix, as it would in the usual chain of

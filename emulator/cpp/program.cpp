@@ -1,20 +1,22 @@
 // The emulator: `emulator MODULE SCRIPT` loads a shared object of kernels and does what the script
 // says.
 //
-//   seed N                               draws schedules from here on
-//   buffer NAME SHIFT BYTES [FILE]       global memory whose data start SHIFT bytes after an address that a GPU would
-//                                        give; from the file, or else written by nobody
+//   seed N                       draws schedules from here on
+//   buffer NAME SHIFT BYTES [FILE]
+//                                global memory whose data start SHIFT bytes after an address that
+//                                a GPU would give; from the file, or else not written yet
 //   launch KERNEL BLOCKS THREADS SHARED RESIDENT ARG…
-//                                        SHARED is in bytes; RESIDENT is how many blocks live at a
-//                                        time, or 0 for a number drawn from 1 to 8; an ARG is
-//                                        `null`, an address NAME+OFFSET, or a value =HEXBYTES
-//   save NAME                            writes the buffer to the standard output; all of it must have been written
-//   clear                                frees all buffers
-//   seconds N                            how long a launch may go on without any thread returning, or any block starting:
-//                                        seconds of the processor's time; 120 at first
-//   count                                counts warp instructions from here on
-//   tallies FILE                         writes what was counted: operation, place in the source, issued, lanes,
-//                                        sectors, lines, passes, conflicts
+//                                SHARED is in bytes; RESIDENT is how many blocks live at a time, or
+//                                0 for a number drawn from 1 to 8; an ARG is `null`, an address
+//                                NAME+OFFSET, or a value =HEXBYTES
+//   save NAME                    writes the buffer to the standard output; all of it must have been
+//                                written
+//   clear                        frees all buffers
+//   seconds N                    how long a launch may go on without any thread returning, or any
+//                                block starting: seconds of the processor's time; 120 at first
+//   count                        counts warp instructions from here on
+//   tallies FILE                 writes what was counted: operation, place in the source, issued,
+//                                lanes, sectors, lines, passes, conflicts
 //
 // A broken rule ends the program with a message. Kernels are compiled with the instrumentation of
 // the thread sanitizer, whose calls end up here: that is how the emulator sees each load and store.
