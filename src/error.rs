@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call could not be carried out.
 ///
 /// Every message names the cause and, where there is one, the remedy. No function of this crate
-/// panics for want of a GPU, a driver or a compiler.
+/// panics because a GPU, a driver or a compiler is missing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
