@@ -8,8 +8,8 @@
 // random; each launch goes on to the next tag. So no launch of this or another workspace leaves a
 // packet that a later launch could believe, and neither can data.
 //
-// The key is an argument of the kernel. A header that does not fit it was overwritten: that ends
-// the launch with an error.
+// The key is an argument of the kernel. If a header does not fit it, the header was overwritten.
+// That ends the launch with an error.
 #pragma once
 #include "device.cuh"
 

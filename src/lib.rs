@@ -27,9 +27,8 @@
 //! # The law
 //!
 //! A result depends on the input alone. Take the *aligned blocks* of a position `i`: `[0, i)` split
-//! into powers of two, the largest first. They are the set bits of `i`, high to low, and the split
-//! is unique. Each block is the root of a perfect binary tree: `S(block) = S(left half) ⊕ S(right
-//! half)`. Then
+//! into powers of two, the largest first, one for each set bit of `i`. Each block is the root of a
+//! perfect binary tree: `S(block) = S(left half) ⊕ S(right half)`. Then
 //!
 //! ```text
 //! prefix(i)    = ((S₁ ⊕ S₂) ⊕ S₃) ⊕ …          over the aligned blocks of [0, i), left to right

@@ -25,7 +25,8 @@ use crate::{Buffer, Device, Element, Monoid, Result};
 ///
 /// # Errors
 ///
-/// None on the CPU. If `WARPFOLD_DEVICE` sends the call to a GPU, those of [`Device::reduce`].
+/// None on the CPU. If `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it
+/// names a GPU, those of [`Device::upload`] and [`Device::reduce`].
 pub fn reduce<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<T> {
     reduce_slice::<T, Op>(input, None)
 }

@@ -25,8 +25,9 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 ///
 /// # Errors
 ///
-/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` sends the
-/// call to a GPU, also those of [`Device::scan`].
+/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set, also
+/// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
+/// [`Device::scan`] and [`Buffer::to_vec`].
 pub fn scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
     scan_slice::<T, Op>(input, None, Prefixes::Exclusive)
 }

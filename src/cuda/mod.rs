@@ -6,10 +6,10 @@
 //! host. So a CUDA graph can capture them. One call may load kernels: the first long scan of slices
 //! that do not start at a multiple of 16 bytes, as [`Scan`] says.
 //!
-//! On GPUs of compute capability 9.0 or later a launch overlaps the end of what precedes it on the
-//! stream, by *programmatic dependent launch*, in graphs too. It waits for that end before it
-//! touches memory. Meanwhile it has the L2 cache fetch what it will read first. If you launch a
-//! kernel of yours in that way, it must wait as well.
+//! On GPUs of compute capability 9.0 or later, with a driver for CUDA 12.3 or later, a launch
+//! overlaps the end of what precedes it on the stream, by *programmatic dependent launch*, in
+//! graphs too. It waits for that end before it touches memory. Meanwhile it has the L2 cache fetch
+//! what it will read first. If you launch a kernel of yours in that way, it must wait as well.
 //!
 //! ```no_run
 //! use warpfold::{cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
@@ -27,9 +27,9 @@
 //!
 //! # Blocks that wait for each other
 //!
-//! Blocks of one launch wait for sums that other blocks of it publish. Still, a launch ends as soon
-//! as one multiprocessor is free, whatever other work holds the rest, and however long. Two things
-//! make that so:
+//! Blocks of one launch wait for sums that other blocks of it publish. Still, one free
+//! multiprocessor is enough for a launch to end, whatever other work holds the rest, and however
+//! long. Two things make that so:
 //!
 //! - Scans that do not fit the GPU at once take their tiles in the order in which their blocks
 //!   start.
