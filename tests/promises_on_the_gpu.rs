@@ -109,7 +109,7 @@ fn calls_return_without_waiting() {
             let mut workspace = Workspace::new(&stream, bytes).unwrap();
             let mut values = stream.clone_htod(&data).unwrap();
             let mut total = stream.alloc_zeros::<f32>(1).unwrap();
-            // A first call loads what the GPU needs of the kernels, which waits for other kernels.
+            // The first call loads the kernels onto the GPU, which waits for other kernels.
             scan.inclusive_in_place(&stream, &mut values, &mut workspace)
                 .unwrap();
             reduce
@@ -119,7 +119,7 @@ fn calls_return_without_waiting() {
             let Some(spinner) = Spinner::all_but_one(&context) else {
                 return skip("cuda", "there is one multiprocessor only");
             };
-            // The stream waits for what never ends by itself.
+            // The stream waits for a kernel that never ends by itself.
             spinner.holds(&stream);
             scan.inclusive_in_place(&stream, &mut values, &mut workspace)
                 .unwrap();
@@ -163,7 +163,7 @@ fn calls_of_a_device_run_in_the_order_in_which_they_were_made() {
     assert_eq!(buffer.into_vec().unwrap(), expected);
 }
 
-/// Many threads, each with lengths of its own, so that the device's workspace grows under them.
+/// Many threads, each with other lengths, so that the device's workspace grows under them.
 #[test]
 fn many_threads_use_one_device() {
     let Some(device) = gpu(0) else { return };

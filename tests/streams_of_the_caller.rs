@@ -142,8 +142,7 @@ fn a_graph_replays_over_new_data() {
     }
 }
 
-/// The wave engine's kernels for what does not start at a multiple of 16 bytes are loaded by the
-/// call that needs them.
+/// The wave engine's kernels for unaligned slices are loaded by the first call that needs them.
 #[test]
 fn kernels_are_loaded_while_a_stream_is_captured() {
     let Some((context, stream)) = stream() else {

@@ -8,10 +8,10 @@ pub(crate) const KEY: WorkspaceKey = WorkspaceKey {
     first_tag: 0xfedc_ba98_7654_3210,
 };
 
-/// How far the tags of two launches are apart: `WorkspaceHeader::STEP`.
+/// The difference between the tags of two launches: `WorkspaceHeader::STEP`.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What the header holds after so many launches.
+/// What the header holds after this many launches.
 pub(crate) fn header_after(launches: u64) -> [u8; HEADER_BYTES] {
     let first_tag = KEY.first_tag.wrapping_add(launches.wrapping_mul(STEP));
     WorkspaceKey { first_tag, ..KEY }.header()
