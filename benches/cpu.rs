@@ -1,4 +1,5 @@
-//! Speed of the CPU backend, beside what memory allows: a plain parallel read and a plain parallel copy.
+//! Speed of the CPU backend, beside what memory allows: a plain parallel read and a plain parallel
+//! copy.
 //!
 //! `cargo bench --bench cpu`
 

@@ -1,8 +1,10 @@
-//! Dynamic allocation: every input makes none, one or several outputs, and all of them write at once.
+//! Dynamic allocation: every input makes none, one or several outputs, and all of them write at
+//! once.
 //!
-//! A text is escaped for HTML: `<` becomes `&lt;`, and so on; other bytes stay as they are, and carriage returns
-//! are dropped. Where the output of a byte goes depends on all bytes before it, but only through the sum of their
-//! outputs' lengths: the exclusive scan of the lengths gives every byte its place (Blelloch 1990, section 1.5).
+//! A text is escaped for HTML: `<` becomes `&lt;`, and so on; other bytes stay as they are, and
+//! carriage returns are dropped. Where the output of a byte goes depends on all bytes before it,
+//! but only through the sum of their outputs' lengths: the exclusive scan of the lengths gives
+//! every byte its place (Blelloch 1990, section 1.5).
 //!
 //! `cargo run --release --example allocation`
 

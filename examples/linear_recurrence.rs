@@ -1,15 +1,19 @@
-//! A recursive filter over a real signal: each result depends on the last ones, and all are computed in parallel.
+//! A recursive filter over a real signal: each result depends on the last ones, and all are
+//! computed in parallel.
 //!
-//! The trend of the carbon dioxide in the air, without the seasons, by a Butterworth low-pass filter of the second order:
+//! The trend of the carbon dioxide in the air, without the seasons, by a Butterworth low-pass
+//! filter of the second order:
 //!
 //! ```text
 //! y[i] = p·y[i−1] + q·y[i−2] + u[i]      u[i] = b·(x[i] + 2·x[i−1] + x[i−2])
 //! ```
 //!
-//! Its two poles are a complex number λ and its conjugate, so y is the real part of a recurrence of the first order in complex numbers,
-//! s[i] = λ·s[i−1] + g·u[i], where g = 1 − i·Re λ / Im λ (partial fractions). Each step is an affine map of s. Affine maps compose
-//! associatively, so the inclusive scan of the steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section
-//! 1.4, where the maps are matrices and vectors; a complex number is a matrix of rotation and scaling).
+//! Its two poles are a complex number λ and its conjugate, so y is the real part of a recurrence of
+//! the first order in complex numbers, s[i] = λ·s[i−1] + g·u[i], where g = 1 − i·Re λ / Im λ
+//! (partial fractions). Each step is an affine map of s. Affine maps compose associatively, so the
+//! inclusive scan of the steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section
+//! 1.4, where the maps are matrices and vectors; a complex number is a matrix of rotation and
+//! scaling).
 //!
 //! `cargo run --release --example linear_recurrence`
 
@@ -122,9 +126,11 @@ fn steps(filter: Filter, signal: &[f32]) -> Vec<Affine> {
     (0..signal.len()).map(step).collect()
 }
 
-/// The map to the state in which the filter is if the signal has been `first` for ever, whatever the state was.
+/// The map to the state in which the filter is if the signal has been `first` for ever, whatever
+/// the state was.
 fn start(filter: Filter, first: f32) -> Affine {
-    // s = λ·s + g·u has the real part `first`, so this is what is left of it for the imaginary part.
+    // s = λ·s + g·u has the real part `first`, so this is what is left of it for the imaginary
+    // part.
     let (re, im) = filter.pole();
     let (y, u) = (f64::from(first), 4.0 * filter.b * f64::from(first));
     let offset = Complex {

@@ -1,12 +1,12 @@
 //! One long polynomial at several points: fingerprints of a text (Karp & Rabin 1987).
 //!
-//! The bytes of a text are the coefficients of a polynomial over the integers modulo a prime. Two different texts of length n
-//! have the same value at a random point with a probability of at most n / 2^31, so the values at four random
-//! points tell texts apart.
+//! The bytes of a text are the coefficients of a polynomial over the integers modulo a prime. Two
+//! different texts of length n have the same value at a random point with a probability of at most
+//! n / 2^31, so the values at four random points tell texts apart.
 //!
-//! Horner's rule takes a coefficient at a time: h ↦ h·x + c. That is an affine map of h, and affine maps compose
-//! associatively: the whole polynomial is one reduction, and a scan would give the fingerprint of every prefix. An element holds the
-//! maps of all four points.
+//! Horner's rule takes a coefficient at a time: h ↦ h·x + c. That is an affine map of h, and affine
+//! maps compose associatively: the whole polynomial is one reduction, and a scan would give the
+//! fingerprint of every prefix. An element holds the maps of all four points.
 //!
 //! `cargo run --release --example polynomial`
 

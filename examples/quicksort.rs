@@ -1,9 +1,10 @@
 //! Quicksort of all segments at once, with segmented scans.
 //!
-//! Quicksort calls itself for two parts, for four, for eight, and soon for thousands of small ones. Here the parts are *segments* of one
-//! array, and each round partitions all of them together (Blelloch 1990, section 1.5). It needs sums that begin anew in every
-//! segment. They are no new primitive, but a monoid of pairs of a flag and a value: a value behind a flag forgets
-//! what was before it.
+//! Quicksort calls itself for two parts, for four, for eight, and soon for thousands of small ones.
+//! Here the parts are *segments* of one array, and each round partitions all of them together
+//! (Blelloch 1990, section 1.5). It needs sums that begin anew in every segment. They are no new
+//! primitive, but a monoid of pairs of a flag and a value: a value behind a flag forgets what was
+//! before it.
 //!
 //! The keys are the windows of four bytes of a real text, of which there are many equal ones.
 //!
@@ -79,7 +80,8 @@ fn partition(device: &Device, keys: &[u32], begins: &[bool]) -> Result<(Vec<u32>
     let (mut new_keys, mut new_begins) = (keys.to_vec(), begins.to_vec());
     for i in 0..keys.len() {
         let (rank, total) = (counts[i], counts[lasts[i] as usize]);
-        // How many of the segment go in front of this key's part, and how many of that part up to this key.
+        // How many of the segment go in front of this key's part, and how many of that part up to
+        // this key.
         let (before, nth) = match keys[i].cmp(&pivot(i)) {
             Ordering::Less => (0, rank.less),
             Ordering::Equal => (total.less, rank.equal),

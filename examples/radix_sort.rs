@@ -1,9 +1,10 @@
 //! Radix sort, made of splits, which are made of scans.
 //!
-//! All places in a text, in the order of the four bytes that stand there: the first round of building a suffix array (Manber &
-//! Myers 1993). The sort takes the keys bit by bit from the lowest, 32 times. Each time it *splits* them: those with a 0 in front,
-//! those with a 1 behind, otherwise in the order in which they were. The exclusive scan of "has a 0" says how
-//! many zeros are in front of an element, and thereby where it goes (Blelloch 1990, section 1.3).
+//! All places in a text, in the order of the four bytes that stand there: the first round of
+//! building a suffix array (Manber & Myers 1993). The sort takes the keys bit by bit from the
+//! lowest, 32 times. Each time it *splits* them: those with a 0 in front, those with a 1 behind,
+//! otherwise in the order in which they were. The exclusive scan of "has a 0" says how many zeros
+//! are in front of an element, and thereby where it goes (Blelloch 1990, section 1.3).
 //!
 //! `cargo run --release --example radix_sort`
 

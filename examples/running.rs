@@ -1,8 +1,9 @@
 //! Running extremes, and a running logarithm of a sum of exponentials, of a real signal.
 //!
-//! The range of everything so far is the scan of (min, max). Its smooth kin is ln(e^x₁ + e^x₂ + …), the *log-add-exp*, which
-//! sums probabilities that are kept as logarithms, and is the normaliser of a softmax. It overflows where it is computed as it is
-//! written: e^330 is out of range for `f32`. So an element keeps its largest exponent apart from a sum that is relative to it
+//! The range of everything so far is the scan of (min, max). Its smooth kin is ln(e^x₁ + e^x₂ + …),
+//! the *log-add-exp*, which sums probabilities that are kept as logarithms, and is the normaliser
+//! of a softmax. It overflows where it is computed as it is written: e^330 is out of range for
+//! `f32`. So an element keeps its largest exponent apart from a sum that is relative to it
 //! (Blanchard, Higham & Higham 2021; as a running pair: Milakov & Gimelshein 2018).
 //!
 //! `cargo run --release --example running`
@@ -139,10 +140,11 @@ fn error(sums: &[Scaled], exact: &[f64]) -> f64 {
 
 /// What the error of a scan over `length` samples cannot exceed, to first order.
 ///
-/// A result has been through at most 2·log₂ n operations. Each rounds a product and a sum, by u = ε/2 at most, and takes a power
-/// of e, which is right to two units in the last place, 4u. Its argument, a difference d, is rounded too, which changes e^d by
-/// |d|·u of itself; but a sum of at most n powers counts as little as n·e^d then, so this is 1 + ln n of u at most.
-/// And the logarithm's absolute error is the relative error of the sum.
+/// A result has been through at most 2·log₂ n operations. Each rounds a product and a sum, by u =
+/// ε/2 at most, and takes a power of e, which is right to two units in the last place, 4u. Its
+/// argument, a difference d, is rounded too, which changes e^d by |d|·u of itself; but a sum of at
+/// most n powers counts as little as n·e^d then, so this is 1 + ln n of u at most. And the
+/// logarithm's absolute error is the relative error of the sum.
 fn error_bound(length: usize) -> f64 {
     let length = length.max(1) as f64;
     2.0 * length.log2().ceil() * (7.0 + length.ln()) * f64::from(f32::EPSILON) / 2.0

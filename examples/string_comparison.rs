@@ -1,7 +1,8 @@
 //! The lexicographic order of two long texts: the first difference wins.
 //!
-//! Every pair of bytes is compared on its own: −1, 0 or 1. The order of the texts is the first of these that is not 0: a
-//! reduction with "a, unless it is 0, else b" (Blelloch 1990, section 1.3). If there is none, the shorter text comes first.
+//! Every pair of bytes is compared on its own: −1, 0 or 1. The order of the texts is the first of
+//! these that is not 0: a reduction with "a, unless it is 0, else b" (Blelloch 1990, section 1.3).
+//! If there is none, the shorter text comes first.
 //!
 //! `cargo run --release --example string_comparison`
 

@@ -1,10 +1,12 @@
 //! Depths and subtree sums of a tree that is written as brackets.
 //!
-//! A string of brackets is an Euler tour of a tree: an opening bracket enters a node, its closing one leaves it. With +1 for the one and
-//! −1 for the other, the depth is the sum so far. And the sum of a subtree is what a sum over the whole tour
-//! grows by between the two brackets of its root (Tarjan & Vishkin 1985; Blelloch 1990, section 1.3).
+//! A string of brackets is an Euler tour of a tree: an opening bracket enters a node, its closing
+//! one leaves it. With +1 for the one and −1 for the other, the depth is the sum so far. And the
+//! sum of a subtree is what a sum over the whole tour grows by between the two brackets of its root
+//! (Tarjan & Vishkin 1985; Blelloch 1990, section 1.3).
 //!
-//! The tree is that of the brackets, of all three kinds, in a real source file; the weight of a node is the number of letters within.
+//! The tree is that of the brackets, of all three kinds, in a real source file; the weight of a
+//! node is the number of letters within.
 //!
 //! `cargo run --release --example tree`
 
@@ -74,8 +76,8 @@ fn tour(text: &[u8]) -> Vec<Tour> {
 
 /// The places of the brackets that belong together.
 ///
-/// At one depth, brackets open and close in turn. So they are grouped by depth, in the order in which they are: the exclusive scan of the
-/// sizes of the groups tells where each group starts.
+/// At one depth, brackets open and close in turn. So they are grouped by depth, in the order in
+/// which they are: the exclusive scan of the sizes of the groups tells where each group starts.
 fn pairs(device: &Device, text: &[u8], sums: &[Tour]) -> Result<Vec<(usize, usize)>> {
     let brackets = (0..text.len()).filter(|&i| is_opening(text[i]) || is_closing(text[i]));
     let brackets: Vec<usize> = brackets.collect();

@@ -1,10 +1,10 @@
-// Blelloch's work-efficient scan of one tile: an up-sweep that leaves the sum of every node of a
-// balanced tree in the tree's place, a down-sweep that turns the sums into prefixes.
+// Blelloch's work-efficient scan of one tile. An up-sweep leaves the sum of every node of a
+// balanced tree in the tree's place. A down-sweep turns the sums into prefixes.
 //
 //   Guy E. Blelloch, "Prefix Sums and Their Applications", CMU-CS-90-190, 1990.
 //
-// The tree's node over 2^k elements lies where its last element lay. The tree is walked in three storeys,
-// which differ in where nodes live, not in what is computed:
+// The tree's node over 2^k elements lies where its last element lay. The tree is walked in three
+// storeys. They differ in where nodes live, not in what is computed:
 //
 //   registers       the ITEMS elements of one thread's run
 //   shared memory   32 threads of a warp, synchronised by the warp alone
@@ -17,15 +17,15 @@
 //   2. Nothing is padded with identities. A node that reaches past the valid elements is never
 //      computed, and the very first prefix, which does not exist, is marked absent. So the operator
 //      sees elements of the input only, and -0.0 and inexact identities come out right.
-//   3. A node is worked on by the thread that owns its last element, not by consecutive threads. That
-//      keeps the lower five levels inside a warp, where a barrier costs next to nothing.
+//   3. A node is worked on by the thread that owns its last element, not by consecutive threads.
+//      That keeps the lower five levels inside a warp, where a barrier costs next to nothing.
 #pragma once
 #include "padded.cuh"
 
 namespace warpfold {
 
-/// Turns the elements of a run into the sums of its subtrees. Only `valid` elements count; WHOLE
-/// says that all do, and spares the tests.
+/// Turns the elements of a run into the sums of its subtrees. Only `valid` elements count. WHOLE
+/// says that all do, and saves the tests.
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
 #pragma unroll
@@ -36,8 +36,9 @@ __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
     }
 }
 
-/// Turns the sums of a run's subtrees into the exclusive prefixes of its elements, and that of the end
-/// of the valid part if it lies within the run. `present` says whether there is a prefix at all.
+/// Turns the sums of a run's subtrees into the exclusive prefixes of its elements. If the valid
+/// part ends within the run, its end gets its prefix too. `present` says whether there is a prefix
+/// at all.
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A prefix, bool present) {
     node[ITEMS - 1] = prefix;
@@ -93,9 +94,9 @@ struct BlockTree {
     }
 
     /// Replaces the sums of the first `complete` threads' runs, in `nodes`, by the prefixes of the
-    /// starts of the runs, as far as those are complete; `total` gets the sum of all if all are complete.
-    /// The other nodes count for nothing, but must have been set too, because they are moved about.
-    /// `seed` precedes the tile if `seeded`. Synchronises the block before and after.
+    /// starts of these runs. If all are complete, `total` gets the sum of all. The other nodes
+    /// count for nothing, but must have been set too, since they are moved about. `seed` precedes
+    /// the tile if `seeded`. Synchronises the block before and after.
     __device__ __forceinline__ void scan(int complete, const A& seed, bool seeded) {
         int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
         int complete_lanes = complete - warp * WARP;

@@ -1,7 +1,9 @@
-// What the kernels need of the machine beyond C++ and CUDA's built-in names: a thin layer with two faces.
+// What the kernels need of the machine beyond C++ and CUDA's built-in names: a thin layer with two
+// faces.
 //
 //   ptx.cuh                   speaks PTX; the only place that does
-//   host.hpp and emulator/    the CPU's: they come first, and define WARPFOLD_EMULATOR and the same functions
+//   host.hpp and emulator/    speak for the CPU; they come first, and define WARPFOLD_EMULATOR and
+//                             the same functions
 //
 // The kernels include no CUDA or C++ header, so that NVRTC compiles them fast and without a
 // toolkit's include folder.
@@ -23,8 +25,8 @@ using f64 = double;
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
-/// The most bytes that a launch has memory bring before it begins (`prefetch`). More would be in the way of what the launch before it
-/// still reads.
+/// The most bytes that a launch prefetches before it begins. More would delay what the launch
+/// before it still reads.
 constexpr u64 MOST_PREFETCHED = 9 << 20;
 
 }  // namespace warpfold

@@ -1,8 +1,10 @@
-// Runs of an array that starts anywhere, moved in words of 16 bytes that start at multiples of 16.
+// Unaligned runs: those of an array that starts anywhere. They move in words of 16 bytes that start
+// at multiples of 16.
 //
-// In shared memory such runs lie as they do in global memory: some bytes, the offset, after a multiple of 16. Each is read as the
-// words that hold it, and shifted into place. On the way out the bytes of neighbouring lanes are shifted into whole words of
-// the target. Words at either end of what a warp stores are not its own alone, so it stores a part of them.
+// In shared memory such runs lie as they do in global memory: `offset` bytes after a multiple
+// of 16. Each is read as the words that hold it, and shifted into place. On the way out the bytes
+// of neighbouring lanes are shifted into whole words of the target. A warp shares the words at
+// either end with others, so it stores only its part of them.
 #pragma once
 #include "rows.cuh"
 
@@ -39,7 +41,8 @@ struct DisplacedRuns {
         for (int i = 0; i < R::BYTES / 4; i++) run.template words<4>()[i] = packed.parts[i];
     }
 
-    /// Copies what is in neither of the words from `first` to `last`, of the bytes from `offset` to `end`. Lane 0 has nothing to do.
+    /// Copies those of the bytes from `offset` to `end` that lie outside of the words from `first`
+    /// to `last`. Lane 0 has nothing to do.
     static __device__ __forceinline__ void load_ends(unsigned char* to, const unsigned char* from, int offset, int first, int last, int end) {
         int lane = threadIdx.x % WARP, byte = lane % 16 * R::NARROW;
         if (lane >= 16) byte += last;
@@ -47,11 +50,12 @@ struct DisplacedRuns {
         if (byte < end) *reinterpret_cast<Narrow*>(to + byte) = *reinterpret_cast<const Narrow*>(from + byte);
     }
 
-    /// Fills the bytes from `begin` to `end` of shared memory with copies of an element. Whole warps call.
+    /// Fills the bytes from `begin` to `end` of shared memory with copies of an element. Whole
+    /// warps call.
     static __device__ __forceinline__ void fill(unsigned char* to, const T* element, int offset, int begin, int end) {
         constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
         int lane = threadIdx.x % WARP;
-        // The first run of words, of which the others are copies.
+        // The first run of words; the others are copies of it.
         int first = (begin + 15) / 16, until = first * 16 + R::BYTES < end ? first * 16 + R::BYTES : end;
         for (int byte = begin + lane * R::NARROW; byte < until; byte += WARP * R::NARROW)
             *reinterpret_cast<Narrow*>(to + byte) = reinterpret_cast<const Narrow*>(element)[(byte - offset) / R::NARROW % PER_ELEMENT];
@@ -60,7 +64,8 @@ struct DisplacedRuns {
         for (int i = first + WORDS + lane; i < (end + 15) / 16; i += WARP) words[i] = words[first + (i - first) % WORDS];
     }
 
-    /// Stores rows of runs from `target` on, but for what lies `limit` bytes after it or farther; `whole` says that nothing does.
+    /// Stores rows of runs from `target` on, except what lies `limit` bytes after it or farther.
+    /// `whole` says that nothing does.
     template <int ROWS>
     static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target, int limit, bool whole) {
         int lane = threadIdx.x % WARP, offset = offset_of(target);
@@ -92,7 +97,7 @@ struct DisplacedRuns {
         }
     }
 
-    /// Moves the bytes of rows up by `offset`, 1 … 15. The last ones come first.
+    /// Moves the bytes of rows up by `offset`, 1 … 15. Begins with the last ones.
     template <int ROWS>
     static __device__ __forceinline__ void move_up(MovedRun<T, RUN> (&rows)[ROWS], int offset) {
         int lane = threadIdx.x % WARP;

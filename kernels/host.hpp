@@ -1,6 +1,6 @@
-// What functions over values, which touch no memory of others and no other thread, find in place of CUDA when a C++ compiler
-// compiles them for the CPU: CUDA's words and built-in names, and their part of the layer that device.cuh describes.
-// The emulator (emulator/) adds memory and threads.
+// CUDA for functions over values, when a C++ compiler compiles them for the CPU: CUDA's words and
+// built-in names, and their part of the layer that device.cuh describes. Such functions touch no
+// memory but their own, and no other thread. The emulator (emulator/) adds memory and threads.
 #pragma once
 #include <math.h>
 

@@ -1,14 +1,15 @@
 // Trees whose leaves are the values that the lanes of a warp hold.
 //
-// Five exchanges serve up-sweep and down-sweep together: what a lane receives at level d is the sum of its
-// sibling's 2^d lanes, and where bit d of the lane's index is set that is the left sibling, just what the
-// way down will want.
+// Five exchanges serve up-sweep and down-sweep together. At level d a lane receives the sum of its
+// sibling's 2^d lanes. If bit d of the lane's index is set, that is the left sibling: just what the
+// down-sweep will need.
 #pragma once
 #include "words.cuh"
 
 namespace warpfold {
 
-/// Folds VALUES values, each the sum of neighbouring blocks of one size, pairwise; VALUES a power of two.
+/// Folds VALUES values pairwise. Each is the sum of a block, neighbours in order, all of one size.
+/// VALUES is a power of two.
 template <class Operator, class A, int VALUES>
 __device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
 #pragma unroll
@@ -19,7 +20,7 @@ __device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
     return values[0];
 }
 
-/// The fold of everything before some position; absent where there is nothing before it.
+/// The fold of everything before some position. Absent if there is nothing before it.
 template <class Operator, class A>
 struct Prefix {
     A value;
@@ -29,7 +30,7 @@ struct Prefix {
         value = choose(present, Operator::combine(value, sum), sum);
         present = true;
     }
-    /// Without a branch: appends only if `follows`.
+    /// Appends if `follows`, without a branch.
     __device__ __forceinline__ void append_if(bool follows, const A& sum) {
         value = choose(follows, choose(present, Operator::combine(value, sum), sum), value);
         present = present || follows;
@@ -99,12 +100,12 @@ struct LaneTrees {
 template <class Operator, class A, int LANES>
 using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 
-/// The sums of ROWS rows, of which every lane holds one leaf each: lane l gets that of row l % ROWS.
+/// The sums of ROWS rows. Every lane holds one leaf of each; lane l gets the sum of row l % ROWS.
 ///
-/// A tree a row would take 5 exchanges for each of them. But of what a lane would know in the end, one sum is
-/// enough; so at level d, lanes that differ in bit d share out the rows that are left: the lane where the bit
-/// is set goes on with the odd ones, and each gets from the other what it lacks. 8 rows take 4 + 2 + 1 exchanges, and then
-/// 1 + 1 as in a tree. The bracketing is the tree's.
+/// A tree for each row would take 5 exchanges, and each lane would know every sum. One sum a lane
+/// is enough. So at level d, lanes that differ in bit d share out the rows that are left: the lane
+/// with the bit set goes on with the odd ones, and each gets from the other what it lacks. 8 rows
+/// take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the tree's.
 template <class Operator, class A, int ROWS>
 __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
@@ -126,14 +127,16 @@ __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     return leaves[0];
 }
 
-/// The sums of blocks of one size, as they come, in a binary counter: lane l holds that of the 2^l blocks that ended
-/// last, if bit l of the count is set. These are the aligned blocks of what was pushed.
+/// A binary counter over the sums of blocks of one size, as they come. If bit l of the count is
+/// set, lane l holds the sum of the 2^l blocks that ended last. These are the aligned blocks of
+/// what was pushed.
 template <class Operator, class A>
 struct LaneCounter {
     A digit;
     u32 count;
 
-    /// One more block. Whole warps call; the sum is in each lane. Returns the sum of the largest block that ends here.
+    /// Pushes one more block. Whole warps call; the sum is in each lane. Returns the sum of the
+    /// largest block that ends here.
     __device__ __forceinline__ A push(A sum) {
         int lane = threadIdx.x % WARP, level = 0;
         for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);

@@ -1,13 +1,16 @@
 // How blocks of one launch learn what comes before their tiles.
 //
-// A sum travels in packets of 16 bytes, 8 of value and 8 of tag, each written and read at once: it needs no flag, and no
-// fence. The tag tells the launch (workspace.cuh), so nothing has to be cleared before one.
+// A sum travels in packets of 16 bytes: 8 of value and 8 of tag. Each packet is written and read by
+// one access, so it needs no flag and no fence. The tag belongs to the launch (workspace.cuh), so
+// nothing has to be cleared before one.
 //
-// Each tile's sum is published in the workspace, and so are the sums of 128 tiles, of 128·128 tiles and so on, each by the block that
-// completes it. What precedes a tile is on each of these levels a number of nodes below 128, whose aligned blocks are just
-// those that the law asks for: a warp reads them at once, some a lane, and folds them as a tree. No tile waits for
-// another one's prefix, as in the chain of Merrill and Garland's decoupled look-back (NVR-2016-002), but for sums only, which
-// wait for nothing but memory.
+// The workspace gets the sum of each tile, of RADIX tiles, of RADIX² tiles and so on. RADIX is as
+// many sums as a warp reads at once: 32, 64 or 128. The block that completes such a group publishes
+// its sum. On each of these levels, fewer than RADIX nodes precede a tile, and their aligned blocks
+// are the very ones that the law asks for. A warp reads the nodes at once, some a lane, and folds
+// them as a tree. No tile waits for another one's prefix, as in the chain of Merrill and Garland's
+// decoupled look-back (NVR-2016-002). It waits for sums only, and those wait for nothing but
+// memory.
 #pragma once
 #include "blelloch.cuh"
 #include "lanes.cuh"
@@ -15,8 +18,9 @@
 
 namespace warpfold {
 
-/// What the blocks tell each other of tiles. Sums lie as a warp reads them at once, PER_LANE neighbouring ones a lane: neighbouring lanes get
-/// neighbouring words. With all blocks asking for the same few lines of the cache, every line that is spared makes the answers come sooner.
+/// The sums that blocks exchange. They lie as a warp reads them: PER_LANE neighbouring sums a lane,
+/// neighbouring lanes from neighbouring words. All blocks read the same few lines of the cache, so
+/// answers come sooner if there are fewer lines.
 template <class A, int PER_LANE>
 struct TileSums {
     static constexpr int CHUNKS = ((int)sizeof(A) + 7) / 8;
@@ -38,7 +42,7 @@ struct TileSums {
         return words + (row * CHUNKS + chunk) * WARP + tile / PER_LANE % WARP;
     }
 
-    /// By a whole warp whose lanes all hold the sum.
+    /// Publishes a sum. A whole warp calls; all its lanes hold the sum.
     __device__ __forceinline__ void publish(u64 tile, const A& value) const {
         Sum sum;
         sum.chunks[CHUNKS - 1] = 0;
@@ -52,8 +56,9 @@ struct TileSums {
         if (lane < CHUNKS) store_relaxed(word(tile, lane), packet.word);
     }
 
-    /// The sums of COUNT tiles; waits until they are all there. SPARING reads again what is missing only, for the sake of others that keep
-    /// memory busy. That takes longer: a compiler that is short of registers makes such reads one after the other.
+    /// The sums of COUNT tiles. Waits until they are all there. SPARING repeats only the reads that
+    /// found nothing, to leave memory to others. That takes longer: a compiler that is short of
+    /// registers makes such reads one after the other.
     template <bool SPARING = false, int COUNT>
     __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
         Packet packets[COUNT][CHUNKS];
@@ -87,7 +92,8 @@ struct TileSums {
     }
 };
 
-/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads PER_LANE sums a lane at once.
+/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads
+/// PER_LANE sums a lane at once.
 template <class Operator, class A, int PER_LANE>
 struct SumTree {
     static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = LOG2<RADIX>;
@@ -96,12 +102,13 @@ struct SumTree {
     /// The number of tiles.
     u64 count;
 
-    /// By a whole warp whose lanes all hold the sum of a whole tile: publishes it, and those of the nodes that it completes.
+    /// Publishes the sum of a whole tile, and those of the nodes that it completes. A whole warp
+    /// calls; all its lanes hold the sum.
     __device__ __forceinline__ void publish(u64 tile, A sum) const {
         u64 start = 0, width = count + 1, place = tile;
         sums.publish(place, sum);
         while (place % RADIX == RADIX - 1) {
-            // The own sum has only just been sent; the others are there or on their way.
+            // This tile's own sum has only just been sent. The others are there or on their way.
             A members[PER_LANE];
             read(start + place - (RADIX - 1), RADIX - 1, members);
             members[PER_LANE - 1] = choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
@@ -113,7 +120,7 @@ struct SumTree {
         }
     }
 
-    /// The prefix of a tile, given what precedes all. Whole warps call, and all lanes get it.
+    /// The prefix of a tile, given what precedes all tiles. Whole warps call; all lanes get it.
     __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile, Prefix<Operator, A> before) const {
         int level = 0;
         while (tile >> level * LOG_RADIX >= RADIX) level++;
@@ -139,7 +146,8 @@ struct SumTree {
             tree.up_sweep(members[PER_LANE - 1]);
         }
 
-        /// The prefix of what comes after them. The lane that this place falls to knows all it needs.
+        /// The prefix of what comes after them. The lane to which this place belongs knows all it
+        /// needs.
         __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
             Prefix<Operator, A> own = tree.down_sweep(before);
             append_members(own, members, digit % PER_LANE);
@@ -147,7 +155,8 @@ struct SumTree {
         }
     };
 
-    /// The sums from place `first` on, PER_LANE a lane. From the `there`th on they are the first one instead: some sum that is there.
+    /// The sums from place `first` on, PER_LANE a lane. Only `there` of them exist or will; lanes
+    /// beyond read the first one instead.
     __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {
         u64 places[PER_LANE];
 #pragma unroll
@@ -158,7 +167,8 @@ struct SumTree {
         sums.wait(places, members);
     }
 
-    /// Appends the first `count` of a lane's sums, given those of their subtrees: its aligned blocks.
+    /// Appends the first `count` of a lane's sums, as aligned blocks, given the sums of their
+    /// subtrees.
     static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
 #pragma unroll
         for (int half = PER_LANE / 2; half >= 1; half /= 2) {

@@ -1,12 +1,12 @@
 // Shared memory without bank conflicts.
 //
-// Shared memory has 32 banks of 4 bytes; lanes that touch different words of one bank wait for each
-// other. A tree walk touches elements at strides of powers of two, which is the worst case. Elements are moved in
-// words as wide as their size allows, whatever their alignment in C++; and two paddings, both measured in such words,
-// spread them over the banks:
+// Shared memory has 32 banks of 4 bytes. Lanes that touch different words of one bank wait for each
+// other. A tree walk touches elements at strides of powers of two, which is the worst case.
+// Elements are moved in words as wide as their size allows, whatever their alignment in C++. Two
+// paddings, both measured in such words, spread them over the banks:
 //
-//   - an element spans an odd number of words, so that neighbouring elements start in different banks
-//     whatever the element's size (64 bytes take five words of 16, not four);
+//   - an element spans an odd number of words, so that neighbouring elements start in different
+//     banks whatever the element's size (64 bytes take five words of 16, not four);
 //   - one more word after every 32 elements, so that elements 32 apart do too.
 #pragma once
 #include "words.cuh"

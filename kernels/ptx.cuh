@@ -1,5 +1,6 @@
-// The layer of device.cuh as a GPU has it, in PTX. Each function says the least GPU that it needs, unless any
-// will do. Only what a kernel calls gets to the assembler, so the rest may ask for more than the GPU has.
+// The layer of device.cuh for GPUs, in PTX. Each function names the oldest GPU that has it, unless
+// all do. Only what a kernel calls gets to the assembler, so the rest may need more than the GPU
+// has.
 #pragma once
 
 namespace warpfold {
@@ -38,8 +39,8 @@ __device__ __forceinline__ u64 bits_of(f64 value) { return (u64)__double_as_long
 __device__ __forceinline__ f32 from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ f64 from_bits(u64 bits) { return __longlong_as_double((i64)bits); }
 
-// IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on; before, they are what rust.cuh
-// defines for the other types.
+// IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on. On older GPUs they are
+// what rust.cuh defines for the other types.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) {
     f32 result;
@@ -58,7 +59,8 @@ __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_com
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
 
-/// Four bytes as one word. Of insertions, unlike shifts and permutations, the assembler knows that what is above a byte need not be cleared first.
+/// Four bytes as one word, by insertions. The assembler knows that these need not clear what is
+/// above a byte first; of shifts and permutations it does not.
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
     u32 word;
     asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; cvt.u32.u16 d, %4;"
@@ -69,10 +71,12 @@ __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
 
 // ---- the beginning and the end ----
 
-/// The first statement of every kernel, but for `prefetch`, and for all of its threads, also those with nothing to do. From sm_90 on,
-/// blocks may start before what precedes the launch on the stream has ended (programmatic dependent launch). Here they wait until it
-/// has, and its writes are seen; then they let the blocks of the next launch start, which wait in the same place. A
-/// launch that ended without having waited would tell the next one that everything before it has ended, too.
+/// The first statement of every kernel (only `prefetch` may come before), for all of its threads,
+/// even those with nothing to do. From sm_90 on, blocks may start before what precedes the launch
+/// on the stream has ended (programmatic dependent launch). Here they wait until it has, and its
+/// writes are seen. Then they let the blocks of the next launch start, which wait in the same
+/// place. Every launch must wait: one that ended without would tell the next one that everything
+/// before it has ended, too.
 __device__ __forceinline__ void begin_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -80,10 +84,12 @@ __device__ __forceinline__ void begin_launch() {
 #endif
 }
 
-/// Asks for `count` elements of an array from `first` on, as far as there are so many, to be brought into the L2 cache; by the threads that
-/// want it. No result depends on it, and nobody waits for it. So this alone may come before `begin_launch`: what the launch before
-/// this one leaves unused of the memory's time, while its last blocks finish, is used. From sm_90 on. The words of 16 bytes that are asked
-/// for may begin a little before the elements, but within the same allocation, whose start is a multiple of more.
+/// Asks for `count` elements of an array, from `first` on, as far as there are so many, to be
+/// brought into the L2 cache. The threads that want it call. No result depends on it, and nothing
+/// waits for it, so this alone may come before `begin_launch`. It uses the time in which the last
+/// blocks of the launch before this one leave memory idle. The words of 16 bytes that are asked for
+/// may begin a little before the elements. They lie within the same allocation, whose start is a
+/// multiple of more. From sm_90 on.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* array, u64 length, u64 first, u64 count, bool wanted) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -124,8 +130,8 @@ __device__ __forceinline__ u64 global_address(const void* address) {
 
 // ---- words in global memory that other blocks access at the same time ----
 //
-// Each is one access, which no other can come in the middle of, and is ordered as its name says towards all
-// threads of the GPU. sm_70; 16 bytes need PTX 8.3, which is CUDA 12.3.
+// Each is one access: no other can come in the middle of it. All threads of the GPU see it in the
+// order that its name says. sm_70; 16 bytes need PTX 8.3, which is CUDA 12.3.
 
 /// 16 bytes.
 struct alignas(16) u64x2 {
@@ -188,8 +194,8 @@ __device__ __forceinline__ u64 add_relaxed(u64* word, u64 more) {
     return before;
 }
 
-/// Adds to a word, and returns what it was. Releases what the thread did before, and acquires what those released
-/// who added before it. sm_70
+/// Adds to a word, and returns what it was. Releases what the thread did before, and acquires what
+/// the threads that added before it released. sm_70
 __device__ __forceinline__ u32 add_acquire_release(u32* word, u32 more) {
     u32 before;
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
@@ -199,13 +205,15 @@ __device__ __forceinline__ u32 add_acquire_release(u32* word, u32 more) {
 
 // ---- barriers in shared memory ----
 
-/// Lets threads wait for the arrivals of others and for bulk copies, in phases that are counted from 0.
+/// Lets threads wait for the arrivals of others and for bulk copies, in phases that are counted
+/// from 0.
 struct Mbarrier {
     u64 state;
 };
 
-/// Begins phase 0. Every phase completes with `arrivals` arrivals and all expected bytes. Other threads may
-/// use the barrier once the block has synchronised; bulk copies need fence_mbarrier_init before. sm_80
+/// Begins phase 0. Every phase completes with `arrivals` arrivals and all expected bytes. Other
+/// threads may use the barrier once the block has synchronised; bulk copies need
+/// fence_mbarrier_init before. sm_80
 __device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, u32 arrivals) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;"
                  :: "r"(shared_address(&barrier)), "r"(arrivals) : "memory");
@@ -217,13 +225,14 @@ __device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
                  :: "r"(shared_address(&barrier)) : "memory");
 }
 
-/// Has the phase wait for `bytes` more of bulk copies, and arrives. Releases as mbarrier_arrive does. sm_90
+/// Makes the phase wait for `bytes` more of bulk copies, and arrives. Releases as mbarrier_arrive
+/// does. sm_90
 __device__ __forceinline__ void mbarrier_expect(Mbarrier& barrier, u32 bytes) {
     asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }"
                  :: "r"(shared_address(&barrier)), "r"(bytes) : "memory");
 }
 
-/// Waits until the phase of this parity has completed, be it the current phase or the one before.
+/// Waits until the phase of this parity has completed: the current phase or the one before.
 /// Acquires what those who arrived released, and the bytes of the bulk copies. sm_90
 __device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
     u32 completed;
@@ -250,8 +259,8 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
                     "r"(shared_address(&barrier)) : "memory");
 }
 
-/// Copies from shared to global memory, in the thread's next group. Whoever wrote those bytes must have
-/// called fence_proxy_async and then synchronised with this thread.
+/// Copies from shared to global memory, in the thread's next group. The threads that wrote those
+/// bytes must have called fence_proxy_async, and then synchronised with this thread.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, u32 bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
                  :: "l"(global_address(global)), "r"(shared_address(shared)), "r"(bytes) : "memory");
@@ -260,7 +269,8 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, u32
 /// Ends the group of this thread's stores so far.
 __device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/// Waits until all but the thread's last N groups have read shared memory, which may then be overwritten.
+/// Waits until all but the thread's last N groups have read shared memory. It may then be
+/// overwritten.
 template <int N>
 __device__ __forceinline__ void bulk_wait_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
@@ -272,8 +282,8 @@ __device__ __forceinline__ void bulk_wait() {
     asm volatile("cp.async.bulk.wait_group %0;" :: "n"(N) : "memory");
 }
 
-/// Orders this thread's accesses to shared memory before the bulk copies that it begins, or that others begin
-/// which synchronise with it afterwards. sm_90
+/// Orders this thread's accesses to shared memory before bulk copies: those that it begins, and
+/// those of threads that synchronise with it afterwards. sm_90
 __device__ __forceinline__ void fence_proxy_async() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

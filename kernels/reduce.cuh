@@ -1,14 +1,14 @@
-// Tree reduction: the sums of whole tiles, and the fold of what is left.
+// The levels engine for reductions: the sums of whole tiles, and the fold of what is left.
 //
-// `reduce_tiles` gives the sum S(tile) of every complete tile. Its sums are an array again, reduced by
-// the same kernel, until less than a tile is left at the top: recursive kernel decomposition, where the
-// end of a launch is the barrier between blocks. `reduce_finish` then folds the remainders, the top level first:
+// `reduce_tiles` gives the sum S(tile) of every complete tile. The same kernel reduces these sums
+// again, until less than a tile is left at the top. The end of a launch is the barrier between
+// blocks. `reduce_finish` then folds the remainders, the top level first:
 //
 //   level 2   ......                     prefix of the last sums
 //   level 1   .......................    ⊕ the sums that filled no tile
 //   level 0   .......................…   ⊕ the elements that filled no tile
 //
-// which is the prefix over the aligned blocks of the whole length, left to right.
+// That is the prefix over the aligned blocks of the whole length, left to right.
 #pragma once
 #include "blelloch.cuh"
 #include "lanes.cuh"
@@ -16,10 +16,11 @@
 
 namespace warpfold {
 
-/// Sums whole tiles of THREADS * ITEMS elements: `sums[b]` gets the sum of tile b, one block a tile.
+/// Sums whole tiles of THREADS * ITEMS elements: `sums[b]` gets the sum of tile b, one block a
+/// tile.
 ///
-/// A warp reads rows of 32 short runs, one a lane, so that each access is coalesced. The tree is
-/// folded in the order of its levels: run, row, rows of a warp, warps.
+/// A warp reads rows of 32 short runs, one a lane, so that each access is coalesced. It folds the
+/// tree in the order of its levels: run, row, rows of a warp, warps.
 template <class Operator, class T, int THREADS, int ITEMS>
 struct TileReducer {
     using A = AccumulatorOf<T>;
@@ -79,7 +80,8 @@ struct TileReducer {
     }
 };
 
-/// Folds `prefix`, if present, with fewer than a tile of elements. One block; every thread gets the result.
+/// Folds `prefix`, if present, with fewer than a tile of elements. One block; every thread gets the
+/// result.
 template <class Operator, class T, int THREADS, int ITEMS>
 struct RemainderFolder {
     using A = AccumulatorOf<T>;
@@ -102,15 +104,16 @@ struct RemainderFolder {
         shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
         shared.tree.scan(length / ITEMS, prefix, present);
 
-        // The result is the prefix of the end of the elements. One thread's run holds that position; the aligned
-        // blocks between the run's start and it are nodes of the run's tree.
+        // The result is the prefix of the end of the elements. One thread's run holds that
+        // position; the aligned blocks between the run's start and it are nodes of the run's tree.
         if (0 <= valid && valid < ITEMS) {
             A sum = shared.tree.nodes.get(threadIdx.x);
             bool has_sum = present || threadIdx.x > 0;
 #pragma unroll
             for (int half = ITEMS / 2; half >= 1; half /= 2) {
                 if ((valid & half) != 0) {
-                    // Chosen by comparison: an index known at run time would move the array out of the registers.
+                    // Compare to choose: an index known only at run time would move the array out
+                    // of the registers.
                     A block = node[half - 1];
 #pragma unroll
                     for (int i = half - 1; i < ITEMS; i += 2 * half)
@@ -128,9 +131,9 @@ struct RemainderFolder {
     }
 };
 
-/// The reduction of `in`, given the sums of its complete tiles, of their complete tiles, and so on,
-/// which lie one after the other in `levels`, each level starting at a multiple of 16 bytes.
-/// `init` precedes everything if `seeded`; it is the result for an empty input in any case.
+/// The reduction of `in`, given the sums of its complete tiles, of their complete tiles, and so on.
+/// These lie one after the other in `levels`; each level starts at a multiple of 16 bytes. `init`
+/// precedes everything if `seeded`. It is the result for an empty input in any case.
 template <class Operator, class T, class TilePolicy, class SumPolicy>
 struct ReduceFinisher {
     using A = AccumulatorOf<T>;

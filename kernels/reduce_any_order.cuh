@@ -1,15 +1,18 @@
-// Reduction of any length in one launch, where the order of its steps does not show: by operators that are exact and commute.
+// The rows engine for reductions in any order, by operators that are exact and commute: one launch,
+// any length. The order of its steps does not show.
 //
-// The tree that the law asks for takes exchanges between lanes for every row of elements (reduce_once.cuh). Here each lane folds all
-// that it reads by itself, and lanes, warps and blocks tell each other once.
+// The law's tree takes exchanges between lanes for every row of elements (reduce_once.cuh). Here
+// each lane folds all that it reads by itself, and lanes, warps and blocks exchange sums once.
 //
-//   1. The whole runs are dealt out to the warps of the grid, a batch at a time. What lies before them, until one starts at a multiple of
-//      16 bytes, and after them is less than a warp of elements, of which the last block's first warp takes one a lane. So no block of
-//      a grid that its input fills is left with nothing.
-//   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the others of their warp, and such
-//      warps after the others of their block.
-//   3. The last block collects the sums of the others. There are no more blocks than the GPU holds at once: when it starts the others
-//      have, or start before it even where other work keeps some of them waiting, as on every GPU so far.
+//   1. The warps of the grid share out the whole runs, a batch at a time. Less than a warp of
+//      elements lies before them (until one starts at a multiple of 16 bytes), and less than a warp
+//      after them. The last block's first warp takes those, one a lane. So no block of a grid that
+//      its input fills is left with nothing.
+//   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the
+//      others of their warp, and such warps after the others of their block.
+//   3. The last block collects the sums of the others. There are no more blocks than the GPU holds
+//      at once. When it starts, the others have started, or start first: so far every GPU starts
+//      blocks in that order, even where other work keeps some of them waiting.
 #pragma once
 #include "lanes.cuh"
 #include "look_back.cuh"
@@ -41,11 +44,11 @@ struct AnyOrderReducer {
     const T* in;
     u64 length;
     Workspace workspace;
-    /// For the law's order only.
+    /// Only the law's order needs this.
     u32 chunks;
     int log_chunk, log_batches;
 
-    /// Has memory bring the first batches. Before the launch has begun.
+    /// Prefetches the first batches. Before the launch has begun.
     __device__ __forceinline__ void prefetch() const {
         constexpr int ELEMENTS = BATCH * RUN;
         u32 warps = blockDim.x / WARP;
@@ -54,7 +57,8 @@ struct AnyOrderReducer {
         warpfold::prefetch(in, length, first, ELEMENTS, few && threadIdx.x % WARP == 0);
     }
 
-    /// Appends the elements to what precedes them. Whether this block has the result, in its first thread.
+    /// Appends the elements to what precedes them. Returns whether this block has the result, in
+    /// its first thread.
     __device__ __forceinline__ bool run(P& result) const {
         bool alone = gridDim.x == 1, collects = blockIdx.x == gridDim.x - 1;
         if (length == 0) return true;
@@ -74,15 +78,15 @@ struct AnyOrderReducer {
             return false;
         }
         result.append(total);
-        // All others have read the state, or this block would not have their sums.
+        // All other blocks have read the state: otherwise this block would not have their sums.
         if (!alone && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
 
     __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const { return {workspace.packets(), tag}; }
 
-    /// How many elements come before the first run: until one starts at a multiple of 16 bytes; or, where none does, until the words
-    /// that hold it reach no further back than the array.
+    /// How many elements come before the first run. The run starts at a multiple of 16 bytes; if
+    /// none does, the words that hold it must not reach back before the array.
     __device__ __forceinline__ u32 elements_before_runs() const {
         if constexpr (!SHIFTS && 16 % BYTES == 0) {
             return (16 - (u32)(u64)in % 16) % 16 / BYTES;
@@ -105,7 +109,7 @@ struct AnyOrderReducer {
         u32 batch = blockIdx.x * (blockDim.x / WARP) + warp_index(), step = gridDim.x * (blockDim.x / WARP);
         u32 whole = (u32)(runs / BATCH), rest = (u32)(runs % BATCH);
         u32 edges = blockIdx.x == gridDim.x - 1 && warp_index() == 0 ? (u32)(length - runs * RUN) : 0;
-        // Under way while the rest is read.
+        // These loads are under way while the rest is read.
         T edge;
         if (lane < edges) edge = in[lane < head ? lane : lane + runs * RUN];
         PackedRun<T, RUN> packed[ROWS];
@@ -129,7 +133,7 @@ struct AnyOrderReducer {
         for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
     }
 
-    /// Appends what the other blocks published, shared out to the threads.
+    /// Appends what the other blocks published. The threads share out the sums.
     static __device__ __forceinline__ void collect(const TileSums<A, 1>& sums, P& sum) {
         u32 others = gridDim.x - 1, threads = blockDim.x;
         for (u32 first = threadIdx.x; first < others; first += PER_LANE * threads) {
@@ -146,7 +150,8 @@ struct AnyOrderReducer {
         }
     }
 
-    /// The fold of what the threads of the block hold, in the first. Synchronises the block.
+    /// The fold of what the threads of the block hold; the first thread gets it. Synchronises the
+    /// block.
     static __device__ __forceinline__ A fold_block(P sum) {
         int lane = threadIdx.x % WARP, warp = warp_index();
         auto& sums = shared().warp_sums;
@@ -160,7 +165,7 @@ struct AnyOrderReducer {
         return sum.value;
     }
 
-    /// The fold of what the lanes hold, in the first.
+    /// The fold of what the lanes hold; the first lane gets it.
     static __device__ __forceinline__ P fold_lanes(P sum) {
         int lane = threadIdx.x % WARP, count = __popc(__ballot_sync(ALL_LANES, sum.present));
 #pragma unroll

@@ -1,24 +1,28 @@
-// Reduction of any length in one launch.
+// The rows engine for reductions: any length in one launch, in the law's order.
 //
-// The input is cut into chunks of a power of two of elements, each of which a block folds and tells the others the sum of, as blocks
-// of a scan do (look_back.cuh). There are no more blocks than the GPU holds at once. The last of them begins with what fills no
-// chunk, and when no chunk is left it collects the sums, appends the rest's, and writes the result. It is the last to start, too, or
-// starts when the others have: so blocks have started so far on every GPU, even where other work kept some of them waiting.
+// The input is cut into chunks of a power of two of elements. A block folds a chunk and publishes
+// its sum, as blocks of a scan do (look_back.cuh). There are no more blocks than the GPU holds at
+// once. The last block begins with what fills no chunk, the *rest*. When no chunk is left, it
+// collects the sums, appends the rest's, and writes the result. It starts last, or when all others
+// have started: so far every GPU starts blocks in that order, even where other work keeps some of
+// them waiting.
 //
-// A middling input has a chunk for each block; of a long one the chunks that no block begins with are handed out in order. A short
-// input is all rest: the task of a single block, which needs no workspace.
+// A middling input has one chunk for each block. Of a long one, the chunks that no block begins
+// with are handed out in order. A short input is all rest: the task of a single block, which needs
+// no workspace.
 //
-// Both are one task, which `BlockFolder` does: the sums of the aligned blocks of a range, of which a whole chunk has just
-// one. A range is cut up like this:
+// Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
+// A whole chunk has just one. A range is cut up like this:
 //
-//   parts      one a warp
-//   batches    which a warp folds one after the other, and adds up in a binary counter
-//   rows       as many as a warp holds at once, of 32 runs, one a lane
+//   parts      one for each warp
+//   batches    a warp folds one after the other, and adds them up in a binary counter
+//   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// On each of these levels the range ends at one place. What lies there before it is a number of blocks of one size, and their
-// aligned blocks are the left siblings of that place: the lane that has it knows them once the level is folded.
-// Places after the end are filled up with elements from before it; what those are combined to is part of no such block.
+// On each of these levels the range ends at one place. Before that place lie blocks of one size.
+// Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
+// the level is folded. Places after the end are filled up with elements from before it. What those
+// are combined to is part of no such block.
 #pragma once
 #include "lanes.cuh"
 #include "look_back.cuh"
@@ -28,12 +32,13 @@
 
 namespace warpfold {
 
-/// The sums of aligned blocks in shared memory: entry l is that of 2^l elements.
+/// The sums of aligned blocks, in shared memory. Entry l is the sum of 2^l elements.
 template <class Operator, class A, int LEVELS = 32>
 struct AlignedBlocks {
     PaddedArray<A, LEVELS> sums;
 
-    /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has been folded.
+    /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has
+    /// been folded.
     template <class Tree>
     __device__ __forceinline__ void set_siblings(const Tree& tree, int place, int first) {
         bool mine = (int)(threadIdx.x % WARP) == place;
@@ -42,7 +47,8 @@ struct AlignedBlocks {
             if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][0]);
     }
 
-    /// The same for the tree over one value a lane, which is folded no higher than that leaf has siblings. Returns the fold.
+    /// The same for the tree over one value a lane. It is folded only as high as that leaf has
+    /// siblings. Returns the fold.
     __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
         int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -74,7 +80,7 @@ struct BlockFolder {
     using Loader = RowLoader<T, RUN, ROWS>;
 
     struct Shared {
-        /// Of two turns: one can be written while the other is still read.
+        /// For two turns: one can be written while the other is still read.
         PaddedArray<A, WARP> part_sums[2];
         u64 tickets[2];
         AlignedBlocks<Operator, A> blocks;
@@ -84,9 +90,10 @@ struct BlockFolder {
     const T* begin;
     const T* end;
 
-    /// Leaves the sums of the aligned blocks of `length` elements for the first warp, in parts of 2^log_batches batches, of which the
-    /// block's warps must have enough. Meanwhile takes a ticket of `queue`, unless that is null. Synchronises the
-    /// block once; turns alternate between 0 and 1. The first thread knows the `tag`.
+    /// Leaves the sums of the aligned blocks of `length` elements for the first warp. Parts have
+    /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
+    /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
+    /// once. Turns alternate between 0 and 1.
     __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
@@ -101,7 +108,7 @@ struct BlockFolder {
         if (warp == 0) fold_parts((int)(length >> log_part), log_part, turn);
     }
 
-    /// At least one element, by a warp.
+    /// The same for a part of at least one element, by a warp.
     __device__ __forceinline__ void fold_part(const T* from, u32 length, int log_batches, int turn) const {
         int lane = threadIdx.x % WARP;
         LaneCounter<Operator, A> batches;
@@ -121,12 +128,12 @@ struct BlockFolder {
         }
     }
 
-    /// Leaves the sums of the aligned blocks of less than a batch.
+    /// The same for less than a batch.
     __device__ __forceinline__ void fold_end(const T* from, int length) const {
-        // Elements that fill no run, or no row, one a lane.
+        // The elements that fill no run, or no row: one a lane.
         int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;
         A element, leaves[ROWS];
-        // Under way while the rows are read.
+        // These loads are under way while the rows are read.
         if (rest > 0) element = element_of_rest(from + (length - rest), rest);
         if (runs > 0) load_leaves(leaves, from, runs);
         auto& blocks = shared().blocks;
@@ -143,7 +150,7 @@ struct BlockFolder {
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }
 
-    /// The sums of runs, of which there are `runs`, at least one. What lanes get that have none is the sum of some run.
+    /// The sums of `runs` runs, at least one. A lane that has none gets the sum of some run.
     __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], const T* from, int runs) const {
         int first = 0, last = runs - 1;
         bool shifted = Loader::shifts(from);
@@ -164,7 +171,7 @@ struct BlockFolder {
         for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
     }
 
-    /// What is left of the sums: of the run before the first, and of that after the last.
+    /// The sums that are left: of the run before the first, and of the one after the last.
     static __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], const T* from, int first, int last, int runs) {
 #pragma unroll 1
         for (int edge = first > 0 ? 0 : 1; edge < (last + 1 < runs ? 2 : 1); edge++) {
@@ -177,7 +184,7 @@ struct BlockFolder {
         }
     }
 
-    /// The sum of a run, of which no more is touched than its elements.
+    /// The sum of a run. Touches nothing but its elements.
     static __device__ __forceinline__ A fold_elements(const T* from) {
         A values[RUN];
 #pragma unroll
@@ -203,8 +210,9 @@ struct BlockFolder {
     }
 };
 
-/// The reduction of an input, by blocks of which each folds chunks of 2^log_chunk elements, 2^log_batches batches a warp; and the last
-/// what fills no chunk, which of a short input is all.
+/// The reduction of an input. A block folds chunks of 2^log_chunk elements, of which each warp
+/// takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that is
+/// all.
 template <class Operator, class T, class Policy>
 struct ChunkReducer {
     using A = AccumulatorOf<T>;
@@ -215,9 +223,9 @@ struct ChunkReducer {
 
     struct Shared {
         u64 tag;
-        /// Nodes are as many chunks as a warp reads at once.
+        /// The sums of nodes. A node is as many chunks as a warp reads at once.
         PaddedArray<A, WARP> nodes;
-        /// Of nodes.
+        /// The sums of the aligned blocks of nodes.
         AlignedBlocks<Operator, A, 5> blocks;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
@@ -231,13 +239,14 @@ struct ChunkReducer {
     /// The elements that fill no chunk.
     __device__ __forceinline__ u32 rest() const { return (u32)(length - ((u64)chunks << log_chunk)); }
     __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
-    /// The chunk that this block begins with. The last block begins with the rest: it keeps the sums of that to itself.
+    /// The chunk that this block begins with. The last block begins with the rest, whose sums it
+    /// does not publish.
     __device__ __forceinline__ u32 first_task() const {
         u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
         return is_last() ? of_last : blockIdx.x;
     }
 
-    /// Has memory bring the first batches. Before the launch has begun.
+    /// Prefetches the first batches. Before the launch has begun.
     __device__ __forceinline__ void prefetch() const {
         constexpr int BATCH = Elements::BATCH;
         u32 warp = threadIdx.x / WARP;
@@ -246,7 +255,8 @@ struct ChunkReducer {
         warpfold::prefetch(in, length, first, BATCH, few && threadIdx.x % WARP == 0);
     }
 
-    /// Appends the elements to what precedes them. Whether this block has the result, in its first warp.
+    /// Appends the elements to what precedes them. Returns whether this block has the result, in
+    /// its first warp.
     __device__ __forceinline__ bool run(P& result) const {
         Elements elements{in, in + length};
         auto& blocks = Elements::shared().blocks;
@@ -276,7 +286,8 @@ struct ChunkReducer {
         }
         if (warp_index() != 0) return true;
         blocks.append_to(result, rest);
-        // All others have read the state and taken their last tickets, or this block would not have their sums.
+        // All other blocks have read the state and taken their last tickets: otherwise this block
+        // would not have their sums.
         if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
@@ -288,7 +299,8 @@ struct ChunkReducer {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
         auto& nodes = shared().nodes;
-        // All ask at once: the first warp for those that fill no node, the others, and then it as well, for the nodes.
+        // All warps read at once. The first reads the sums that fill no node, and joins the others
+        // for the nodes after that.
         typename Sums::Digit digit;
         if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
         for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
@@ -300,7 +312,7 @@ struct ChunkReducer {
         if (whole > 0) __syncthreads();
         if (warp != 0) return;
         if (whole > 0) {
-            // Mostly there are one or two, which make no tree to speak of.
+            // Mostly there are one or two nodes: too few for a tree.
             auto& blocks = shared().blocks;
             A sum = blocks.set_siblings_of(nodes.get(lane < whole ? lane : 0), whole, 0);
             __syncwarp();

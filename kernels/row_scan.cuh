@@ -5,7 +5,8 @@
 
 namespace warpfold {
 
-/// The prefix of the run that follows a lane's, which after the row is `end`; only for inclusive scans.
+/// The prefix of the run that follows a lane's, which after the row is `end`; only for inclusive
+/// scans.
 template <class Operator, class A>
 __device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, const A& end, bool inclusive) {
     if (!inclusive) return end;
@@ -32,8 +33,8 @@ struct RowTrees {
         lanes.up_sweep(sums);
     }
 
-    /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for inclusive scans, those of what follows each. `init` is
-    /// shown where there is no prefix.
+    /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for
+    /// inclusive scans, those of what follows each. `init` is shown where there is no prefix.
     __device__ __forceinline__ void down_sweep(MovedRun<T, RUN> (&scanned)[ROWS], const P (&starts)[ROWS], const A (&ends)[ROWS],
                                                const A& init, bool inclusive) {
         P prefixes[ROWS];

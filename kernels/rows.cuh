@@ -1,17 +1,18 @@
-// Rows of runs, read straight from global memory into registers: 32 lanes, one run of neighbouring elements each, so that
-// every access of a warp is coalesced.
+// Rows of runs, read straight from global memory into registers. A row is 32 lanes with one run of
+// neighbouring elements each, so every access of a warp is coalesced.
 //
-// Memory gives 16 bytes at a time where they start at a multiple of 16. Runs that do not, of a view that starts anywhere, are read in words
-// of 4 or 8 bytes where elements are aligned to those. Others (of short elements, of odd sizes) are read as the aligned words of 16
-// bytes that hold them, and shifted into place. Only the first run of an array and its last can share such a word with
-// something else; those are left to whoever asks.
+// Memory gives 16 bytes at a time if they start at a multiple of 16. An unaligned run is read in
+// words of 4 or 8 bytes, if elements are aligned to those. Otherwise (short elements, odd sizes) it
+// is read as the aligned words of 16 bytes that hold it, and shifted into place. Such a word can
+// hold something else only beside the first run of an array and its last. The caller must handle
+// those two.
 #pragma once
 #include "lanes.cuh"
 
 namespace warpfold {
 
-/// RUN elements as the registers that hold them. Elements are taken out by shifts of whole registers, which the
-/// compiler would not find by itself where they are short.
+/// RUN elements as the registers that hold them. Shifts of whole registers take the elements out;
+/// for short elements the compiler would not find them by itself.
 template <class T, int RUN>
 struct PackedRun {
     static constexpr int BYTES = RUN * (int)sizeof(T);
@@ -71,12 +72,13 @@ struct RowLoader {
         u32 parts[4 * SPAN];
     };
 
-    /// Whether runs are to be shifted.
+    /// Whether runs must be shifted.
     static __device__ __forceinline__ bool shifts(const T* from) {
         return !TILES_WORDS || (ALIGN < 16 && !is_aligned(from, 16));
     }
 
-    /// Whether the words that hold the run at `from` reach before or beyond an array, if runs are shifted.
+    /// Whether runs are shifted, and the words that hold the run at `from` reach before or beyond
+    /// an array.
     static __device__ __forceinline__ bool reaches_before(const T* from, const T* begin) {
         return !BY_PARTS && ((u64)from & ~(u64)15) < (u64)begin;
     }
@@ -84,8 +86,8 @@ struct RowLoader {
         return !BY_PARTS && ((u64)from & ~(u64)15) + 16 * SPAN > (u64)end;
     }
 
-    /// Rows from `from` on. Lanes whose run comes before the first or after the last get one of those. All loads are issued
-    /// before the first is waited for.
+    /// Rows from `from` on. A lane whose run comes before the first or after the last gets one of
+    /// those. All loads are issued before the first is waited for.
     static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool shifted) {
         if constexpr (!TILES_WORDS) {
             load_shifted(rows, from, first, last);

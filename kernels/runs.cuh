@@ -19,7 +19,8 @@ struct RunTree {
 
     __device__ __forceinline__ A sum() const { return node[RUN - 1]; }
 
-    /// The scan, given what precedes the run and, for inclusive ones, what precedes the next. `init` is shown where there is no prefix.
+    /// The scan, given what precedes the run and, for inclusive ones, what precedes the next.
+    /// `init` is shown where there is no prefix.
     __device__ __forceinline__ MovedRun<T, RUN> down_sweep(const Prefix<Operator, A>& prefix, const A& next, const A& init, bool inclusive) {
         run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
         if (!inclusive) node[0] = choose(prefix.present, node[0], init);

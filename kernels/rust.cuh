@@ -1,10 +1,11 @@
-// What translated functions call: Rust's operators, casts and numbers' methods, each with Rust's meaning, by Rust's
-// name (`warpfold::function` in the crate's documentation lists them).
+// What translated functions call: Rust's operators, casts and numbers' methods, each with Rust's
+// meaning, by Rust's name (`warpfold::function` in the crate's documentation lists them).
 //
-// C++ promotes short integers to int, leaves signed overflow, wide shifts and casts out of range undefined, and has fmin
-// where Rust has min. So translated functions use C++'s own operators for comparisons only.
+// C++ promotes short integers to int. It leaves signed overflow, wide shifts and casts out of range
+// undefined. It has fmin where Rust has min. So translated functions use C++'s own operators for
+// comparisons only.
 //
-// Where Rust panics a GPU cannot, and these functions go on with a value that is always the same:
+// Where Rust panics, a GPU cannot. These functions go on with a value that is always the same:
 //
 //   overflow                    wraps, as in Rust's release builds
 //   shifts                      the amount is taken modulo the width, as in release builds
@@ -16,8 +17,9 @@
 
 namespace warpfold {
 
-// IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs): equal numbers differ at
-// most in the sign of zero, which or/and settles; what does not compare holds a NaN, which + passes on.
+// IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs). Equal numbers
+// differ at most in the sign of zero, which or/and settles. If they do not compare, one is a NaN,
+// which + passes on.
 template <class T>
 __device__ __forceinline__ T minimum_by_comparison(T a, T b) {
     return a < b ? a : b < a ? b : a == b ? from_bits(bits_of(a) | bits_of(b)) : a + b;
@@ -32,7 +34,7 @@ namespace rust {
 
 #define RUST_FUNCTION __device__ __forceinline__
 
-// ---- types -----------------------------------------------------------------------------------------
+// ---- types -------------------------------------------------------------------------------------
 
 template <class A, class B>
 constexpr bool is_same = false;
@@ -57,7 +59,8 @@ template <> struct UnsignedOf<8> { using Type = u64; };
 template <class T>
 using Unsigned = typename UnsignedOf<sizeof(T)>::Type;
 
-/// What C++ computes with instead, without promotion to a signed type and so without undefined overflow.
+/// The type in which C++ computes instead. It is not promoted to a signed type, so overflow is
+/// defined.
 template <class T>
 using Wide = typename UnsignedOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::Type;
 
@@ -68,7 +71,7 @@ constexpr T LEAST = SignedInteger<T> ? (T)((Unsigned<T>)1 << (BITS<T> - 1)) : (T
 template <Integer T>
 constexpr T GREATEST = (T)~LEAST<T>;
 
-// ---- tuples and arrays --------------------------------------------------------------------------------
+// ---- tuples and arrays -------------------------------------------------------------------------
 
 template <class A>
 RUST_FUNCTION Tuple<A> tuple(A a) { return {a}; }
@@ -98,7 +101,7 @@ RUST_FUNCTION A filled(E value) {
     return array;
 }
 
-// ---- loops -----------------------------------------------------------------------------------------
+// ---- loops -------------------------------------------------------------------------------------
 
 /// `a..b`
 template <Integer T>
@@ -152,8 +155,8 @@ struct RangeInclusiveDown {
 template <class T>
 RangeInclusiveDown(T, T) -> RangeInclusiveDown<T>;
 
-// ---- patterns ------------------------------------------------------------------------------------------
-// Literals of patterns have no type but that of what they are compared with.
+// ---- patterns ----------------------------------------------------------------------------------
+// A literal of a pattern has the type of what it is compared with.
 
 /// A literal whose nearest f32 is not the one nearest to its nearest f64.
 struct FloatLiteral {
@@ -168,7 +171,7 @@ template <class T, class Literal> RUST_FUNCTION bool at_least(T value, Literal l
 template <class T, class Literal> RUST_FUNCTION bool at_most(T value, Literal literal) { return value <= (T)literal; }
 template <class T, class Literal> RUST_FUNCTION bool below(T value, Literal literal) { return value < (T)literal; }
 
-// ---- integers ----------------------------------------------------------------------------------------
+// ---- integers ----------------------------------------------------------------------------------
 
 template <Integer T> RUST_FUNCTION T add(T a, T b) { return (T)((Wide<T>)a + (Wide<T>)b); }
 template <Integer T> RUST_FUNCTION T sub(T a, T b) { return (T)((Wide<T>)a - (Wide<T>)b); }
@@ -234,7 +237,7 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
     if (a == 0 || b == 0) return 0;
     if constexpr (SignedInteger<T>) {
         T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
-        // The magnitudes, which the least value has in the unsigned type only.
+        // The magnitudes. That of the least value fits the unsigned type only.
         Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a, y = b < 0 ? (Unsigned<T>)neg(b) : (Unsigned<T>)b;
         Unsigned<T> most = bound < 0 ? (Unsigned<T>)LEAST<T> : (Unsigned<T>)GREATEST<T>;
         return x > (Unsigned<T>)(most / y) ? bound : mul(a, b);
@@ -329,9 +332,9 @@ RUST_FUNCTION T reverse_bits(T a) {
     else return (T)(__brev((u32)(Unsigned<T>)a) >> (32 - BITS<T>));
 }
 
-// ---- floats ------------------------------------------------------------------------------------------
-// Kernels are compiled without contraction, denormals are kept, and division and square root are rounded exactly: the
-// same bits as on the host, the payloads of NaN aside.
+// ---- floats ------------------------------------------------------------------------------------
+// Kernels are compiled without contraction, denormals are kept, and division and square root are
+// rounded exactly: the same bits as on the host, the payloads of NaN aside.
 
 template <Float T> RUST_FUNCTION T add(T a, T b) { return a + b; }
 template <Float T> RUST_FUNCTION T sub(T a, T b) { return a - b; }
@@ -360,7 +363,7 @@ template <Float T> RUST_FUNCTION bool is_infinite(T a) { return abs(a) == infini
 RUST_FUNCTION bool is_normal(f32 a) { return is_finite(a) && magnitude(a) >= 0x00800000u; }
 RUST_FUNCTION bool is_normal(f64 a) { return is_finite(a) && magnitude(a) >= 0x0010000000000000ull; }
 
-/// If one is NaN, the other. Which zero of two is not said.
+/// If one is NaN, the other. Of two zeros, either.
 template <Float T> RUST_FUNCTION T min(T a, T b) { return is_nan(a) ? b : b < a ? b : a; }
 template <Float T> RUST_FUNCTION T max(T a, T b) { return is_nan(a) ? b : a < b ? b : a; }
 /// NaN stays NaN.
@@ -428,7 +431,8 @@ RUST_FUNCTION T div_euclid(T a, T b) {
     return rem(a, b) < 0 ? (b > 0 ? q - 1 : q + 1) : q;
 }
 
-/// IEEE 754-2019, which the functions of `warpfold::ops` are: NaN if one is NaN, and -0 is less than +0.
+/// IEEE 754-2019, which the functions of `warpfold::ops` are: NaN if one is NaN, and -0 is less
+/// than +0.
 RUST_FUNCTION f32 minimum(f32 a, f32 b) { return minimum_f32(a, b); }
 RUST_FUNCTION f32 maximum(f32 a, f32 b) { return maximum_f32(a, b); }
 RUST_FUNCTION f64 minimum(f64 a, f64 b) { return minimum_by_comparison(a, b); }
@@ -436,13 +440,14 @@ RUST_FUNCTION f64 maximum(f64 a, f64 b) { return maximum_by_comparison(a, b); }
 template <Integer T> RUST_FUNCTION T minimum(T a, T b) { return min(a, b); }
 template <Integer T> RUST_FUNCTION T maximum(T a, T b) { return max(a, b); }
 
-// ---- casts -------------------------------------------------------------------------------------------
+// ---- casts -------------------------------------------------------------------------------------
 
 /// 2^(bits of a type but its sign), which is the least float above all its values.
 template <Integer To, Float From>
 RUST_FUNCTION From beyond() { return (From)(Unsigned<To>)((Unsigned<To>)1 << (BITS<To> - 1)) * (SignedInteger<To> ? 1 : 2); }
 
-/// `value as To`: integers are cut off or extended, floats go towards zero and stop at the ends, NaN becomes 0.
+/// `value as To`: integers are cut off or extended, floats go towards zero and stop at the ends,
+/// NaN becomes 0.
 template <class To, class From>
 RUST_FUNCTION To cast(From value) {
     if constexpr (Integer<To> && Float<From>) {

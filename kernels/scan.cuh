@@ -1,12 +1,14 @@
-// Scan of any length by recursive kernel decomposition.
+// The levels engine for scans: any length, with a launch for each level.
 //
-//   up      reduce_tiles: the sum of every complete tile; of those sums again; until one tile is left
-//   top     scan_tiles on that one tile, inclusive: its outputs are the prefixes of the ends of tiles below
-//   down    scan_tiles on each level below, each tile seeded with the prefix that the level above holds
+//   up      reduce_tiles: the sum of every complete tile; of those sums again; until one tile is
+//           left
+//   top     scan_tiles on that one tile, inclusive: its outputs are the prefixes of the ends of the
+//           tiles below
+//   down    scan_tiles on each level below; the level above holds the prefix that seeds each tile
 //
-// The elements are read twice and written once: 3n of memory traffic. (The variant that scans tiles first and adds
-// bases afterwards moves 4n, and brackets differently.) The base enters at the root of each tile's tree, so the
-// outputs are bracketed as one tree over everything would.
+// The elements are read twice and written once: 3n of memory traffic. (Scanning tiles first and
+// adding bases afterwards moves 4n, and brackets differently.) The base enters at the root of each
+// tile's tree, so the outputs are bracketed as one tree over everything.
 #pragma once
 #include "blelloch.cuh"
 #include "tile.cuh"
@@ -45,8 +47,8 @@ struct TileScanner {
         else run_down_sweep<Operator, false>(node, valid, prefix, present);
 
         if (inclusive) {
-            // An element's inclusive prefix is the exclusive one of its neighbour on the right, which
-            // for the last of a run is the next thread's and for the last of a tile the next tile's.
+            // An element's inclusive prefix is the exclusive one of its right neighbour. For the
+            // last of a run that is the next thread's, and for the last of a tile the next tile's.
             A after = end;
             if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes.get(threadIdx.x + 1);
             else if (!has_end && valid >= ITEMS)
@@ -62,9 +64,10 @@ struct TileScanner {
         shared.tile.write_run(run);
     }
 
-    /// Scans tile `blockIdx.x`, counted from the last: the pass that summed the tiles went upwards, so the last
-    /// ones are still in the L2 cache. `bases` holds the inclusive prefixes of the tiles, and is null if there is one tile only.
-    /// `init` precedes everything if `seeded`; otherwise it is what an exclusive scan shows in the first place.
+    /// Scans tile `blockIdx.x`, counted from the last: the pass that summed the tiles went upwards,
+    /// so the last ones are still in the L2 cache. `bases` holds the inclusive prefixes of the
+    /// tiles, and is null if there is one tile only. `init` precedes everything if `seeded`.
+    /// Otherwise an exclusive scan shows it as its first result.
     static __device__ __forceinline__ void scan(const T* in, T* out, u64 length, const A* bases, A init, bool seeded,
                                                 bool inclusive) {
         auto& shared = block_shared<Shared>();

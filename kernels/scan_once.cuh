@@ -1,20 +1,29 @@
-// Scan of any length in one launch, by plain loads: on every GPU, of slices that start anywhere.
+// The rows engine for scans: any length in one launch, by plain loads. It runs on every GPU, and
+// slices may start anywhere.
 //
-// Each block scans one tile, which it holds in registers: its warps load rows, fold them, and learn from each other and from the
-// blocks before them (look_back.cuh) what precedes each row. A short input is the tile of a single block, of as many warps
-// as it needs, and touches no workspace; its warps keep the trees over their rows. Those of long inputs have more rows, and make the trees
-// anew, a batch at a time, when they know what comes before: then two blocks fit a multiprocessor, and the whole input the GPU.
+// Each block scans one tile, which it holds in registers. Its warps load rows and fold them. From
+// each other, and from the blocks before them (look_back.cuh), they learn what precedes each row.
 //
-// All that does not depend on what precedes the tile is done before that is waited for: the up-sweeps over runs, lanes, rows and warps.
+// A short input is the tile of a single block, of as many warps as it needs, and touches no
+// workspace. Its warps keep the trees over their rows. For long inputs warps have more rows. They
+// make the trees anew, a batch at a time, once they know what comes before. Then two blocks fit a
+// multiprocessor, and the whole input fits the GPU.
 //
-//   1. Where all blocks fit the GPU at once they take tiles by their index: they have started by then, or start in its order, as blocks of
-//      every GPU so far do even where other work keeps some of them waiting. Otherwise a tile's number is the order in which it was
-//      taken, so that the tiles before it are in the hands of blocks that run: nothing waits for a block that has not started.
-//   2. The block of the last tile resets the workspace's header, once it knows what precedes the tile.
-//   3. An unfinished tile, which can only be the last, is filled up with one of its elements. What they are combined to
-//      lies behind the last result, where nobody looks.
-//   4. An inclusive result is the exclusive one of the next position. For the last of a tile that is the next tile's
-//      prefix, so its block stores it; and after a last tile that is whole follows one without elements.
+// A block waits for what precedes its tile as late as it can: after the up-sweeps over runs, lanes,
+// rows and warps.
+//
+//   1. If all blocks fit the GPU at once, they take tiles by their index. The blocks before have
+//      then started, or start first: so far every GPU starts blocks in that order, even where other
+//      work keeps some of them waiting. Otherwise a tile's number is the order in which it was
+//      taken. So running blocks hold the tiles before it, and nothing waits for a block that has
+//      not started.
+//   2. The block of the last tile resets the workspace's header, once it knows what precedes the
+//      tile.
+//   3. Only the last tile can be unfinished. It is filled up with one of its elements. What they
+//      are combined to lies behind the last result, where nothing reads it.
+//   4. An inclusive result is the exclusive one of the next position. For the last of a tile that
+//      is the next tile's prefix, so the next tile's block stores it. If the last tile is whole,
+//      one without elements follows it.
 #pragma once
 #include "look_back.cuh"
 #include "row_scan.cuh"
@@ -34,14 +43,14 @@ struct OnceScanner {
     using Word16 = Word<16>;
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
     using Trees = RowTrees<Operator, T, RUN, BATCH>;
-    /// Whether the trees of the way up are kept for the way down.
+    /// Whether the up-sweep's trees are kept for the down-sweep.
     static constexpr bool KEEPS = BATCH == ROWS;
 
     struct Shared {
         A warp_sums[Policy::MOST_WARPS];
         A prefix;
         u64 tile;
-        /// A row of each warp on its way to memory that does not take words of 16 bytes.
+        /// A row of each warp, on its way to memory that does not take words of 16 bytes.
         alignas(16) unsigned char rows[Policy::MOST_WARPS][WARP * sizeof(R)];
     };
 
@@ -52,8 +61,8 @@ struct OnceScanner {
     A init;
     bool seeded, inclusive, by_ticket;
 
-    /// Has memory bring the tile. Before the launch has begun. A tile by ticket is near that of its block's index, and such blocks are not
-    /// all there at once.
+    /// Prefetches the tile. Before the launch has begun. A tile by ticket is near the one of the
+    /// block's index; then not all blocks are there at once.
     __device__ __forceinline__ void prefetch() const {
         u64 elements = blockDim.x / WARP * CHUNK;
         bool few = by_ticket || gridDim.x * elements * sizeof(T) <= MOST_PREFETCHED;
@@ -81,7 +90,8 @@ struct OnceScanner {
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
-        // A lane's place on the way down: with the trees kept each lane knows the sums of all rows, otherwise of row lane % ROWS.
+        // A lane's place in the down-sweep. If the trees are kept, each lane knows the sums of all
+        // rows; otherwise that of row lane % ROWS.
         Trees trees;
         R batch[BATCH];
         A sums_of_rows[ROWS], sum;
@@ -98,7 +108,7 @@ struct OnceScanner {
         }
         if (lane == 0) shared.warp_sums[warp] = sum;
         __syncthreads();
-        // Lanes without a warp take the first one's sum, and are not looked at.
+        // Lanes without a warp take the first one's sum; nothing reads what they compute.
         LaneTree<Operator, A, Policy::MOST_WARPS> warp_tree;
         sum = shuffle(warp_tree.up_sweep_over(shared.warp_sums[lane < warps ? lane : 0], warps), 0);
 
@@ -111,7 +121,8 @@ struct OnceScanner {
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
-                // All others have taken their tiles and read the state, or this block would not have their sums.
+                // All other blocks have taken their tiles and read the state: otherwise this block
+                // would not have their sums.
                 if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
             }
             __syncthreads();
@@ -168,8 +179,9 @@ struct OnceScanner {
     __device__ __forceinline__ void load(Packed (&rows)[ROWS], u64 start, int first, int valid) {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
-        // Words that hold a run hold neighbours of it, too. Those outside of the array are not ours to read; and in place the blocks of
-        // the tiles before and after this one are overwriting theirs.
+        // Words that hold a run hold neighbours of it, too. We must not read those outside of the
+        // array. In place, the blocks of the tiles before and after this one are overwriting
+        // theirs.
         bool in_place = in == out, shifted = Loader::shifts(from);
         const T* begin = in_place ? in + start : in;
         const T* end = in_place ? in + start + valid : in + length;
@@ -193,7 +205,8 @@ struct OnceScanner {
         }
     }
 
-    /// Stores a row, which starts with element `first` of the tile, as far as it belongs to the results.
+    /// Stores a row, which starts with element `first` of the tile. Leaves out what lies beyond the
+    /// results.
     __device__ __forceinline__ void store(MovedRun<T, RUN>& run, T* tile, int first, int results, bool direct) {
         int lane = threadIdx.x % WARP, end = results - first < ROW ? results - first : ROW;
         if (direct && end == ROW) {
@@ -212,7 +225,8 @@ struct OnceScanner {
         }
     }
 
-    /// Stores bytes of a row, by a warp, in words as wide as the target takes: of 4 bytes where elements are shorter, but for the ends.
+    /// Stores bytes of a row, by a warp, in words as wide as the target takes. If elements are
+    /// shorter than 4 bytes, words have 4 bytes, except at the ends.
     static __device__ __forceinline__ void copy(T* target, const unsigned char* row, int bytes) {
         if constexpr (R::NARROW >= 4) {
             using Narrow = Word<R::NARROW>;
@@ -227,13 +241,13 @@ struct OnceScanner {
             int next = head > 0 ? 1 : 0;
             copy_words(reinterpret_cast<u32*>(to + head), words,
                        [=](int i) { return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * head); });
-            // Three bytes at most at either end.
+            // At most three bytes at either end.
             int byte = lane < 4 ? lane : end + lane - 4;
             if (byte < (lane < 4 ? head : lane < 8 ? bytes : 0)) to[byte] = row[byte];
         }
     }
 
-    /// Four a lane at a time, so that all are read before the first is stored.
+    /// Moves four words a lane at a time: all are read before the first is stored.
     template <class W, class Read>
     static __device__ __forceinline__ void copy_words(W* to, int count, Read read) {
 #pragma unroll 1

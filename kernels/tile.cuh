@@ -1,12 +1,12 @@
 // A tile in shared memory: read and written coalesced, held by the threads as consecutive runs.
 //
-// Thread t owns the run of elements t*ITEMS … (t+1)*ITEMS - 1. Reading runs straight from global
-// memory would make each access of a warp touch 32 distant places; so the block copies the tile
+// Thread t owns the run of elements t*ITEMS … (t+1)*ITEMS - 1. If it read its run straight from
+// global memory, each access of a warp would touch 32 distant places. So the block copies the tile
 // through shared memory, in words as wide as the run allows.
 //
-// Runs of an even number of words would start in few different banks, so now and then a word of padding follows:
-// where both a run and a row of all 32 banks end. Neighbouring words of the tile then still lie in different banks,
-// which a word after every run would spoil.
+// Runs of an even number of words would start in few different banks. So a word of padding follows
+// wherever both a run and a row of all 32 banks end. Neighbouring words of the tile then still lie
+// in different banks. A word after every run would spoil that.
 #pragma once
 #include "words.cuh"
 
@@ -30,8 +30,8 @@ struct StagedTile {
         return bytes + offset + offset / ROW * PADDING;
     }
 
-    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs. A run
-    /// that is valid in part is filled up with zeros.
+    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs.
+    /// A run that is valid in part is filled up with zeros.
     __device__ __forceinline__ void load(const T* source, int valid) {
         if (valid == LENGTH && is_aligned(source, WIDE)) {
             // All loads are issued before the first store: that is what hides memory's latency.
@@ -54,7 +54,8 @@ struct StagedTile {
         }
     }
 
-    /// Copies `valid` elements to global memory; the block must have synchronised after writing runs.
+    /// Copies `valid` elements to global memory; the block must have synchronised after writing
+    /// runs.
     __device__ __forceinline__ void store(T* target, int valid) {
         if (valid == LENGTH && is_aligned(target, WIDE)) {
             constexpr int WORDS = R::BYTES / WIDE;
@@ -72,8 +73,8 @@ struct StagedTile {
         }
     }
 
-    /// This thread's run, of which `valid` elements count. If none does, it is the tile's first run instead:
-    /// nobody wrote this one.
+    /// This thread's run, of which `valid` elements count. If none does, it is the tile's first run
+    /// instead: nothing was written to this one.
     __device__ __forceinline__ R read_run(int valid) {
         R run;
         Word<WIDE>* from = reinterpret_cast<Word<WIDE>*>(at((valid > 0 ? (int)threadIdx.x : 0) * R::BYTES));

@@ -43,7 +43,7 @@ struct Tuple<A, B, C, D, E> { A _0; B _1; C _2; D _3; E _4; };
 template <class A, class B, class C, class D, class E, class F>
 struct Tuple<A, B, C, D, E, F> { A _0; B _1; C _2; D _3; E _4; F _5; };
 
-/// The type that folds over T are carried out in, and the two ways across.
+/// The type in which folds over T compute, and the two conversions.
 template <class T>
 struct Fold {
     using Accumulator = T;

@@ -62,7 +62,7 @@ union Words {
     T value;
 };
 
-/// A run that is only moved from now on: bytes have become words.
+/// A run that is only moved from now on, as words.
 template <class T, int ITEMS, bool BYTES = sizeof(T) == 1 && ITEMS % 4 == 0>
 struct MovedRunOf {
     using Type = Run<T, ITEMS>;
@@ -74,7 +74,8 @@ struct MovedRunOf<T, ITEMS, true> {
 template <class T, int ITEMS>
 using MovedRun = typename MovedRunOf<T, ITEMS>::Type;
 
-/// The run of these elements. Left to the compiler, bytes would be put together in three times as many instructions.
+/// The run of these elements. The compiler by itself would put bytes together in three times as
+/// many instructions.
 template <class T, int ITEMS>
 __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) {
     MovedRun<T, ITEMS> run;
@@ -97,12 +98,13 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
     return run;
 }
 
-/// Whether the compiler moves values of a type through registers by itself: all that is no struct. What it need not see taken apart it
-/// compiles faster.
+/// Whether the compiler moves values of a type through registers by itself. It does, unless the
+/// type is a struct. Leaving such values to it compiles faster.
 template <class T>
 constexpr bool IS_SCALAR = !__is_class(T) && !__is_union(T);
 
-/// `condition ? a : b`, of structs word by word: a choice between addresses would move what stands there out of the registers.
+/// `condition ? a : b`; for structs, word by word. Choosing between addresses would move the values
+/// out of the registers.
 template <class T>
 __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
     if constexpr (IS_SCALAR<T>) {
@@ -150,8 +152,8 @@ __device__ __forceinline__ T shuffle(const T& value, int lane) {
     }
 }
 
-/// A value that is the same in all lanes of a warp anyway. The compiler knows it now, and need not see to it that lanes which have
-/// parted by such a value meet again.
+/// A value that is the same in all lanes of a warp anyway. This tells the compiler, so that it need
+/// not rejoin lanes that branched on such a value.
 template <class T>
 __device__ __forceinline__ T same_in_all_lanes(const T& value) {
     return shuffle(value, 0);

@@ -1,13 +1,15 @@
-// The workspace: by which the blocks of one launch agree on who does what, and tell each other sums.
+// The workspace: where the blocks of one launch agree on who does what, and exchange sums.
 //
 //   header    64 bytes: the tag of the next launch, and counters
 //   packets   16 bytes each: 8 of a value, 8 of a tag (look_back.cuh)
 //
-// Every launch has a tag of its own. A block believes a packet only if it carries that tag, so nothing has to be cleared
-// before a launch. The first tag of a workspace, and its key, are random numbers that the host draws; each launch goes on to
-// the next tag. So no launch of this or another workspace leaves a packet that a later launch could believe, nor can data.
+// Every launch has its own tag. A block believes a packet only if it carries that tag, so nothing
+// has to be cleared before a launch. The host draws the first tag of a workspace, and its key, at
+// random; each launch goes on to the next tag. So no launch of this or another workspace leaves a
+// packet that a later launch could believe, and neither can data.
 //
-// The key is an argument of the kernel. A header that does not fit it was overwritten: that ends the launch with an error.
+// The key is an argument of the kernel. If a header does not fit it, the header was overwritten.
+// That ends the launch with an error.
 #pragma once
 #include "device.cuh"
 
@@ -30,29 +32,33 @@ struct alignas(16) WorkspaceHeader {
     };
 
     u64x2 state;
-    /// Counters start at the tag: what else may stand here leads to a place that does not exist.
+    /// Counters start at the tag. If anything else stands here, the number taken is far too large.
     u64 tickets;
     u32 ended, unused;
     u64 more[4];
 
-    /// In one access. Blocks that come late may read it while the last one resets it; those that do are through with it.
+    /// Reads the state in one access. A late block may read it while the last one resets it; such a
+    /// block needs nothing more of it.
     __device__ __forceinline__ State load_state() const {
         StateWord word;
         word.word = load_relaxed(&state);
         return word.state;
     }
 
-    /// The next of the numbers 0, 1, 2, …, given the tag; a number far beyond the tiles if the header was overwritten.
+    /// Takes the next of the numbers 0, 1, 2, …, given the tag. If the header was overwritten, it
+    /// is a number far beyond the tiles.
     __device__ __forceinline__ u64 take(u64 tag) { return add_relaxed(&tickets, 1) - tag; }
 
-    /// By one thread of each block, once the block takes nothing more: whether it is the last one to call.
+    /// Says whether this is the last block to call. One thread of each block calls, once the block
+    /// takes nothing more.
     __device__ __forceinline__ bool end(u64 tag) {
         u32 before = add_acquire_release(&ended, 1) - (u32)tag;
         if (before >= gridDim.x) trap("the start of the workspace was overwritten");
         return before == gridDim.x - 1;
     }
 
-    /// By one thread of the grid, when every block has read the state and taken its last ticket.
+    /// Prepares the next launch. One thread of the grid calls, when every block has read the state
+    /// and taken its last ticket.
     __device__ __forceinline__ void reset(u64 tag, u64 key) {
         u64 next = tag + STEP;
         StateWord word;

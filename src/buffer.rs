@@ -6,8 +6,9 @@ use crate::{Device, Element, Error, Result};
 
 /// An array of `T` in the memory of a [`Device`].
 ///
-/// Made by [`Device::upload`], [`Device::upload_vec`], [`Device::allocate`] or a call that returns one. Between calls the data stays where it is;
-/// [`to_vec`](Buffer::to_vec) copies it back. Memory is freed when the buffer is dropped.
+/// [`Device::upload`], [`Device::upload_vec`], [`Device::allocate`] and calls with a new result
+/// make one. Between calls the data stays where it is; [`to_vec`](Buffer::to_vec) copies it back.
+/// Dropping the buffer frees the memory.
 #[derive(Debug)]
 pub struct Buffer<T: Element> {
     pub(crate) device: Device,
@@ -46,7 +47,8 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if a kernel or the copy failed, [`Error::OutOfHostMemory`] if there is no room for the copy.
+    /// [`Error::Driver`] if a kernel or the copy failed, [`Error::OutOfHostMemory`] if there is no
+    /// room for the copy.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.storage {
             Storage::Cpu(data) => {
@@ -66,7 +68,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The elements in host memory; without a copy if the device is the CPU.
+    /// The elements in host memory. Copies nothing if the device is the CPU.
     ///
     /// # Errors
     ///

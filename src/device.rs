@@ -10,8 +10,9 @@ const DEVICE_VARIABLE: &str = "WARPFOLD_DEVICE";
 
 /// The CPU, or one NVIDIA GPU.
 ///
-/// Results do not depend on the device, only speed does. A `Device` is cheap to clone, and may be used by many
-/// threads; the calls of one GPU device run in the order in which they were made, on a stream of its own.
+/// Results do not depend on the device; only speed does. A `Device` is cheap to clone, and many
+/// threads may use it. Each GPU device has a stream of its own, on which its calls run in the order
+/// in which they were made.
 ///
 /// ```
 /// use warpfold::{Device, ops::Add};
@@ -42,13 +43,14 @@ impl Device {
         }
     }
 
-    /// The NVIDIA GPU that CUDA numbers `ordinal`: one and the same device for every call with that number, with a
-    /// stream of its own in the GPU's primary context.
+    /// The NVIDIA GPU that CUDA numbers `ordinal`. Every call with that number gives the same
+    /// device, which has a stream of its own in the GPU's primary context.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without the CUDA driver, [`Error::NoDevice`] if there are fewer GPUs, [`Error::Driver`] if the
-    /// driver fails, [`Error::Feature`] if the crate was built without `cuda`. NVRTC is not needed until a kernel is.
+    /// [`Error::Library`] without the CUDA driver, [`Error::NoDevice`] if there are fewer GPUs,
+    /// [`Error::Driver`] if the driver fails, [`Error::Feature`] if the crate was built without
+    /// `cuda`. NVRTC is not needed until a kernel is.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return Ok(Device {
@@ -63,7 +65,7 @@ impl Device {
 
     /// All devices: the CPU, then every GPU that can be used.
     ///
-    /// Where a GPU is missing, [`Device::cuda`] says why.
+    /// If a GPU is missing, [`Device::cuda`] says why.
     pub fn available() -> Vec<Device> {
         #[cfg(feature = "cuda")]
         let gpus = crate::cuda::Gpu::count().unwrap_or(0);
@@ -73,8 +75,8 @@ impl Device {
         std::iter::once(Device::cpu()).chain(gpus).collect()
     }
 
-    /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is `cuda:0`) or `cuda:N`.
-    /// `None` if it is not set, or empty.
+    /// The device that the environment variable `WARPFOLD_DEVICE` names: `cpu`, `cuda` (which is
+    /// `cuda:0`) or `cuda:N`. `None` if it is not set, or empty.
     ///
     /// # Errors
     ///
@@ -87,11 +89,12 @@ impl Device {
         }
     }
 
-    /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names, or else the CPU.
+    /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names,
+    /// or else the CPU.
     ///
-    /// The CPU, because the data is there: it reads its memory faster than the bus to a GPU can copy it, so for a
-    /// single pass over host data a GPU cannot win (`BENCHMARKS.md` has the figures). A GPU
-    /// is worth it for data that stays there; keep such data in a [`Buffer`].
+    /// Why the CPU: the data is there. It reads its memory faster than the bus can copy it to a
+    /// GPU, so a GPU cannot win a single pass over host data (`BENCHMARKS.md` has the figures). It
+    /// wins for data that stays there; keep such data in a [`Buffer`].
     ///
     /// # Errors
     ///
@@ -105,8 +108,8 @@ impl Device {
         matches!(self.backend, Backend::Cpu)
     }
 
-    /// What the device is, in words: a GPU's model, memory and compute capability; of the CPU, the
-    /// number of threads that calls from here would use.
+    /// What the device is, in words. Of a GPU: model, memory and compute capability. Of the CPU:
+    /// the number of threads that calls from here would use.
     pub fn description(&self) -> String {
         match &self.backend {
             Backend::Cpu => format!("{} threads", rayon::current_num_threads()),
@@ -115,7 +118,7 @@ impl Device {
         }
     }
 
-    /// A buffer of `len` elements, all of whose bytes are zero.
+    /// A buffer of `len` elements. All bytes are zero.
     ///
     /// # Errors
     ///
@@ -162,7 +165,7 @@ impl Device {
         })
     }
 
-    /// Moves `data` to the device; without a copy if that is the CPU.
+    /// Moves `data` to the device. Copies nothing if that is the CPU.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What may be an element of an array.
+//! The elements of arrays.
 
 use crate::CudaType;
 use bytemuck::Pod;
@@ -37,10 +37,10 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 ///    functions `warpfold::widen` and `warpfold::narrow` do for that type (NaN payloads aside).
 ///    For a type that is its own accumulator both are the identity.
 ///
-/// The derive macro checks the first three and implements [`bytemuck::Pod`] and
-/// [`bytemuck::Zeroable`] on the way.
+/// The derive macro checks the first three, and implements [`bytemuck::Pod`] and
+/// [`bytemuck::Zeroable`].
 ///
-/// What has padding is rejected:
+/// A struct with padding is rejected:
 ///
 /// ```compile_fail
 /// # use warpfold::Element;
@@ -49,7 +49,7 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 /// struct Padded { small: u8, large: u32 } // three bytes of padding after `small`
 /// ```
 ///
-/// and so is what is larger than 64 bytes:
+/// So is one larger than 64 bytes:
 ///
 /// ```compile_fail
 /// # use warpfold::Element;
@@ -63,8 +63,8 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
     note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]"
 )]
 pub unsafe trait Element: Pod + Send + Sync + CudaType {
-    /// The type that folds are carried out in: `f32` for `f16` and `bf16`, `Self` for all others.
-    /// A result is rounded to the element type once, when it is written.
+    /// The type in which folds compute: `f32` for `f16` and `bf16`, `Self` for all others. A result
+    /// is rounded to the element type once, when it is written.
     type Accumulator: Element<Accumulator = Self::Accumulator>;
 
     /// The element as an accumulator; exact.
@@ -74,7 +74,7 @@ pub unsafe trait Element: Pod + Send + Sync + CudaType {
     fn narrow(accumulator: Self::Accumulator) -> Self;
 }
 
-/// For a type that is folded in itself.
+/// For a type that is its own accumulator.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __own_accumulator {
@@ -107,11 +107,12 @@ macro_rules! scalar_elements {
 
 scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
-// The conversions of the `half` crate choose an instruction at run time, in a function that is not inlined, so a loop
-// that calls them is not vectorised: 20 times slower. These are branch-free.
+// The conversions of the `half` crate choose an instruction at run time, in a function that is not
+// inlined. A loop that calls them is not vectorised, and takes 20 times as long. These have no
+// branches.
 
-// SAFETY: `Pod`, 2 bytes; `kernels/types.cuh` declares the same layout, widens exactly and rounds to
-// nearest even, as these functions do; a test compares them with the `half` crate's.
+// SAFETY: `Pod`, 2 bytes; `kernels/types.cuh` declares the same layout, widens exactly and rounds
+// to nearest even, as these functions do; a test compares them with the `half` crate's.
 unsafe impl Element for f16 {
     type Accumulator = f32;
 
@@ -119,7 +120,8 @@ unsafe impl Element for f16 {
     fn widen(self) -> f32 {
         let bits = u32::from(self.to_bits());
         let magnitude = bits & 0x7fff;
-        // The exponent's bias differs by 112; the product is exact and makes subnormal halves normal.
+        // The exponent's bias differs by 112; the product is exact and makes subnormal halves
+        // normal.
         let finite = (f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000)).to_bits();
         let special = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
         f32::from_bits((bits & 0x8000) << 16 | finite | special)
@@ -209,8 +211,8 @@ pub(crate) const fn assert_element_size<T: Element>() {
 mod tests {
     use super::*;
 
-    /// Every half, and floats at and beside every place where rounding changes its mind, are converted as the
-    /// `half` crate converts them.
+    /// Every half, and floats at and beside every place where rounding changes its mind, are
+    /// converted as the `half` crate converts them.
     #[test]
     fn halves_are_converted_as_by_the_half_crate() {
         for bits in 0..=u16::MAX {

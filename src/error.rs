@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call could not be carried out.
 ///
 /// Every message names the cause and, where there is one, the remedy. No function of this crate
-/// panics for want of a GPU, a driver or a compiler.
+/// panics because a GPU, a driver or a compiler is missing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -118,7 +118,7 @@ pub enum Error {
         given: usize,
     },
 
-    /// A workspace in memory of the caller's cannot grow.
+    /// A workspace made by `Workspace::from_raw` cannot grow.
     #[error(
         "the workspace lies in memory of the caller's, of {given} bytes, and cannot grow to {needed}\n  remedy: make a new one over more memory"
     )]
@@ -129,7 +129,7 @@ pub enum Error {
         given: usize,
     },
 
-    /// A workspace serves another stream than that of the call.
+    /// A workspace serves a stream other than the call's.
     #[error(
         "the workspace serves another stream\n  remedy: make one for each stream, or move it with `Workspace::move_to`"
     )]

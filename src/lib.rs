@@ -1,5 +1,5 @@
-//! Parallel reduce and scan for any element type and any associative operator: on NVIDIA GPUs through
-//! `cudarc`, on CPUs, and with **the same bits** wherever they run, floats included.
+//! Parallel reduce and scan for any element type and any associative operator: on NVIDIA GPUs
+//! through `cudarc`, on CPUs, and with **the same bits** wherever they run, floats included.
 //!
 //! ```
 //! use warpfold::{inclusive_scan, ops::{Add, Max}, reduce, scan};
@@ -13,20 +13,22 @@
 //!
 //! # Three levels, each built on the next
 //!
-//! 1. **Host slices**: [`reduce()`], [`reduce_from`], [`scan()`], [`scan_from`], [`inclusive_scan`],
-//!    [`inclusive_scan_from`]. One line each.
-//! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls; the CPU is a device like any other.
-//! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Enqueues on your stream,
-//!    with your workspace, and does nothing else.
+//! 1. **Host slices**: [`reduce()`], [`reduce_from`], [`scan()`], [`scan_from`],
+//!    [`inclusive_scan`], [`inclusive_scan_from`]. One line each.
+//! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
+//!    device like any other.
+//! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
+//!    enqueue on your stream, with your workspace, and do nothing else.
 //!
-//! The operators are types: those of [`ops`], and your own, made from a Rust function by [`#[monoid]`](macro@monoid). The elements are numbers, and your own
-//! structs, by deriving [`Element`](derive@Element).
+//! Operators are types: those of [`ops`], and your own, which [`#[monoid]`](macro@monoid) makes
+//! from a Rust function. Elements are numbers, and your own structs that derive
+//! [`Element`](derive@Element).
 //!
 //! # The law
 //!
-//! A result depends on the input alone. Let the *aligned blocks* of a position `i` be the unique decomposition of `[0, i)`
-//! into blocks of decreasing powers of two (the set bits of `i`, high to low), each the root of a perfect
-//! binary tree: `S(block) = S(left half) ⊕ S(right half)`. Then
+//! A result depends on the input alone. Take the *aligned blocks* of a position `i`: `[0, i)` split
+//! into powers of two, the largest first, one for each set bit of `i`. Each block is the root of a
+//! perfect binary tree: `S(block) = S(left half) ⊕ S(right half)`. Then
 //!
 //! ```text
 //! prefix(i)    = ((S₁ ⊕ S₂) ⊕ S₃) ⊕ …          over the aligned blocks of [0, i), left to right
@@ -34,29 +36,44 @@
 //! exclusive[i] = prefix(i)      inclusive[i] = prefix(i + 1)      reduce = prefix(n)
 //! ```
 //!
-//! For seven elements, `reduce` is `(((x₀ ⊕ x₁) ⊕ (x₂ ⊕ x₃)) ⊕ (x₄ ⊕ x₅)) ⊕ x₆`. This is what Blelloch's up-sweep and down-sweep compute on a
-//! power of two. It follows that
+//! For seven elements, `reduce` is `(((x₀ ⊕ x₁) ⊕ (x₂ ⊕ x₃)) ⊕ (x₄ ⊕ x₅)) ⊕ x₆`:
+//!
+//! ```text
+//!                        ⊕
+//!                 ┌──────┴──────┐
+//!                 ⊕             x₆
+//!         ┌───────┴───────┐
+//!         ⊕               ⊕
+//!     ┌───┴───┐         ┌─┴─┐
+//!     ⊕       ⊕         x₄  x₅
+//!   ┌─┴─┐   ┌─┴─┐
+//!   x₀  x₁  x₂  x₃
+//! ```
+//!
+//! On a power of two this is what Blelloch's up-sweep and down-sweep compute. It follows that
 //!
 //! - the order of elements is kept, so operators need not commute;
 //! - appending data never changes an earlier result;
-//! - `inclusive[i]` is bitwise `exclusive[i + 1]`, and `reduce` is bitwise the last inclusive element;
+//! - `inclusive[i]` is bitwise `exclusive[i + 1]`, and `reduce` is bitwise the last inclusive
+//!   element;
 //! - the error of a float sum grows with log n, not with n;
-//! - nothing is combined with padding or with the identity: −0, NaN and operators whose identity is inexact
-//!   are safe.
+//! - nothing is combined with padding, nor with the identity unless that cannot show
+//!   ([`Monoid::EXACT`]): −0, NaN and operators whose identity is inexact are safe.
 //!
 //! The payload of a NaN is the one thing that is not promised.
 //!
-//! Numbers are rounded to nearest, and subnormals are kept, on every device. A CPU can be switched to
-//! another mode, by libraries that set x86's MXCSR to flush subnormals to zero, for instance. On
-//! x86-64 the mode of the calling thread, and of rayon's, does not show, and is as it was after the
-//! call. On other CPUs the mode must be the one that Rust starts a thread with: on AArch64, an FPCR that
-//! flushes or rounds otherwise shows in the results.
+//! On every device numbers are rounded to nearest, and subnormals are kept. A CPU can be switched
+//! to another mode: some libraries set x86's MXCSR to flush subnormals to zero, for instance. On
+//! x86-64 the mode of the calling thread, and of rayon's threads, does not show, and is as it was
+//! after the call. On other CPUs the mode must be the one that Rust starts a thread with. On
+//! AArch64, an FPCR that flushes or rounds otherwise shows in the results.
 //!
 //! # Features
 //!
-//! - `cuda` (default): NVIDIA GPUs. Costs compile time only: nothing of CUDA is linked, and a machine without it
-//!   gets an [`Error`] that says what is missing.
-//! - `testing`: `testing::assert_monoid`, which checks an operator of one's own. Brings proptest along; for `[dev-dependencies]`.
+//! - `cuda` (default): NVIDIA GPUs. It costs compile time only. Nothing of CUDA is linked, and a
+//!   machine without it gets an [`Error`] that says what is missing.
+//! - `testing`: `testing::assert_monoid`, which checks a user-defined operator. It depends on
+//!   proptest; meant for `[dev-dependencies]`.
 //! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
 
 // The macros' output names the crate, also within it.

@@ -1,13 +1,13 @@
-//! What may be folded with.
+//! Operators: what elements are folded with.
 
 use crate::Element;
 use crate::codegen::Definitions;
 
 /// An associative operator over `T`, with an identity.
 ///
-/// A type that implements this trait *is* the operator; it is never constructed. The operators of
-/// [`ops`](crate::ops) are such types. One of your own is an ordinary Rust function with [`#[monoid]`](macro@crate::monoid), which
-/// translates it to CUDA and makes the type:
+/// A type that implements this trait *is* the operator; no value of it is ever made. The operators
+/// of [`ops`](crate::ops) are such types. For your own, put [`#[monoid]`](macro@crate::monoid)
+/// before an ordinary Rust function. It makes the type, and translates the function to CUDA:
 ///
 /// ```
 /// use warpfold::{Element, inclusive_scan};
@@ -34,8 +34,9 @@ use crate::codegen::Definitions;
 ///
 /// # CUDA by hand
 ///
-/// What no Rust function says (an instruction of one's own, `asm`) can be written in CUDA. Then the operation stands twice, and
-/// nobody but a test (`testing::assert_monoid`) sees whether both are the same:
+/// An operator can also be written in CUDA, for what no Rust function says: a special instruction,
+/// `asm`. Then the operation stands twice. Only a test (`testing::assert_monoid`) shows whether
+/// both are the same:
 ///
 /// ```
 /// use warpfold::{Monoid, codegen::Definitions, reduce};
@@ -66,38 +67,42 @@ use crate::codegen::Definitions;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// `T` is then called by its CUDA name ([`CudaType::cuda_type`](crate::CudaType::cuda_type)); `u8 … i64`, `f32`, `f64`, CUDA's built-in functions and those of
-/// `kernels/rust.cuh` are in scope, the CUDA and C++ standard headers are not.
+/// That text calls `T` by its CUDA name ([`CudaType::cuda_type`](crate::CudaType::cuda_type)). In
+/// scope are `u8 … i64`, `f32`, `f64`, CUDA's built-in functions and those of `kernels/rust.cuh`.
+/// The CUDA and C++ standard headers are not.
 ///
 /// # What an implementation promises
 ///
-/// 1. **Associativity**: `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, or comes as
-///    near as the type's arithmetic can (floats). The bracketing is always the same one (see
-///    the [crate documentation](crate#the-law)), so results do not vary even where it shows.
-/// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. Unless the operator is
-///    [`EXACT`](Monoid::EXACT) the crate does not rely on it: the identity is only *shown*, for an empty reduction and
-///    as the first element of an exclusive scan.
-/// 3. **One operation**: `cuda` computes what `combine` computes, bit for bit. The macro sees to that, but for
-///    [functions that are not rounded exactly](macro@crate::function#the-same-bits). Kernels are compiled
-///    with `--fmad=false`: `a * b + c` is rounded twice, on the device as in Rust. `a.mul_add(b, c)` is rounded once on both.
-/// 4. **Purity**: no side effects, no dependence on anything but `a` and `b`. In particular, `combine` does not wait
-///    for other threads: a call into rayon or back into this crate from within it can deadlock.
+/// 1. **Associativity**: `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, or comes
+///    as near as the type's arithmetic can (floats). The bracketing is always the same ([the
+///    law](crate#the-law)), so results do not vary even where it shows.
+/// 2. **Identity**: `combine(identity(), a)` and `combine(a, identity())` equal `a`. The crate
+///    relies on this only if the operator is [`EXACT`](Monoid::EXACT). Otherwise the identity is
+///    only *shown*: for an empty reduction, and as the first element of an exclusive scan.
+/// 3. **One operation**: `cuda` computes what `combine` computes, bit for bit. The macro sees to
+///    that, except for [functions that are not rounded
+///    exactly](macro@crate::function#the-same-bits). Kernels are compiled with `--fmad=false`: `a *
+///    b + c` is rounded twice, on the device as in Rust. `a.mul_add(b, c)` is rounded once on both.
+/// 4. **Purity**: no side effects, and no dependence on anything but `a` and `b`. In particular,
+///    `combine` does not wait for other threads: if it calls rayon, or this crate, it can deadlock.
 ///
-/// Nothing unsafe follows from a broken promise; the results are then merely not those one expects.
-/// Operators are called with elements of the input, `init` and results of `combine` only (exact ones
-/// with the identity, too), never with padding or uninitialised values.
+/// A broken promise leads to unexpected results, to nothing unsafe. Operators see elements of the
+/// input, `init` and results of `combine`, and exact operators the identity, too. They never see
+/// padding or uninitialised values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operator on `{T}`",
     label = "no such operator",
     note = "bitwise operators exist on integers only, Min and Max on ordered numbers only; implement `Monoid<{T}>` for a type of your own to define another"
 )]
 pub trait Monoid<T: Element>: 'static {
-    /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the same order, gives the same
-    /// bits, with the identity before them or without. Says that a kernel may choose the fastest bracketing, and start from the
-    /// identity. When in doubt leave it `false`; it costs little.
+    /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the
+    /// same order, gives the same bits, with the identity before them or without. If so, a kernel
+    /// may choose the fastest bracketing, and start from the identity. When in doubt leave it
+    /// `false`; it costs little.
     const EXACT: bool = false;
 
-    /// Whether `combine(a, b)` and `combine(b, a)` are the same bits. Says that a kernel may swap the two.
+    /// Whether `combine(a, b)` and `combine(b, a)` are the same bits. If so, a kernel may swap the
+    /// two.
     const COMMUTATIVE: bool = false;
 
     /// The identity element.
@@ -108,6 +113,7 @@ pub trait Monoid<T: Element>: 'static {
 
     /// Adds `combine` in CUDA C++ to `definitions`, and returns the name to call it by.
     ///
-    /// [`#[monoid]`](macro@crate::monoid) before the `impl` writes it; if it is reported missing, that attribute is.
+    /// [`#[monoid]`](macro@crate::monoid) before the `impl` writes it. If the compiler reports it
+    /// as missing, that attribute is missing.
     fn cuda(definitions: &mut Definitions) -> String;
 }

@@ -10,14 +10,14 @@
 //!
 //! **Integers wrap** on overflow, on every device and in every build profile.
 //!
-//! **`Min` and `Max` of floats** are IEEE 754-2019's `minimum` and `maximum`: a NaN on either side gives
-//! NaN, and −0 is less than +0. That makes them associative and commutative to the last bit; the
-//! payload of a NaN is not promised.
+//! **`Min` and `Max` of floats** are IEEE 754-2019's `minimum` and `maximum`: a NaN on either side
+//! gives NaN, and −0 is less than +0. That makes them associative and commutative to the last bit;
+//! the payload of a NaN is not promised.
 //!
 //! **`f16` and `bf16`** are folded in `f32`, and rounded once when a result is written.
 //!
-//! **Complex products** are `(ac − bd) + (ad + bc)i`, each operation rounded, without the recovery
-//! of infinities that C's Annex G asks for.
+//! **Complex products** are `(ac − bd) + (ad + bc)i`, each operation rounded. Infinities are not
+//! recovered as C's Annex G asks.
 //!
 //! A pair that makes no sense does not compile:
 //!
@@ -97,11 +97,14 @@ macro_rules! functions_of_two {
 }
 
 functions_of_two! {
-    /// The smaller of two numbers; of floats IEEE 754-2019's `minimum`: NaN if one is NaN, and −0 is less than +0.
+    /// The smaller of two numbers. On floats it is IEEE 754-2019's `minimum`: NaN if one is NaN,
+    /// and −0 is less than +0.
     ///
-    /// For [functions](macro@crate::function), where `f32::min` will not do: Rust leaves open which of two zeros that gives.
+    /// For [functions](macro@crate::function). `f32::min` will not do there: Rust does not say
+    /// which of two zeros it gives.
     minimum = __minimum, "rust::minimum";
-    /// The larger of two numbers; of floats IEEE 754-2019's `maximum`: NaN if one is NaN, and −0 is less than +0.
+    /// The larger of two numbers. On floats it is IEEE 754-2019's `maximum`: NaN if one is NaN, and
+    /// −0 is less than +0.
     maximum = __maximum, "rust::maximum";
 }
 

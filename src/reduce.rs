@@ -8,11 +8,12 @@ use crate::{Buffer, Device, Element, Monoid, Result};
 
 /// The fold of all elements, and the identity if there are none.
 ///
-/// A tree reduction, bracketed over the aligned blocks of the length, see [the law](crate#the-law): the result
-/// is bitwise the last element of [`inclusive_scan`](crate::inclusive_scan()). The error of a float sum grows with log n. Runs
-/// where [`Device::for_host_data`] says.
+/// A tree reduction, bracketed over the aligned blocks of the length (see [the
+/// law](crate#the-law)). The result is bitwise the last element of
+/// [`inclusive_scan`](crate::inclusive_scan()). The error of a float sum grows with log n.
+/// [`Device::for_host_data`] says where it runs.
 ///
-/// Complexity: O(n) work; the bracketing is O(log n) deep. Memory on the CPU: up to 64 KiB for each
+/// Complexity: O(n) work, in a bracketing O(log n) deep. Memory on the CPU: up to 64 KiB for each
 /// thread, and less than 1% of the input.
 ///
 /// ```
@@ -24,7 +25,8 @@ use crate::{Buffer, Device, Element, Monoid, Result};
 ///
 /// # Errors
 ///
-/// None on the CPU. If `WARPFOLD_DEVICE` sends the call to a GPU, what [`Device::reduce`] gives.
+/// None on the CPU. If `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it
+/// names a GPU, those of [`Device::upload`] and [`Device::reduce`].
 pub fn reduce<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<T> {
     reduce_slice::<T, Op>(input, None)
 }
@@ -57,13 +59,16 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 
 /// # Reduce
 ///
-/// On a GPU a call reads every element once, in 1 launch, whatever the type and the length. Memory:
-/// the sums of chunks of the input, less than 1% of a long one, in a workspace that the device keeps.
+/// On a GPU a call is one launch that reads every element once, whatever the type and the length.
+/// Memory: a workspace that the device keeps, for sums of chunks of the input; less than 1% of a
+/// long input.
 ///
 /// # Errors
 ///
-/// All of them: [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere; [`Error::Library`](crate::Error::Library) without NVRTC, [`Error::Compile`](crate::Error::Compile) if
-/// an operator's CUDA text is wrong; [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;
+/// Of every method: [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere;
+/// [`Error::Library`](crate::Error::Library) without NVRTC;
+/// [`Error::Compile`](crate::Error::Compile) if an operator's CUDA text is wrong;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;
 /// [`Error::Driver`](crate::Error::Driver).
 impl Device {
     /// The fold of `input`, or the identity; see [`reduce`](crate::reduce()). Waits for the result.
@@ -71,7 +76,8 @@ impl Device {
         self.reduce_buffer::<T, Op>(input, None)
     }
 
-    /// The fold of `init` and `input`; see [`reduce_from`](crate::reduce_from()). Waits for the result.
+    /// The fold of `init` and `input`; see [`reduce_from`](crate::reduce_from()). Waits for the
+    /// result.
     pub fn reduce_from<T: Element, Op: Monoid<T>>(&self, init: T, input: &Buffer<T>) -> Result<T> {
         self.reduce_buffer::<T, Op>(input, Some(init))
     }

@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Rem, Sub};
 
 /// A number that functions compute with: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64`.
 ///
-/// For functions and operators that are one for several types:
+/// For functions and operators that are generic over numbers:
 ///
 /// ```
 /// use warpfold::{Scalar, function, monoid, reduce};
@@ -83,8 +83,8 @@ macro_rules! floats {
             const LEAST: Self = <$float>::NEG_INFINITY;
             const GREATEST: Self = <$float>::INFINITY;
 
-            // In the form that `kernels/rust.cuh` has too: equal numbers differ at most in the sign of zero, which
-            // `or` settles; what does not compare holds a NaN, which `+` passes on.
+            // As in `kernels/rust.cuh`. Equal numbers differ at most in the sign of zero, which
+            // `or` settles. If they do not compare, one is a NaN, which `+` passes on.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
                 if self < other {

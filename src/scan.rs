@@ -6,13 +6,15 @@ use crate::device::Backend;
 use crate::element::assert_element_size;
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 
-/// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the identity.
+/// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
+/// identity.
 ///
-/// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990): every element of the result
-/// is bracketed over the aligned blocks before it, see [the law](crate#the-law). Runs where [`Device::for_host_data`] says.
+/// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990). Every element of
+/// the result is bracketed over the aligned blocks before it (see [the law](crate#the-law)).
+/// [`Device::for_host_data`] says where it runs.
 ///
-/// Complexity: O(n) work; the bracketing is O(log n) deep. Memory on the CPU: the result, up to 64 KiB
-/// for each thread, and less than 1% of the input.
+/// Complexity: O(n) work, in a bracketing O(log n) deep. Memory on the CPU: the result, up to 64
+/// KiB for each thread, and less than 1% of the input.
 ///
 /// ```
 /// use warpfold::{ops::Add, scan};
@@ -23,13 +25,15 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 ///
 /// # Errors
 ///
-/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` sends the call to a GPU, also what
-/// [`Device::scan`] gives.
+/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set, also
+/// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
+/// [`Device::scan`] and [`Buffer::to_vec`].
 pub fn scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
     scan_slice::<T, Op>(input, None, Prefixes::Exclusive)
 }
 
-/// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and `input[..i]`.
+/// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
+/// `input[..i]`.
 ///
 /// The bracketing is `((init ⊕ S₁) ⊕ S₂) ⊕ …`; otherwise as [`scan`].
 ///
@@ -46,7 +50,8 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<Vec<
     scan_slice::<T, Op>(input, Some(init), Prefixes::Exclusive)
 }
 
-/// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as [`scan`()].
+/// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as
+/// [`scan`()].
 ///
 /// ```
 /// use warpfold::{inclusive_scan, ops::Add};
@@ -61,7 +66,8 @@ pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> 
     scan_slice::<T, Op>(input, None, Prefixes::Inclusive)
 }
 
-/// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and `input[..=i]`.
+/// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
+/// `input[..=i]`.
 ///
 /// The bracketing is `((init ⊕ S₁) ⊕ S₂) ⊕ …`; otherwise as [`scan`].
 ///
@@ -117,19 +123,23 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 
 /// # Scan
 ///
-/// The twelve forms are one grid: `scan` or `inclusive_scan`, from the first element or `_from` an `init`,
-/// and into a new buffer, `_into` a given one, or `_in_place`.
+/// The twelve methods are one grid. Each is `scan` or `inclusive_scan`; it starts from the first
+/// element, or `_from` an `init`; and it writes to a new buffer, `_into` a given one, or
+/// `_in_place`.
 ///
-/// On a GPU each call enqueues 1 launch for elements of up to 16 bytes, which reads and writes every element once. For longer ones it is 1
-/// launch up to a tile of elements, 3 up to a tile squared, and so on, and the elements are read twice. Calls return without
-/// waiting; [`Buffer::to_vec`] waits.
-/// Memory: the sums of the tiles, less than 1% of a long input, in a workspace that the device keeps.
+/// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
+/// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a
+/// tile squared, and so on; from 3 launches on, every element is read twice. Calls return without
+/// waiting; [`Buffer::to_vec`] waits. Memory: a workspace that the device keeps, for the sums of
+/// tiles; less than 1% of a long input.
 ///
 /// # Errors
 ///
-/// All of them: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Library`] without NVRTC, [`Error::Compile`] if an operator's CUDA text is
-/// wrong; [`Error::OutOfMemory`], after which the device is usable as before; [`Error::Driver`]. The `_into` forms: [`Error::Length`] if
-/// the lengths differ. A call that fails before its first launch leaves the output as it was.
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Library`] without
+/// NVRTC; [`Error::Compile`] if an operator's CUDA text is wrong; [`Error::OutOfMemory`], after
+/// which the device is usable as before; [`Error::Driver`]. Of the `_into` methods also
+/// [`Error::Length`], if the lengths differ. A call that fails before its first launch leaves the
+/// output as it was.
 impl Device {
     /// The exclusive scan of `input` into a new buffer; see [`scan`](crate::scan()).
     pub fn scan<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
@@ -145,7 +155,8 @@ impl Device {
         self.scan_buffer::<T, Op>(input, Some(init), Prefixes::Exclusive)
     }
 
-    /// The inclusive scan of `input` into a new buffer; see [`inclusive_scan`](crate::inclusive_scan()).
+    /// The inclusive scan of `input` into a new buffer; see
+    /// [`inclusive_scan`](crate::inclusive_scan()).
     pub fn inclusive_scan<T: Element, Op: Monoid<T>>(
         &self,
         input: &Buffer<T>,
@@ -153,7 +164,8 @@ impl Device {
         self.scan_buffer::<T, Op>(input, None, Prefixes::Inclusive)
     }
 
-    /// The inclusive scan from `init` into a new buffer; see [`inclusive_scan_from`](crate::inclusive_scan_from()).
+    /// The inclusive scan from `init` into a new buffer; see
+    /// [`inclusive_scan_from`](crate::inclusive_scan_from()).
     pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
         &self,
         init: T,
@@ -275,7 +287,8 @@ impl Device {
         }
         match (&self.backend, &input.storage, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(input), Storage::Cpu(output)) => {
-                // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements only.
+                // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements
+                // only.
                 let output =
                     unsafe { &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]) };
                 cpu::scan::<T, Op>(input, output, init, prefixes);

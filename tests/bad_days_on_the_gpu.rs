@@ -1,5 +1,5 @@
-//! What may happen on a bad day: memory that comes back, graphs that take turns, other kernels that
-//! fill the GPU, data that lies on the host, calls that do not fit.
+//! What may happen on a bad day: reused memory, graphs that take turns, other kernels that fill the
+//! GPU, data that lies on the host, calls that do not fit.
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::spinner::{self, Spinner, alone};
@@ -102,7 +102,7 @@ where
         }
     }
 
-    /// A scan and a reduction in a workspace of their own each, which is dropped while they run.
+    /// A scan and a reduction, each in its own workspace, which is dropped while they run.
     fn call(&mut self, stream: &Arc<CudaStream>, which: usize) {
         let case = &self.cases[which];
         let input = &self.inputs[which];
@@ -134,7 +134,8 @@ where
     }
 }
 
-/// The pool gives the same memory to one workspace after the other, with all that was left in it.
+/// The pool gives the same memory to one workspace after the other, with everything that was left
+/// in it.
 #[test]
 fn a_thousand_workspaces_one_after_the_other_stay_right() {
     let Some((context, stream)) = stream() else {
@@ -143,7 +144,7 @@ fn a_thousand_workspaces_one_after_the_other_stay_right() {
     let mut integers = Sums::<u32>::new(&context, &stream);
     let mut floats = Sums::<f32>::new(&context, &stream);
     for round in 0..500 {
-        // Two of each type a round, of other data than the last.
+        // Two of each type in every round, of other data than the last.
         for which in [round % 3, (round + 1) % 3] {
             integers.call(&stream, which);
             floats.call(&stream, which);
@@ -203,7 +204,7 @@ fn graphs_that_share_a_workspace_stay_right_for_hundreds_of_launches() {
         let (input, output) = (&integer_input, &mut integer_output);
         integers.inclusive(&stream, input, output, &mut workspace)
     });
-    // 3 launches in the workspace a round, and now and then one more.
+    // Each round has 3 launches in the workspace, and now and then one more.
     for round in 0..110 {
         let what = format!("round {round}");
         let floats_now = &float_cases[round % float_cases.len()];
@@ -243,7 +244,7 @@ fn the_kernel_that_spins_compiles() {
     }
 }
 
-/// A call that is made on a GPU of which one multiprocessor is left.
+/// A call on a GPU that has one multiprocessor free.
 struct Call {
     what: String,
     enqueue: Box<Enqueue>,
@@ -422,7 +423,7 @@ fn check_managed(
     let mut workspace = Workspace::new(stream, bytes).unwrap();
     for round in 0..rounds {
         let (case, expected_again) = &cases[round % cases.len()];
-        // The GPU has nothing to do, and the pages come to the host.
+        // The GPU is idle, and the pages move to the host.
         input.as_mut_slice().unwrap().copy_from_slice(&case.data);
         for slice in [&mut output, &mut again, &mut total] {
             slice.as_mut_slice().unwrap().fill(f32::NAN);
@@ -471,7 +472,7 @@ impl Calls {
         }
     }
 
-    /// What a scan, a scan in place and a reduction say.
+    /// What a scan, a scan in place and a reduction return.
     fn errors(&mut self, stream: &Arc<CudaStream>, workspace: &mut Workspace) -> [Error; 3] {
         let (input, output) = (&self.input, &mut self.output);
         [
@@ -555,7 +556,7 @@ fn a_workspace_of_another_stream_is_an_error_until_it_moves() {
     }
 }
 
-/// Calls on two streams in turns, with one workspace that moves and no other order between them.
+/// Calls on two streams in turn. One workspace moves between them, and nothing else orders them.
 #[test]
 fn a_workspace_that_moves_waits_for_the_calls_so_far() {
     let Some((context, first)) = stream() else {
@@ -607,7 +608,8 @@ fn a_workspace_is_not_made_while_its_stream_is_captured() {
     }
 }
 
-/// A second context on the same GPU. What makes one has another name in each version of CUDA.
+/// A second context on the same GPU. The function that makes one has another name in each version
+/// of CUDA.
 fn another_context(context: &CudaContext) -> Arc<CudaContext> {
     type Create =
         unsafe extern "C" fn(*mut sys::CUcontext, std::ffi::c_uint, sys::CUdevice) -> sys::CUresult;

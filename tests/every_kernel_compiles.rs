@@ -14,7 +14,7 @@ use warpfold::{Element, Monoid, ops};
 /// engine, and the newest.
 const ARCHITECTURES: &str = "75,90,120";
 
-/// What is compiled, and whether another source differs from it in one word: then one architecture is enough.
+/// A source to compile. If another source differs from it in one word, one architecture is enough.
 struct Source {
     engine: Engine,
     element_bytes: usize,
@@ -24,9 +24,10 @@ struct Source {
 }
 
 impl Source {
-    /// What the source with this number is compiled for. Its text is the same everywhere, and kernels look at the
-    /// architecture in a few functions of `ptx.cuh` alone, so of those that have the engine the oldest and the newest
-    /// are enough, and one of those between, in turn.
+    /// The architectures for the source with this number. Its text is the same everywhere, and
+    /// kernels look at the architecture in a few functions of `ptx.cuh` alone. So of the
+    /// architectures that have the engine, the oldest, the newest and one between are enough. Those
+    /// between take turns.
     fn choose_among(&self, architectures: &[u32], number: usize) -> Vec<u32> {
         let mut able = architectures.to_vec();
         able.retain(|architecture| self.engine.runs_on(*architecture));
@@ -170,8 +171,8 @@ fn turns_leave_nothing_out() {
     assert_eq!(compiled, possible);
 }
 
-/// Policies are chosen by what they take of shared memory, which is computed here a second time. The last type has no policy
-/// that fits with all stages of its row.
+/// Policies are chosen by what they take of shared memory, which is computed here a second time.
+/// The last type has no policy that fits with all stages of its row.
 #[test]
 fn shared_memory_is_as_large_as_policies_say() {
     use crate::support::operators::Sums;
@@ -225,7 +226,8 @@ fn ptx_is_the_fallback() {
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }
 
-/// Launches overlap, so a kernel that touched memory before it waited would meet what the launch before it is still doing.
+/// Launches overlap, so a kernel that touched memory before it waited would meet what the launch
+/// before it is still doing.
 #[test]
 fn every_kernel_waits_before_it_touches_memory() {
     if let Err(error) = nvrtc::version() {
@@ -263,7 +265,7 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
                 after.contains("griddepcontrol.launch_dependents;"),
                 "{name}"
             );
-            // What is only to be brought nearer may be asked for.
+            // A prefetch may come before.
             let asks = before.contains("cp.async.bulk.prefetch.L2.global");
             assert_eq!(asks, engine != Engine::Blelloch, "{name}");
             let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];

@@ -1,4 +1,4 @@
-//! What follows from the law, for inputs that nobody chose.
+//! What follows from the law, for random inputs.
 
 use crate::support::data::{assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, Then};
@@ -59,7 +59,8 @@ proptest! {
 
 #[test]
 fn the_error_of_a_float_sum_grows_slowly() {
-    // One after the other, the sum soon absorbs a part of every element; in the tree, equals meet equals.
+    // One after the other, the sum soon absorbs a part of every element; in the tree, equals meet
+    // equals.
     let input = vec![1.1_f32; 1 << 24];
     let exact = f64::from(1.1_f32) * f64::from(1 << 24);
     let tree = f64::from(reduce::<f32, Add>(&input).unwrap());

@@ -1,5 +1,5 @@
-//! The kernels that use the whole of the layer in `kernels/device.cuh` give on a GPU what they give in the emulator
-//! (`emulated/layer.rs`).
+//! The kernels that use the whole of the layer in `kernels/device.cuh` give on a GPU what they give
+//! in the emulator (`emulated/layer.rs`).
 
 use crate::support::layer::{CASES, SOURCE};
 use crate::support::{gpu, skip};
@@ -56,7 +56,8 @@ fn sanitized_the_layer_keeps_its_promises() {
                 block_dim: (case.threads, 1, 1),
                 shared_mem_bytes: case.shared as u32,
             };
-            // SAFETY: the case says what the kernel takes; the buffers live until the results are read.
+            // SAFETY: the case says what the kernel takes; the buffers live until the results are
+            // read.
             unsafe { launch.launch(grid) }.unwrap();
             let got = stream.clone_dtoh(&output).unwrap();
             assert_eq!(got, expected, "{}, round {round}", case.kernel);

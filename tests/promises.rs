@@ -39,7 +39,7 @@ fn everything<T: Element, Op: Monoid<T>>(input: &[T], init: T) {
         .unwrap();
 }
 
-/// What is neither an element, nor `init`, nor a result, has not this bit: padding, the identity.
+/// This bit is set in elements, `init` and results. Padding and the identity do not have it.
 const MARK: u64 = 1 << 63;
 
 struct Marked;
@@ -403,7 +403,7 @@ mod nvrtc {
     use crate::support::skip;
     use warpfold::cuda::nvrtc::{Target, architectures, compile, version};
 
-    /// Says what is missing to whoever reads the output.
+    /// Reports on the standard error what is missing.
     #[test]
     #[ignore = "is called by the next test"]
     fn report_the_compiler() {

@@ -25,7 +25,8 @@ fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
     Some((context, stream))
 }
 
-/// How many launches a reduction and a scan of so many elements enqueue, and nothing else.
+/// How many launches a reduction and a scan of this many elements enqueue. They must enqueue
+/// nothing else.
 fn launches<T: Element + DeviceRepr, Op: Monoid<T>>(
     (context, stream): &(Arc<CudaContext>, Arc<CudaStream>),
     length: usize,
@@ -111,7 +112,7 @@ fn calls_return_without_waiting() {
             let mut workspace = Workspace::new(&stream, scanned.max(reduced)).unwrap();
             let mut values = stream.clone_htod(&data).unwrap();
             let mut total = stream.alloc_zeros::<f32>(1).unwrap();
-            // A first call loads what the GPU needs of the kernels, which waits for other kernels.
+            // The first call loads the kernels onto the GPU, which waits for other kernels.
             scan.inclusive_in_place(&stream, &mut values, &mut workspace)
                 .unwrap();
             reduce
@@ -121,7 +122,7 @@ fn calls_return_without_waiting() {
             let Some(spinner) = Spinner::all_but_one(&context) else {
                 return skip("cuda", "there is one multiprocessor only");
             };
-            // The stream waits for what never ends by itself.
+            // The stream waits for a kernel that never ends by itself.
             spinner.holds(&stream);
             scan.inclusive_in_place(&stream, &mut values, &mut workspace)
                 .unwrap();
@@ -165,7 +166,7 @@ fn calls_of_a_device_run_in_the_order_in_which_they_were_made() {
     assert_eq!(buffer.into_vec().unwrap(), expected);
 }
 
-/// Many threads, each with lengths of its own, so that the device's workspace grows under them.
+/// Many threads, each with other lengths, so that the device's workspace grows under them.
 #[test]
 fn many_threads_use_one_device() {
     let Some(device) = gpu(0) else { return };
@@ -235,8 +236,8 @@ fn an_engine_is_planned_as_it_was_compiled() {
     }
 }
 
-/// Bytes that were written to over a workspace end the launch with an error, and no result is written. The error stays in the
-/// context, so it happens in a process of its own.
+/// Bytes that were written to over a workspace end the launch with an error, and no result is
+/// written. The error stays in the context, so it happens in a process of its own.
 #[test]
 fn a_workspace_that_was_overwritten_ends_the_launch() {
     let name = concat!(
@@ -257,7 +258,8 @@ fn a_workspace_that_was_overwritten_ends_the_launch() {
             let memory = unsafe { stream.alloc::<u8>(bytes) }.unwrap();
             memory.leak()
         };
-        // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the contract on purpose.
+        // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the
+        // contract on purpose.
         let mut workspace = unsafe { Workspace::from_raw(&stream, address, bytes) }.unwrap();
         scan.exclusive(&stream, &data, &mut output, &mut workspace)
             .unwrap();

@@ -1,4 +1,5 @@
-//! The CPU backend gives the bits of the sequential oracle: for every type and operator, at every boundary.
+//! The CPU backend gives the bits of the sequential oracle: for every type and operator, at every
+//! boundary.
 
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};

@@ -100,17 +100,18 @@ mod at_every_boundary {
 /// All engines give the oracle's bits around the ends of the wave engine's tiles and waves.
 #[test]
 fn sanitized_waves() {
-    // The race checker keeps account of every access, and runs out of memory over more than these.
+    // The race checker records every access, and runs out of memory over more than these.
     check_all_waves(&[(0, 0), (5, 3)]);
 }
 
-/// So they do where input and output start anywhere.
+/// So do all engines if input and output start anywhere.
 #[test]
 fn waves_from_anywhere() {
     check_all_waves(&[(1, 1), (0, 3), (5, 0), (3, 6)]);
 }
 
-/// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output start.
+/// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output
+/// start.
 fn check_all_waves(starts: &[(usize, usize)]) {
     use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
     let Some(_) = gpu(0) else { return };
@@ -152,7 +153,7 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
         let mut workspace = Workspace::new(&stream, scan.workspace_bytes(longest)).unwrap();
-        // The wave engine has other kernels for what does not start at a multiple of 16 bytes; the others' are the same.
+        // For unaligned slices the wave engine has other kernels; the other engines have the same.
         let aligned = [(0, 0)];
         let starts = match engine {
             Engine::Wave(_) => starts,

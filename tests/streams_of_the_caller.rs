@@ -23,7 +23,8 @@ fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
     Some((context, stream))
 }
 
-/// Scans and reduces views that start and end at odd places, and checks that nothing else is written.
+/// Scans and reduces views that start and end at odd places, and checks that nothing else is
+/// written.
 fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
     context: &Arc<CudaContext>,
     stream: &Arc<CudaStream>,
@@ -141,7 +142,7 @@ fn a_graph_replays_over_new_data() {
     }
 }
 
-/// The wave engine's kernels for what does not start at a multiple of 16 bytes are loaded by the call that needs them.
+/// The wave engine's kernels for unaligned slices are loaded by the first call that needs them.
 #[test]
 fn kernels_are_loaded_while_a_stream_is_captured() {
     let Some((context, stream)) = stream() else {
@@ -176,8 +177,8 @@ fn kernels_are_loaded_while_a_stream_is_captured() {
     assert_same(&got, &expected, "a captured scan");
 }
 
-/// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a block that has
-/// not started.
+/// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a
+/// block that has not started.
 #[test]
 fn two_streams_at_once_do_not_wait_for_each_other() {
     let Some((context, first)) = stream() else {

@@ -28,7 +28,8 @@ pub(crate) struct Arena<T> {
 }
 
 impl<T: Sample> Arena<T> {
-    /// Elements from the start of a slot to that of the next are a multiple of this many, so that slots are aligned.
+    /// Elements from the start of a slot to that of the next are a multiple of this many, so that
+    /// slots are aligned.
     const GRANULE: usize = 256;
 
     /// For arrays of up to `longest` of the `elements`.
@@ -49,7 +50,8 @@ impl<T: Sample> Arena<T> {
         }
     }
 
-    /// What an arena for arrays of `bytes` takes together with the elements and the expected results.
+    /// What an arena for arrays of `bytes` takes together with the elements and the expected
+    /// results.
     pub(crate) fn bytes_for(bytes: usize) -> usize {
         2 * bytes + 2 * bytes.max(POOL_BYTES)
     }

@@ -90,7 +90,8 @@ const LONGEST_QUICK_BYTES: usize = 1 << 30;
 /// No power of two divides it.
 const ODD_LENGTH: usize = (1 << 28) - 12_345;
 
-/// CUB's reduction wants operators that commute, so its result for `Then` is another; its time is what it would be.
+/// CUB's reduction wants operators that commute, so its result for `Then` is another; its time is
+/// what it would be.
 #[rustfmt::skip]
 pub(crate) const FAMILIES: &[Family] = &[
     //                    element   operator primitives             lengths odd    ours     CUB

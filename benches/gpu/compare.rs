@@ -92,13 +92,14 @@ impl Comparer {
         };
         let mut launch = self.stream.launch_builder(function);
         launch.arg(&got).arg(&expected).arg(&length).arg(&place);
-        // SAFETY: the arguments are those of the kernels in `SOURCE`, and the views hold `length` values each.
+        // SAFETY: the arguments are those of the kernels in `SOURCE`, and the views hold `length`
+        // values each.
         unsafe { launch.launch(config) }.expect("a launch");
         let first = self.stream.clone_dtoh(&first).expect("a copy")[0];
         (first != u64::MAX).then_some(first)
     }
 
-    /// Who compares must be trusted, so it is shown what it has to find.
+    /// The comparison must be trusted, so it is first shown a difference that it has to find.
     fn must_see_planted_differences(&self) {
         let upload = |values: &[f64]| self.stream.clone_htod(values).expect("memory");
         let values: Vec<f64> = (0..3_000_000).map(f64::from).collect();

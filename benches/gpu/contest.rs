@@ -38,7 +38,8 @@ pub(crate) fn run<T: Sample, Op: Monoid<T>>(bench: &mut Bench, family: &Family) 
         return;
     }
 
-    // By the law, the results for all lengths are parts of one scan: element n of it is the fold of the first n.
+    // By the law, the results for all lengths are parts of one scan: element n of it is the fold of
+    // the first n.
     let stream = bench.stream.clone();
     let elements = data::<T>(longest + 1);
     let expected = warpfold::scan::<T, Op>(&elements).expect("memory for the oracle");
@@ -115,7 +116,7 @@ impl<T: Sample> Contest<'_, T> {
         if length <= LONGEST_ON_THE_HOST {
             cell.host = bench.clock.host(&mut contenders);
         }
-        // Whatever the calls leave behind in a workspace must not have spoilt the next one.
+        // What calls leave behind in a workspace must not have spoilt the next one.
         let right = self.is_right(bench, &mut contenders[0], "after all others");
         right.then_some(cell)
     }

@@ -1,4 +1,5 @@
-//! NVIDIA's CUB, compiled to a shared library from `benches/peers/cub.cu`, on our buffers and our stream.
+//! NVIDIA's CUB, compiled to a shared library from `benches/peers/cub.cu`, on our buffers and our
+//! stream.
 
 use crate::arena::Arena;
 use crate::elements::Sample;
@@ -36,7 +37,8 @@ impl Cub {
     /// Loads the library; builds it if it is not there and nvcc is.
     pub(crate) fn load() -> Result<Cub, String> {
         let path = find()?;
-        // SAFETY: the library is built from this repository, and runs no code when it is loaded but its own runtime's.
+        // SAFETY: the library is built from this repository, and runs no code when it is loaded but
+        // its own runtime's.
         let library = unsafe { Library::new(&path) };
         let library = library.map_err(|error| format!("{}: {error}", path.display()))?;
         // SAFETY: as for all of its functions.
@@ -86,8 +88,8 @@ impl Cub {
             let (input, _reading) = input.device_ptr(stream);
             let (output, _writing) = output.device_ptr_mut(stream);
             let (workspace, _working) = workspace.device_ptr_mut(stream);
-            // SAFETY: the arrays are that long and the workspace as large as CUB asked for; both live until the
-            // benchmark has waited for the stream.
+            // SAFETY: the arrays are that long and the workspace as large as CUB asked for; both
+            // live until the benchmark has waited for the stream.
             let status = unsafe {
                 call(
                     workspace as *mut c_void,
@@ -103,7 +105,7 @@ impl Cub {
     }
 }
 
-/// What CUB wants for so many elements, or CUDA's error.
+/// The workspace that CUB needs for this many elements, or CUDA's error.
 fn workspace_bytes(call: Call, length: u32, queue: *mut c_void) -> Result<usize, c_int> {
     let mut bytes = 0;
     let (input, output) = (ptr::null(), ptr::null_mut());

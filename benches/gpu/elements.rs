@@ -31,8 +31,8 @@ pub(crate) fn sum<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
     a
 }
 
-/// The sum of floats by an operator that claims to be exact, so that kernels may bracket it as they like: what the law costs
-/// is the difference to [`Add`](warpfold::ops::Add).
+/// The sum of floats by an operator that claims to be exact, so that kernels may bracket it as they
+/// like: what the law costs is the difference to [`Add`](warpfold::ops::Add).
 #[monoid(identity = 0.0, exact, commutative)]
 pub(crate) fn free_add(a: f32, b: f32) -> f32 {
     a + b

@@ -51,7 +51,8 @@ fn today() -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// The date of a day counted from 1970-01-01; years are taken to begin in March, so that leap days come last.
+/// The date of a day counted from 1970-01-01; years are taken to begin in March, so that leap days
+/// come last.
 fn civil(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     let days = days + 719_468;

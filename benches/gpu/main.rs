@@ -1,9 +1,11 @@
 //! The benchmark of the project on a GPU, beside CUB, PyTorch and a device-to-device copy.
 //!
-//! `cargo bench --all-features --bench gpu -- --help`, or `dist/run bench` on a host without Rust. Every result is
-//! compared with the CPU backend's, all elements, bit for bit, before it is timed and after: a fast wrong kernel fails.
+//! `cargo bench --all-features --bench gpu -- --help`, or `dist/run bench` on a host without Rust.
+//! Every result is compared with the CPU backend's, all elements, bit for bit, before it is timed
+//! and after: a fast wrong kernel fails.
 //!
-//! `cells` is the table of what is measured, `contest` how, `report` and `chart` make the documents.
+//! `cells` is the table of what is measured, `contest` how, `report` and `chart` make the
+//! documents.
 
 mod arena;
 mod bench;
@@ -105,7 +107,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(options: &Options) -> Result<(), String> {
-    // SAFETY: there is no other thread yet. The oracle runs on the CPU, and what NVRTC compiles it compiles anew.
+    // SAFETY: there is no other thread yet. The oracle runs on the CPU, and NVRTC compiles
+    // everything anew.
     unsafe {
         env::remove_var("WARPFOLD_DEVICE");
         env::set_var("CUDA_CACHE_DISABLE", "1");
@@ -122,7 +125,7 @@ fn measure(options: &Options) -> Result<(), String> {
     bench.print_head();
     for family in cells::FAMILIES {
         (family.run)(&mut bench, family);
-        // A long run that breaks off has not been for nothing.
+        // So a long run that breaks off leaves its results.
         bench.save(&options.json)?;
     }
     bench.torch();

@@ -52,8 +52,8 @@ impl Clock {
         })
     }
 
-    /// The time of a call within a graph of many. The same buffers come back with every replay, so the cache is swept
-    /// before each.
+    /// The time of a call within a graph of many. Every replay uses the same buffers, so the cache
+    /// is swept before each.
     pub(crate) fn graph(&self, contenders: &mut [Contender<'_>]) -> Times {
         let graphs = contenders.iter_mut().map(|contender| {
             let graph = self.capture(&mut contender.work);
@@ -82,8 +82,8 @@ impl Clock {
         })
     }
 
-    /// Contenders take turns, batch by batch, so that whatever changes in the machine changes for all of them. The first
-    /// round does not count.
+    /// Contenders take turns, batch by batch, so that changes in the machine affect all of them.
+    /// The first round does not count.
     fn take_turns<'a>(
         &self,
         contenders: &mut [Contender<'a>],

@@ -87,7 +87,8 @@ pub(crate) struct Cell {
     pub(crate) offset: usize,
     /// Calls one after the other on a stream, by device events: what a program sees.
     pub(crate) stream: Times,
-    /// The same from a CUDA graph: what the GPU takes, however slow the host is. Empty for long arrays.
+    /// The same from a CUDA graph: what the GPU takes, however slow the host is. Empty for long
+    /// arrays.
     pub(crate) graph: Times,
     /// What enqueueing takes of the host's time. Empty for long arrays.
     pub(crate) host: Times,

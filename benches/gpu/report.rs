@@ -241,7 +241,8 @@ fn price_of_own(run: &Run) -> Option<String> {
     table.text("The same sum twice: by a function of the benchmark with `#[monoid]`, and by the library's operator.")
 }
 
-/// A row for each primitive: what one operator takes, what the other, and how much more the first is.
+/// A row for each primitive: what one operator takes, what the other, and how much more the first
+/// is.
 fn compare(run: &Run, table: &mut Table, element: &str, operators: [&str; 2]) {
     for primitive in ["reduce", "scan"] {
         let us = |operator| {

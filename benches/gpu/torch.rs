@@ -1,4 +1,5 @@
-//! PyTorch, in a process of its own, on buffers of its own, after all else: `benches/peers/torch_peer.py`.
+//! PyTorch, in a process of its own, on buffers of its own, after all else:
+//! `benches/peers/torch_peer.py`.
 
 use crate::cub::beside_program;
 use crate::record::{Cell, Library, Spread};

@@ -1,11 +1,13 @@
-// CUB's reductions and scans as a shared library, which benches/gpu loads to time them on its own buffers and stream.
-// `benches/peers/build` makes it.
+// CUB's reductions and scans as a shared library, which benches/gpu loads to time them on its own
+// buffers and stream. `benches/peers/build` makes it.
 //
-// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR, and is called as CUB is: with a null `workspace` it only says
-// how many bytes that must have, and enqueues nothing. It returns a `cudaError_t`.
+// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR, and is called as CUB
+// is: with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It
+// returns a `cudaError_t`.
 //
-// Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide, and sums of bytes are bytes
-// (`plus<>` would make them `int`). Halves are added up in `float` and rounded once, as ours are.
+// Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide,
+// and sums of bytes are bytes (`plus<>` would make them `int`). Halves are added up in `float` and
+// rounded once, as ours are.
 #include <cstdint>
 #include <cub/cub.cuh>
 #include <cuda/iterator>

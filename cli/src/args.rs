@@ -46,7 +46,8 @@ pub(crate) enum Command {
         dtype: DType,
     },
 
-    /// Search for the fastest parameters of the GPU's kernels, and print the library's table of them
+    /// Search for the fastest parameters of the GPU's kernels, and print the library's table of
+    /// them
     #[command(after_help = TUNE_HELP)]
     Tune(TuneArguments),
 }

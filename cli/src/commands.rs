@@ -181,7 +181,7 @@ fn write_elements<T: Number>(
     output.finish()
 }
 
-/// A reduction or scan, but for the operator. A reduction gives one element.
+/// A reduction or scan, except its operator. A reduction gives one element.
 struct Fold<T> {
     device: Device,
     values: Vec<T>,
@@ -245,7 +245,7 @@ fn print_source(primitive: PrimitiveName, op: Operator, dtype: DType) -> Result<
     print(&text)
 }
 
-/// The source of a primitive, but for the operator.
+/// The source of a primitive, except its operator.
 struct Rendering(PrimitiveName);
 
 impl<T: Number> Work<T> for Rendering {

@@ -1,6 +1,7 @@
 //! NumPy's .npy: a header that is a Python dictionary, and the elements behind it.
 //!
-//! The format is described at <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+//! The format is described at
+//! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use crate::failure::{Failure, Result};
 use crate::input::Input;
@@ -180,7 +181,7 @@ pub(crate) fn read<T: Number>(header: &Header, input: &mut Input) -> Result<Vec<
         .iter()
         .try_fold(1_usize, |all, &axis| all.checked_mul(axis));
     let count = match product {
-        // A product that overflows on its way to zero is zero all the same.
+        // A product that overflows before it meets a zero is still zero.
         _ if header.shape.contains(&0) => 0,
         Some(count) if count.checked_mul(size).is_some() => count,
         _ => {

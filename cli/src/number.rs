@@ -234,9 +234,9 @@ floats!(
     F64 f64, str::parse, std::convert::identity
 );
 
-/// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made of it is as if
-/// made of the `f64`: of two ordinary roundings the first can land on the middle between two
-/// 16-bit floats, and the second then goes to the wrong side.
+/// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made from it is
+/// the same as one made from the `f64`. With two ordinary roundings, the first can land on the
+/// middle between two 16-bit floats; then the second goes to the wrong side.
 fn to_odd_f32(value: f64) -> f32 {
     let near = value as f32;
     let back = f64::from(near);

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 /// One write, between two looks at the progress.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A place to write to that was looked at, but not touched.
+/// A place to write to. It was checked, but not touched.
 #[derive(Debug)]
 pub(crate) struct Destination {
     /// The name that messages use.
@@ -31,8 +31,8 @@ enum Kind {
 }
 
 impl Destination {
-    /// Looks whether a file can be written, so that it is not found out after all the work; `-`
-    /// and nothing are the standard output.
+    /// Checks that a file can be written, before all the work. `-` and nothing are the standard
+    /// output.
     pub(crate) fn look_at(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Destination {

@@ -1,4 +1,4 @@
-//! Progress, for those who look on: only on a terminal, and only for long work.
+//! Shows progress: only on a terminal, and only for long work.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -25,8 +25,8 @@ enum State {
 }
 
 impl Progress {
-    /// A stage over `total` bytes, if that is known; `wanted` says whether a bar would not be in
-    /// the way of other text on the same terminal.
+    /// A stage over `total` bytes, if that is known. `wanted` says whether a bar would not disturb
+    /// other text on the same terminal.
     pub(crate) fn new(stage: &'static str, total: Option<u64>, wanted: bool) -> Self {
         let state = if wanted && std::io::stderr().is_terminal() {
             State::Waiting

@@ -1,5 +1,5 @@
-//! Whatever the command calls of the CUDA libraries is looked up before anything is called: `cudarc`
-//! panics where a function is missing.
+//! Every function of the CUDA libraries that the command calls is looked up before any is called:
+//! `cudarc` panics if one is missing.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 /// The lists of what is looked up.
 const LOOKED_UP: &str = include_str!("../../src/cuda/library.rs");
 
-/// The command links what it calls, through whatever functions of `cudarc`, and nothing else.
+/// The command links exactly what it calls, through any function of `cudarc`.
 #[test]
 fn every_function_that_is_linked_is_looked_up() {
     let program = env!("CARGO_BIN_EXE_warpfold");

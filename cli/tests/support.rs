@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The command, undisturbed by the environment of whoever runs the tests.
+/// The command, without the variables of the developer's environment.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
     command.env_remove("WARPFOLD_DEVICE");
     command
 }
 
-/// Splits `line` at spaces, runs the command with these arguments in `folder`, and feeds it `input`.
+/// Splits `line` at spaces, runs the command with these arguments in `folder`, and feeds it
+/// `input`.
 pub(crate) fn run_in(folder: &Path, line: &str, input: &[u8]) -> Output {
     let mut child = command()
         .args(line.split_whitespace())

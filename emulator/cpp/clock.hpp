@@ -1,14 +1,17 @@
 // Vector clocks: which accesses happened before which.
 //
-//   Leslie Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7), 1978.
-//   Cormac Flanagan, Stephen N. Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI 2009.
+//   Leslie Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM
+//   21(7), 1978. Cormac Flanagan, Stephen N. Freund, "FastTrack: Efficient and Precise Dynamic Race
+//   Detection", PLDI 2009.
 //
-// Every agent (a thread of a block, or a slot for bulk copies) counts its own steps. It carries, for each other agent, the
-// last step of it that it knows to have happened. Two accesses to one place race if neither's agent knew
-// of the other's, whatever the order they were emulated in: that is why a missing barrier is found under any schedule.
+// Every agent (a thread of a block, or a slot for bulk copies) counts its own steps. It carries,
+// for each other agent, the last step of it that it knows to have happened. Two accesses to one
+// place race if neither's agent knew of the other's, whatever the order they were emulated in: that
+// is why a missing barrier is found under any schedule.
 //
 // The threads of a block meet at barriers all the time and then know the same, so what is known is
-// shared and never changed: a clock holds a row for each block, and is replaced when more becomes known.
+// shared and never changed: a clock holds a row for each block, and is replaced when more becomes
+// known.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -84,7 +87,8 @@ inline bool covers(const Clock& a, const Clock& b) {
 inline Clock join(const Clock& a, const Clock& b) {
     if (a == b || !b) return a;
     if (!a) return b;
-    // The lanes of a warp join the same two, one lane after the other, and then share what comes of it.
+    // The lanes of a warp join the same two, one lane after the other, and then share what comes of
+    // it.
     static struct {
         Clock a, b, both;
     } known[16];

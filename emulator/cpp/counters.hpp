@@ -1,11 +1,12 @@
 // What a kernel asks of the machine, counted by warp instructions.
 //
-// The lanes of a warp run one after the other here. Which of their accesses a GPU would issue as one instruction is found
-// afterwards: those that come from the same place in the code, for the same time since the lanes last met at a
-// barrier or an exchange. That assumes that lanes which parted come together again as soon as they can.
+// The lanes of a warp run one after the other here. Which of their accesses a GPU would issue as
+// one instruction is found afterwards: those that come from the same place in the code, for the
+// same time since the lanes last met at a barrier or an exchange. That assumes that lanes which
+// parted come together again as soon as they can.
 //
-// Arithmetic is not seen, but what it is done on is. Sizes are those of the C++ code, so that wider accesses that
-// a GPU's compiler would make of several narrow ones count as several.
+// Arithmetic is not seen, but what it is done on is. Sizes are those of the C++ code, so that wider
+// accesses that a GPU's compiler would make of several narrow ones count as several.
 #pragma once
 #include "memory.hpp"
 #include <set>
@@ -23,13 +24,16 @@ constexpr const char* NAMES[] = {"global_load", "global_store", "shared_load",  
 struct Tally {
     /// Warp instructions issued, and lanes active in them.
     uint64_t issued = 0, lanes = 0;
-    /// Global memory: pieces of 32 and of 128 bytes that the instructions touch, each aligned to its size.
+    /// Global memory: pieces of 32 and of 128 bytes that the instructions touch, each aligned to
+    /// its size.
     uint64_t sectors = 0, lines = 0;
-    /// Shared memory: passes that the instructions take, and those of them that bank conflicts cost.
+    /// Shared memory: passes that the instructions take, and those of them that bank conflicts
+    /// cost.
     uint64_t passes = 0, conflicts = 0;
 };
 
-/// Finds a text for each place; those of one text count as one place: the compiler may have made two of it.
+/// Finds a text for each place; those of one text count as one place: the compiler may have made
+/// two of it.
 using Resolve = std::vector<std::string> (*)(const std::vector<Place>&);
 
 class Counters {
@@ -113,8 +117,9 @@ private:
         return touched.size();
     }
 
-    /// Lanes are served in groups that could all be served at once: 32 with up to 4 bytes each, 16 with 8, 8 with 16.
-    /// A group takes as many passes as there are different words in the bank that has most.
+    /// Lanes are served in groups that could all be served at once: 32 with up to 4 bytes each, 16
+    /// with 8, 8 with 16. A group takes as many passes as there are different words in the bank
+    /// that has most.
     static void count_passes(const Issue& issue, Tally& tally) {
         size_t words = std::max<size_t>(1, issue.bytes / BANK_BYTES), group = std::max<size_t>(1, LANES / words);
         std::map<size_t, std::map<size_t, std::set<uintptr_t>>> words_of_banks;  // by groups

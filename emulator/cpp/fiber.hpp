@@ -1,5 +1,5 @@
-// Fibers: what the threads of a kernel run on. All of them share one thread of the host, and switch only
-// where they say so.
+// Fibers: what the threads of a kernel run on. All of them share one thread of the host, and switch
+// only where they say so.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,9 @@
 namespace emulator {
 
 #if defined(__x86_64__)
-/// Saves what a call must preserve and the stack in `*from`, and goes on where `to` was saved. The C library's
-/// swapcontext does the same and asks the kernel for the signal mask, which takes twenty times as long.
+/// Saves what a call must preserve and the stack in `*from`, and goes on where `to` was saved. The
+/// C library's swapcontext does the same and asks the kernel for the signal mask, which takes
+/// twenty times as long.
 extern "C" void emulator_switch(void** from, void* to);
 asm(R"(
 .text
@@ -65,7 +66,8 @@ public:
             mprotect(memory, GUARD, PROT_NONE);
         }
 #if defined(__x86_64__)
-        // As if `entry` had been called from nowhere and had switched at once: six registers, and where to go on.
+        // As if `entry` had been called from nowhere and had switched at once: six registers, and
+        // where to go on.
         void** top = reinterpret_cast<void**>(memory + GUARD + STACK) - 2;
         *top = reinterpret_cast<void*>(entry);
         stopped = top - 6;

@@ -1,9 +1,10 @@
-// What generated kernels find in place of CUDA when they run in the emulator: CUDA's built-in names, and the emulator's
-// face of the layer that kernels/device.cuh describes.
+// What generated kernels find in place of CUDA when they run in the emulator: CUDA's built-in
+// names, and the emulator's face of the layer that kernels/device.cuh describes.
 //
-// Nothing happens here. Whatever touches memory that threads share, or another thread, calls the emulator.
-// A place in the source is passed along for messages, and because threads must meet at one place. What calls the emulator
-// is always inlined, so that the place is one of the kernel's.
+// Nothing happens here. Code that touches memory that threads share, or another thread, calls the
+// emulator. It passes a place in the source along, for messages, and because threads must meet at
+// one place. Functions that call the emulator are always inlined, so that the place is one of the
+// kernel's.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ struct uint3 {
 };
 using dim3 = uint3;
 
-// Constants to a kernel, so that looking at them counts for no access. The emulator sets them when it goes on with a thread.
+// A kernel sees constants, so reading them counts for no access. The emulator sets them when it
+// goes on with a thread.
 #ifdef WARPFOLD_EMULATOR_PROGRAM
 #define EMULATED_CONSTANT
 #else
@@ -69,7 +71,8 @@ enum class Exchange { SHUFFLE, BALLOT, ALL, ANY, MATCH, ADD, MIN, MAX, AND, OR, 
 
 void synchronise_block(unsigned barrier, unsigned threads, Source source);
 void synchronise_warp(unsigned mask, Source source);
-/// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of lane `from`.
+/// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of
+/// lane `from`.
 unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from, Source source);
 /// The lanes that are about to run the same: all that have not returned.
 unsigned active_lanes();
@@ -123,7 +126,7 @@ __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T upd
         sizeof(decltype(emulator::signature_of(kernel))::SIZES) / sizeof(size_t) - 1};                    \
     }
 
-// ---- CUDA's built-in names -------------------------------------------------------------------------
+// ---- CUDA's built-in names ---------------------------------------------------------------------
 
 EMULATED_INLINE void __syncthreads(emulator::Source source = {}) { emulator::synchronise_block(0, 0, source); }
 EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) { emulator::synchronise_warp(mask, source); }
@@ -257,7 +260,7 @@ extern "C" void* __tsan_memset(void* to, int value, size_t bytes);
 #define __builtin_memset(to, value, bytes) __tsan_memset(to, value, bytes)
 #endif
 
-// ---- the layer of kernels/device.cuh ---------------------------------------------------------------
+// ---- the layer of kernels/device.cuh -----------------------------------------------------------
 
 namespace warpfold {
 
@@ -267,7 +270,7 @@ template <class T>
 EMULATED_INLINE T& block_shared() {
     return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
-/// Launches do not overlap here, but the emulator sees to it that threads come by.
+/// Launches do not overlap here, but the emulator checks that threads call this.
 EMULATED_INLINE void begin_launch() { emulator::begin_launch(); }
 template <class T>
 EMULATED_INLINE void prefetch(const T*, unsigned long long, unsigned long long, unsigned long long, bool) {}

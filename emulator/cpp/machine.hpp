@@ -1,11 +1,14 @@
-// The machine: blocks that live at the same time, their threads, and all the ways in which threads wait for each other.
+// The machine: blocks that live at the same time, their threads, and all the ways in which threads
+// wait for each other.
 //
-// A thread runs until it must wait, touches memory atomically, or returns. Who goes on is drawn from the seed: any
-// thread that can; or the newest of those, so that one warp runs ahead of the others as far as barriers allow. Blocks start
-// in any order, and no more live at a time than the launch says, so that a block which waits for one that has not
-// started may wait for ever. Bulk copies are made some time between their start and the last moment somebody can do without.
-// So are atomic stores: those of one thread to several places become visible to others in any order, unless a fence, a
-// barrier or a release stands between them. Loads are made at once: the emulator does not delay them.
+// A thread runs until it must wait, touches memory atomically, or returns. The seed decides which
+// thread goes on: any that can, or the newest of those, so that one warp runs ahead of the others
+// as far as barriers allow. Blocks start in any order, and no more live at a time than the launch
+// says. So a block that waits for one that has not started may wait for ever. A bulk copy is made
+// at some time between its start and the last moment at which another thread can do without it. So
+// is an atomic store: other threads see those of one thread to several places in any order, unless
+// a fence, a barrier or a release stands between them. Loads are made at once: the emulator does
+// not delay them.
 #pragma once
 #include "counters.hpp"
 #include "fiber.hpp"
@@ -24,10 +27,11 @@ constexpr unsigned COPIES = 32;
 constexpr unsigned COPY_AGENTS = 2 * COPIES;
 /// Bytes that an mbarrier can lack, or have got before they were expected.
 constexpr int64_t MBARRIER_BYTES = (1 << 20) - 1;
-/// Atomic accesses in a row, without anything having happened, after which nothing will happen any more.
+/// After this many atomic accesses in a row, without anything else happening, nothing will happen
+/// any more.
 constexpr uint64_t PATIENCE = 200'000;
-/// Loads and stores of a thread in a row, without others having had a turn, after which it will go on for ever. Whoever
-/// waits by such loads keeps those from their turn whom it waits for.
+/// After this many loads and stores of a thread in a row, without a turn for others, it will go on
+/// for ever. A loop that waits by such loads keeps the thread that it waits for from its turn.
 constexpr uint64_t MOST_ACCESSES = 10'000'000;
 /// Atomic stores that can be pending.
 constexpr size_t PENDING_STORES = 64;
@@ -43,7 +47,8 @@ struct Knowledge {
     }
 };
 
-/// The same by whom it reaches: what only a fence for the block passed on reaches threads of the same block alone.
+/// The same, by whom it reaches. What only a fence for the block passed on reaches threads of the
+/// same block alone.
 struct ByScope {
     Knowledge everywhere, in_block;
 };
@@ -83,7 +88,8 @@ struct Thread : Actor {
     unsigned pending = 0;
     /// What it got from the last exchange.
     unsigned long long result = 0;
-    /// What atomic stores pass on since its last fence, and what atomic loads met that a fence would make known.
+    /// What atomic stores pass on since its last fence, and what atomic loads met that a fence
+    /// would make known.
     ByScope released, met;
     std::shared_ptr<CopyGroup> open_group = std::make_shared<CopyGroup>();
     std::deque<std::shared_ptr<CopyGroup>> groups;
@@ -104,7 +110,8 @@ struct Thread : Actor {
     }
 };
 
-/// An atomic store that its thread has made and others do not see yet. A thread's stores to one place keep their order.
+/// An atomic store that its thread has made and others do not see yet. A thread's stores to one
+/// place keep their order.
 struct PendingStore {
     Thread* thread;  // null once its block is gone
     Id id;
@@ -159,9 +166,9 @@ struct Copy {
     bool read = false;
 };
 
-/// The numbers that a copy's two agents go by, and after it those of later ones. Whoever knows of a later one must
-/// know of this one too: either the thread that began the later one did, or both are stores of one thread, which
-/// waits for them in order.
+/// The numbers of a copy's two agents, and then those of later copies in the same slot. A thread
+/// that knows of a later copy must know of this one too: either the thread that began the later one
+/// did, or both are stores of one thread, which waits for them in order.
 struct CopySlot {
     uint32_t step = 0;  // of the last copy
     const Thread* storer = nullptr;
@@ -205,7 +212,8 @@ inline std::map<uintptr_t, Left> left;  // by atomic stores, at their addresses
 inline Thread* current;
 inline uint64_t polls;
 inline uint64_t accesses;  // of the running thread, since it was its turn
-/// Blocks that have started and threads that have returned. Where this stays as it is for too long, nothing will end.
+/// Blocks that have started and threads that have returned. Where this stays as it is for too long,
+/// nothing will end.
 inline volatile uint64_t milestones;
 inline volatile bool is_overdue;
 inline bool newest_first, copies_first, stores_first;
@@ -246,7 +254,7 @@ void suspect_read(const Region& region, size_t byte, Place place) {
 
 void progress() { polls = 0; }
 
-// ---- pending stores --------------------------------------------------------------------------------
+// ---- pending stores ----------------------------------------------------------------------------
 
 /// Makes a store visible, or else an earlier one of its thread to the same place.
 void show_store(size_t which) {
@@ -288,9 +296,9 @@ void show_stores_to(const Thread& thread, uintptr_t address, size_t bytes) {
     show_stores(thread, [=](const PendingStore& store) { return store.overlaps(address, bytes); });
 }
 
-// ---- waiting and going on --------------------------------------------------------------------------
+// ---- waiting and going on ----------------------------------------------------------------------
 
-/// Lets others go on until somebody wakes this thread.
+/// Lets others go on until one of them wakes this thread.
 void wait_for(const char* what, Source source, const void* object = nullptr, unsigned number = 0) {
     Thread& self = *current;
     self.waits = what;
@@ -379,7 +387,7 @@ void yield() {
     self.fiber->pause();
 }
 
-// ---- barriers and exchanges ------------------------------------------------------------------------
+// ---- barriers and exchanges --------------------------------------------------------------------
 
 unsigned lane() { return current->lane(); }
 
@@ -475,7 +483,7 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
     }
     counters.add(self.agent, meeting.is_barrier ? Operation::WARP_BARRIER : Operation::EXCHANGE, place);
 
-    // Lanes that each wait for the other, but at different places, would wait for ever.
+    // Lanes that wait for each other at different places would wait for ever.
     auto& meetings = block.meetings[self.index / LANES];
     auto found = meetings.end();
     for (auto other = meetings.begin(); other != meetings.end(); other++) {
@@ -513,7 +521,7 @@ unsigned long long exchange(Exchange what, unsigned mask, unsigned long long val
     return self.result;
 }
 
-// ---- memory ----------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 void check_shared_bytes(size_t bytes) {
     if (bytes > SHARED_BYTES)
@@ -563,7 +571,7 @@ void check_begun(const Region& region, uintptr_t address, Place place) {
              " before it\n  at " + text_of_place(place));
 }
 
-/// The layer's loads and stores are for words by which blocks tell each other something.
+/// The layer's loads and stores are for words through which blocks communicate.
 void check_global(const Region& region, Place place) {
     if (region.shared) fail("an access to shared memory by a function for global memory\n  at " + text_of_place(place));
 }
@@ -617,8 +625,8 @@ void store(void* to, const void* from, size_t bytes, Order order) {
     if (pending_stores.size() > PENDING_STORES) show_store(draw(PENDING_STORES));
 }
 
-/// Updates are relaxed, as CUDA's are, and carry on what the stores before them released. They are made at once, and so
-/// pass stores that are pending.
+/// Updates are relaxed, as CUDA's are, and carry on what the stores before them released. They are
+/// made at once, and so pass stores that are pending.
 void* begin_update(void* address, size_t bytes, void* place) {
     touch_atomically(address, bytes, Reach::UPDATE, place);
     Left& here = left[reinterpret_cast<uintptr_t>(address)];
@@ -628,7 +636,8 @@ void* begin_update(void* address, size_t bytes, void* place) {
     return address;
 }
 
-/// An update that changes nothing may be one of those by which threads wait, as in `while (atomicCAS(…) != 1) {}`.
+/// An update that changes nothing may be one of those by which threads wait, as in `while
+/// (atomicCAS(…) != 1) {}`.
 void end_update(bool changed) {
     if (changed) progress();
 }
@@ -640,14 +649,14 @@ void fence() {
     current->released.everywhere = current->released.in_block = current->release();
 }
 
-/// Shows the thread's stores to all, though it promises that to the block only.
+/// Shows the thread's stores to all, although it promises that to the block only.
 void fence_block() {
     show_stores(*current);
     current->acquire(current->met.in_block);
     current->released.in_block = current->release();
 }
 
-// ---- mbarriers and bulk copies ---------------------------------------------------------------------
+// ---- mbarriers and bulk copies -----------------------------------------------------------------
 
 MbarrierState& mbarrier_at(const Block& block, const void* barrier, Place place) {
     uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
@@ -865,14 +874,14 @@ void advance_copy(size_t which) {
         memcpy(copy.global, copy.data.data(), copy.bytes);
         copy.group->unwritten--;
         copy.group->writes = join(copy.group->writes, done(copy.writer));
-        // The block may be gone, but then nobody waits.
+        // The block may be gone; then no thread waits.
         for (auto& block : living_blocks)
             if (block.get() == copy.block) wake_waiting();
     }
     copies.erase(copies.begin() + (long)which);
 }
 
-// ---- launches --------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------
 
 void run_thread() {
     launched->kernel->call(launched->arguments);

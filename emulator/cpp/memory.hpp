@@ -1,13 +1,15 @@
-// Memory that knows what was done to it: what belongs to whom, what was written, and who touched it last.
+// Memory that knows what was done to it: what belongs to whom, what was written, and who touched it
+// last.
 //
 // Every load and store of a kernel comes by here (program.cpp), and stops the run if it
 //
 //   - reaches beyond the buffer or the shared variable that it starts in, or into no such thing;
 //   - is not aligned to its size;
 //   - reads a byte that nothing wrote;
-//   - races: it and an earlier access touch the same byte, one of the two is a write, nothing orders them, and they
-//     are not atomic accesses of one size. PTX calls only those "morally strong" that overlap completely: a word
-//     that is written in halves may be read half old, half new.
+//   - races: it and an earlier access touch the same byte, one of the two is a write, nothing
+//     orders them, and they are not atomic accesses of one size. PTX calls only those "morally
+//     strong" that overlap completely: a word that is written in halves may be read half old, half
+//     new.
 #pragma once
 #include "clock.hpp"
 #include <bit>
@@ -24,13 +26,14 @@ namespace emulator {
 using Place = uint32_t;
 std::string text_of_place(Place place);
 
-/// A read of what nothing wrote stops the run when the launch ends, unless something worse does before. Should
-/// somebody write there after all, then what is wrong is that nothing orders the two.
+/// A read of what nothing wrote stops the run when the launch ends, unless something worse does
+/// before. Should somebody write there after all, then what is wrong is that nothing orders the
+/// two.
 class Region;
 void suspect_read(const Region& region, size_t byte, Place place);
 
-/// Numbers that name agents across launches: those of earlier launches are smaller than any of the running one, and
-/// what they did happened before. Number 0 is nobody.
+/// Numbers that name agents across launches: those of earlier launches are smaller than any of the
+/// running one, and what they did happened before. Number 0 is nobody.
 using Id = uint32_t;
 std::string text_of_agent(Id id);
 
@@ -50,12 +53,14 @@ struct Actor {
     /// Its own present step, and what it knows of others'.
     uint32_t step = 1;
     Clock seen;
-    /// What its stores depend on, by way of atomic loads that tell what others made of what they had read. That
-    /// orders nothing but one thing: what the others read before is not overwritten first. What an atomic store made
-    /// its value of is not seen, so it counts as made of all that its thread had read or learnt until then: the order
-    /// of `read x; store_relaxed(&flag, 1)` before `see the flag; overwrite x`, which is none, is taken for one.
+    /// What its stores depend on, through atomic loads that tell what others made of what they had
+    /// read. That orders only one thing: what the others read before is not overwritten first. The
+    /// emulator does not see what an atomic store made its value of. So it takes it as made of all
+    /// that its thread had read or learnt until then. It takes `read x; store_relaxed(&flag, 1)`
+    /// before `see the flag; overwrite x` for an order, which it is not.
     Clock depends;
-    /// What of it the async proxy, by which bulk copies reach memory, sees too: what happened before a proxy fence.
+    /// The part of it that the async proxy sees too, through which bulk copies reach memory: what
+    /// happened before a proxy fence.
     Clock fenced;
     bool is_copy = false;
 
@@ -95,8 +100,9 @@ class Region {
         bool operator==(const Cell&) const = default;
         bool is_crowded() const { return accesses[0].id == CROWD; }
     };
-    /// More than two of them. A whole block may read a byte, one thread after the other, so reads are not looked through
-    /// each time: those that need not be remembered are forgotten when they have become too many.
+    /// More than two of them. A whole block may read a byte, one thread after the other, so reads
+    /// are not searched each time. When they have become too many, those that need not be
+    /// remembered are forgotten.
     struct Crowd {
         static constexpr size_t LIMIT = 8;
         std::vector<Access> reads, writes;
@@ -211,12 +217,14 @@ private:
     /// Of two atomic accesses to one byte.
     static bool is_one_word(const Access& a, const Access& b) { return a.log_size == b.log_size; }
 
-    /// What a thread wrote reaches the async proxy only across a fence; and the layer's is one for shared memory.
+    /// What a thread wrote reaches the async proxy only across a fence; and the layer's is one for
+    /// shared memory.
     static bool needs_fence(const Actor& actor, const Access& before) {
         return actor.is_copy && before.wrote && !wrote_as_copy(before);
     }
 
-    /// Whether `before` need not be remembered beside `mine`: whatever races with it races with `mine` as well.
+    /// Whether `before` need not be remembered beside `mine`: everything that races with it races
+    /// with `mine` as well.
     static bool stands_for(const Actor& actor, const Access& mine, Reach reach, const Access& before) {
         if (mine.wrote && !mine.atomic) return true;  // which nothing was in the way of
         if ((before.wrote && !mine.wrote) || (mine.atomic && !before.atomic)) return false;

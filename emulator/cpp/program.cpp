@@ -1,22 +1,25 @@
-// The emulator: `emulator MODULE SCRIPT` loads a shared object of kernels and does what the script says.
+// The emulator: `emulator MODULE SCRIPT` loads a shared object of kernels and does what the script
+// says.
 //
-//   seed N                               draws schedules from here on
-//   buffer NAME SHIFT BYTES [FILE]       global memory whose data start SHIFT bytes after an address that a GPU would
-//                                        give; from the file, or else written by nobody
+//   seed N                       draws schedules from here on
+//   buffer NAME SHIFT BYTES [FILE]
+//                                global memory whose data start SHIFT bytes after an address that
+//                                a GPU would give; from the file, or else not written yet
 //   launch KERNEL BLOCKS THREADS SHARED RESIDENT ARG…
-//                                        SHARED is in bytes; RESIDENT is how many blocks live at a time, or 0 for a
-//                                        number drawn from 1 to 8; an ARG is `null`, an address NAME+OFFSET, or a
-//                                        value =HEXBYTES
-//   save NAME                            writes the buffer to the standard output; all of it must have been written
-//   clear                                frees all buffers
-//   seconds N                            how long a launch may go on without any thread returning, or any block starting:
-//                                        seconds of the processor's time; 120 at first
-//   count                                counts warp instructions from here on
-//   tallies FILE                         writes what was counted: operation, place in the source, issued, lanes,
-//                                        sectors, lines, passes, conflicts
+//                                SHARED is in bytes; RESIDENT is how many blocks live at a time, or
+//                                0 for a number drawn from 1 to 8; an ARG is `null`, an address
+//                                NAME+OFFSET, or a value =HEXBYTES
+//   save NAME                    writes the buffer to the standard output; all of it must have been
+//                                written
+//   clear                        frees all buffers
+//   seconds N                    how long a launch may go on without any thread returning, or any
+//                                block starting: seconds of the processor's time; 120 at first
+//   count                        counts warp instructions from here on
+//   tallies FILE                 writes what was counted: operation, place in the source, issued,
+//                                lanes, sectors, lines, passes, conflicts
 //
-// A broken rule ends the program with a message. Kernels are compiled with the instrumentation of the thread
-// sanitizer, whose calls end up here: that is how the emulator sees each load and store.
+// A broken rule ends the program with a message. Kernels are compiled with the instrumentation of
+// the thread sanitizer, whose calls end up here: that is how the emulator sees each load and store.
 //
 //   kernel.hpp     what a kernel finds in place of CUDA
 //   machine.hpp    blocks, threads, barriers, exchanges, mbarriers, bulk copies
@@ -45,7 +48,7 @@ dim3 blockDim, gridDim;
 
 namespace emulator {
 
-// ---- places in a module ----------------------------------------------------------------------------
+// ---- places in a module ------------------------------------------------------------------------
 
 struct Module {
     std::string path;
@@ -116,8 +119,8 @@ Arguments arguments;
 
 Place place_of(void* return_address) { return (Place)(reinterpret_cast<uintptr_t>(return_address) - module.start); }
 
-/// Lines of the source, the innermost of inlined functions first. Those of the emulator's face say little, and go
-/// unless there are no others.
+/// Lines of the source, the innermost of inlined functions first. Those of the emulator's face say
+/// little, and go unless there are no others.
 std::vector<std::string> texts_of_places(const std::vector<Place>& places) {
     std::vector<std::string> texts;
     for (auto& lines : module.lines(places)) {
@@ -153,7 +156,7 @@ void fail(const std::string& message) {
 /// Before the undefined behaviour sanitizer, which has said what is wrong, ends the program.
 void fail_of_undefined_behaviour() { fprintf(stderr, "emulator: undefined behaviour%s\n", circumstances().c_str()); }
 
-// ---- endless loops ---------------------------------------------------------------------------------
+// ---- endless loops -----------------------------------------------------------------------------
 
 unsigned seconds = 120;
 
@@ -176,9 +179,9 @@ Place interrupted_place() {
     return place;
 }
 
-/// Each second of the processor's time. Where threads take turns the launch itself sees that it is overdue. The last resort
-/// is for a thread that does nothing which the emulator sees: then the signal may stop the run from within, since the thread
-/// holds none of the emulator's locks.
+/// Each second of the processor's time. Where threads take turns the launch itself sees that it is
+/// overdue. The last resort is for a thread that does nothing which the emulator sees: then the
+/// signal may stop the run from within, since the thread holds none of the emulator's locks.
 void tick(int) {
     static uint64_t seen;
     static unsigned idle;
@@ -205,15 +208,17 @@ void start_ticking() {
     setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
 }
 
-// ---- loads and stores ------------------------------------------------------------------------------
+// ---- loads and stores --------------------------------------------------------------------------
 
-/// Whether an address is that of threadIdx, blockIdx, blockDim or gridDim, which are no memory on a GPU.
+/// Whether an address is that of threadIdx, blockIdx, blockDim or gridDim, which are no memory on a
+/// GPU.
 bool is_index(uintptr_t address) {
     auto is_part = [address](const uint3& index) { return address - reinterpret_cast<uintptr_t>(&index) < sizeof index; };
     return is_part(threadIdx) || is_part(blockIdx) || is_part(blockDim) || is_part(gridDim);
 }
 
-/// A load or store of a kernel. `width` is what it is aligned to on a GPU, or 0 if it is not one access there.
+/// A load or store of a kernel. `width` is what it is aligned to on a GPU, or 0 if it is not one
+/// access there.
 inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* from) {
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     Thread& self = *current;
@@ -237,8 +242,8 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
 
 }  // namespace emulator
 
-// What the compiler calls an access of 16 bytes may be one of a struct that is aligned to 8. For a word of 16 the undefined
-// behaviour sanitizer knows better.
+// What the compiler calls an access of 16 bytes may be one of a struct that is aligned to 8. For a
+// word of 16 the undefined behaviour sanitizer knows better.
 #define SEE(BYTES)                                                                                                  \
     void __tsan_read##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::READ, __builtin_return_address(0)); }          \
     void __tsan_write##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::WRITE, __builtin_return_address(0)); }        \
@@ -275,7 +280,7 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 }
 
-// ---- scripts ---------------------------------------------------------------------------------------
+// ---- scripts -----------------------------------------------------------------------------------
 
 namespace {
 

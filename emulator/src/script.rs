@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// The seed that a run of tests starts from: `WARPFOLD_SEED`, or 0. Other seeds are other schedules.
+/// The seed that a run of tests starts from: `WARPFOLD_SEED`, or 0. Other seeds are other
+/// schedules.
 pub fn base_seed() -> u64 {
     std::env::var("WARPFOLD_SEED").map_or(0, |text| {
         text.parse().expect("WARPFOLD_SEED is a whole number")
@@ -109,7 +110,8 @@ impl Script {
         self.line(format_args!("seed {seed}"));
     }
 
-    /// How long a launch may go on without any thread returning, in seconds of the processor's time.
+    /// How long a launch may go on without any thread returning, in seconds of the processor's
+    /// time.
     ///
     /// Without this command it is two minutes. No kernel takes that long unless it never ends.
     pub fn seconds(&mut self, seconds: u32) {
@@ -130,7 +132,7 @@ impl Script {
         ));
     }
 
-    /// A buffer that nobody has written to.
+    /// A buffer that nothing has written to.
     pub fn buffer(&mut self, name: &str, shift: usize, bytes: usize) {
         self.line(format_args!("buffer {name} {shift} {bytes}"));
     }
@@ -193,7 +195,8 @@ impl Script {
         }
     }
 
-    /// The bytes that were saved. A run that is stopped fails the test, and leaves what it takes to repeat it.
+    /// The bytes that were saved. A run that is stopped fails the test, and leaves what it takes to
+    /// repeat it.
     #[track_caller]
     pub fn run_to_the_end(mut self, what: &str, module: &Module) -> Vec<u8> {
         let output = self.execute(module);
@@ -209,9 +212,10 @@ impl Script {
         );
     }
 
-    /// Leaves in a folder what `scripts/mutate` takes to run the script again on a machine without Rust: the sources of the
-    /// emulator and of the module, whose first lines say how they are compiled; and in a folder for each script of the
-    /// module the script, its files, and what came of it: the bytes that were saved, or how the run was stopped.
+    /// Writes to a folder what `scripts/mutate` needs to run the script again on a machine without
+    /// Rust: the sources of the emulator and of the module, whose first lines say how they are
+    /// compiled; and, in a folder for each script, the script, its files, and what came of it: the
+    /// bytes that were saved, or how the run was stopped.
     fn keep(&self, module: &Module, output: &Output, folder: &Path) {
         if self.text.starts_with("count\n") {
             return;
@@ -245,7 +249,8 @@ impl Script {
         copied.unwrap_or_else(|error| panic!("{}: {error}", to.display()));
     }
 
-    /// The bytes that were saved, and what the launches ask of the machine, by places in the source.
+    /// The bytes that were saved, and what the launches ask of the machine, by places in the
+    /// source.
     #[track_caller]
     pub fn count(mut self, what: &str, module: &Module) -> (Vec<u8>, Vec<Tally>) {
         let folder = tempfile::tempdir().expect("there is room for temporary files");

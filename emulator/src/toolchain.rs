@@ -1,4 +1,5 @@
-//! From C++ to a program that runs: the compiler, the emulator, and the modules of kernels that it loads.
+//! From C++ to a program that runs: the compiler, the emulator, and the modules of kernels that it
+//! loads.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -27,19 +28,20 @@ const HEADERS: &[(&str, &str)] = files!(
 
 /// In DWARF 5, addr2line may take the name of the file for that of the first `#line`.
 const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pragmas"];
-/// Assertions, since a wrong emulator helps nobody.
+/// With assertions: a wrong emulator is of no use.
 const PROGRAM_OPTIONS: &[&str] = &["-O2", "-D_GLIBCXX_ASSERTIONS"];
-/// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in the program.
-/// The emulator itself takes the place of the thread sanitizer's.
+/// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in
+/// the program. The emulator itself takes the place of the thread sanitizer's.
 const PROGRAM_LINK_OPTIONS: &[&str] = &[
     "-Wl,--no-as-needed",
     "-fsanitize=undefined",
     "-rdynamic",
     "-ldl",
 ];
-/// The thread sanitizer's instrumentation calls the emulator at each load and store. Float contraction is off as
-/// with `--fmad=false`; kernels move elements as words, so that aliasing is not a question of types. More
-/// optimisation than `-O1` would merge accesses that a GPU makes one by one.
+/// The thread sanitizer's instrumentation calls the emulator at each load and store. Float
+/// contraction is off as with `--fmad=false`; kernels move elements as words, so that aliasing is
+/// not a question of types. More optimisation than `-O1` would merge accesses that a GPU makes one
+/// by one.
 const MODULE_OPTIONS: &[&str] = &[
     "-O1",
     "-fsanitize=thread,undefined",
@@ -51,7 +53,8 @@ const MODULE_OPTIONS: &[&str] = &[
 const GCC_MODULE_OPTIONS: &[&str] = &["-gno-statement-frontiers"];
 /// Clang leaves out a load that a store to the same place follows, unless told not to.
 const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-write=1"];
-/// A pattern fills local variables that nothing sets, so that what is made of them shows. g++ 11 cannot.
+/// A pattern fills local variables that nothing sets, so that what is made of them shows. g++ 11
+/// cannot.
 const PATTERN: &str = "-ftrivial-auto-var-init=pattern";
 const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
 
@@ -83,10 +86,10 @@ impl Module {
 }
 
 impl Toolchain {
-    /// The toolchain of `$CXX`, or else of the first compiler that will do; or why none will.
+    /// The toolchain of `$CXX`, or of the first suitable compiler; or why there is none.
     ///
-    /// A process looks once, and what it compiles goes into the folder of the first call. There it
-    /// stays until its source changes, so a folder that outlives the process spares much time.
+    /// A process looks once. What it compiles goes into the folder of the first call, and stays
+    /// there until its source changes. So a folder that outlives the process saves much time.
     pub fn get(folder: &Path) -> Result<&'static Toolchain, &'static str> {
         static TOOLCHAIN: OnceLock<Result<Toolchain, String>> = OnceLock::new();
         let found = TOOLCHAIN.get_or_init(|| match std::env::var("CXX") {
@@ -96,7 +99,7 @@ impl Toolchain {
         found.as_ref().map_err(String::as_str)
     }
 
-    /// The toolchain of the first of the compilers that will do, or else what each of them lacks.
+    /// The toolchain of the first suitable compiler, or what each of them lacks.
     pub fn find(compilers: &[&str], folder: &Path) -> Result<Toolchain, String> {
         let mut failures = String::new();
         for compiler in compilers {
@@ -289,8 +292,8 @@ fn path_of(name: &str) -> String {
     format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Puts the text of the emulator's headers where they are first included, so that one file holds all that
-/// decides whether to compile again.
+/// Puts the text of the emulator's headers where they are first included, so that one file holds
+/// all that decides whether to compile again.
 fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut String) {
     for (number, line) in text.lines().enumerate() {
         let header = HEADERS

@@ -1,5 +1,5 @@
-//! A compiler that will not do is named, with what it lacks and what to do; a required emulator that is not there
-//! is a failure, any other a skip.
+//! A compiler that will not do is named, with what it lacks and what to do; a required emulator
+//! that is not there is a failure, any other a skip.
 
 use crate::emulator::Toolchain;
 use std::fs;

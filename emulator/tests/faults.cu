@@ -1,4 +1,5 @@
-// Kernels that break one rule each. Beside each stands what is right, so that what is found is the fault and not the kernel.
+// Kernels that break one rule each. Beside each stands what is right, so that what is found is the
+// fault and not the kernel.
 #include "words.cuh"
 using namespace warpfold;
 
@@ -25,7 +26,8 @@ __global__ void rotate_warps(const u32* in, u32* out) { rotate<WARPS>(in, out, 3
 __global__ void lacks_syncthreads(const u32* in, u32* out) { rotate<WARPS>(in, out, N); }
 __global__ void lacks_syncwarp(const u32* in, u32* out) { rotate<NONE>(in, out, 32); }
 
-/// Each round reads what the last one wrote; the barrier before the write is the one that is easily forgotten.
+/// Each round reads what the last one wrote; the barrier before the write is the one that is easily
+/// forgotten.
 template <bool BEFORE_WRITING>
 __device__ void rotate_often(const u32* in, u32* out) {
     begin_launch();
@@ -69,7 +71,8 @@ __global__ void reads_what_is_copied(const u32* in, u32* out) { copy_at_once<NON
 
 enum Mix { ATOMIC_ONLY, WRITES_BEFORE, READS_BEFORE, WRITES_AFTER };
 
-/// Two threads access a word atomically; one of them also plainly, and nobody sees that between the two.
+/// Two threads access a word atomically; one of them also plainly, and nobody sees that between the
+/// two.
 template <Mix MIX>
 __device__ void mix(u32* out) {
     begin_launch();
@@ -145,8 +148,8 @@ __global__ void releases_halves(const u32* in, u32* out, u32* work) {
     chain_of_packets<HALVES_AND_RELEASE>(in, out, work);
 }
 
-/// Block 0 replaces a word of 16 bytes when all others have told it that they have read it. What it writes depends on
-/// that, which is enough for one word, but does not order others.
+/// Block 0 replaces a word of 16 bytes when all others have told it that they have read it. What it
+/// writes depends on that, which is enough for one word, but does not order others.
 template <Packets PACKETS>
 __device__ void replace_header(const u32* in, u32* out, u32* work) {
     begin_launch();
@@ -312,7 +315,8 @@ __global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, 
 
 enum Flag { RELAXED_FLAG, RELEASED_FLAG, UPDATED_FLAG };
 
-/// The same with sums that are accessed atomically too, so that nothing races. But the flag may pass the sum.
+/// The same with sums that are accessed atomically too, so that nothing races. But the flag may
+/// pass the sum.
 template <Flag FLAG, Fence BETWEEN>
 __device__ void chain_of_words(const u32* in, u32* out, u32* flags, u32* sums, u32* tickets) {
     begin_launch();
@@ -349,7 +353,8 @@ __global__ void trusts_an_update(const u32* in, u32* out, u32* work) {
     chain_of_words<UPDATED_FLAG, NO_FENCE>(in, out, work + 1, work + 65, work);
 }
 
-/// What is promised even so: a word takes its values in order, a thread sees its own, and a barrier shows them to the block.
+/// What is promised even so: a word takes its values in order, a thread sees its own, and a barrier
+/// shows them to the block.
 __global__ void counts_in_order(const u32* in, u32* out, u32* work) {
     begin_launch();
     u32 i = threadIdx.x;

@@ -1,5 +1,5 @@
-//! Each fault that the emulator is there for, planted in a small kernel, is found and named; and the same
-//! kernel without the fault runs to its end.
+//! Each fault that the emulator is there for, planted in a small kernel, is found and named; and
+//! the same kernel without the fault runs to its end.
 
 use crate::emulator::Toolchain;
 use std::sync::OnceLock;
@@ -24,7 +24,8 @@ fn module() -> Option<&'static Module> {
     }))
 }
 
-/// What a kernel of one block of 64 threads writes for the input 0, 1, … 63, or what it is stopped with.
+/// What a kernel of one block of 64 threads writes for the input 0, 1, … 63, or what it is stopped
+/// with.
 fn run(module: &Module, kernel: &str, seed: u64) -> Result<Vec<u32>, String> {
     run_in(module, kernel, seed, Grid::new(1, 64), 0)
 }
@@ -621,7 +622,8 @@ fn blocks_that_wait_for_each_other() {
             assert!(message.contains("a race: thread"), "{kernel}:\n{message}");
         }
 
-        // Whether blocks that start in any order get stuck is a question of the order and of how many there is room for.
+        // Whether blocks that start in any order get stuck is a question of the order and of how
+        // many there is room for.
         match run("chain_of_blocks", grid) {
             Ok(result) => assert_eq!(result, sums),
             Err(message) => {

@@ -1,12 +1,15 @@
-//! Histogram equalisation: a picture whose grey values are bunched together gets all of them, evenly used.
+//! Histogram equalisation: a picture whose grey values are bunched together gets all of them,
+//! evenly used.
 //!
-//! A grey value becomes its rank: how many pixels are as dark or darker, as a share of all. These numbers are the inclusive scan of the
-//! histogram (Hummel 1977). A histogram has no more than 256 values, so one picture is hardly worth a scan in parallel. A
-//! film is: the scan goes once through the histograms of all its pictures, and what earlier pictures have added to a sum
-//! is known, since all have the same number of pixels.
+//! A grey value becomes its rank: how many pixels are as dark or darker, as a share of all. These
+//! numbers are the inclusive scan of the histogram (Hummel 1977). A histogram has no more than 256
+//! values, so one picture is hardly worth a scan in parallel. A film is: the scan goes once through
+//! the histograms of all its pictures, and what earlier pictures have added to a sum is known,
+//! since all have the same number of pixels.
 //!
-//! `cargo run --release --example equalise`, from the folder of the repository, equalises `examples/pictures/before.png`, and writes
-//! `after.png` beside it. `-- --picture FILE.png` takes another picture, of 8 bits of grey a pixel, and writes `FILE.png.equalised.png`.
+//! `cargo run --release --example equalise`, from the folder of the repository, equalises
+//! `examples/pictures/before.png`, and writes `after.png` beside it. `-- --picture FILE.png` takes
+//! another picture, of 8 bits of grey a pixel, and writes `FILE.png.equalised.png`.
 
 mod picture;
 #[path = "../support/mod.rs"]
@@ -22,7 +25,8 @@ const BEFORE: &[u8] = include_bytes!("../pictures/before.png");
 /// How many grey values there are.
 const LEVELS: usize = 256;
 
-/// Equalises each picture of a film: `film` holds their pixels, `area` for each, one picture behind the other.
+/// Equalises each picture of a film: `film` holds their pixels, `area` for each, one picture behind
+/// the other.
 fn in_parallel(device: &Device, film: &[u8], area: usize) -> Result<Vec<u8>> {
     let histograms = device.upload_vec(histograms(film, area))?;
     let ranks = device.inclusive_scan::<u32, Add>(&histograms)?.into_vec()?;
@@ -56,7 +60,8 @@ fn histograms(film: &[u8], area: usize) -> Vec<u32> {
     film.chunks_exact(area).flat_map(histogram).collect()
 }
 
-/// The new grey values, from how many pixels are as dark as the old ones or darker: the darkest becomes black, the lightest white.
+/// The new grey values, from how many pixels are as dark as the old ones or darker: the darkest
+/// becomes black, the lightest white.
 fn levels(ranks: &[u32], area: usize) -> Vec<u8> {
     let darkest = ranks.iter().copied().find(|&rank| rank > 0).unwrap_or(0);
     // A picture of one colour only has nothing to spread, and stays black.

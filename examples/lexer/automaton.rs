@@ -2,8 +2,8 @@
 
 use crate::Kind;
 
-/// What a byte means to the automaton. It may depend on the two bytes that follow, which keeps the states few: all bytes
-/// can still be classified at once.
+/// What a byte means to the automaton. It may depend on the two bytes that follow, which keeps the
+/// states few: all bytes can still be classified at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -161,7 +161,8 @@ pub(crate) fn step(state: State, class: Class) -> State {
         (State::Word, Class::Digit) => State::Word,
         (State::Number, Class::Letter | Class::Point) => State::Number,
 
-        // All others are outside of anything: the byte begins something, or goes on with a word or a number.
+        // All others are outside of anything: the byte begins something, or goes on with a word or
+        // a number.
         (_, Class::Space | Class::Newline) => State::Space,
         (_, Class::Letter) => State::Word,
         (_, Class::Digit) => State::Number,
@@ -181,7 +182,8 @@ pub(crate) fn begins_token(before: State, after: State) -> bool {
     after.kind().is_some() && !continues_token(before, after)
 }
 
-/// Whether both bytes are of one token, if the automaton was in a state `before`, and is in another `after` a byte.
+/// Whether both bytes are of one token, if the automaton was in a state `before`, and is in another
+/// `after` a byte.
 pub(crate) fn continues_token(before: State, after: State) -> bool {
     match after {
         State::Space | State::Punctuation => false,

@@ -1,13 +1,15 @@
 //! Lexical analysis of a source file, of all its bytes at once.
 //!
-//! A lexer is a finite automaton: each byte takes it from one state to the next, and in which state a byte is read depends on
-//! everything before it, such as a quotation mark a hundred lines above. But a byte *is* a function from
-//! states to states, functions compose associatively, and so their inclusive scan gives the state after every byte (Ladner & Fischer
-//! 1980; as a parallel lexer: Hillis & Steele 1986). Where a token begins and ends shows in two neighbouring states, and
-//! a second scan, of a count, gives each token its place in the result.
+//! A lexer is a finite automaton: each byte takes it from one state to the next, and in which state
+//! a byte is read depends on everything before it, such as a quotation mark a hundred lines above.
+//! But a byte *is* a function from states to states, functions compose associatively, and so their
+//! inclusive scan gives the state after every byte (Ladner & Fischer 1980; as a parallel lexer:
+//! Hillis & Steele 1986). Where a token begins and ends shows in two neighbouring states, and a
+//! second scan, of a count, gives each token its place in the result.
 //!
-//! The language is Rust's without raw strings, and with comments nested to a depth of two: a finite automaton cannot count
-//! further than its states. `automaton.rs` has the automaton, `sequential.rs` a lexer as one writes it by hand.
+//! The language is Rust's without raw strings, and with comments nested to a depth of two: a finite
+//! automaton cannot count further than its states. `automaton.rs` has the automaton,
+//! `sequential.rs` a lexer as one writes it by hand.
 //!
 //! `cargo run --release --example lexer`
 
@@ -39,7 +41,8 @@ struct Token {
     end: usize,
 }
 
-/// A function from states to states: the table of its values, four bits each, the first state's lowest.
+/// A function from states to states: the table of its values, four bits each, the first state's
+/// lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 struct Transition {

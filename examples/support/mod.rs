@@ -1,4 +1,5 @@
-//! What the examples share: real inputs, the devices to run on, and the line on which every measurement is printed.
+//! What the examples share: real inputs, the devices to run on, and the line on which every
+//! measurement is printed.
 
 #![allow(dead_code)] // No example uses all of it.
 
@@ -78,7 +79,8 @@ pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>(primitive: Primitive) {
     }
 }
 
-/// Prints the measurements of one example, a line each: the example, how long its input is, what was measured, and the time.
+/// Prints the measurements of one example, a line each: the example, how long its input is, what
+/// was measured, and the time.
 pub(crate) struct Report {
     pub(crate) example: &'static str,
     pub(crate) length: usize,
@@ -95,7 +97,8 @@ impl Report {
         self.line("sequential", time);
     }
 
-    /// The whole parallel program: what is done on the host before, between and after the folds, and the copies, too.
+    /// The whole parallel program: what is done on the host before, between and after the folds,
+    /// and the copies, too.
     pub(crate) fn whole<R>(
         &self,
         device: &Device,
@@ -157,8 +160,8 @@ fn median(mut run: impl FnMut() -> Result<()>) -> Result<Duration> {
 
 /// The time of one `call` on data that is resident on `device`.
 fn resident(device: &Device, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
-    // A GPU takes calls faster than it carries them out, and copying anything back waits for all of them: with many calls
-    // to one wait, the wait does not count.
+    // A GPU takes calls faster than it carries them out, and copying anything back waits for all of
+    // them: with many calls to one wait, the wait does not count.
     let calls = if device.is_cpu() { 1 } else { 20 };
     let marker = device.upload(&[0_u8])?;
     let all = median(|| {

@@ -81,8 +81,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         #size_checks
         #(#field_checks)*
         #pod
-        // SAFETY: `Pod` and the size are checked above; the CUDA struct is defined from the same fields in the
-        // same order, and its size and alignment are asserted when it is compiled.
+        // SAFETY: `Pod` and the size are checked above; the CUDA struct is defined from the same
+        // fields in the same order, and its size and alignment are asserted when it is compiled.
         unsafe impl ::warpfold::Element for #name {
             ::warpfold::__own_accumulator!();
         }

@@ -23,8 +23,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     Ok(quote!(#function #companion))
 }
 
-/// Adds the attributes of a function that loops over elements call: it is inlined unless it says otherwise, for such loops are
-/// vectorised only then; and the one loop it can have goes over indices.
+/// Adds the attributes of a function that loops over elements call. It is inlined, unless it says
+/// otherwise, since such loops are vectorised only then. Its own loops may go over indices.
 pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
     if !attributes
         .iter()
@@ -35,8 +35,9 @@ pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
     attributes.push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
 }
 
-/// The type that stands for a function: it has the function's name, which types and functions can share, so that whoever can
-/// call the function can name it. If the function cannot be translated, the errors come with it.
+/// The type that stands for a function. It has the function's name, which types and functions can
+/// share, so that every place that can call the function can name the type. If the function cannot
+/// be translated, the errors come with it.
 pub(crate) fn companion(function: &ItemFn) -> TokenStream {
     let signature = &function.sig;
     let (errors, cuda) = match translate(signature, &function.block) {
@@ -97,7 +98,8 @@ pub(crate) fn companion(function: &ItemFn) -> TokenStream {
     }
 }
 
-/// An expression that adds a function to `definitions`, and gives its name in CUDA. The type `key` is that function's alone.
+/// An expression that adds a function to `definitions`, and gives its name in CUDA. The type `key`
+/// is that function's alone.
 pub(crate) fn definition(ident: &Ident, key: &Type, translation: &Translation) -> TokenStream {
     let name = crate::names::cuda_variable(ident);
     let text = translation.to_expression();
@@ -134,7 +136,7 @@ fn types_of(function: &ItemFn) -> Option<(Vec<&Type>, &Type)> {
     }
 }
 
-/// The parameters, each type of which owns what it has: `Function` is for `'static` types only.
+/// The parameters, with types that borrow nothing: `Function` is for `'static` types only.
 fn owned(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     let bound: TypeParamBound = parse_quote!('static);

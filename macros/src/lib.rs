@@ -10,9 +10,9 @@ use proc_macro::TokenStream;
 
 /// Implements `warpfold::Element` for a `#[repr(C)]` struct of elements.
 ///
-/// The struct must derive `Clone` and `Copy`, have at least one field and at most 64 bytes, no padding, no type
-/// parameters, and fields that are elements themselves. `bytemuck::Pod` and `bytemuck::Zeroable` are implemented on
-/// the way; a struct that has them already says `#[element(pod)]`.
+/// The struct must derive `Clone` and `Copy`. It has at least one field, at most 64 bytes, no
+/// padding and no type parameters. Its fields are elements themselves. The macro also implements
+/// `bytemuck::Pod` and `bytemuck::Zeroable`; a struct that has them already says `#[element(pod)]`.
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -21,7 +21,7 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes an operator of an ordinary Rust function: one function, for the host and for GPUs.
+/// Makes an operator from an ordinary Rust function: one function, for the host and for GPUs.
 ///
 /// ```
 /// use warpfold::{Element, scan};
@@ -41,21 +41,28 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// The function stays as it is and can be called. Beside it comes a type, named for it in `CamelCase`, which implements
-/// `warpfold::Monoid`. What the function may contain is what [`function`](macro@function) lists.
+/// The function stays as it is and can be called. The macro adds a type, named for it in
+/// `CamelCase`, which implements `warpfold::Monoid`. [`function`](macro@function) lists what the
+/// function may contain.
 ///
 /// # Arguments
 ///
-/// - `identity = VALUE`: what changes nothing that it is combined with. Needed.
-/// - `exact`, or `exact = CONDITION`: the operator is associative to the last bit (`Monoid::EXACT`).
-/// - `commutative`, or `commutative = CONDITION`: `f(a, b)` and `f(b, a)` are the same bits (`Monoid::COMMUTATIVE`).
+/// - `identity = VALUE`: the value that changes nothing that it is combined with. Required.
+/// - `exact`, or `exact = CONDITION`: the operator is associative to the last bit
+///   (`Monoid::EXACT`).
+/// - `commutative`, or `commutative = CONDITION`: `f(a, b)` and `f(b, a)` are the same bits
+///   (`Monoid::COMMUTATIVE`).
 /// - `name = Operator`: the type's name, instead of the function's.
 ///
 /// # Several types
 ///
-/// A generic function (`fn farthest<T: Scalar>(a: T, b: T) -> T`, `fn sums<const N: usize>(a: [f32; N], b: [f32; N]) -> [f32; N]`) gives one type that is an
-/// operator on all of them. Where the function differs from type to type, and for elements that are folded in a wider type
-/// (`f16` in `f32`), implement the trait for a type of your own and put the macro before the implementation; it adds the CUDA code:
+/// A generic function gives one type that is an operator on all of them. Examples are `fn
+/// farthest<T: Scalar>(a: T, b: T) -> T` and `fn sums<const N: usize>(a: [f32; N], b: [f32; N]) ->
+/// [f32; N]`.
+///
+/// If the function differs from type to type, or elements are folded in a wider type (`f16` in
+/// `f32`), implement the trait for a type of yours, and put the macro before the implementation. It
+/// adds the CUDA code:
 ///
 /// ```
 /// use warpfold::Monoid;
@@ -77,8 +84,8 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes an ordinary Rust function one that runs on GPUs too: it can be called from operators
-/// ([`monoid`](macro@monoid)) and other such functions, and its name, as a type, implements `warpfold::Function`.
+/// Makes an ordinary Rust function run on GPUs too. Operators ([`monoid`](macro@monoid)) and other
+/// such functions can call it. Its name, as a type, implements `warpfold::Function`.
 ///
 /// ```
 /// #[warpfold::function]
@@ -90,40 +97,55 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # What a function may contain
 ///
-/// - **Types**: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool`, `usize` and `isize` (64 bits on a GPU), structs that derive `Element`, tuples of
-///   up to six parts and arrays of all these. Halves are stored only: operators get them as `f32`. No references, no text, no `Option`, nothing allocated.
-/// - **Statements**: `let` with or without `mut` and type, of names, tuples and structs; assignments to variables, fields, elements of
-///   arrays and tuples of these; `if`, `match`, `for i in a..b` (`..=`, `.rev()`), `while`, `break`, `continue`, `return`; `const` and `use`.
-/// - **Expressions**: arithmetic, comparisons, logic, bit operations and shifts of numbers; `as`; struct and tuple literals, `..base`; `[a, b]`, `[x; N]`, `a[i]`;
-///   blocks, `if` and `match` as values; any path to a constant, such as `f32::MAX`, `std::f32::consts::PI` or `T::ZERO`.
-/// - **Patterns** of `match`: numbers, ranges, constants in capitals, `true`, `false`, names, `_`, `x @ …`, `|`, tuples and structs of these, with guards.
-/// - **Calls** of other functions with this attribute or [`monoid`](macro@monoid), by any path, and of `warpfold::ops::{minimum, maximum}`. No recursion.
-///   (Of a function without the attribute Rust says that it cannot find a module or type of that name: give it the attribute.)
+/// - **Types**: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool`, `usize` and `isize` (64 bits on a
+///   GPU), structs that derive `Element`, tuples of up to six parts and arrays of all these. Halves
+///   are stored only: operators get them as `f32`. No references, no text, no `Option`, nothing
+///   allocated.
+/// - **Statements**: `let` with or without `mut` and type, of names, tuples and structs;
+///   assignments to variables, fields, elements of arrays and tuples of these; `if`, `match`, `for
+///   i in a..b` (`..=`, `.rev()`), `while`, `break`, `continue`, `return`; `const` and `use`.
+/// - **Expressions**: arithmetic, comparisons, logic, bit operations and shifts of numbers; `as`;
+///   struct and tuple literals, `..base`; `[a, b]`, `[x; N]`, `a[i]`; blocks, `if` and `match` as
+///   values; any path to a constant, such as `f32::MAX`, `std::f32::consts::PI` or `T::ZERO`.
+/// - **Patterns** of `match`: numbers, ranges, constants in capitals, `true`, `false`, names, `_`,
+///   `x @ …`, `|`, tuples and structs of these, with guards.
+/// - **Calls** of other functions with this attribute or [`monoid`](macro@monoid), by any path, and
+///   of `warpfold::ops::{minimum, maximum}`. No recursion. (If Rust says that it cannot find a
+///   module or type of a function's name, give that function the attribute.)
 /// - **Methods of numbers**, also as `f32::max(a, b)`; and `T::from(x)`, `f32::from_bits(x)`:
 ///   - integers and floats: `min max clamp abs signum rem_euclid div_euclid`
-///   - integers: `wrapping_` and `saturating_` `add sub mul`, `wrapping_` `div rem neg abs shl shr pow`, `abs_diff unsigned_abs pow div_ceil count_ones count_zeros
-///     leading_zeros trailing_zeros leading_ones trailing_ones rotate_left rotate_right swap_bytes reverse_bits is_power_of_two is_positive is_negative`
-///   - floats: `sqrt mul_add floor ceil round round_ties_even trunc fract recip copysign to_bits is_nan is_finite is_infinite is_normal is_sign_negative
-///     is_sign_positive`
-///   - floats, not to the last bit: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin cos tan asin acos atan atan2 sinh cosh tanh`
+///   - integers: `wrapping_` and `saturating_` `add sub mul`, `wrapping_` `div rem neg abs shl shr
+///     pow`, `abs_diff unsigned_abs pow div_ceil count_ones count_zeros leading_zeros
+///     trailing_zeros leading_ones trailing_ones rotate_left rotate_right swap_bytes reverse_bits
+///     is_power_of_two is_positive is_negative`
+///   - floats: `sqrt mul_add floor ceil round round_ties_even trunc fract recip copysign to_bits
+///     is_nan is_finite is_infinite is_normal is_sign_negative is_sign_positive`
+///   - floats, not to the last bit: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin
+///     cos tan asin acos atan atan2 sinh cosh tanh`
 ///
-/// Everything else is an error where it stands, which says what to write instead. Types are inferred by Rust, on the host's side as on the GPU's.
+/// Everything else is an error at its place, which says what to write instead. Rust infers the
+/// types, for the host and for the GPU.
 ///
 /// # The same bits
 ///
-/// A function gives the same bits on the host and on a GPU: `u8` does not become `int`, casts saturate, shifts are masked, a product and a sum
-/// are rounded twice unless `mul_add` is written. The exceptions:
+/// A function gives the same bits on the host and on a GPU. `u8` does not become `int`, casts
+/// saturate, and shifts are masked. A product and a sum are rounded twice unless you write
+/// `mul_add`. The exceptions:
 ///
-/// - The last list above is not rounded exactly, here or there, and differs in the last digits.
-/// - `min` and `max` of 0.0 and −0.0: Rust leaves open which it gives. `warpfold::ops::minimum` and `maximum` do not.
+/// - The functions of the last list above are not rounded exactly, here or there. Their last digits
+///   differ.
+/// - `min` and `max` of 0.0 and −0.0: Rust leaves open which it gives. `warpfold::ops::minimum` and
+///   `maximum` do not.
 /// - The sign and payload of a NaN that was computed.
-/// - Where Rust panics a GPU cannot. Overflow wraps there and shifts are masked, as in Rust's release builds; division of integers by zero gives 0,
-///   and the remainder 0; `MIN / -1` gives `MIN`; an index beyond the end is taken for the last.
+/// - Where Rust panics, a GPU cannot. Overflow wraps there and shifts are masked, as in Rust's
+///   release builds. Division of integers by zero gives 0, and so does the remainder; `MIN / -1`
+///   gives `MIN`. An index beyond the end means the last element.
 ///
 /// # How it works
 ///
-/// A macro does not know types, so the CUDA text is completed when a kernel is first wanted: from the types that Rust has inferred for a copy of the
-/// function's body that is never called. So compile errors in the body may be reported for both copies.
+/// A macro does not know types. Rust infers them for a copy of the function's body that is never
+/// called, and completes the CUDA text with them when a kernel is first needed. So compile errors
+/// in the body may be reported for both copies.
 #[proc_macro_attribute]
 pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(arguments.into(), item.into())

@@ -1,4 +1,4 @@
-//! `#[monoid]`: an operator of one Rust function.
+//! `#[monoid]`: an operator from one Rust function.
 
 use crate::function::{add_attributes, companion, definition};
 use crate::names::{camel_case, snake_case};
@@ -134,7 +134,7 @@ fn of_function(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
     let mut function = function.clone();
     add_attributes(&mut function.attrs);
     let companion = companion(&function);
-    // What is no element is told where it stands.
+    // Report a type that is no element at its place.
     let span = Span::call_site().located_at(element.span());
     let operator = quote_spanned!(span=> ::warpfold::Monoid<#element>);
     Ok(quote! {
@@ -231,7 +231,8 @@ fn element_of(function: &ItemFn) -> Result<TokenStream> {
     Ok(first.to_token_stream())
 }
 
-/// What to fold instead of what functions compute with, but memory cannot hold in one way everywhere.
+/// What to fold instead of types that functions compute with, but that memory holds differently on
+/// different machines.
 fn instead_of(ty: &Type) -> Option<&'static str> {
     match ty {
         Type::Tuple(_) => Some(

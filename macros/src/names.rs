@@ -16,7 +16,8 @@ const CPP_KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Names that mean something else where generated code stands: types of `kernels/device.cuh`, and macros of C.
+/// Names that mean something else in generated code: types of `kernels/device.cuh`, and macros of
+/// C.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
     "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "rust", "functions", "user", "warpfold",
@@ -42,7 +43,8 @@ pub(crate) fn cuda_name(ident: &syn::Ident) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// The name of a field in C++. A field that has a type's name would change what that name means in the rest of its struct.
+/// The name of a field in C++. A field that has a type's name would change what that name means in
+/// the rest of its struct.
 pub(crate) fn cuda_field(ident: &Ident) -> String {
     let name = ident.to_string();
     let name = name.strip_prefix("r#").unwrap_or(&name);
@@ -60,7 +62,8 @@ pub(crate) fn cuda_variable(ident: &Ident) -> String {
         .strip_prefix("r#")
         .unwrap_or(&name)
         .trim_start_matches('_');
-    // Two underscores in a row are the compiler's; capitals are for types and templates' parameters.
+    // Two underscores in a row are the compiler's; capitals are for types and templates'
+    // parameters.
     let plain = name.is_ascii()
         && !name.contains("__")
         && name.starts_with(|c: char| c.is_ascii_lowercase());

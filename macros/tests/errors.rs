@@ -1,7 +1,14 @@
 //! What is not translated is rejected where it stands, with what to write instead.
 //!
-//! Each file of `errors/` has one such thing, and beside it the compiler's message. After a change of messages,
-//! `TRYBUILD=overwrite cargo test -p warpfold-macros` writes them anew: read each, as its reader would.
+//! Each file of `errors/` has one such thing, and beside it the compiler's message. `accepted/` has
+//! what only looks like one, and is compiled with the other tests. After a change of messages,
+//!
+//! ```sh
+//! TRYBUILD=overwrite cargo test -p warpfold-macros --test errors
+//! ```
+//!
+//! writes them anew. Read each as a newcomer does: is the place right, and does it say what to write
+//! instead?
 
 #[path = "../../tests/support/skips.rs"]
 mod skips;

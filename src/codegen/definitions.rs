@@ -1,10 +1,11 @@
-//! The CUDA definitions that a source needs of its user: structs, and functions over them.
+//! The CUDA definitions that a user's types and operators add to a source: structs and functions.
 
 use crate::{Error, Result};
 use std::any::{TypeId, type_name};
 use std::fmt::Write as _;
 
-/// Collects the CUDA definitions that element types and operators need, each once and before it is used.
+/// Collects the CUDA definitions that element types and operators need, each once and before it is
+/// used.
 #[derive(Debug, Default)]
 pub struct Definitions {
     structs: Vec<(String, String)>,
@@ -20,7 +21,7 @@ struct Function {
     text: Option<String>,
 }
 
-// Namespaces of their own, so that no name that a program gives can be mistaken for one of the kernels'.
+// These namespaces keep names that a program gives apart from those of the kernels.
 const STRUCTS: &str = "structs";
 const FUNCTIONS: &str = "functions";
 
@@ -58,11 +59,12 @@ impl Definitions {
         format!("{STRUCTS}::{name}")
     }
 
-    /// Adds the function that the type `Key` stands for, unless it is there; returns the name by which CUDA calls it.
+    /// Adds the function that the type `Key` stands for, unless it is there; returns the name by
+    /// which CUDA calls it.
     ///
-    /// `text` writes the whole definition, `__device__` and all, for the name that it gets: `name`, or one like it if
-    /// another function has that. It may define on its part what the function needs, but not the
-    /// function itself: CUDA code here does not recurse.
+    /// `text` writes the whole definition, `__device__` included, for the name that it is given:
+    /// `name`, or one like it if another function has that. It may define what the function needs,
+    /// but not the function itself: CUDA code here does not recurse.
     pub fn define_function<Key: 'static>(
         &mut self,
         name: &str,
@@ -101,8 +103,8 @@ impl Definitions {
         format!("{FUNCTIONS}::{name}")
     }
 
-    /// All definitions as CUDA C++, in the order of their need. They stand in a namespace where `warpfold`'s names are
-    /// known, after `#include "rust.cuh"`.
+    /// All definitions as CUDA C++, each before it is needed. They stand after `#include
+    /// "rust.cuh"`, in a namespace where `warpfold`'s names are known.
     ///
     /// # Errors
     ///

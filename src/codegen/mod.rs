@@ -53,12 +53,14 @@ impl Primitive {
 /// How a primitive is computed. The results are the same, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// Blelloch's tree over tiles, over their sums, and so on, a launch a level. Runs on every GPU.
+    /// *Levels*: Blelloch's tree over tiles, over their sums, and so on, with a launch for each
+    /// level. Runs on every GPU.
     Blelloch,
-    /// Everything in one launch, in the registers of blocks. Runs on every GPU, of slices that start anywhere.
+    /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
+    /// start anywhere.
     Tiles(RowPolicy),
-    /// All tiles in one launch (scans only). Wants the copy engine, and as much shared memory as there is from compute
-    /// capability 9.0 to 10.x.
+    /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
+    /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
 }
 
@@ -93,9 +95,9 @@ impl Engine {
 /// The order in which a reduction combines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// That of one tree over all elements, on which the bits of a result depend.
+    /// The law's: one tree over all elements, on which the bits of a result depend.
     Law,
-    /// Whichever is fastest: the operator is exact and commutes, so no bit tells.
+    /// Any, whichever is fastest: the operator is exact and commutes, so no bit tells.
     Any,
 }
 
@@ -117,7 +119,8 @@ impl Order {
 ///
 /// # Errors
 ///
-/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or functions call each other in a circle.
+/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or
+/// functions call each other in a circle.
 ///
 /// # Panics
 ///
@@ -149,8 +152,9 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
     })
 }
 
-/// Completes a CUDA source of one's own: where `text`, which messages call `name`, includes a file of `kernels/`
-/// (`#include "blelloch.cuh"`), gets the text of that file, once. The result includes nothing.
+/// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include
+/// "blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
+/// the compiler call the source `name`.
 ///
 /// # Errors
 ///
@@ -165,7 +169,7 @@ pub fn with_kernels(text: &str, name: &str) -> Result<String> {
     template::expand(text, name)
 }
 
-/// Whether `T` is folded in a wider type, for which the kernels exist a second time.
+/// Whether `T` is folded in a wider type. If so, the kernels exist twice.
 pub(crate) fn widens<T: Element>() -> bool {
     std::any::TypeId::of::<T>() != std::any::TypeId::of::<T::Accumulator>()
 }

@@ -1,7 +1,8 @@
-//! Recursive kernel decomposition, as data: which kernels to launch, over which level, in what order.
+//! Plans as data: which kernels to launch, over which level, in what order.
 //!
-//! Level 0 is the input. Level `k + 1` holds one value for every complete tile of level `k`, in the
-//! accumulator type. The levels above 0 live in the workspace, one after the other.
+//! The levels engine works on *levels*. Level 0 is the input. Level `k + 1` holds one value for
+//! every complete tile of level `k`, in the accumulator type. The levels above 0 live in the
+//! workspace, one after the other.
 
 use super::policy::{scan_sums_per_lane, scan_warps};
 use super::workspace::HEADER_BYTES;
@@ -16,14 +17,17 @@ const MAX_LEVELS: usize = 8;
 pub enum Kernel {
     /// `reduce_tiles(in, sums)`: the sum of every complete tile of a level, one block a tile.
     ReduceTiles,
-    /// `reduce_finish(in, length, levels, out, init, seeded)`: the remainders of all levels, one block.
+    /// `reduce_finish(in, length, levels, out, init, seeded)`: the remainders of all levels, one
+    /// block.
     ReduceFinish,
     /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
     /// from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_once(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`: everything.
+    /// `reduce_once(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`:
+    /// everything.
     ReduceOnce,
-    /// `scan_once(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a block a tile.
+    /// `scan_once(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a
+    /// block a tile.
     ScanOnce,
     /// `scan_wave(in, out, length, header, key, init, seeded, inclusive)`: everything.
     ScanWave,
@@ -42,8 +46,8 @@ impl Kernel {
         }
     }
 
-    /// The name of the kernel's function for `level` in a source where elements are folded in a wider
-    /// type, if `widens`; there the levels above 0 have functions of their own.
+    /// The name of the kernel's function for `level`. If elements are folded in a wider type
+    /// (`widens`), the levels above 0 have functions of their own.
     pub fn function(self, level: usize, widens: bool) -> &'static str {
         match (self, widens && level > 0) {
             (Kernel::ReduceTiles, false) => "reduce_tiles",
@@ -97,8 +101,8 @@ impl Plan {
         debug_assert!(widens::<T>() || plan.element == plan.sums);
         loop {
             let top = plan.levels - 1;
-            // A scan is done when one tile is left, a reduction when less than one is: its finishing kernel
-            // folds what filled no tile.
+            // A scan is done when one tile is left. A reduction is done when less than one is left:
+            // its finishing kernel folds what filled no tile.
             let tile = plan.policy(top).tile();
             let done = match primitive {
                 Primitive::Scan => plan.lengths[top] <= tile,
@@ -126,7 +130,8 @@ impl Plan {
         self.levels
     }
 
-    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the header.
+    /// Where `level`, from 1 on, starts in the workspace, in bytes: a multiple of 16, after the
+    /// header.
     pub fn offset(&self, level: usize) -> usize {
         let bytes =
             |k: usize| (self.lengths[k] as usize * self.accumulator_bytes).next_multiple_of(16);
@@ -169,12 +174,14 @@ impl Plan {
     }
 }
 
-/// One reduction in a single launch: how many blocks, and in the law's order, how the input is cut into chunks.
+/// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
+/// cut into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePlan {
     /// The number of blocks, which the GPU holds at once.
     pub blocks: u32,
-    /// The number of threads of a block, those of a power of two of warps if there are several blocks.
+    /// The number of threads of a block. If there are several blocks, it is a power of two of
+    /// warps.
     pub threads: u32,
     /// The number of whole chunks: 0 if there is one block, or in any order.
     pub chunks: u32,
@@ -185,7 +192,8 @@ pub struct ReducePlan {
 }
 
 impl ReducePlan {
-    /// The plan for `length` elements of type `T`, whose kernel was compiled with `rows`, on a GPU of so many multiprocessors.
+    /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors, with a
+    /// kernel that was compiled with `rows`.
     pub fn new<T: Element>(
         rows: RowPolicy,
         order: Order,
@@ -204,7 +212,8 @@ impl ReducePlan {
                 log_batches: 0,
             };
         }
-        // The more blocks, the longer it takes the last to collect their sums; the fewer, the longer each of them takes.
+        // With more blocks, the last one collects their sums for longer. With fewer, each of them
+        // takes longer.
         let (fewest_warps, enough_blocks) = match order {
             Order::Any => (4, multiprocessors),
             Order::Law => (2, multiprocessors / 2),
@@ -229,8 +238,9 @@ impl ReducePlan {
                 let tasks =
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
-                // Where some multiprocessors would get two chunks and others one, all may as well do with one of twice the length,
-                // which is less to collect; unless there is so much that it pays to hand out shorter ones.
+                // If some multiprocessors got two chunks and others one, all may as well take one
+                // of twice the length: there is less to collect. But for very long inputs it pays
+                // to hand out shorter chunks.
                 let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
                     .contains(&tasks(log_batches));
                 let bytes = length * size_of::<T>() as u64;
@@ -244,7 +254,8 @@ impl ReducePlan {
         }
     }
 
-    /// The plan in the law's order, with chunks of 2^log_batches batches for each of `warps`, a power of two, and up to so many blocks.
+    /// The plan in the law's order: chunks of 2^log_batches batches for each of `warps`, a power of
+    /// two, and up to this many blocks.
     pub fn with_chunks(
         rows: RowPolicy,
         length: usize,
@@ -262,8 +273,8 @@ impl ReducePlan {
         }
     }
 
-    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length: all plans for
-    /// shorter inputs can do with it.
+    /// The size of the workspace in bytes: 0 for short inputs. It grows with the length, so it is
+    /// enough for all plans for shorter inputs.
     pub fn workspace_bytes<T: Element>(rows: RowPolicy, length: usize) -> usize {
         let policy = ReducePolicy::of::<T>();
         let batches = (length as u64).div_ceil(rows.elements());
@@ -278,10 +289,10 @@ impl ReducePlan {
 
 /// Up to this many bytes each block folds one chunk; beyond, chunks are handed out.
 const MOST_BYTES_AT_ONCE: u64 = 128 << 20;
-/// The same where that leaves some multiprocessors less than others.
+/// The same, if it leaves some multiprocessors less than others.
 const MOST_BYTES_UNEVENLY: u64 = 32 << 20;
 
-/// Chunks that are handed out have this many bytes, or less where that would be few.
+/// Chunks that are handed out have this many bytes, or less if there would be few of them.
 const CHUNK_BYTES: u64 = 128 << 10;
 const FEW_CHUNKS: u64 = 768;
 
@@ -290,29 +301,31 @@ fn least(holds: impl Fn(u32) -> bool) -> u32 {
     (0..).find(|&n| holds(n)).expect("it holds for some number")
 }
 
-/// The most sums that a warp of [`Engine::Tiles`] reads at once, 4 a lane.
+/// The most sums that a warp of the rows engine reads at once, 4 a lane.
 const MOST_AT_ONCE: u64 = 128;
 
-/// The bytes of a workspace by which blocks tell each other so many sums: a packet of 16 for every 8 of a sum, of whole groups of
-/// as many sums as a warp reads at once.
+/// The bytes of a workspace for this many sums. Each 8 bytes of a sum take a packet of 16. There is
+/// room for whole groups of as many sums as a warp reads at once.
 fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
     let packets = size_of::<T::Accumulator>().div_ceil(8);
     HEADER_BYTES + sums.next_multiple_of(at_once) as usize * packets * 16
 }
 
-/// One scan by [`Engine::Tiles`]: a single launch, of a block a tile.
+/// One scan by the rows engine (`Engine::Tiles`): a single launch, of a block a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanPlan {
-    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full, and be it empty.
+    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full; it
+    /// may be empty.
     pub blocks: u64,
     /// The number of warps of a block, a power of two.
     pub warps: u32,
-    /// Whether the blocks do not all run at a time, and take tiles in the order in which they start.
+    /// Whether the GPU cannot hold all blocks at once. Then they take tiles in the order in which
+    /// they start.
     pub by_ticket: bool,
 }
 
 impl ScanPlan {
-    /// The plan for `length` elements of type `T`, on a GPU of so many multiprocessors.
+    /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors.
     pub fn new<T: Element>(
         policy: RowPolicy,
         length: usize,
@@ -328,7 +341,7 @@ impl ScanPlan {
                 by_ticket: false,
             };
         }
-        // The more blocks, the longer it takes them to tell each other; the fewer, the longer each of them takes.
+        // With more blocks, exchanging sums takes longer. With fewer, each of them takes longer.
         let mut warps = 1;
         while warps < most && Self::BLOCKS_PER_WARP * u64::from(warps * warps) * share < length {
             warps *= 2;
@@ -342,16 +355,17 @@ impl ScanPlan {
         }
     }
 
-    /// Whether there are more than two blocks for each multiprocessor, at once or one after the other: what an engine costs that is
-    /// slower to start, but loads while it stores, is less then than what it saves.
+    /// Whether there are more than two blocks for each multiprocessor, at once or one after the
+    /// other. If so, the wave engine is worth it: it is slower to start, but loads while it stores.
     pub fn is_long(&self, multiprocessors: u32) -> bool {
         self.blocks > 2 * u64::from(multiprocessors)
     }
 
-    /// The most warps of long inputs: of two blocks that share a multiprocessor, one loads while the other waits.
+    /// The most warps of a block for long inputs. Two blocks then share a multiprocessor: one loads
+    /// while the other waits.
     const LONG_WARPS: u32 = 8;
 
-    /// The same with blocks of so many warps, a power of two; for several blocks.
+    /// The same with blocks of this many warps, a power of two; for several blocks.
     pub fn with_warps(
         policy: RowPolicy,
         length: usize,
@@ -374,8 +388,8 @@ impl ScanPlan {
 
     const BLOCKS_PER_WARP: u64 = 8;
 
-    /// The size of the workspace in bytes, for this and all shorter lengths: the header, and 16 bytes for each 8 of the sums of tiles,
-    /// of many tiles, of many times many tiles.
+    /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
+    /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
         let most = scan_warps::<T>();
         let tile = policy.elements() * u64::from(most);
@@ -387,7 +401,7 @@ impl ScanPlan {
         ScanPlan::workspace_bytes_for::<T>(tiles)
     }
 
-    /// The size of the workspace in bytes for so many blocks.
+    /// The size of the workspace in bytes for this many blocks.
     pub fn workspace_bytes_for<T: Element>(blocks: u64) -> usize {
         let radix = u64::from(32 * scan_sums_per_lane::<T>());
         let levels = std::iter::successors(Some(blocks), |&nodes| {
@@ -413,7 +427,7 @@ impl WavePlan {
         }
     }
 
-    /// The tiles. An inclusive scan ends with one that is not full, and be it empty.
+    /// The number of tiles. An inclusive scan ends with a tile that is not full; it may be empty.
     pub fn tiles(&self, inclusive: bool) -> u64 {
         let tile = self.policy.tile();
         if inclusive {
@@ -423,8 +437,8 @@ impl WavePlan {
         }
     }
 
-    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for each 8 of every tile's sum, of
-    /// whole waves, as they lie in memory.
+    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for
+    /// each 8 of every tile's sum. Sums come in whole waves, as they lie in memory.
     pub fn workspace_bytes<T: Element>(&self) -> usize {
         sums_bytes::<T>(self.tiles(true), self.policy.wave.into())
     }
@@ -480,7 +494,8 @@ mod tests {
         }
     }
 
-    /// One workspace serves all lengths up to that it was asked for, exclusive and inclusive, on any GPU.
+    /// One workspace serves all lengths up to the one it was asked for, exclusive and inclusive, on
+    /// any GPU.
     #[test]
     fn a_workspace_serves_all_shorter_inputs() {
         fn check<T: Element>() {

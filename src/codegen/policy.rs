@@ -1,6 +1,7 @@
-//! The shape of a tile, by primitive and element size. What differs between architectures is in [`tuning`].
+//! The shape of a tile, by primitive and element size. [`tuning`] has what differs between
+//! architectures.
 //!
-//! Only speed depends on these numbers. The law fixes the bracketing, so results do not.
+//! Only speed depends on these numbers. Results do not: the law fixes the bracketing.
 
 use super::{Order, Primitive, tuning};
 use crate::Element;
@@ -50,29 +51,33 @@ impl Policy {
     }
 }
 
-/// What a warp of [`Engine::Tiles`](super::Engine::Tiles) holds at once: rows of 32 runs, one a lane.
+/// What a warp of the rows engine ([`Engine::Tiles`](super::Engine::Tiles)) holds at once: rows of
+/// 32 runs, one a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowPolicy {
     /// Elements of a run, a power of two.
     pub run: u32,
     /// Rows, a power of two up to 32.
     pub rows: u32,
-    /// Rows whose trees a scan has at a time, a power of two: with fewer than all, it makes them twice, and needs fewer registers.
+    /// Rows whose trees a scan holds at a time, a power of two. If these are fewer than all, it
+    /// makes each tree twice, and needs fewer registers.
     pub batch: u32,
-    /// Blocks that a multiprocessor has registers for, if they have as many warps as there may be.
+    /// Blocks that a multiprocessor has registers for, if each has as many warps as it may.
     pub blocks: u32,
 }
 
 /// The longest run, in bytes.
 const RUN_BYTES: u32 = 64;
-/// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their batch and blocks).
+/// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their
+/// batch and blocks).
 const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
     (4, 4, (8, 2, 2)),
     (8, 4, (8, 2, 1)),
     (32, 2, (2, 2, 1)),
     (64, 1, (1, 1, 1)),
 ];
-/// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at once).
+/// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at
+/// once).
 const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
 /// (largest element in bytes, bytes that a lane holds of a batch in any order, in the law's).
@@ -86,7 +91,7 @@ const ROWS: &[(u32, u32, u32)] = &[
 ];
 
 impl RowPolicy {
-    /// The policy of a reduction of elements of type `T`, whose warps have this much under way.
+    /// The policy of a reduction of elements of type `T`: how many bytes its warps have under way.
     pub fn of_reduce<T: Element>(order: Order) -> RowPolicy {
         let (run, size) = (run_of::<T>(), size_of::<T>() as u32);
         let (_, any, law) = *row_for(ROWS, |row| row.0, size);
@@ -104,13 +109,14 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a scan of elements of type `T`. For short inputs, which fill the GPU less than once, latency counts, so their trees
-    /// are kept in registers; for long ones it is how much the GPU holds at once.
+    /// The policy of a scan of elements of type `T`. Short inputs fill the GPU less than once, so
+    /// latency counts: their trees stay in registers. For long inputs it counts how much the GPU
+    /// holds at once.
     pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
         let accumulator = size_of::<T::Accumulator>() as u32;
         let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
         let run = run_of::<T>();
-        // No more elements than there are registers for.
+        // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
         if long {
             let (rows, batch, blocks) = long_rows;
@@ -191,13 +197,14 @@ pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
 pub struct ReducePolicy {
     /// The most threads of a block, which have registers for what they hold.
     pub most_threads: u32,
-    /// Inputs of up to this many batches are left to one block, a warp a batch.
+    /// One block takes inputs of up to this many batches, a warp a batch.
     pub alone: u32,
     /// The most threads of a block where there are several, a power of two.
     pub threads: u32,
-    /// Such blocks that a multiprocessor has registers for.
+    /// How many such blocks a multiprocessor has registers for.
     pub blocks: u32,
-    /// The most chunks, whose sums a block of 32 warps reads at once: beyond, they get longer.
+    /// The most chunks: a block of 32 warps reads their sums at once. Longer inputs have longer
+    /// chunks.
     pub chunks: u32,
 }
 
@@ -249,14 +256,15 @@ impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
     pub const SHARED_BYTES: u32 = 227 << 10;
 
-    /// The policy for elements of type `T` where no GPU says more: that for compute capability 9.0, the first to run the engine.
-    /// `None` as for [`for_capability`](WavePolicy::for_capability).
+    /// The policy for elements of type `T` if no GPU is known: that for compute capability 9.0, the
+    /// first to run the engine. `None` as for [`for_capability`](WavePolicy::for_capability).
     pub fn of<T: Element>() -> Option<WavePolicy> {
         WavePolicy::for_capability::<T>(90)
     }
 
-    /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0; `None` if they have more than
-    /// 16 bytes, which leave a block too few registers, or no short run of them takes a multiple of 16 bytes.
+    /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
+    /// `None` if elements have more than 16 bytes, which leave a block too few registers, or if no
+    /// short run of them takes a multiple of 16 bytes.
     pub fn for_capability<T: Element>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<T>() };
         let size = size_of::<T>() as u32;
@@ -281,18 +289,20 @@ impl WavePolicy {
             reducers: row.reducers,
             anywhere: false,
         };
-        // Elements that are no power of two in size, or folded in a much wider type, need more room than those that the
-        // row was measured with.
+        // Elements may need more room than those that the row was measured with: if their size is
+        // no power of two, or if they are folded in a much wider type.
         policy.fitted::<T>()
     }
 
-    /// The policy for input and output that start anywhere; `None` as for [`fitted`](WavePolicy::fitted).
+    /// The policy for input and output that start anywhere; `None` as for
+    /// [`fitted`](WavePolicy::fitted).
     pub fn anywhere<T: Element>(self) -> Option<WavePolicy> {
         let anywhere = true;
         WavePolicy { anywhere, ..self }.fitted::<T>()
     }
 
-    /// The policy with as many of its stages as there is room for; `None` if its blocks cannot be started with any number.
+    /// The policy with as many of its stages as there is room for; `None` if its blocks cannot
+    /// start with any number of them.
     pub fn fitted<T: Element>(self) -> Option<WavePolicy> {
         (self.loads..=self.stages)
             .rev()
@@ -320,7 +330,8 @@ impl WavePolicy {
         }
     }
 
-    /// Whether the kernel compiles with this policy for elements of type `T`, and its blocks can be started.
+    /// Whether the kernel compiles with this policy for elements of type `T`, and its blocks can
+    /// start.
     fn fits<T: Element>(self) -> bool {
         self.rows <= 32
             && self.warps.is_multiple_of(self.reducers)
@@ -328,12 +339,14 @@ impl WavePolicy {
             && self.shared_bytes::<T>() <= Self::SHARED_BYTES
     }
 
-    /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in `kernels/wave.cuh`.
+    /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in
+    /// `kernels/wave.cuh`.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let align = (align_of::<T::Accumulator>() as u32).max(8);
         let spare = if self.anywhere { 16 } else { 0 };
         let tile = self.tile() as u32 * size_of::<T>() as u32 + spare;
-        // A sum for each row and each warp, and two prefixes; before them the tile's number, behind them six barriers.
+        // In this order: the tile's number, a sum for each row and each warp, two prefixes, six
+        // barriers.
         let sums = (self.warps * self.rows + self.warps + 2) * size_of::<T::Accumulator>() as u32;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;
         let launch = 8;
@@ -345,7 +358,8 @@ impl WavePolicy {
         u64::from(self.warps * self.rows * 32 * self.run)
     }
 
-    /// The threads of a block: those that scan, those that add up, and four warps that fetch and carry.
+    /// The threads of a block: the warps that scan, those that add up, and four more, which fetch
+    /// and carry sums.
     pub fn threads(self) -> u32 {
         (self.warps + self.reducers + 4) * 32
     }

@@ -1,6 +1,6 @@
-//! What functions that `#[warpfold::function]` has translated call: not to be named by programs.
+//! What the output of `#[warpfold::function]` calls. Programs must not name it.
 //!
-//! `macros/src/translate/` tells what holes and the shadow are.
+//! `macros/src/translate/` explains holes and the shadow.
 
 use super::Definitions;
 use crate::{CudaType, Function};
@@ -36,7 +36,8 @@ numbers!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64);
 
 impl Primitive for bool {}
 
-/// In the shadow: gives a hole the type of a value. Whether that is one of CUDA's the hole asks, so that it is asked once.
+/// In the shadow: gives a hole the type of a value. The hole itself checks that this is a type of
+/// CUDA, so it is checked once.
 pub fn typed<T>(value: T, _: PhantomData<T>) -> T {
     value
 }

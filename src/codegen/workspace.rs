@@ -1,11 +1,11 @@
-//! The start of a workspace, as the host makes it: `kernels/workspace.cuh` says what it is for.
+//! The start of a workspace, as the host makes it. `kernels/workspace.cuh` says what it is for.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes at the start of a workspace by which the blocks of a launch agree. Every call of every engine leaves them to
-/// the engines that do everything in one launch.
+/// The bytes of the header at the start of a workspace. The levels engine never touches them, so
+/// they stay valid for the other engines.
 pub const HEADER_BYTES: usize = 64;
 
 /// What tells the launches of one workspace from all others: random numbers, drawn for it alone.
@@ -31,7 +31,8 @@ impl WorkspaceKey {
         }
     }
 
-    /// The header of a workspace that no launch has used: `WorkspaceHeader` in `kernels/workspace.cuh`.
+    /// The header of a workspace that no launch has used: `WorkspaceHeader` in
+    /// `kernels/workspace.cuh`.
     pub fn header(self) -> [u8; HEADER_BYTES] {
         let words = [
             self.first_tag,

@@ -1,7 +1,7 @@
 //! A binary counter of block sums.
 
-/// The sums of the aligned blocks of what was pushed so far: the counter has one digit for every
-/// power of two, and a set digit holds the sum of a block of that many pushed values.
+/// The sums of the aligned blocks of what was pushed so far. The counter has one digit for every
+/// power of two; a set digit holds the sum of a block of that many pushed values.
 #[derive(Debug, Clone)]
 pub(super) struct Counter<A> {
     sums: [A; usize::BITS as usize],
@@ -18,7 +18,7 @@ impl<A: Copy + bytemuck::Zeroable> Counter<A> {
         }
     }
 
-    /// Appends the sum of the next block. Blocks of one size join, as digits carry.
+    /// Appends the sum of the next block. Two blocks of one size join, as a digit carries.
     #[inline]
     pub(super) fn push(&mut self, sum: A, combine: impl Fn(A, A) -> A) {
         let mut sum = sum;
@@ -31,7 +31,7 @@ impl<A: Copy + bytemuck::Zeroable> Counter<A> {
         self.count += 1;
     }
 
-    /// `((init ⊕ S₁) ⊕ S₂) ⊕ …` over the aligned blocks, left to right; nothing for nothing.
+    /// `((init ⊕ S₁) ⊕ S₂) ⊕ …` over the aligned blocks, left to right; `None` if there is nothing.
     #[inline]
     pub(super) fn prefix(&self, init: Option<A>, combine: impl Fn(A, A) -> A) -> Option<A> {
         self.sums[..self.depth].iter().fold(init, |prefix, &sum| {

@@ -7,8 +7,9 @@ use std::mem::MaybeUninit;
 
 /// The functions that are compiled for a pair of an element type and an operator.
 ///
-/// The drivers call them through pointers, a block or a chunk of work at a time, which costs nothing; so what
-/// has to do with threads is compiled once for an element type, not again for every operator.
+/// The drivers call them through pointers, a block or a chunk of work at a time. That costs
+/// nothing, and the code for threads is compiled once for an element type, not again for every
+/// operator.
 pub(super) struct Fold<T: Element> {
     pub(super) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
     pub(super) identity: fn() -> T,

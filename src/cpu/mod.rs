@@ -1,10 +1,10 @@
 //! The CPU backend: rayon over chunks of a power of two, SIMD inside, the law throughout.
 //!
-//! The tree over the input is cut at two heights. A *block* fits the L1 cache; its levels are computed
-//! one after the other as loops over neighbours, which the compiler turns into SIMD code for any
-//! element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is the unit of
-//! work of a thread. The sums of blocks and chunks meet in a binary counter ([`counter`]), which
-//! holds exactly the aligned blocks of the law.
+//! The tree over the input is cut at two heights. A *block* fits the L1 cache. Its levels are
+//! computed one after the other, as loops over neighbours, which the compiler turns into SIMD code
+//! for any element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is
+//! the unit of work of a thread. A binary counter ([`counter`]) takes the sums of blocks and
+//! chunks. It holds exactly the aligned blocks of the law.
 
 mod counter;
 mod fold;
@@ -17,7 +17,7 @@ mod tree;
 pub(crate) use reduce::reduce;
 pub(crate) use scan::{Prefixes, scan, scan_in_place};
 
-/// The bytes of accumulators that a block holds: with its levels it stays in the L1 cache.
+/// The bytes of accumulators that a block holds. The block and its levels stay in the L1 cache.
 const BLOCK_BYTES: usize = 8 << 10;
 
 /// The elements of a block, a power of two.
@@ -38,8 +38,8 @@ const fn chunk_len<T, A>(bytes: usize) -> usize {
 
 /// Runs `work` compiled for the widest SIMD instructions that this CPU has.
 ///
-/// The choice cannot change a result: vector instructions round as scalar ones do, and the
-/// order of operations is fixed by the law.
+/// The choice cannot change a result: vector instructions round as scalar ones do, and the law
+/// fixes the order of operations.
 #[inline(always)]
 fn with_simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

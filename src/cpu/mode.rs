@@ -1,16 +1,18 @@
 //! The floating-point mode of a thread: a part of the law that a CPU keeps in a register.
 //!
-//! Rust computes with subnormals and rounds to nearest. Libraries that GCC linked with `-ffast-math`,
-//! or that process audio, switch that off for a thread, and new threads inherit it, rayon's too. A
-//! GPU has no such mode. So every piece of work here brings Rust's mode along, and puts the thread's
-//! back. That is done on x86-64; elsewhere the thread's mode shows.
+//! Rust computes with subnormals and rounds to nearest. Libraries that GCC linked with
+//! `-ffast-math`, or that process audio, switch that off for a thread. New threads inherit it,
+//! rayon's too. A GPU has no such mode. So every piece of work here sets Rust's mode, and restores
+//! the thread's. That is done on x86-64; elsewhere the thread's mode shows.
 
 use std::hint::black_box;
 
-/// Calls `work` in Rust's mode. Costs some nanoseconds, and less where the thread is in it already.
+/// Calls `work` in Rust's mode. That costs some nanoseconds, and less if the thread is in it
+/// already.
 pub(super) fn in_rust_mode<R>(work: impl FnOnce() -> R) -> R {
     // The compiler knows of no modes, and could move an addition out of here. So it must not know
-    // what the work is before the mode is set, and must have the result before the mode is put back.
+    // what the work is before the mode is set, and must have the result before the mode is
+    // restored.
     #[inline(never)]
     fn call<R>(work: impl FnOnce() -> R) -> R {
         work()
@@ -25,7 +27,7 @@ struct RustMode {
     before: Option<u32>,
 }
 
-/// What changes results: denormals are zero, the rounding, flush to zero.
+/// The bits that change results: denormals are zero, the rounding, flush to zero.
 #[cfg(target_arch = "x86_64")]
 const DEVIATIONS: u32 = 1 << 6 | 3 << 13 | 1 << 15;
 
@@ -51,7 +53,7 @@ impl Drop for RustMode {
     #[inline]
     fn drop(&mut self) {
         if let Some(mode) = self.before {
-            // The lowest six bits say what has happened so far.
+            // The lowest six bits are flags of past exceptions.
             set_mxcsr(mode | mxcsr() & 0x3f);
         }
     }

@@ -1,4 +1,5 @@
-//! Reduce on the CPU: the sums of blocks in parallel, in a binary counter, then what filled no block.
+//! Reduce on the CPU. Threads sum blocks in parallel; a binary counter takes the sums, and then
+//! what filled no block.
 
 use super::counter::Counter;
 use super::fold::Fold;
@@ -8,7 +9,7 @@ use super::{block_len, chunk_len};
 use crate::{Element, Monoid};
 use rayon::prelude::*;
 
-/// The bytes of a chunk: large enough that handing it to a thread costs nothing beside reading it.
+/// The bytes of a chunk. Reading that much takes far longer than handing it to a thread.
 const CHUNK_BYTES: usize = 512 << 10;
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> T {
@@ -29,8 +30,8 @@ fn reduce_with<T: Element>(input: &[T], init: Option<T>, fold: Fold<T>) -> T {
         chunks.map(|chunk| Worker::new(fold).sum(chunk)).collect()
     };
 
-    // The chunks, then the blocks that filled no chunk, then the elements that filled no block: each a counter's
-    // worth of aligned blocks, smaller than all before.
+    // First the chunks, then the blocks that filled no chunk, then the elements that filled no
+    // block. Each group is aligned blocks in a counter, smaller than all before.
     let mut worker = Worker::new(fold);
     let tail = worker.sum_blocks(rest);
     let prefix = init.map(T::widen);

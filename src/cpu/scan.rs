@@ -1,10 +1,15 @@
 //! Scan on the CPU, in one pass over memory.
 //!
-//! Threads take chunks in order. A thread sums its chunk, which brings it into the L2 cache; waits until
-//! its turn has come; enters the sum into the binary counter that all chunks share, and learns the
-//! prefix of its chunk; and writes the prefixes of the elements, which it now reads from the cache. So each
-//! element crosses the memory bus once in either direction. The wait is short, since the chunks before it were
-//! begun before it; nobody waits for a chunk that no thread is at work on.
+//! Threads take chunks in order. A thread
+//!
+//! 1. sums its chunk, which brings it into the L2 cache;
+//! 2. waits for its turn;
+//! 3. enters the sum into the binary counter that all chunks share, and learns the prefix of its
+//!    chunk;
+//! 4. writes the prefixes of the elements, which it now reads from the cache.
+//!
+//! So each element crosses the memory bus once in either direction. The wait is short: the chunks
+//! before it were begun before it. Nobody waits for a chunk that no thread works on.
 
 use super::counter::Counter;
 use super::fold::Fold;
@@ -16,10 +21,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The bytes of a chunk: it must stay in the L2 cache between the two times that it is read.
+/// The bytes of a chunk. It is read twice, and must stay in the L2 cache between.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Results larger than this are written past the caches, which are too small for them in any case.
+/// Results larger than this are written past the caches: the caches could not hold them.
 const STREAM_BYTES: usize = 64 << 20;
 
 /// Which prefixes a scan gives.
@@ -27,7 +32,7 @@ const STREAM_BYTES: usize = 64 << 20;
 pub(crate) enum Prefixes {
     /// The fold of what comes before an element.
     Exclusive,
-    /// The fold up to and with the element.
+    /// The fold up to and including the element.
     Inclusive,
 }
 
@@ -101,9 +106,10 @@ struct Shared<A, I> {
     chunks: Mutex<std::iter::Enumerate<I>>,
     /// The number of chunks that have entered the counter.
     turn: AtomicUsize,
-    /// The sums of those chunks. Locked by the thread whose turn it is, so never contended.
+    /// The sums of those chunks. Only the thread whose turn it is locks it, so it is never
+    /// contended.
     counter: Mutex<Counter<A>>,
-    /// Set when a thread unwound from an operator: the others must not wait for its turn.
+    /// Set when an operator panics in a thread: the others must not wait for its turn.
     abandoned: AtomicBool,
 }
 
@@ -179,7 +185,7 @@ impl<A, I> Shared<A, I> {
             if self.abandoned.load(Ordering::Acquire) {
                 return false;
             }
-            // The thread that is waited for may need this very core.
+            // The other thread may need this very core.
             if spins < 1 << 10 {
                 spins += 1;
                 std::hint::spin_loop();
@@ -196,8 +202,8 @@ struct Worker<T: Element> {
     tree: Tree<T::Accumulator>,
     /// The sums of the chunk's complete blocks.
     sums: Vec<T::Accumulator>,
-    /// One block of results on its way to the output. The detour stays in the L1 cache; it lets one loop serve
-    /// results that go elsewhere, past the caches, or over their own input.
+    /// One block of results on its way to the output. It stays in the L1 cache. With it one loop
+    /// serves results that go elsewhere, past the caches, or over their own input.
     results: Vec<MaybeUninit<T>>,
 }
 
@@ -228,7 +234,8 @@ impl<T: Element> Worker<T> {
         })
     }
 
-    /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its end.
+    /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its
+    /// end.
     fn scan(
         &mut self,
         mut chunk: Chunk<'_, T>,
@@ -265,7 +272,8 @@ impl<T: Element> Worker<T> {
                 }
                 Chunk::Into(_, output) => output[range].copy_from_slice(results),
                 Chunk::InPlace(data) => {
-                    // SAFETY: `scan` above wrote every one of `results`, and `T` and `MaybeUninit<T>` have one layout.
+                    // SAFETY: `scan` above wrote every one of `results`, and `T` and
+                    // `MaybeUninit<T>` have one layout.
                     let results = unsafe { &*(&raw const *results as *const [T]) };
                     data[range].copy_from_slice(results);
                 }

@@ -5,9 +5,9 @@ use std::mem::MaybeUninit;
 
 /// Copies `from` to `to`, of the same length, without reading the destination's cache lines first.
 ///
-/// An ordinary store to memory that is not cached fetches the line, changes it, and writes it back later:
-/// twice the traffic. A non-temporal store only writes. It pays for results that are too large
-/// to be found in a cache afterwards; call [`finish`] before another thread may read them.
+/// An ordinary store to memory that is not cached fetches the line, changes it, and writes it back
+/// later: twice the traffic. A non-temporal store only writes. It pays for results that are too
+/// large to be found in a cache afterwards. Call [`finish`] before another thread may read them.
 ///
 /// # Safety
 ///

@@ -1,12 +1,12 @@
 //! The tree over one block, level by level.
 //!
-//! Level `d` of a block holds the sums of its complete sub-blocks of `2^d` elements. A level is computed from the
-//! one below by a loop over pairs of neighbours, and the prefixes of a level from those of the level above by a
-//! loop that writes pairs. Loops of that form are what compilers vectorise best: there is no dependence
-//! between iterations, whatever the operator.
+//! Level `d` of a block holds the sums of its complete sub-blocks of `2^d` elements. A loop over
+//! pairs of neighbours computes a level from the one below. A loop that writes pairs computes the
+//! prefixes of a level from those of the level above. Compilers vectorise such loops best: no
+//! iteration depends on another, whatever the operator.
 //!
-//! [`block_sums`] and [`scan`] are all that is compiled for a pair of an element type and an operator, once for
-//! every SIMD level of the CPU.
+//! Only [`block_sums`] and [`scan`] are compiled for each pair of an element type and an operator,
+//! once for every SIMD level of the CPU.
 
 use super::{Prefixes, block_len, with_simd};
 use crate::{Element, Monoid};
@@ -15,8 +15,8 @@ use std::mem::MaybeUninit;
 
 /// Working memory for the trees of blocks over accumulators `A`.
 pub(super) struct Tree<A> {
-    /// Levels 1, 2, … of the block. Each is an array of its own: so the compiler can tell that a loop's source and
-    /// target do not overlap, without which it would not vectorise.
+    /// Levels 1, 2, … of the block. Each is an array of its own, so that the compiler sees that a
+    /// loop's source and target do not overlap. Otherwise it would not vectorise.
     levels: Vec<Vec<A>>,
     /// The prefixes of the level above and of the level at hand, in turn.
     prefixes: [Vec<A>; 2],
@@ -54,7 +54,8 @@ impl<A: Copy + Zeroable> Tree<A> {
         }
     }
 
-    /// The prefixes of level 1: of the start of every pair of elements, and of the end of the last pair.
+    /// The prefixes of level 1: of the start of every pair of elements, and of the end of the last
+    /// pair.
     #[inline(always)]
     fn pair_prefixes<T, Op>(&mut self, input: &[T], base: Option<A>, end: Option<A>) -> &[A]
     where
@@ -106,8 +107,8 @@ pub(super) fn block_sums<T: Element, Op: Monoid<T>>(
 
 /// Writes the prefixes of the elements of a block to `output`, of the same length, and all of it.
 ///
-/// `base` is the prefix of the block's start. `end` is that of its end, which for a complete block is not
-/// to be had from the block alone: it belongs to a larger aligned block.
+/// `base` is the prefix of the block's start, `end` that of its end. A complete block alone cannot
+/// give its `end`: that belongs to a larger aligned block.
 pub(super) fn scan<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     input: &[T],
@@ -119,7 +120,7 @@ pub(super) fn scan<T: Element, Op: Monoid<T>>(
     assert_eq!(input.len(), output.len());
     let block = block_len::<T::Accumulator>();
     if input.len() == block && base.is_some() {
-        // Nearly every block. The compiler knows the length here, and that there is a prefix.
+        // Nearly every block comes here. The compiler knows the length, and that there is a prefix.
         with_simd(
             #[inline(always)]
             || {
@@ -133,7 +134,7 @@ pub(super) fn scan<T: Element, Op: Monoid<T>>(
             },
         );
     } else {
-        // The first block and the last: not worth compiling for every SIMD level.
+        // The first block and the last are not worth compiling for every SIMD level.
         let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
         write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
     }
@@ -148,8 +149,8 @@ fn fold_pairs<F: Copy, A>(from: &[F], to: &mut [A], fold: impl Fn(F, F) -> A) {
     }
 }
 
-/// The prefixes of a level from those of the level above, one for the start of every sub-block and one for the end of the
-/// last: `to[2i] = above[i]`, `to[2i + 1] = above[i] ⊕ sums[2i]`.
+/// The prefixes of a level from those of the level above, one for the start of every sub-block and
+/// one for the end of the last: `to[2i] = above[i]`, `to[2i + 1] = above[i] ⊕ sums[2i]`.
 ///
 /// Unless `present`, there is no prefix of the block's start: `to[0]` is left as it is.
 #[inline(always)]
@@ -181,7 +182,8 @@ fn spread_pairs<A: Copy>(
     }
 }
 
-/// Level 0: the prefixes of the elements from those of their pairs. Of a pair, only the left element has a part in them.
+/// Level 0: the prefixes of the elements from those of their pairs. Only the left element of a pair
+/// has a part in them.
 #[inline(always)]
 fn write_prefixes<T, Op>(
     input: &[T],

@@ -1,14 +1,14 @@
-//! Compiled kernels on disk, so that the next process need not compile.
+//! Keeps compiled kernels on disk, so that the next process need not compile.
 //!
-//! The key of an entry is the hash of everything that can change the code. Its file is named for the
-//! key, and holds a magic word, the key again, the image's hash, and the image. So a file that was
-//! cut, changed, or came under another's name is known for what it is. It is written to a temporary
-//! file and renamed: readers, in however many processes, see a whole entry or none.
+//! The key of an entry is the hash of everything that can change the code. Its file is named for
+//! the key. It holds a magic word, the key again, the image's hash, and the image. So a file that
+//! was cut, changed or renamed does not pass for an entry. It is written to a temporary file and
+//! then renamed: readers, in however many processes, see a whole entry or none.
 //!
-//! A kernel from the cache runs on the GPU with the rights of the process, so the cache is trusted
+//! A kernel from the cache runs on the GPU with the rights of the process. So the cache is trusted
 //! only as far as its files are: the directory and the entries must belong to this user, and nobody
-//! else may be able to write to them. What fails any of that is compiled again, and replaced. No
-//! failure here is an error, since the cache only saves time: it is logged as a warning.
+//! else may be able to write to them. An entry that fails any check is compiled again, and
+//! replaced. The cache only saves time, so no failure here is an error: it is logged as a warning.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -27,8 +27,8 @@ const HEADER_BYTES: usize = MAGIC.len() + 2 * blake3::OUT_LEN;
 
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
 
-/// Leaves the disk cache alone for as long as this process runs, as an empty `WARPFOLD_CACHE_DIR` does: for programs that compile
-/// what nobody will want again.
+/// Switches the disk cache off for the rest of this process, as an empty `WARPFOLD_CACHE_DIR` does.
+/// For programs that compile kernels that nobody will need again.
 pub fn without_disk_cache() {
     SWITCHED_OFF.store(true, Ordering::Relaxed);
 }
@@ -47,7 +47,7 @@ impl Key {
     pub(super) fn new(parts: &[&[u8]]) -> Key {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
-            // With its length before it, no part can pass for the end of another.
+            // The length comes first, so no part can pass for the end of another.
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -56,8 +56,8 @@ impl Key {
 }
 
 impl DiskCache {
-    /// Opens the user's cache, creating its directory if need be. `None` if there is none to be
-    /// had, which is logged once unless it was asked for.
+    /// Opens the user's cache, and creates its directory if need be. `None` if that is impossible,
+    /// which is logged once, or if the cache is switched off.
     pub(super) fn open() -> Option<DiskCache> {
         if SWITCHED_OFF.load(Ordering::Relaxed) {
             return None;
@@ -98,7 +98,7 @@ impl DiskCache {
         self.directory.join(key.0.to_hex().as_str())
     }
 
-    /// The entry of `key`, if there is a sound one. A damaged or foreign one counts as none.
+    /// The entry of `key`, if there is a valid one. A damaged or foreign one counts as none.
     pub(super) fn load(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         match read_entry(&path, key) {
@@ -133,7 +133,7 @@ impl DiskCache {
     }
 }
 
-/// The image of the entry at `path`, if that is a sound entry of `key`.
+/// The image of the entry at `path`, if that is a valid entry of `key`.
 fn read_entry(path: &Path, key: Key) -> io::Result<Vec<u8>> {
     let mut file = open_no_follow(path)?;
     let metadata = file.metadata()?;

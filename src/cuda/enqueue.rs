@@ -13,7 +13,7 @@ pub(super) struct Call<A> {
     pub(super) output: u64,
     /// As large as the plan asks.
     pub(super) workspace: WorkspaceArguments,
-    /// What comes first; or, unless `seeded`, the identity, which is shown but not combined.
+    /// What comes first. Unless `seeded`, it is the identity, which is shown but not combined.
     pub(super) init: A,
     pub(super) seeded: bool,
     pub(super) inclusive: bool,
@@ -23,8 +23,8 @@ pub(super) struct Call<A> {
 ///
 /// # Safety
 ///
-/// The addresses must be valid for the plan's lengths, in the stream's context, until the launches are
-/// done; nothing else may write to them meanwhile. `kernels` must be those of the plan's types.
+/// The addresses must be valid for the plan's lengths, in the stream's context, until the launches
+/// are done; nothing else may write to them meanwhile. `kernels` must be those of the plan's types.
 pub(super) unsafe fn enqueue<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -62,18 +62,19 @@ pub(super) unsafe fn enqueue<A: Element>(
             threads: step.threads,
             shared_bytes: 0,
         };
-        // SAFETY: the arguments match the kernel's parameters, in the order and types that the templates
-        // declare; the caller vouches for the addresses.
+        // SAFETY: the arguments match the kernel's parameters, in the order and types that the
+        // templates declare; the caller vouches for the addresses.
         unsafe { launch(kernels, stream, step.kernel, step.level, grid, arguments) }?;
     }
     Ok(())
 }
 
-/// Enqueues the one launch of a reduction by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+/// Enqueues the one launch of a reduction by the rows engine (`Engine::Tiles`).
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
+/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves
+/// the stream.
 pub(super) unsafe fn enqueue_reduce<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -104,11 +105,12 @@ pub(super) unsafe fn enqueue_reduce<A: Element>(
     unsafe { launch(kernels, stream, Kernel::ReduceOnce, 0, grid, arguments) }
 }
 
-/// Enqueues the one launch of a scan by [`Engine::Tiles`](crate::codegen::Engine::Tiles).
+/// Enqueues the one launch of a scan by the rows engine (`Engine::Tiles`).
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
+/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](super::Workspace) that serves
+/// the stream.
 pub(super) unsafe fn enqueue_tiles<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -139,8 +141,9 @@ pub(super) unsafe fn enqueue_tiles<A: Element>(
 ///
 /// # Safety
 ///
-/// As for [`enqueue`]; besides, the addresses of input and output must be multiples of 16 unless the kernels' policy says that they are
-/// anywhere, and the workspace must be a [`Workspace`](super::Workspace) that serves the stream.
+/// As for [`enqueue`]. Also, input and output must start at multiples of 16, unless the kernels'
+/// policy says `anywhere`; and the workspace must be a [`Workspace`](super::Workspace) that serves
+/// the stream.
 pub(super) unsafe fn enqueue_wave<A: Element>(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -191,8 +194,8 @@ unsafe fn enqueue_scan<A: Element>(
         inclusive,
         by_ticket
     ];
-    // SAFETY: the arguments match the kernel's parameters, in the order and types that the templates
-    // declare; the caller vouches for the addresses.
+    // SAFETY: the arguments match the kernel's parameters, in the order and types that the
+    // templates declare; the caller vouches for the addresses.
     unsafe { launch(kernels, stream, kernel, 0, grid, arguments) }
 }
 

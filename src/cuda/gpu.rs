@@ -19,7 +19,8 @@ pub(crate) struct Gpu(Arc<Inner>);
 struct Inner {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Kept between calls; the stream's order makes sharing it safe once a call's launches are enqueued.
+    /// Kept between calls. Calls can share it: once their launches are enqueued, the stream keeps
+    /// them in order.
     workspace: Mutex<Option<Workspace>>,
 }
 
@@ -40,8 +41,8 @@ impl Gpu {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The GPU `ordinal`: opened at the first call, and the same one from then on, so that all buffers of a
-    /// process on one GPU can be used together.
+    /// The GPU `ordinal`. The first call opens it, and later calls give the same one, so that all
+    /// buffers of a process on one GPU can be used together.
     pub(crate) fn get(ordinal: usize) -> Result<Gpu> {
         static OPEN: Mutex<BTreeMap<usize, Gpu>> = Mutex::new(BTreeMap::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +70,7 @@ impl Gpu {
         }
         let failed = |error| driver_error(&format!("opening cuda:{ordinal}"), error);
         let context = CudaContext::new(ordinal).map_err(failed)?;
-        // SAFETY: everything of this context object happens on one stream, so there is nothing to track.
+        // SAFETY: this context object has one stream for everything, so there is nothing to track.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed)?;
         Ok(Gpu(Arc::new(Inner {
@@ -128,8 +129,8 @@ impl Gpu {
     fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
         let stream = &self.0.stream;
         let address = workspace::allocate(stream, bytes)?;
-        // SAFETY: the memory is new, of so many bytes, and was allocated as `CudaSlice` frees it. It is written before it is read: by
-        // an upload, or by the kernels that give a result.
+        // SAFETY: the memory is new, has this many bytes, and was allocated as `CudaSlice` frees
+        // it. It is written before it is read: by an upload, or by the kernels that give a result.
         Ok(unsafe { stream.upgrade_device_ptr(address, bytes) })
     }
 
@@ -157,8 +158,9 @@ impl Gpu {
         let stream = &self.0.stream;
         let (source, _reading) = memory.device_ptr(stream);
         let target = &mut data.spare_capacity_mut()[..array.len];
-        // SAFETY: source and target have the same number of bytes, and the target is not touched until the copy is done. The stream's context is bound
-        // first. The slice of possibly uninitialised elements is only written to.
+        // SAFETY: source and target have the same number of bytes, and the target is not touched
+        // until the copy is done. The stream's context is bound first. The slice of possibly
+        // uninitialised elements is only written to.
         unsafe {
             self.0
                 .context

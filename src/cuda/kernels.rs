@@ -1,4 +1,4 @@
-//! The kernels of a request, loaded: from memory, from disk, or compiled.
+//! Gets the kernels of a request: from memory, from disk, or by compiling them.
 
 use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
@@ -23,7 +23,8 @@ pub(super) struct Kernels {
     overlap: bool,
 }
 
-/// (context, primitive, engine, element type, operator). Entries keep their context alive, so its address stays its own.
+/// (context, primitive, engine, element type, operator). Entries keep their context alive, so no
+/// other context can get its address.
 type CacheKey = (usize, Primitive, Engine, TypeId, TypeId);
 
 static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(None);
@@ -38,7 +39,8 @@ impl Kernels {
         if let Some(kernels) = Kernels::loaded::<T, Op>(context, primitive, engine) {
             return Ok(kernels);
         }
-        // Two threads may compile the same kernels at once; both results are good, and the last one stays.
+        // Two threads may compile the same kernels at once. Both results are good; the last one
+        // stays.
         let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive, engine)?);
         let key = Kernels::key::<T, Op>(context, primitive, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +48,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// The kernels of several engines, compiled side by side where they are not there.
+    /// The kernels of several engines. Those that must be compiled are compiled side by side.
     pub(super) fn get_all<T: Element, Op: Monoid<T>, const COUNT: usize>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
@@ -168,8 +170,9 @@ impl Kernels {
     }
 }
 
-/// Whether kernels that were compiled for `target` wait for what precedes them on the stream, which those for older
-/// architectures do not, even on a newer GPU; and whether the driver can capture such launches in a graph.
+/// Whether launches may overlap what precedes them on the stream. Kernels compiled for `target`
+/// must wait for it; those for older architectures do not, even on a newer GPU. And the driver must
+/// be able to capture such launches in a graph.
 fn can_overlap(target: Target) -> Result<bool> {
     const FIRST_ARCHITECTURE: u32 = 90;
     const FIRST_DRIVER: i32 = 12_030;
@@ -189,11 +192,11 @@ fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
         .map_err(|error| driver_error("asking for shared memory", error))
 }
 
-/// Unloads all kernels that were loaded into `context`, and lets go of it.
+/// Unloads all kernels that were loaded into `context`, and releases it.
 ///
-/// Kernels stay loaded until the process ends, and keep their context alive. A program that
-/// wants its context gone calls this last; a later call loads kernels again. A [`Reduce`] or
-/// [`Scan`] that is still there keeps its kernels until it is dropped.
+/// Kernels stay loaded until the process ends, and keep their context alive. A program that wants
+/// its context gone calls this last. A later call loads kernels again. An existing [`Reduce`] or
+/// [`Scan`] keeps its kernels until it is dropped.
 ///
 /// [`Reduce`]: super::Reduce
 /// [`Scan`]: super::Scan
@@ -208,8 +211,7 @@ fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
 /// - All calls with them have ended: the streams that they were enqueued on were synchronised. To
 ///   wait for the calls of a [`Device`](crate::Device), take their results with
 ///   [`Buffer::to_vec`](crate::Buffer::to_vec).
-/// - A `Reduce` or `Scan` that is still there is dropped only when both hold for its later calls
-///   too.
+/// - An existing `Reduce` or `Scan` is dropped only when both hold for its later calls too.
 ///
 /// The compiler asks for `unsafe`:
 ///
@@ -273,7 +275,7 @@ mod tests {
         eprintln!("skipped ({what}): {why}");
     }
 
-    /// The file of one kernel under another's name is compiled again, not loaded.
+    /// A kernel's file under another kernel's name is not loaded; the kernel is compiled again.
     #[test]
     fn a_kernel_is_never_another_from_the_disk() {
         if let Err(error) = nvrtc::version() {
@@ -299,7 +301,8 @@ mod tests {
         );
     }
 
-    /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver translates.
+    /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver
+    /// translates.
     #[test]
     fn ptx_runs_and_gives_the_same_bits() {
         if let Err(error) = crate::Device::cuda(0) {

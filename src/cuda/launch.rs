@@ -17,7 +17,8 @@ pub(super) struct Grid {
     pub(super) shared_bytes: u32,
 }
 
-/// Lets blocks start before what precedes the launch on the stream has ended: programmatic dependent launch.
+/// Programmatic dependent launch: blocks may start before what precedes the launch on the stream
+/// has ended.
 const OVERLAP: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
     id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
     pad: [0; 4],
@@ -34,12 +35,14 @@ macro_rules! arguments {
 }
 pub(super) use arguments;
 
-/// Enqueues one launch. cudarc has no way to give it an attribute, and collects its arguments on the heap.
+/// Enqueues one launch. Not by cudarc: it cannot give a launch an attribute, and it collects the
+/// arguments on the heap.
 ///
 /// # Safety
 ///
-/// `arguments` must point to values of the types of the kernel's parameters, in their order; more than it has are not looked at.
-/// The kernel must be safe to run with them. The values are copied before this returns.
+/// `arguments` must point to values of the types of the kernel's parameters, in their order. More
+/// values than parameters are allowed; the rest is ignored. The kernel must be safe to run with
+/// them. The values are copied before this returns.
 pub(super) unsafe fn launch(
     kernels: &Kernels,
     stream: &CudaStream,
@@ -64,8 +67,8 @@ pub(super) unsafe fn launch(
         numAttrs: u32::from(kernels.overlap()),
     };
     let function = kernels.function(kernel, level).cu_function();
-    // SAFETY: the stream's context is current, `kernels` keeps the function loaded, and the driver only reads the attributes;
-    // the caller vouches for the rest.
+    // SAFETY: the stream's context is current, `kernels` keeps the function loaded, and the driver
+    // only reads the attributes; the caller vouches for the rest.
     unsafe { sys::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), ptr::null_mut()) }
         .result()
         .map_err(failed)

@@ -1,9 +1,10 @@
 //! Finding the CUDA libraries without a panic.
 //!
-//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called, and panics if they,
-//! or the function, are missing. So before anything else is called, the library is opened here, under
-//! the names that `cudarc` tries and in the same order, and every function that this crate uses is
-//! looked up. Tests compare the lists with the sources and with what the command line tool links.
+//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called. If they, or the
+//! function, are missing, it panics. So this module opens the library before anything else is
+//! called, under the names that `cudarc` tries and in the same order, and looks up every function
+//! that this crate uses. Tests compare the lists with the sources, and with what the command line
+//! tool links.
 
 use crate::{Error, Result};
 use libloading::Library;
@@ -64,7 +65,7 @@ const DRIVER: Requirement = Requirement {
     remedy: "install an NVIDIA driver of release 525 or later (`nvidia-smi` shows it), or use Device::cpu()",
 };
 
-/// What timing calls on the device takes besides.
+/// What timing calls on the device needs as well.
 const TIMING: Requirement = Requirement {
     name: DRIVER.name,
     files: DRIVER.files,
@@ -136,13 +137,14 @@ impl Requirement {
             let library = match unsafe { Library::new(&file) } {
                 Ok(library) => library,
                 Err(error) => {
-                    // The loader's own words, which name the file, are the source of the error.
+                    // The error comes from the loader's own words, which name the file.
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     failures.push(cause.unwrap_or_else(|| format!("{file}: {error}")));
                     continue;
                 }
             };
-            // This is the file that `cudarc` will use: if a function is missing here, another file does not help.
+            // This is the file that `cudarc` will use: if a function is missing here, another file
+            // does not help.
             for function in self.functions {
                 // SAFETY: the symbol is looked up and not called.
                 if unsafe { library.get::<unsafe extern "C" fn()>(*function) }.is_err() {
@@ -151,7 +153,7 @@ impl Requirement {
                     );
                 }
             }
-            // Kept open: `cudarc` holds the same library for as long as the process runs.
+            // Never closed: `cudarc` holds the same library for as long as the process runs.
             std::mem::forget(library);
             return Ok(());
         }
@@ -217,8 +219,8 @@ mod tests {
         })
     }
 
-    /// The functions that this crate calls by their names. Those that it calls through `cudarc`'s
-    /// own functions are looked at in the test `driver` of the command line tool, which links them.
+    /// The functions that this crate calls by name. Those that it calls through `cudarc`'s
+    /// functions are checked by the test `driver` of the command line tool, which links them.
     #[test]
     fn every_function_that_is_named_is_looked_up() {
         let known: BTreeSet<_> = [DRIVER, NVRTC, TIMING]

@@ -1,13 +1,15 @@
 //! NVIDIA GPUs: for programs that use [`cudarc`] themselves.
 //!
-//! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded into a context. Their methods
-//! *enqueue*: on the caller's stream, over the caller's slices or views, with the caller's [`Workspace`]. They allocate nothing
-//! on the device, synchronise nothing, and copy nothing to the host, so they can be captured in a CUDA graph. One call may
-//! load kernels: the first long scan that does not start at a multiple of 16 bytes, as [`Scan`] says.
+//! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded
+//! into a context. Their methods *enqueue*: on your stream, over your slices or views, with your
+//! [`Workspace`]. They allocate nothing on the device, synchronise nothing, and copy nothing to the
+//! host. So a CUDA graph can capture them. One call may load kernels: the first long scan of slices
+//! that do not start at a multiple of 16 bytes, as [`Scan`] says.
 //!
-//! On GPUs of compute capability 9.0 or later launches overlap the end of what precedes them on the stream, by *programmatic dependent
-//! launch*, in graphs too; each waits for that end before it touches memory, and meanwhile has the L2 cache fetch what it will read first. A kernel of
-//! yours that is launched so must wait as well.
+//! On GPUs of compute capability 9.0 or later, with a driver for CUDA 12.3 or later, a launch
+//! overlaps the end of what precedes it on the stream, by *programmatic dependent launch*, in
+//! graphs too. It waits for that end before it touches memory. Meanwhile it has the L2 cache fetch
+//! what it will read first. If you launch a kernel of yours in that way, it must wait as well.
 //!
 //! ```no_run
 //! use warpfold::{cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
@@ -25,19 +27,25 @@
 //!
 //! # Blocks that wait for each other
 //!
-//! Blocks of one launch wait for sums that others of it publish. No more than one multiprocessor has to be free for a launch to
-//! end, whatever other work holds the rest, and however long. Two things make that so. Scans that do not fit the GPU at once take
-//! their tiles in the order in which they start. All other launches have no more blocks than the GPU can hold; they rely on it that
-//! the GPU starts the blocks of a launch in the order of their index, as every one so far does. On a GPU that did not, such a launch
-//! would wait for as long as other work keeps its first blocks from starting, and for ever if that work waited for the launch.
+//! Blocks of one launch wait for sums that other blocks of it publish. Still, one free
+//! multiprocessor is enough for a launch to end, whatever other work holds the rest, and however
+//! long. Two things make that so:
+//!
+//! - Scans that do not fit the GPU at once take their tiles in the order in which their blocks
+//!   start.
+//! - All other launches have no more blocks than the GPU can hold. They rely on the order in which
+//!   the GPU starts the blocks of a launch: by index, as every GPU so far does. On a GPU that did
+//!   not, such a launch would wait for as long as other work keeps its first blocks from starting,
+//!   and for ever if that work waited for the launch.
 //!
 //! # Memory
 //!
-//! Slices may be of any memory that kernels can access: also managed memory, and pinned host memory. Where it does not lie on
-//! the GPU, its way there decides the speed.
+//! Slices may lie in any memory that kernels can access, managed memory and pinned host memory
+//! included. If it is not the GPU's own, the way there decides the speed.
 //!
-//! Use the `cudarc` that is re-exported here, or the same version. It makes events for every slice while its event tracking is on; those waits break a graph's capture,
-//! so switch tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
+//! Use the `cudarc` that is re-exported here, or the same version. While its event tracking is on,
+//! it makes events for every slice, and waiting for them breaks a graph's capture. So switch
+//! tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
 
 mod disk_cache;
 mod enqueue;
@@ -70,7 +78,7 @@ fn context_capability(context: &CudaContext) -> Result<u32> {
     Ok((major * 10 + minor).unsigned_abs())
 }
 
-/// An error unless `given`, that of `what`, is the context `ours`.
+/// An error unless `given`, the context of `what`, is the context `ours`.
 fn check_context(ours: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
     if given.cu_ctx() == ours.cu_ctx() {
         return Ok(());

@@ -11,14 +11,14 @@ use std::ffi::{CString, c_char, c_int};
 pub enum Target {
     /// Machine code for one architecture, such as 90 for `sm_90`. Loads fastest.
     Cubin(u32),
-    /// PTX for a virtual architecture, such as 90 for `compute_90`, which the driver translates for any
-    /// GPU of that architecture or a later one.
+    /// PTX for a virtual architecture, such as 90 for `compute_90`, which the driver translates for
+    /// any GPU of that architecture or a later one.
     Ptx(u32),
 }
 
 impl Target {
-    /// The target for a GPU of compute capability `capability` (90 for 9.0): machine code if this NVRTC
-    /// knows the architecture; otherwise the newest PTX that the GPU can run.
+    /// The target for a GPU of compute capability `capability` (90 for 9.0). It is machine code if
+    /// this NVRTC knows the architecture, and otherwise the newest PTX that the GPU can run.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ pub fn architectures() -> Result<Vec<u32>> {
         .collect())
 }
 
-/// Compiles a source of [`codegen::source`](crate::codegen::source) to a binary that the CUDA driver loads: an ELF image,
-/// or PTX text with a final NUL. `operator` is named in errors.
+/// Compiles a source of [`codegen::source`](crate::codegen::source) to a binary that the CUDA
+/// driver loads: an ELF image, or PTX text with a final NUL. `operator` is named in errors.
 ///
 /// # Errors
 ///
@@ -147,7 +147,8 @@ type CopyOf = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
 
 impl Program {
     fn new(text: &CString) -> Result<Program> {
-        // NVRTC copies the text, whatever cudarc's documentation fears; the caller keeps it for the program's lifetime anyway.
+        // NVRTC copies the text, although cudarc's documentation doubts it. The caller keeps it for
+        // the program's lifetime anyway.
         result::create_program(text, Some(c"warpfold.cu"))
             .map(Program)
             .map_err(|error| failure(&error))

@@ -16,35 +16,47 @@ use std::sync::Arc;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`reduce`](crate::reduce()). A call reads every element once, in 1 launch.
+/// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
+/// every element once.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`], and they can share one. Inputs of up to some ten thousands of elements leave it alone.
+/// As for [`Scan`]; the two can share one. Inputs of up to some ten thousand elements do not use
+/// it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Kernels>,
-    /// What [`Engine::Tiles`] was compiled with; `None` for [`Engine::Blelloch`].
+    /// What the rows engine was compiled with; `None` for the levels engine.
     rows: Option<RowPolicy>,
     types: PhantomData<fn() -> (T, Op)>,
 }
 
 /// The scans of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
-/// Bracketing and results are those of [`scan`](crate::scan()). In the eight methods, `exclusive` or `inclusive` says whether
-/// an element's own value takes part, `_from` that an `init` comes first, `_in_place` that the data is overwritten.
+/// Bracketing and results are those of [`scan`](crate::scan()). The names of the eight methods say:
 ///
-/// For elements of up to 16 bytes, each enqueues 1 launch, which reads and writes every element once, for slices that start anywhere.
-/// From some millions of elements on, slices that start at a multiple of 16 bytes are fastest on GPUs of compute capability 9.0
-/// to 10.x; those that do not have kernels of their own there, which the first such call loads (some 0.5 s, unless they are in the disk
-/// cache). For longer elements it is 1 launch up to some thousands of elements, 3 up to a tile squared, 5 beyond, and every element
-/// is read twice and written once.
+/// - `exclusive` or `inclusive`: whether an element's own value takes part;
+/// - `_from`: an `init` comes first;
+/// - `_in_place`: the data is overwritten.
+///
+/// # Launches
+///
+/// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
+/// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
+/// of elements on, slices that start at a multiple of 16 bytes are fastest. Other slices have
+/// kernels of their own there, which the first such call loads. That takes some 0.5 s, unless they
+/// are in the disk cache.
+///
+/// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
+/// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
+/// every element is read twice; it is written once.
 ///
 /// # The workspace
 ///
-/// A [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which serves the call's stream. Calls on one stream can
-/// share it, whatever their primitive, type, operator and length. Inputs of up to some thousands of elements leave it alone.
+/// A call takes a [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which
+/// serves the call's stream. Calls on one stream can share it, whatever their primitive, type,
+/// operator and length. Inputs of up to some thousands of elements do not use it.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>> {
     context: Arc<CudaContext>,
@@ -56,21 +68,21 @@ pub struct Scan<T: Element, Op: Monoid<T>> {
 #[derive(Debug, Clone)]
 enum Engines {
     Levels {
-        /// For what few blocks hold.
+        /// The rows engine, for what few blocks hold.
         short: Option<Tiles>,
-        /// [`Engine::Blelloch`].
+        /// The levels engine (`Engine::Blelloch`).
         levels: Arc<Kernels>,
     },
     OneLaunch {
-        /// For what the GPU holds at once.
+        /// The rows engine (`Engine::Tiles`), for what the GPU holds at once.
         short: Tiles,
-        /// For everything else that the wave engine does not take.
+        /// The rows engine, for everything else that the wave engine does not take.
         long: Tiles,
         wave: Option<Wave>,
     },
 }
 
-/// [`Engine::Tiles`].
+/// The rows engine (`Engine::Tiles`).
 #[derive(Debug, Clone)]
 struct Tiles {
     kernels: Arc<Kernels>,
@@ -78,10 +90,10 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// Longer ones do not leave a thread registers enough for its tree.
+    /// Longer elements do not leave a thread enough registers for its tree.
     const LARGEST_ELEMENT: usize = 16;
 
-    /// Up to so many blocks, one launch of those takes less time than the launches of a tree.
+    /// Up to this many blocks, one launch takes less time than the launches of the levels engine.
     const FEW_BLOCKS: u64 = 32;
 }
 
@@ -90,14 +102,15 @@ impl Tiles {
 struct Wave {
     kernels: Arc<Kernels>,
     policy: WavePolicy,
-    /// The policy for addresses that are no multiples of 16. Its kernels are loaded when such are met.
+    /// The policy for unaligned addresses, no multiples of 16. Its kernels are loaded when one is
+    /// met.
     anywhere: Option<WavePolicy>,
     /// Whether it is to take short inputs too.
     always: bool,
 }
 
 impl Wave {
-    /// What the engine wants of addresses, unless its policy says that they are anywhere.
+    /// The alignment that addresses need, unless the policy says `anywhere`.
     const ALIGN: u64 = 16;
 
     /// Kernels and policy for input and output at these addresses.
@@ -119,7 +132,8 @@ impl Wave {
     }
 }
 
-/// Does what CUDA does not allow a thread by default while a stream is captured into a graph, such as to load a module.
+/// Does what CUDA forbids a thread by default while a stream is captured into a graph, such as to
+/// load a module.
 fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let exchange = |mode: &mut sys::CUstreamCaptureMode| {
         // SAFETY: the pointer is valid; the mode is this thread's own.
@@ -156,12 +170,13 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
 }
 
 impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, some 1 ms from the disk cache, or else
-    /// a compilation, of 0.2 to 0.9 s.
+    /// Loads the kernels. That takes under 1 µs if this process has them already, some 1 ms from
+    /// the disk cache, and 0.2 to 0.9 s if they must be compiled.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -169,12 +184,13 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         Reduce::load_engine(context, Engine::Tiles(RowPolicy::of_reduce::<T>(order)))
     }
 
-    /// Loads the kernels of one engine: [`Engine::Tiles`], or [`Engine::Blelloch`], which takes a launch for each level
-    /// of its tree.
+    /// Loads the kernels of one engine: rows ([`Engine::Tiles`]), or levels ([`Engine::Blelloch`]),
+    /// which takes a launch for each level of its tree.
     ///
     /// # Errors
     ///
-    /// As [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce, or a policy that it cannot have.
+    /// Those of [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce,
+    /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -190,8 +206,8 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         })
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
-    /// for long inputs.
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         match self.rows {
             None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
@@ -199,12 +215,14 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         }
     }
 
-    /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of `output`.
+    /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
+    /// `output`.
     ///
     /// # Errors
     ///
-    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small, [`Error::WorkspaceStream`] if the workspace
-    /// serves another stream, [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a launch fails.
+    /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small,
+    /// [`Error::WorkspaceStream`] if the workspace serves another stream, [`Error::WrongDevice`] if
+    /// something belongs to another context, [`Error::Driver`] if a launch fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,
@@ -262,9 +280,9 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
             inclusive: false,
         };
         let kernels = &self.kernels;
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are borrowed until
-        // the launches are enqueued; afterwards the stream's order and cudarc's events protect them. The workspace is
-        // this stream's alone.
+        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are
+        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
+        // events protect them. The workspace is this stream's alone.
         unsafe {
             match self.rows {
                 None => {
@@ -289,9 +307,10 @@ macro_rules! scan_methods {
         ///
         /// # Errors
         ///
-        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if `workspace` is too small,
-        /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something belongs to another
-        /// context, [`Error::Driver`] if a launch fails.
+        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if
+        /// `workspace` is too small, [`Error::WorkspaceStream`] if it serves another stream,
+        /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a
+        /// launch fails.
         pub fn $name(
             &self,
             stream: &CudaStream,
@@ -329,12 +348,13 @@ macro_rules! scan_methods {
 }
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
-    /// Loads the kernels: under 1 µs if this process has them already, some 2 ms from the disk cache, or else
-    /// a compilation, of 0.5 to 1.2 s.
+    /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
+    /// the disk cache, and 0.5 to 1.2 s if they must be compiled.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator, [`Error::Driver`].
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -352,14 +372,17 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
     }
 
-    /// Loads the kernels of one engine, which will be used for every length. Where the policy of [`Engine::Wave`] has room for such slices,
-    /// those that do not start at a multiple of 16 bytes take kernels that the first call with one loads; else those of
-    /// [`Engine::Tiles`], which are loaded as well.
+    /// Loads the kernels of one engine, which will be used for every length.
+    ///
+    /// With the wave engine ([`Engine::Wave`]), slices that do not start at a multiple of 16 bytes
+    /// take other kernels. If the policy has room for such slices, these are the wave engine's,
+    /// loaded by the first call with one. If not, they are those of the rows engine
+    /// ([`Engine::Tiles`]), loaded here as well.
     ///
     /// # Errors
     ///
-    /// As [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot have. The wave engine does not compile for
-    /// GPUs that it cannot run on.
+    /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
+    /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
@@ -428,8 +451,8 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         })
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below 1% of the elements' size
-    /// for long inputs.
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         let tiles = |tiles: &Tiles| ScanPlan::workspace_bytes::<T>(tiles.policy, len);
         match &self.engines {
@@ -451,7 +474,8 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         exclusive exclusive_in_place: (), Exclusive;
         /// Enqueues the exclusive scan that starts with `init`.
         exclusive_from exclusive_from_in_place: (init), Exclusive;
-        /// Enqueues the inclusive scan: every element becomes the fold of those up to and with it.
+        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
+        /// it.
         inclusive inclusive_in_place: (), Inclusive;
         /// Enqueues the inclusive scan that starts with `init`.
         inclusive_from inclusive_from_in_place: (init), Inclusive;
@@ -490,9 +514,10 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
-        // SAFETY: the slices belong to the context, are as long as the plans assume, and are borrowed until the launches are
-        // enqueued; afterwards the stream's order and cudarc's events protect them. The wave engine's addresses are looked
-        // at. The workspace is this stream's alone.
+        // SAFETY: the slices belong to the context, are as long as the plans assume, and are
+        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
+        // events protect them. The wave engine's addresses are looked at. The workspace is this
+        // stream's alone.
         unsafe { self.enqueue(stream, len, &call) }
     }
 

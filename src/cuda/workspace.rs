@@ -1,4 +1,4 @@
-//! The device memory by which the blocks of a call agree.
+//! The workspace: device memory through which the blocks of a call exchange sums.
 
 use super::driver_error;
 use crate::codegen::{HEADER_BYTES, WorkspaceKey};
@@ -7,17 +7,20 @@ use cudarc::driver::{CudaStream, DriverError, result, sys};
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
-/// Device memory by which the blocks of a call agree on who does what. Calls on one stream can share one, whatever their
-/// primitive, type, operator and length.
+/// Device memory in which the blocks of a call share out their work and exchange sums. Calls on one
+/// stream can share a workspace, whatever their primitive, type, operator and length.
 ///
-/// - It is *zeroed* when it is made, and has a random key of its own. So no result can depend on what lay in that memory
-///   before: neither on data, nor on what another workspace left there.
-/// - It *serves one stream*, the one that it was made for. A call on another one is an error; [`move_to`](Workspace::move_to)
-///   changes the stream, in order. For two streams at a time use two workspaces.
-/// - It *grows* only by [`grow`](Workspace::grow). A call never allocates; it is an error if the workspace is too small.
-///   `workspace_bytes` of [`Reduce`](super::Reduce) and [`Scan`](super::Scan) says how much they need.
-/// - *Graphs* may capture calls with it, several graphs one workspace. Each replay goes on where the last one stopped. A graph keeps
-///   the memory's address, so do not drop, move or grow the workspace while such a graph may still be launched, and launch it on the
+/// - It is *zeroed* when it is made, and has a random key of its own. So no result can depend on
+///   what lay in that memory before: neither on data, nor on what another workspace left there.
+/// - It *serves one stream*, the one that it was made for. A call on another one is an error;
+///   [`move_to`](Workspace::move_to) changes the stream, in order. For two streams at a time use
+///   two workspaces.
+/// - It *grows* only by [`grow`](Workspace::grow). A call never allocates; if the workspace is too
+///   small, it is an error. `workspace_bytes` of [`Reduce`](super::Reduce) and
+///   [`Scan`](super::Scan) says how much they need.
+/// - *Graphs* may capture calls with it; several graphs may share one workspace. Each replay goes
+///   on where the last one stopped. A graph keeps the memory's address. So as long as such a graph
+///   may still be launched, do not drop, move or grow the workspace, and launch the graph on the
 ///   stream that the workspace serves.
 ///
 /// ```no_run
@@ -33,7 +36,7 @@ use std::thread::{self, ThreadId};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Bytes of the caller's are no workspace:
+/// Bytes alone are no workspace:
 ///
 /// ```compile_fail,E0308
 /// # use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
@@ -56,8 +59,8 @@ pub struct Workspace {
     key: u64,
 }
 
-/// What tells streams apart: CUDA's handle, and for the per-thread default stream, whose handle is the same in all threads, the
-/// thread.
+/// What tells streams apart: CUDA's handle. The per-thread default stream has the same handle in
+/// all threads, so there the thread counts too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StreamIdentity {
     context: usize,
@@ -91,11 +94,13 @@ impl Workspace {
     /// The start of a workspace is a multiple of this many bytes.
     const ALIGN: u64 = 16;
 
-    /// A workspace of at least `bytes` bytes, for calls on `stream`, which clears it. Memory comes from the stream's pool.
+    /// A workspace of at least `bytes` bytes, for calls on `stream`. It is cleared on that stream;
+    /// its memory comes from the stream's pool.
     ///
     /// # Errors
     ///
-    /// [`Error::Capturing`] while the stream is captured into a graph, [`Error::OutOfMemory`] with the sizes, [`Error::Driver`].
+    /// [`Error::Capturing`] while the stream is captured into a graph; [`Error::OutOfMemory`], with
+    /// the sizes; [`Error::Driver`].
     pub fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Workspace> {
         Workspace::check_not_captured(stream)?;
         let bytes = bytes.max(HEADER_BYTES);
@@ -110,18 +115,20 @@ impl Workspace {
         workspace.cleared()
     }
 
-    /// A workspace in memory of the caller's, which is cleared on `stream`. It is not freed.
+    /// A workspace in memory of yours. It is cleared on `stream`, and never freed.
     ///
     /// # Errors
     ///
-    /// [`Error::Workspace`] if an aligned header does not fit, and those of [`new`](Workspace::new).
+    /// [`Error::Workspace`] if an aligned header does not fit, and those of
+    /// [`new`](Workspace::new).
     ///
     /// # Safety
     ///
-    /// - The `bytes` bytes from `address` on are device memory that the stream's context can write to. They stay allocated until the
-    ///   last call with this workspace has ended, and the last launch of each graph that captured one.
-    /// - From this call on until then nothing else reads or writes them: no other workspace, no copy, no `memset`, also none that
-    ///   a graph holds.
+    /// - The `bytes` bytes from `address` on are device memory that the stream's context can write
+    ///   to. They stay allocated until the last call with this workspace has ended, and so has the
+    ///   last launch of each graph that captured one.
+    /// - From this call on until then nothing else reads or writes them: no other workspace, no
+    ///   copy, no `memset`, and none of these in a graph.
     pub unsafe fn from_raw(
         stream: &Arc<CudaStream>,
         address: sys::CUdeviceptr,
@@ -157,13 +164,13 @@ impl Workspace {
         &self.stream
     }
 
-    /// Makes room for `bytes` bytes. Does nothing if there is room already; otherwise allocates, clears, and frees the old memory
-    /// in the order of the stream.
+    /// Makes room for `bytes` bytes. Does nothing if there is room already. Otherwise it allocates
+    /// and clears new memory, and frees the old in the order of the stream.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Workspace::new), and the workspace is as it was. [`Error::Borrowed`] if it is made
-    /// [`from_raw`](Workspace::from_raw).
+    /// Those of [`new`](Workspace::new), and [`Error::Borrowed`] if
+    /// [`from_raw`](Workspace::from_raw) made the workspace. Then the workspace is as it was.
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());
@@ -178,12 +185,13 @@ impl Workspace {
         Ok(())
     }
 
-    /// From now on serves `stream`, of the same context, which waits for the calls so far.
+    /// From now on the workspace serves `stream`, of the same context. That stream waits for the
+    /// calls so far.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongDevice`] if the stream belongs to another context, [`Error::Capturing`] while either stream is captured,
-    /// [`Error::Driver`]; then the workspace is as it was.
+    /// [`Error::WrongDevice`] if the stream belongs to another context, [`Error::Capturing`] while
+    /// either stream is captured, [`Error::Driver`]. Then the workspace is as it was.
     pub fn move_to(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         super::check_context(self.stream.context(), "stream", stream.context())?;
         Workspace::check_not_captured(&self.stream)?;
@@ -196,7 +204,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// What to tell kernels on `stream` that need so many bytes; an error if the workspace is not for them.
+    /// What kernels on `stream` are told that need this many bytes; an error if the workspace is
+    /// not for them.
     pub(super) fn arguments(
         &self,
         stream: &CudaStream,
@@ -225,8 +234,8 @@ impl Workspace {
         let header = key.header();
         let stream = self.stream.cu_stream();
         self.stream.context().bind_to_thread().map_err(failed)?;
-        // SAFETY: the memory is this workspace's, and large enough for the header. The copy has read the header when the stream is
-        // done, which is waited for.
+        // SAFETY: the memory is this workspace's, and large enough for the header. The copy has
+        // read the header when the stream is done, which is waited for.
         unsafe {
             result::memset_d8_async(self.address, 0, self.bytes, stream)
                 .and_then(|()| result::memcpy_htod_async(self.address, &header, stream))
@@ -256,8 +265,8 @@ impl Drop for Workspace {
         }
         let context = self.stream.context();
         let freed = context.bind_to_thread().and_then(|()| {
-            // SAFETY: the memory was allocated for this workspace alone, from the pool if there is one. Its calls are on this
-            // stream, or the stream waits for them.
+            // SAFETY: the memory was allocated for this workspace alone, from the pool if there is
+            // one. Its calls are on this stream, or the stream waits for them.
             unsafe {
                 if context.has_async_alloc() {
                     result::free_async(self.address, self.stream.cu_stream())

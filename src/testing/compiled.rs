@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// CUDA's words and built-in names, for C++.
 const HOST: &str = include_str!("../../kernels/host.hpp");
 
-/// No contraction, as on a GPU; what is undefined in C++ stops the program.
+/// No contraction, as on a GPU. What is undefined in C++ stops the program.
 const OPTIONS: &[&str] = &[
     "-std=c++20",
     "-O1",
@@ -20,7 +20,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 pub(super) enum Failure {
-    /// None that will do; what each lacks.
+    /// There is no suitable compiler; what each lacks.
     NoCompiler(String),
     /// The text is wrong, or the program fails.
     Rejected(String),

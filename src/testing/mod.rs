@@ -1,4 +1,4 @@
-//! For the tests of programs that bring operators of their own (feature `testing`).
+//! Checks user-defined operators, in the tests of your program (feature `testing`).
 //!
 //! [`assert_monoid`] draws elements and checks all that an operator promises:
 //!
@@ -26,11 +26,13 @@
 //! assert_monoid_within::<f32, warpfold::ops::Add>(1e-6, -1e3_f32..1e3);
 //! ```
 //!
-//! Every run draws the same elements, so a test that passes goes on passing, and one that fails fails
-//! again. `WARPFOLD_SEED=1`, or another whole number, draws others; a failure names the number.
+//! Every run draws the same elements, so a test that passes goes on passing, and one that fails
+//! fails again. `WARPFOLD_SEED=1`, or another whole number, draws others; a failure names the
+//! number.
 //!
-//! What is not there is said on the standard error, and left out: the comparison with CUDA's code needs a C++ compiler, and that with a
-//! GPU needs one. `WARPFOLD_REQUIRE=emulator,cuda` makes tests fail there instead.
+//! The comparison with CUDA's code needs a C++ compiler, and that with a GPU needs one. If they are
+//! missing, the standard error says so, and the comparison is left out.
+//! `WARPFOLD_REQUIRE=emulator,cuda` makes the test fail instead.
 
 mod compiled;
 mod parts;
@@ -41,20 +43,22 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::fmt::Debug;
 
-/// How many elements are drawn for what is compared with other machines, enough for a few tiles.
+/// How many elements are drawn for comparisons with other machines: enough for a few tiles.
 const COMPARED: usize = 2_000;
 
-/// Checks the promises of [`Monoid`] on elements that `strategy` draws, where associativity holds exactly.
+/// Checks the promises of [`Monoid`] on elements that `strategy` draws, where associativity holds
+/// exactly.
 ///
 /// 1. The identity changes nothing, on either side.
 /// 2. `(a ⊕ b) ⊕ c` equals `a ⊕ (b ⊕ c)`.
-/// 3. An operator that claims [`COMMUTATIVE`](Monoid::COMMUTATIVE) gives the same bits for `a ⊕ b` and `b ⊕ a`; for one that claims
-///    [`EXACT`](Monoid::EXACT), 1 and 2 hold to the last bit.
-/// 4. The CUDA function gives the bits that the host's gives: compiled for the CPU, and in a scan on a GPU.
+/// 3. An operator that claims [`COMMUTATIVE`](Monoid::COMMUTATIVE) gives the same bits for `a ⊕ b`
+///    and `b ⊕ a`; for one that claims [`EXACT`](Monoid::EXACT), 1 and 2 hold to the last bit.
+/// 4. The CUDA function gives the bits that the host's gives: compiled for the CPU, and in a scan
+///    on a GPU.
 ///
-/// "Equals" is `==` of the numbers that an element consists of, and NaN equals NaN. Draws as many elements as
-/// proptest's configuration says (256 unless `PROPTEST_CASES` says otherwise), and 2000 for what is compared with CUDA.
-/// `WARPFOLD_SEED` says which ones; it is 0 if it is not set.
+/// "Equals" is `==` of the numbers that an element consists of, and NaN equals NaN. Draws as many
+/// elements as proptest's configuration says (256 unless `PROPTEST_CASES` says otherwise), and 2000
+/// for what is compared with CUDA. `WARPFOLD_SEED` says which ones; it is 0 if it is not set.
 ///
 /// # Panics
 ///
@@ -63,16 +67,18 @@ pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<
     check::<T, Op>(Draws::from_env(), None, &strategy);
 }
 
-/// As [`assert_monoid`], for operators that are associative as far as rounding lets them: results may differ by `tolerance` times the
-/// largest number (in magnitude) among the operands, what they are combined to on the way, and the results.
+/// As [`assert_monoid`], for operators that are associative except for rounding. Results may differ
+/// by `tolerance` times the largest number (in magnitude) among the operands, the values on the
+/// way, and the results.
 ///
-/// What CUDA gives must be the same bits here, too, unless the operator calls a function that is [not rounded
-/// exactly](macro@crate::function#the-same-bits), such as `exp`: then results may differ by the tolerance, and those of a scan
-/// by that for each level of its tree.
+/// CUDA must give the same bits here, too, unless the operator calls a function that is [not
+/// rounded exactly](macro@crate::function#the-same-bits), such as `exp`. Then results may differ by
+/// the tolerance, and those of a scan by the tolerance for each level of its tree.
 ///
 /// # Panics
 ///
-/// As [`assert_monoid`]; and if the operator claims to be [`EXACT`](Monoid::EXACT), where no tolerance has a meaning.
+/// As [`assert_monoid`]. Also if the operator claims to be [`EXACT`](Monoid::EXACT): then a
+/// tolerance has no meaning.
 pub fn assert_monoid_within<T: Element + Debug, Op: Monoid<T>>(
     tolerance: f64,
     strategy: impl Strategy<Value = T>,
@@ -271,7 +277,8 @@ fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String>
     ))
 }
 
-/// The CUDA function, compiled for the CPU, on each two neighbours, and on sums of more. To the last bit without a tolerance.
+/// Compares the CUDA function, compiled for the CPU, on each two neighbours, and on sums of more.
+/// Without a tolerance, to the last bit.
 fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
     drawn: &[T],
     tolerance: Option<f64>,

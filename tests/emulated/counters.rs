@@ -1,4 +1,5 @@
-//! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory, bank conflicts.
+//! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory,
+//! bank conflicts.
 
 use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain};
 use crate::support::data::{Sample, sample};
@@ -51,15 +52,17 @@ fn figures_of_the_textbook_reductions() {
     let count = |kernel: usize, length| reduction(&module, kernels[kernel], length);
     let steps = steps();
 
-    // At 256 numbers, 255 sums are stored. The text has four warps at work for five rounds, then two and one, which could have
-    // stored 736, and so a utilisation of 0.35. It leaves out the sixth round, in which each of the four warps has one
-    // lane at work; its formulas for the sums and for the requests have that round, as the counters do.
+    // At 256 numbers, 255 sums are stored. The text has four warps at work for five rounds, then
+    // two and one, which could have stored 736, and so a utilisation of 0.35. It leaves out the
+    // sixth round, in which each of the four warps has one lane at work; its formulas for the sums
+    // and for the requests have that round, as the counters do.
     let step = |tally: &Tally| tally.place == steps[0] && tally.operation == "global_store";
     let sums = Tally::sum(&count(0, 256), step);
     let sixth_round = 4 * 32;
     assert_eq!((sums.lanes, 32 * sums.issued - sixth_round), (255, 736));
 
-    // Requests of 128 bytes, for the steps of the first two kernels and for all that the third does.
+    // Requests of 128 bytes, for the steps of the first two kernels and for all that the third
+    // does.
     for (length, requests) in [(256, [141, 36, 9]), (2048, [1149, 204, 65])] {
         for kernel in [0, 1] {
             let tallies = count(kernel, length);

@@ -1,5 +1,5 @@
-//! Every generated kernel, run in the emulator: it equals the oracle bit for bit under any schedule, and breaks
-//! no rule.
+//! Every generated kernel, run in the emulator: it equals the oracle bit for bit under any
+//! schedule, and breaks no rule.
 
 use crate::emulator::{Argument, Grid, Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
@@ -32,13 +32,14 @@ struct Case {
     inclusive: bool,
     in_place: bool,
     /// How far input and output are from where an allocation starts, in units of the element's
-    /// alignment: misaligned in every way that a slice, or a view of other memory, can be.
+    /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
     shifts: (usize, usize),
 }
 
 impl Case {
-    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved. Other launches before it use the
-    /// same workspace for a prefix of the file `other`: what they leave there must not show.
+    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
+    /// Other launches before it use the same workspace for a prefix of the file `other`: what they
+    /// leave there must not show.
     fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
         let bytes = self.length * size_of::<T>();
         let output_bytes = match self.primitive {
@@ -71,8 +72,9 @@ impl Case {
         script.clear();
     }
 
-    /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. By index if all live at a time, or by
-    /// ticket. Before it another one, with other data and flags.
+    /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. They
+    /// take tiles by index if all live at a time, or by ticket. Another launch, with other data and
+    /// flags, comes before.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -109,7 +111,7 @@ impl Case {
                 blocks: plan.blocks,
                 threads: 32 * plan.warps,
                 shared: 0,
-                // By index, they rely on it that all are there.
+                // By index, all blocks must live at a time.
                 resident: if plan.by_ticket {
                     0
                 } else {
@@ -200,14 +202,15 @@ impl Case {
                 Argument::value(plan.log_batches),
             ];
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
-            // They rely on it that all are there.
+            // All blocks must live at a time.
             grid.resident = plan.blocks;
             script.launch("reduce_once", grid, &arguments);
             script.save(out);
         }
     }
 
-    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and more.
+    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and
+    /// more.
     fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
         let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
         let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
@@ -329,8 +332,9 @@ fn widens<T: Element>() -> bool {
     TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
 }
 
-/// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested. A module takes seconds to
-/// compile, so what is the same text with other numbers or another word in it is tested once only.
+/// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
+/// A module takes seconds to compile, so what is the same text with other numbers or another word
+/// in it is tested once only.
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     if matrix::is_like_another::<T, Op>() {
         return match primitive {
@@ -403,7 +407,8 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     }
 }
 
-/// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are summed up twice.
+/// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are
+/// summed up twice.
 fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     let (run, row, tile) = (
         policy.run as usize,
@@ -459,7 +464,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
             ..case((length * 3 + number, length))
         })
     });
-    // A tile whose first and last word of 16 bytes are its neighbours' as well, in place.
+    // A tile that shares its first and last word of 16 bytes with its neighbours, in place.
     let shared_words = [(1, false), (3, true)].map(|(shift, inclusive)| Case {
         inclusive,
         in_place: true,
@@ -662,7 +667,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         type_name::<T>(),
         type_name::<Op>()
     );
-    // Every engine, with elements of one, two and four bytes, and with an operator that does not commute.
+    // Every engine, with elements of one, two and four bytes, and with an operator that does not
+    // commute.
     let always = [type_name::<u8>(), type_name::<f16>(), type_name::<f32>()]
         .contains(&type_name::<T>())
         && TypeId::of::<Op>() == TypeId::of::<Add>()

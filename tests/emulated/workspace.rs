@@ -1,5 +1,5 @@
-//! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready for the next, and what
-//! was overwritten is found out.
+//! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready
+//! for the next, and overwriting it is detected.
 
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, base_seed};
 use crate::support::data::sample;
@@ -280,7 +280,7 @@ fn an_overwritten_header_ends_the_launch() {
     }
 }
 
-/// A maximum has values of its own choice in the place of tags, if what it folds is as long as a packet.
+/// A maximum puts chosen values in the place of tags, if what it folds is as long as a packet.
 #[test]
 fn data_is_never_taken_for_a_tag() {
     let Some(toolchain) = Toolchain::get() else {
@@ -299,7 +299,7 @@ fn data_is_never_taken_for_a_tag() {
         "scan_once",
     );
     let data = sample::<u64>(length, 3);
-    // What a caller can know: everything but the key and the tags that are drawn with it.
+    // A caller can know everything but the key and the tags that are drawn with it.
     let known = [0, u64::MAX, 0x7761_7270_6630_6c64, data[0]];
     for word in known {
         let mut workspace = used_workspace(bytes);

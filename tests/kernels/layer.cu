@@ -1,17 +1,19 @@
-// Kernels that use every function of the layer in kernels/device.cuh, and keep its rules. They run in the emulator and on a
-// GPU, and must give the same.
+// Kernels that use every function of the layer in kernels/device.cuh, and keep its rules. They run
+// in the emulator and on a GPU, and must give the same.
 #include "words.cuh"
 using namespace warpfold;
 
 constexpr int STAGES = 3, STAGE_ITEMS = 128;
 
-/// The ring of a pipeline: a loader fills stages, a warp works on them in place, a storer empties them.
+/// The ring of a pipeline: a loader fills stages, a warp works on them in place, a storer empties
+/// them.
 struct Ring {
     alignas(16) u32 items[STAGES][STAGE_ITEMS];
     Mbarrier full[STAGES], done[STAGES], empty[STAGES];
 };
 
-/// out = in + 1, by bulk copies; `length` in stages. One block of three warps, dynamic shared memory.
+/// out = in + 1, by bulk copies; `length` in stages. One block of three warps, dynamic shared
+/// memory.
 extern "C" __global__ void pipeline(const u32* in, u32* out, u32 length) {
     prefetch(in, (u64)length * STAGE_ITEMS, 0, STAGE_ITEMS, threadIdx.x == 0);
     begin_launch();
@@ -51,8 +53,9 @@ extern "C" __global__ void pipeline(const u32* in, u32* out, u32 length) {
     if (threadIdx.x == 2 * WARP) bulk_wait<0>();
 }
 
-/// Inclusive sums of one number a block. A block takes the next ticket and waits for the one before it, whose sum comes with
-/// a flag: in plain memory that the flag's release orders, or as one word of 8 or of 16 bytes.
+/// Inclusive sums of one number a block. A block takes the next ticket and waits for the one before
+/// it, whose sum comes with a flag: in plain memory that the flag's release orders, or as one word
+/// of 8 or of 16 bytes.
 struct Chain {
     u32 tickets;
     u32 flags[32], sums[32];

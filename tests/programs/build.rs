@@ -4,8 +4,8 @@ mod generator;
 
 use std::{env, fs, path::Path};
 
-/// How many programs there are unless `WARPFOLD_PROGRAMS` says otherwise: as many as are compiled and run in about two minutes
-/// on two cores.
+/// How many programs there are unless `WARPFOLD_PROGRAMS` says otherwise: as many as are compiled
+/// and run in about two minutes on two cores.
 const PROGRAMS: usize = 2000;
 
 fn main() {

@@ -1,4 +1,5 @@
-//! Programs that are not random: forms that the generator does not have, and such as went wrong once.
+//! Programs that are not random: forms that the generator does not have, and such as went wrong
+//! once.
 
 use super::Program;
 use warpfold::{Element, Scalar, function, monoid};
@@ -110,7 +111,8 @@ fn operator_as_function(x: u64, y: u64) -> u64 {
     latest(latest(x, y), 0)
 }
 
-/// The patterns are beside the middle between two floats: whoever rounds them twice takes the wrong one.
+/// The patterns are beside the middle between two floats: whoever rounds them twice takes the wrong
+/// one.
 #[function]
 fn float_patterns(x: f32) -> (u8, u8) {
     let close = match [

@@ -1,5 +1,6 @@
-// Around the translations of some programs: reads the words of their arguments from a file, and writes those of the results.
-// Stands behind the translations, in their namespace. CASES is defined before.
+// Around the translations of some programs: reads the words of their arguments from a file, and
+// writes those of the results. Stands behind the translations, in their namespace. CASES is defined
+// before.
 
 static const u64* next_word;
 static u64* results_end;
@@ -26,7 +27,8 @@ struct Program {
     size_t taken, put;
 };
 
-/// Runs the programs from number `first` on, and writes the results of each when it has run all its cases.
+/// Runs the programs from number `first` on, and writes the results of each when it has run all its
+/// cases.
 template <int COUNT>
 int run_all(const Program (&programs)[COUNT], int first, const char* file) {
     FILE* input = fopen(file, "rb");

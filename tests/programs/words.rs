@@ -1,4 +1,5 @@
-//! Values as words of eight bytes, each the bits of a number: how Rust and C++ hand them to each other.
+//! Values as words of eight bytes, each the bits of a number: how Rust and C++ hand them to each
+//! other.
 
 use crate::random::Random;
 use std::fmt::Debug;
@@ -9,7 +10,8 @@ use warpfold::codegen::Definitions;
 pub(crate) trait Words: CudaType + Debug {
     /// A value that is as likely an edge as any other.
     fn sample(random: &mut Random) -> Self;
-    /// Appends the value's words. All NaNs are one, since which of them a result is, is not promised.
+    /// Appends the value's words. All NaNs are one, since which of them a result is, is not
+    /// promised.
     fn put(self, words: &mut Vec<u64>);
     /// In C++, the value that the next words are.
     fn cuda_take(definitions: &mut Definitions) -> String;

@@ -24,7 +24,8 @@ impl Random {
 pub(crate) trait Sample: Element + std::fmt::Debug {
     fn sample(random: &mut Random) -> Self;
 
-    /// Whether two results are the same: the same bits, or both NaN (whose payload is not promised).
+    /// Whether two results are the same: the same bits, or both NaN (whose payload is not
+    /// promised).
     fn same(self, other: Self) -> bool {
         warpfold::bytemuck::bytes_of(&self) == warpfold::bytemuck::bytes_of(&other)
     }
@@ -138,7 +139,8 @@ pub(crate) fn assert_same<T: Sample>(got: &[T], expected: &[T], what: &str) {
     }
 }
 
-/// Lengths at which something changes for a tile of `tile` elements: nothing, one, warps, tiles, their neighbours, primes.
+/// Lengths at which something changes for a tile of `tile` elements: nothing, one, warps, tiles,
+/// their neighbours, primes.
 pub(crate) fn boundary_lengths(tile: usize) -> Vec<usize> {
     let mut lengths = vec![
         0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 255, 256, 257,

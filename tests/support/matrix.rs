@@ -17,9 +17,10 @@ pub(crate) trait Visitor {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self);
 }
 
-/// Whether the kernels of a pair differ from those of another in one word: what the operator calls, or that a number has a sign,
-/// which does not show in sums. That word has tests of its own (`operator_laws.rs`, `tests/programs/`), so one kernel of such a pair is
-/// enough where each costs seconds. `f32` has them all.
+/// Whether the kernels of a pair differ from those of another in one word: what the operator calls,
+/// or that a number has a sign, which does not show in sums. That word has tests of its own
+/// (`operator_laws.rs`, `tests/programs/`). So where each kernel costs seconds, one kernel of such
+/// a pair is enough. `f32` has them all.
 pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
     let (ty, op) = (TypeId::of::<T>(), TypeId::of::<Op>());
     let is_signed = [TypeId::of::<i8>(), TypeId::of::<i16>(), TypeId::of::<i64>()].contains(&ty);
@@ -29,13 +30,14 @@ pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
         TypeId::of::<BitAnd>(),
         TypeId::of::<BitOr>(),
         TypeId::of::<BitXor>(),
-        // But for the reductions in any order, which this is for.
+        // Except for reductions in any order, which this operator is for.
         TypeId::of::<GuardedSum>(),
     ];
     ty != TypeId::of::<f32>() && (others.contains(&op) || is_signed && op == TypeId::of::<Add>())
 }
 
-/// Whether the types with this operator have `Add` as well. One of the two is enough for what depends on the type more than on the operator.
+/// Whether the types with this operator have `Add` as well. For what depends on the type more than
+/// on the operator, one of the two is enough.
 pub(crate) fn is_second<Op: 'static>() -> bool {
     let second = [
         TypeId::of::<Mul>(),
@@ -45,8 +47,9 @@ pub(crate) fn is_second<Op: 'static>() -> bool {
     second.contains(&TypeId::of::<Op>())
 }
 
-/// Whether something that costs seconds is to be tested in this run. A third of the whole is, another third each day: the day's number
-/// is the seed, unless `WARPFOLD_SAMPLE` names one. `WARPFOLD_SAMPLE=whole` takes everything. What `always` holds for is in every sample.
+/// Whether to test something that costs seconds in this run. A run takes a third of the whole,
+/// another third each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
+/// `WARPFOLD_SAMPLE=whole` takes everything. What `always` holds for is in every sample.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
     static SAMPLE: OnceLock<Option<u64>> = OnceLock::new();
     let sample = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
@@ -73,8 +76,9 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
     drawn
 }
 
-/// The groups of the matrix, so that tests can share it out. The operators after a bar take part in the whole matrix only, which
-/// takes long to compile: `RUSTFLAGS='--cfg whole_matrix'`. Their kernels and loops are those of the others but for one word.
+/// The groups of the matrix, so that tests can share it out. The operators after a bar take part in
+/// the whole matrix only, which takes long to compile: `RUSTFLAGS='--cfg whole_matrix'`. Their
+/// kernels and loops differ from those of the others in one word.
 macro_rules! groups {
     ($($(#[$attribute:meta])* $group:ident: { $($t:ty: $($op:ty),* $(| $($more:ty),*)?;)* })*) => {
         $(

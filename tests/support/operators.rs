@@ -21,7 +21,8 @@ pub(crate) fn bicyclic_product(a: Bicyclic, b: Bicyclic) -> Bicyclic {
     }
 }
 
-/// The map x ↦ slope·x + offset: floats, not commutative, and rounded differently by every bracketing.
+/// The map x ↦ slope·x + offset: floats, not commutative, and rounded differently by every
+/// bracketing.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 pub(crate) struct Affine {
@@ -37,8 +38,8 @@ pub(crate) fn then(a: Affine, b: Affine) -> Affine {
     }
 }
 
-/// `[a, b] ↦ bracketing`: not associative at all. Every element is a random word, and the hash of two
-/// depends on both and on their order, so any other bracketing than the law's gives other bits.
+/// `[a, b] ↦ bracketing`: not associative at all. Every element is a random word, and the hash of
+/// two depends on both and on their order, so any other bracketing than the law's gives other bits.
 pub(crate) struct Bracketing;
 
 #[monoid]
@@ -119,7 +120,7 @@ sums!(u8, u16, u32, u64);
 /// A number and a check of it, which neither zeros nor garbage pass.
 ///
 /// Its operators stop at operands that do not pass. So they also find an operator that is called on
-/// padding when nobody uses the result. Copies of elements do pass.
+/// padding when nothing uses the result. Copies of elements do pass.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 pub(crate) struct Guarded {

@@ -1,15 +1,18 @@
-//! The law, word for word and one element after the other; slow, obvious, and compared with everything.
+//! The law, word for word, one element after the other. It is slow and obvious, and everything is
+//! compared with it.
 
 use warpfold::{Element, Monoid};
 
-/// The sums of the aligned blocks of the elements seen so far: one for every set bit of their number.
+/// The sums of the aligned blocks of the elements seen so far: one for every set bit of their
+/// number.
 struct AlignedBlocks<A> {
     sums: Vec<A>,
     count: usize,
 }
 
 impl<A: Copy> AlignedBlocks<A> {
-    /// Adds one element; two blocks of one size become a block of twice the size, as in a binary counter.
+    /// Adds one element. Two blocks of one size become one of twice the size, as in a binary
+    /// counter.
     fn push(&mut self, element: A, combine: fn(A, A) -> A) {
         let mut block = element;
         for _ in 0..self.count.trailing_ones() {

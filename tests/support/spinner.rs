@@ -1,4 +1,4 @@
-//! A kernel that fills multiprocessors of a GPU, and a process that has nothing else to do.
+//! A kernel that fills multiprocessors of a GPU, and a process of its own for tests that need one.
 
 use super::skip;
 use std::process::{Command, Stdio};
@@ -28,7 +28,8 @@ pub(crate) struct Spinner {
 }
 
 impl Spinner {
-    /// Leaves one multiprocessor of those that this process may use. `None` if there is no other.
+    /// Leaves free one of the multiprocessors that this process may use. `None` if there is no
+    /// other.
     pub(crate) fn all_but_one(context: &Arc<CudaContext>) -> Option<Spinner> {
         let count = Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let mut blocks = context.attribute(count).unwrap() as usize - 1;
@@ -39,7 +40,7 @@ impl Spinner {
                     eprintln!("{blocks} multiprocessors are filled");
                     return Some(spinner);
                 }
-                // A share of the GPU has fewer than it says.
+                // A process with a share of the GPU has fewer than the GPU says.
                 started => blocks = started.saturating_sub(1),
             }
         }
@@ -115,8 +116,8 @@ impl Spinner {
         stream.join(&self.stream).unwrap();
     }
 
-    /// Waits for the work on a stream, for 20 s at most. Whether it is done; if not, the spinning
-    /// ends.
+    /// Waits for the work on a stream, for 20 s at most. Returns whether it is done. If not, the
+    /// spinning ends.
     pub(crate) fn lets_end(&self, stream: &CudaStream) -> bool {
         let limit = Instant::now() + Duration::from_secs(20);
         loop {

@@ -8,16 +8,17 @@ pub(crate) const KEY: WorkspaceKey = WorkspaceKey {
     first_tag: 0xfedc_ba98_7654_3210,
 };
 
-/// How far the tags of two launches are apart: `WorkspaceHeader::STEP`.
+/// The difference between the tags of two launches: `WorkspaceHeader::STEP`.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What the header holds after so many launches.
+/// What the header holds after this many launches.
 pub(crate) fn header_after(launches: u64) -> [u8; HEADER_BYTES] {
     let first_tag = KEY.first_tag.wrapping_add(launches.wrapping_mul(STEP));
     WorkspaceKey { first_tag, ..KEY }.header()
 }
 
-/// A workspace whose header is new, and whose packets are as earlier launches left them: with their tags, and wrong values.
+/// A workspace whose header is new, and whose packets are as earlier launches left them: with their
+/// tags, and wrong values.
 pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
     let mut words = Vec::from(header_after(0));
     for packet in 0_u64.. {

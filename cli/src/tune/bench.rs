@@ -45,7 +45,8 @@ enum Turn {
 }
 
 impl<'a, T: Class> Bench<'a, T> {
-    /// Makes room for `elements` elements in and out, and has the CPU compute what is to come of them.
+    /// Makes room for `elements` elements in and out, and has the CPU compute what is to come of
+    /// them.
     pub(crate) fn new(
         context: &Arc<CudaContext>,
         elements: usize,
@@ -55,7 +56,7 @@ impl<'a, T: Class> Bench<'a, T> {
         // An odd length: its last tile, row and run are not full.
         let compared = (elements.min(COMPARED_BYTES / size_of::<T>()) - 1) | 1;
         let data = random_elements::<T>(compared);
-        // Not on another stream: with one alone there are no events between the calls.
+        // Not on another stream: with only one there are no events between the calls.
         let stream = context.default_stream();
         let sample = stream.clone_htod(&data).map_err(copying)?;
         let expected = Device::cpu().upload_vec(data)?;
@@ -72,7 +73,8 @@ impl<'a, T: Class> Bench<'a, T> {
                 )
                 .map_err(copying)?;
         }
-        // All policies fall back on these kernels, so they are compiled once, before many threads want them.
+        // All policies fall back on these kernels, so they are compiled once, before many threads
+        // want them.
         Scan::<T, T::Operator>::load_engine(context, Engine::Blelloch)?;
         Ok(Bench {
             context: context.clone(),
@@ -179,7 +181,7 @@ impl<'a, T: Class> Bench<'a, T> {
         let launched = entrant
             .scan
             .exclusive(stream, &input, &mut output, &mut entrant.workspace);
-        // What a kernel does wrong on the device leaves the context unusable, for other policies as well.
+        // A kernel's fault on the device leaves the context unusable, for other policies as well.
         let got = stream
             .synchronize()
             .and_then(|()| stream.clone_dtoh(&output))
@@ -201,8 +203,8 @@ impl<'a, T: Class> Bench<'a, T> {
         Ok(Ok(entrant))
     }
 
-    /// The median times of calls, in milliseconds. All take turns, batch by batch, so that whatever changes in the machine
-    /// changes for all of them. The first round does not count.
+    /// The median times of calls, in milliseconds. All take turns, batch by batch, so that changes
+    /// in the machine affect all of them. The first round does not count.
     fn take_turns(&mut self, turns: &[Turn]) -> Result<Vec<f64>> {
         let calls = (BATCH_BYTES / (self.input.len() * size_of::<T>())).clamp(3, 64);
         let mut times = vec![Vec::new(); turns.len()];

@@ -45,7 +45,8 @@ impl Class for f32 {
     }
 }
 
-/// Sums of integers may be bracketed in any order, which is less work: what is best for these is good enough for those.
+/// A sum of integers may be bracketed in any order, which is less work. What is best for the law's
+/// order is good enough for it.
 impl Class for f64 {
     type Operator = ops::Add;
 

@@ -1,4 +1,5 @@
-//! `warpfold tune`: finds the fastest policies on a GPU, and prints them as the table that the library is built with.
+//! `warpfold tune`: finds the fastest policies on a GPU, and prints them as the table that the
+//! library is built with.
 
 mod bench;
 mod classes;
@@ -28,7 +29,7 @@ struct Effort {
     search: Search,
 }
 
-/// What a table is found by. A gain below the noise is not worth a change of the table.
+/// How a table is found. A gain below the noise is not worth a change of the table.
 const THOROUGH: Effort = Effort {
     bytes: 1 << 30,
     batches: 9,
@@ -69,7 +70,7 @@ pub(crate) fn tune(arguments: &TuneArguments) -> Result<()> {
             "choose another GPU, if `warpfold devices` lists one; this one needs no table",
         ));
     }
-    // Nobody will want most of these kernels again.
+    // Most of these kernels will never be needed again.
     without_disk_cache();
     let effort = if arguments.quick { QUICK } else { THOROUGH };
     let mut tuner = Tuner {

@@ -1,6 +1,7 @@
-//! The search for the fastest policy: one parameter at a time, until changing any of them gains nothing.
+//! Searches for the fastest policy: changes one parameter at a time, until no change gains
+//! anything.
 //!
-//! It knows nothing of GPUs: whoever calls it says what a policy costs.
+//! It knows nothing of GPUs: the caller says what a policy costs.
 
 use warpfold::codegen::WavePolicy;
 
@@ -53,8 +54,8 @@ impl Axis {
         }
     }
 
-    /// The policy with another value here. What makes sense only together goes along: other warps share the same tile, and of
-    /// tiles of another size there are as many as take the same memory.
+    /// The policy with another value here. What makes sense only together changes too: other warps
+    /// share the same tile; and if tiles change size, there are as many as take the same memory.
     fn set(self, policy: WavePolicy, value: u32) -> WavePolicy {
         match self {
             Axis::Stages => WavePolicy {
@@ -101,12 +102,13 @@ impl Axis {
             .enumerate()
             .filter(move |(i, value)| **value != now && i.abs_diff(place) <= reach)
             .map(move |(_, value)| self.set(policy, *value))
-            // Less than a row, or a stage, is none; a batch of more rows than there are is one of fewer.
+            // There is no less than one row or one stage. A batch of more rows than there are is
+            // the same as one of fewer.
             .filter(|next| next.rows > 0 && next.stages > 1 && next.batch <= next.rows)
     }
 }
 
-/// What a search does without knowing of.
+/// What the search leaves to its caller.
 pub(crate) trait Contest {
     type Error;
 
@@ -127,14 +129,15 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// The policy that no change of one parameter improves beyond the noise, or `start` if it does not run.
+    /// The policy that no change of one parameter improves beyond the noise, or `start` if it does
+    /// not run.
     pub(crate) fn run<C: Contest>(
         self,
         start: WavePolicy,
         contest: &mut C,
     ) -> Result<WavePolicy, C::Error> {
         let mut best = start;
-        // Who was beaten does not come back. So the search ends, whatever the noise.
+        // A beaten policy is not tried again. So the search ends, however large the noise is.
         let mut beaten = Vec::new();
         let mut settled = 0;
         for axis in Axis::ALL.into_iter().cycle() {
@@ -152,7 +155,7 @@ impl Search {
                 }
             }
             if let Some(challenger) = self.winner(&line, contest)?
-                // The luckiest of many looks better than it is: it has to win again, alone.
+                // The luckiest of many looks better than it is. So it has to win again, alone.
                 && self.winner(&[best, challenger], contest)?.is_some()
             {
                 beaten.push(best);

@@ -8,8 +8,8 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
-/// The methods of numbers that exist on both sides, and the number of their arguments. `kernels/rust.cuh` has each by the
-/// same name.
+/// The methods of numbers that exist on both sides, and the number of their arguments.
+/// `kernels/rust.cuh` has each by the same name.
 #[rustfmt::skip]
 const METHODS: &[(&str, usize)] = &[
     // Of integers and floats.
@@ -46,7 +46,7 @@ impl Translator {
         }
         let count = call.args.len();
         let arguments = std::iter::once(&mut *call.receiver).chain(call.args.iter_mut());
-        // What is wrong further in comes first: there it began.
+        // Report what is wrong further in first: the error began there.
         let values = self.values(arguments)?;
         self.check_method(&call.method, count)?;
         // The names are numbers' methods, but other types may have some of them.
@@ -132,8 +132,8 @@ impl Translator {
                 "a variable cannot be called: there are no closures on a GPU",
             ));
         }
-        // The function's path is also that of the type that stands for it, which has the function once more,
-        // with a place to tell the shadow's hole its type.
+        // The function's path is also that of the type that stands for it. That type has the
+        // function once more, with a parameter that tells the shadow's hole its type.
         let hole = self.typed_hole();
         let span = path.span();
         let shadow_call = Ident::new("__call", Span::call_site().located_at(span));

@@ -134,7 +134,8 @@ impl Translator {
         let Some((_, otherwise)) = &mut condition.else_branch else {
             return Ok(());
         };
-        // `else` on a line of its own keeps nested conditions, which may need lines before them, simple.
+        // `else` on a line of its own keeps nested conditions, which may need lines before them,
+        // simple.
         self.braces("else ", |this| this.give_to(otherwise, target))
     }
 
@@ -185,7 +186,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Arms that are never reached: Rust warns of them, and the shadow must hold them in its form.
+    /// Arms that are never reached. Rust warns of them; the shadow must contain them in their form.
     fn rest_of_arms(&mut self, arms: &mut [syn::Arm]) -> Result<()> {
         match arms.first() {
             Some(arm) => Err(Error::new_spanned(

@@ -1,15 +1,15 @@
 //! From a Rust function to the text of a CUDA function of the same meaning.
 //!
-//! A macro sees the program before its types are known, and C++ must name types where Rust infers them. So the text is
-//! completed when the program runs: it has *holes*, and with it comes a copy of the function's body, the *shadow*, that is
-//! never called. In it each expression whose type is wanted is passed through
-//! `typed(expression, hole)`, so that Rust's own inference gives the hole that type. The
-//! shadow is also where Rust checks what a macro cannot: that `a + b` adds numbers, that a function that is called has been
-//! translated too. Constants fill holes with their values.
+//! A macro sees the program before its types are known. C++ must name types where Rust infers them.
+//! So the text has *holes*, and is completed when the program runs. With it comes the *shadow*: a
+//! copy of the function's body that is never called. In the shadow each expression whose type is
+//! needed goes through `typed(expression, hole)`, so that Rust's own inference gives the hole that
+//! type. The shadow is also where Rust checks what a macro cannot: that `a + b` adds numbers, and
+//! that a called function has been translated too. Constants fill holes with their values.
 //!
-//! C++ knows no blocks with values: what Rust writes as one expression becomes statements that prepare a value, and the
-//! value (`Translator::value`). All arithmetic is done by the functions of `kernels/rust.cuh`, which mean what Rust's operators
-//! mean.
+//! C++ has no blocks with values. One expression of Rust becomes statements that prepare a value,
+//! and the value (`Translator::value`). All arithmetic is done by the functions of
+//! `kernels/rust.cuh`, which mean what Rust's operators mean.
 
 mod calls;
 mod control;
@@ -50,7 +50,7 @@ pub(crate) struct Text {
 /// A value in C++: an expression that can be put anywhere.
 struct Value {
     text: String,
-    /// Whether it stays the same whatever is computed in between.
+    /// Whether nothing that is computed in between can change it.
     is_stable: bool,
 }
 
@@ -117,7 +117,8 @@ pub(crate) fn translate(signature: &Signature, body: &Block) -> Result<Translati
 }
 
 impl Translation {
-    /// Statements and an expression that gives the text, where `definitions` and `name` are in scope.
+    /// Statements and an expression that gives the text, where `definitions` and `name` are in
+    /// scope.
     pub(crate) fn to_expression(&self) -> TokenStream {
         let Translation {
             text: Text { pieces, holes },
@@ -138,7 +139,7 @@ impl Translator {
         let parameters = types::check_signature(signature)?;
         let output = types::output(signature)?;
         let mut text = String::from("__device__ __forceinline__ ");
-        // A type that has no values in CUDA is to be told of once.
+        // Report a type that has no values in CUDA once only.
         let mut known: HashMap<String, String> = HashMap::new();
         let mut hole_of = |this: &mut Self, ty: &syn::Type| {
             let hole = known.entry(ty.to_token_stream().to_string());
@@ -202,7 +203,8 @@ impl Translator {
 
     // ---- holes ----
 
-    /// A hole that an expression of type `String` fills. It means what it does at the current place.
+    /// A hole that an expression of type `String` fills. It means what it does at the current
+    /// place.
     fn hole(&mut self, mut filling: TokenStream) -> String {
         for items in self.items.iter().rev().filter(|items| !items.is_empty()) {
             filling = quote!({ #(#items)* #filling });
@@ -323,7 +325,8 @@ impl Translator {
         (std::mem::replace(&mut self.lines, before), result)
     }
 
-    /// A value that will be named more than once, or must not change: the same if it is stable, otherwise a new constant.
+    /// A value that will be named more than once, or must not change: the same if it is stable,
+    /// otherwise a new constant.
     fn keep(&mut self, value: Value, name: &str) -> String {
         if value.is_stable {
             return value.text;
@@ -343,7 +346,8 @@ impl Translator {
 
     // ---- statements of Rust ----
 
-    /// The statements of a block; each that cannot be translated adds an error, and the others are looked at all the same.
+    /// The statements of a block. Each that cannot be translated adds an error; the others are
+    /// checked as well.
     fn block(&mut self, block: &mut Block, target: &Target) {
         self.scopes.push(HashMap::new());
         // They are known from the start of the block on.
@@ -358,7 +362,7 @@ impl Translator {
             let is_tail = number + 1 == count;
             if let Err(error) = self.statement(statement, is_tail, target) {
                 self.errors.push(error);
-                // What was to be declared is no error again wherever it is used.
+                // Declare the name anyway, so that its uses are no further errors.
                 if let Stmt::Local(local) = statement {
                     self.declare_names(&local.pat);
                 }
@@ -449,7 +453,8 @@ impl Translator {
     }
 }
 
-/// Errors about what is generated belong where it was written; its names are those of the macro all the same.
+/// Errors about generated code point to where its source was written. Its names are still those of
+/// the macro.
 fn located_at(tokens: &impl ToTokens) -> Span {
     Span::call_site().located_at(tokens.span())
 }

@@ -7,7 +7,8 @@ use crate::names::{cuda_member, is_constant_name};
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Pat, RangeLimits, Result, UnOp};
 
 impl Translator {
-    /// Names the parts of a value that always has them, as in `let` and parameters. `value` is stable.
+    /// Names the parts of a value that always has them, as in `let` and parameters. `value` is
+    /// stable.
     pub(super) fn bind(&mut self, pattern: &Pat, value: &str) -> Result<()> {
         match self.pattern(pattern, value)? {
             None => Ok(()),
@@ -18,7 +19,8 @@ impl Translator {
         }
     }
 
-    /// What must hold for `value`, which is stable, to match (`None` if nothing). Names parts on the way.
+    /// What must hold for `value`, which is stable, to match (`None` if nothing). Names parts on
+    /// the way.
     pub(super) fn pattern(&mut self, pattern: &Pat, value: &str) -> Result<Option<String>> {
         match pattern {
             Pat::Wild(_) | Pat::Rest(_) => Ok(None),

@@ -9,7 +9,8 @@ use syn::{
     ReturnType, Signature, Type,
 };
 
-/// Rejects types that no value on a GPU can have, as far as their names tell. The others must implement `CudaType`.
+/// Rejects types that no value on a GPU can have, as far as their names show it. The others must
+/// implement `CudaType`.
 pub(crate) fn check_type(ty: &Type) -> Result<()> {
     let wrong = |message: &str| Err(Error::new_spanned(ty, message));
     match ty {

@@ -1,4 +1,5 @@
-//! Names that C++ would not take, that mean something in CUDA, or that Rust would not take without `r#`.
+//! Names that C++ would not take, that mean something in CUDA, or that Rust would not take without
+//! `r#`.
 
 #![allow(non_snake_case, non_upper_case_globals)]
 

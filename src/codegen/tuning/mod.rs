@@ -1,11 +1,13 @@
 //! The tuning tables: what was measured to be fastest, a file for each architecture.
 //!
-//! A file is what `warpfold tune` prints on a GPU of that architecture, whole: it is replaced, not edited, so that its diff
-//! shows what a new search found. Only speed depends on it. An architecture without a file takes that of the newest one
-//! before it; to give it one, add the file, its `mod` and its line in [`WAVE`].
+//! `warpfold tune` prints such a file on a GPU of that architecture. Replace its rows as far as the
+//! benchmark confirms them, and change nothing by hand, so that the diff shows what a new search
+//! found. Only speed depends on it. An architecture without a file takes that of the newest one
+//! before it. To give it one, add the file, its `mod` and its line in [`WAVE`].
 //!
-//! The tables of the wave engine are here so far. Those of another engine join as a row type and a list of tables like [`WAVE`]
-//! here, a second constant in each file, and the parameters that the search varies, in the command line tool's `tune`.
+//! So far only the wave engine has tables. To add another engine: a row type and a list of tables
+//! like [`WAVE`] here, a second constant in each file, and the parameters that the search varies in
+//! the command line tool's `tune`.
 
 mod sm_90;
 
@@ -25,11 +27,12 @@ pub(super) struct WaveRow {
     pub(super) batch: u32,
 }
 
-/// From which compute capability on a table holds, oldest first.
+/// The compute capability from which on a table holds, oldest first.
 const WAVE: &[(u32, &[WaveRow])] = &[(90, sm_90::WAVE)];
 
-/// The wave engine's table for GPUs of a compute capability, such as 90 for 9.0; its rows go from small elements to large ones.
-/// GPUs that are older than all tables get the oldest: the engine does not run there, but its source can be shown.
+/// The wave engine's table for GPUs of a compute capability, such as 90 for 9.0. Its rows go from
+/// small elements to large ones. GPUs older than all tables get the oldest: the engine does not run
+/// there, but its source can be shown.
 pub(super) fn wave(capability: u32) -> &'static [WaveRow] {
     let (_, table) = WAVE
         .iter()

@@ -1,5 +1,6 @@
-//! Compute capability 9.0. From `warpfold tune` on an NVIDIA H200 (NVRTC 13.0, scans of 1024 MiB), as far as the benchmark confirmed it: eight
-//! reducers gave `u64` 1.4% more there, but cost operators in the law's order 5%.
+//! Compute capability 9.0. From `warpfold tune` on an NVIDIA H200 (NVRTC 13.0, scans of 1024 MiB),
+//! as far as the benchmark confirmed it: eight reducers gave `u64` 1.4% more there, but cost
+//! operators in the law's order 5%.
 
 use super::WaveRow;
 

@@ -62,7 +62,8 @@ impl Writer<'_> {
         self.cost += self.times;
     }
 
-    /// A block that changes a variable before it gives a value: what is computed before it and after it must not be mixed up.
+    /// A block that changes a variable before it gives a value: what is computed before it and
+    /// after it must not be mixed up.
     fn effect(&mut self, ty: &Type, known: bool) -> Code {
         let change = match self.mutable_place(|of| of == ty) {
             Some((place, _)) => {
@@ -331,7 +332,8 @@ impl Writer<'_> {
         Code::new(format!("{name} {{ {} }}", texts.join(", ")), Level::Block)
     }
 
-    /// A call of an earlier program that returns the type, if there is one that is not too costly here.
+    /// A call of an earlier program that returns the type, if there is one that is not too costly
+    /// here.
     fn call(&mut self, ty: &Type, known: bool) -> Code {
         let room = MOST_COST.saturating_sub(self.cost) / self.times;
         let earlier = self.earlier;

@@ -1,9 +1,10 @@
 //! Random functions in the subset of Rust that is translated to CUDA C++.
 //!
-//! They compile without an error, do not panic whatever their arguments are, and end soon. The same seed gives the same text. Each
-//! choice is made as it is written, from left to right, so that what a function does with its variables is legal by
-//! construction: an expression is asked for by its type, and whoever asks says whether the place fixes that type
-//! (`known`), for only there may a literal go without it.
+//! They compile without an error, do not panic whatever their arguments are, and end soon. The same
+//! seed gives the same text. Each choice is made as it is written, from left to right, so that what
+//! a function does with its variables is legal by construction: an expression is asked for by its
+//! type, and whoever asks says whether the place fixes that type (`known`), for only there may a
+//! literal go without it.
 
 mod expressions;
 mod numbers;
@@ -17,10 +18,12 @@ use types::Type;
 
 /// What a program may cost in expressions evaluated, with all the programs that it calls.
 const MOST_COST: u64 = 20_000;
-/// Programs call only those this close before them, so that the programs of one C++ source need few of another's.
+/// Programs call only those this close before them, so that the programs of one C++ source need few
+/// of another's.
 const REACH: usize = 60;
 
-/// A Rust module with that many programs, named `p0`, `p1` and so on, and `all()`, which lists them.
+/// A Rust module with that many programs, named `p0`, `p1` and so on, and `all()`, which lists
+/// them.
 pub(crate) fn programs(seed: u64, count: usize) -> String {
     let mut random = Random::new(seed);
     let constants = types::constants();
@@ -123,8 +126,8 @@ struct Code {
     level: Level,
 }
 
-/// How tightly operators bind, from the loosest. `Block` is what ends with a brace, and a part of no other operation without
-/// parentheses.
+/// How tightly operators bind, from the loosest. `Block` is what ends with a brace, and a part of
+/// no other operation without parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Block,
@@ -262,7 +265,8 @@ impl Code {
         }
     }
 
-    /// Whether the text ends with a cast, after which Rust takes `<` for the start of type arguments.
+    /// Whether the text ends with a cast, after which Rust takes `<` for the start of type
+    /// arguments.
     fn ends_with_cast(&self) -> bool {
         let last = self
             .text
@@ -314,7 +318,8 @@ impl Writer<'_> {
     /// Declares a parameter, and writes what stands before its type.
     fn parameter(&mut self, ty: &Type) -> String {
         if self.random.chance(10) && matches!(ty, Type::Tuple(_) | Type::Struct(_)) {
-            // No name may come twice among the parameters, which are all the variables there are yet.
+            // No name may come twice among the parameters, which are all the variables there are
+            // yet.
             let mut bound = std::mem::take(&mut self.variables);
             let pattern = self.parts(ty, &mut bound);
             self.variables = bound;

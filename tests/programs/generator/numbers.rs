@@ -157,7 +157,8 @@ impl Writer<'_> {
         let left_known = known || self.random.chance(30);
         let left = self.left(ty, left_known, level, operator);
         let right = self.expression(ty, known || !left_known);
-        // The same operator again needs no parentheses on the left, and all looser ones do on either side.
+        // The same operator again needs no parentheses on the left, and all looser ones do on
+        // either side.
         let right = if right.level == level {
             format!("({})", right.text)
         } else {
@@ -166,8 +167,8 @@ impl Writer<'_> {
         Code::new(format!("{left} {operator} {right}"), level)
     }
 
-    /// What `-` or `!` may stand before: anything but a negative literal, for the lowest number of a type is one only
-    /// after a single sign.
+    /// What `-` or `!` may stand before: anything but a negative literal, for the lowest number of
+    /// a type is one only after a single sign.
     fn unary_operand(&mut self, ty: &Type, known: bool) -> String {
         loop {
             let operand = self.expression(ty, known);
@@ -187,7 +188,8 @@ impl Writer<'_> {
         left.at_least(level)
     }
 
-    /// Any number of any type: Rust takes as many of its bits as matter, where overflow is not checked.
+    /// Any number of any type: Rust takes as many of its bits as matter, where overflow is not
+    /// checked.
     pub(super) fn shift_amount(&mut self) -> Code {
         if self.random.chance(40) {
             return Code::atom(self.random.below(70).to_string());

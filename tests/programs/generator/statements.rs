@@ -45,7 +45,8 @@ impl Writer<'_> {
         }
     }
 
-    /// `{ … }` with some statements, and the value if it is to have one of a type, which is `known` from elsewhere or not.
+    /// `{ … }` with some statements, and the value if it is to have one of a type, which is `known`
+    /// from elsewhere or not.
     pub(super) fn statements(&mut self, value: Option<&Type>, known: bool) -> String {
         self.depth += 1;
         let text = self.scope(|writer| {
@@ -199,7 +200,8 @@ impl Writer<'_> {
         Some((self.place(&place), place.ty))
     }
 
-    /// `if … else if … else`, as an expression of a type (and whether that is known from elsewhere) or as a statement.
+    /// `if … else if … else`, as an expression of a type (and whether that is known from elsewhere)
+    /// or as a statement.
     pub(super) fn chain(&mut self, value: Option<(&Type, bool)>) -> String {
         let (ty, known) = value.map_or((None, true), |(ty, known)| (Some(ty), known));
         let mut text = String::new();
@@ -222,7 +224,8 @@ impl Writer<'_> {
         text
     }
 
-    /// `match`, as an expression of a type (and whether that is known from elsewhere) or as a statement.
+    /// `match`, as an expression of a type (and whether that is known from elsewhere) or as a
+    /// statement.
     pub(super) fn choice(&mut self, value: Option<(&Type, bool)>) -> Code {
         // What was matched is to stay what it was, even if an arm changes the variable.
         let is_matched = |ty: &Type| !matches!(ty, Type::Array(..));
@@ -289,7 +292,8 @@ impl Writer<'_> {
             for _ in 0..1 + self.random.below(3) {
                 let mut bound = Vec::new();
                 let (pattern, rejects) = self.refutable(&ty, &mut bound);
-                // An arm that takes every value ends a `match`, and a name that a guard may use cannot be `mut`.
+                // An arm that takes every value ends a `match`, and a name that a guard may use
+                // cannot be `mut`.
                 let has_guard = !rejects || self.random.chance(25);
                 if has_guard && bound.iter().any(|variable| variable.is_mutable) {
                     continue;
@@ -328,7 +332,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The right side of an arm. One arm at least has a value, and so has the first if nothing else fixes the type.
+    /// The right side of an arm. One arm at least has a value, and so has the first if nothing else
+    /// fixes the type.
     fn arm(&mut self, value: Option<(&Type, bool)>, may_exit: bool) -> String {
         let exits = may_exit && !self.is_pure && self.random.chance(8);
         match value {

@@ -1,4 +1,5 @@
-//! The types of the programs' values, and what the module of the programs defines besides functions.
+//! The types of the programs' values, and what the module of the programs defines besides
+//! functions.
 
 use super::random::Random;
 
@@ -25,8 +26,8 @@ pub(crate) struct Float {
     pub(crate) bits: u32,
 }
 
-/// A struct with `#[derive(Element)]`. The fields of a tuple struct have numbers for names. Some names mean something in C++ or
-/// in the kernels.
+/// A struct with `#[derive(Element)]`. The fields of a tuple struct have numbers for names. Some
+/// names mean something in C++ or in the kernels.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Struct {
     pub(crate) name: &'static str,
@@ -158,7 +159,8 @@ impl Float {
             "100.0",
             "0.3333333",
         ];
-        // The last two of each are just beside the middle between two floats: to round twice is to round wrongly.
+        // The last two of each are just beside the middle between two floats: to round twice is to
+        // round wrongly.
         const EDGES_F32: [&str; 8] = [
             "1e-45",
             "3.4028235e38",
@@ -387,8 +389,8 @@ pub(crate) fn preamble() -> String {
     text
 }
 
-/// What Rust does not promise of floats must not decide a result: which of two zeros is the lesser, and the sign and
-/// the payload of a NaN.
+/// What Rust does not promise of floats must not decide a result: which of two zeros is the lesser,
+/// and the sign and the payload of a NaN.
 const GUARDS: &str = "
 #[warpfold::function]
 #[inline(never)]
