@@ -74,21 +74,20 @@ struct OnceScanner {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         u64 tile = blockIdx.x;
         if (by_ticket) {
-            if (threadIdx.x == 0) {
-                u64 ticket = workspace.header->take(workspace.header->load_state().tag);
-                if (ticket >= gridDim.x) trap("the start of the workspace was overwritten");
-                shared.tile = ticket;
-            }
+            if (threadIdx.x == 0)
+                shared.tile = workspace.header->take(workspace.header->load_state().tag);
             __syncthreads();
             tile = shared.tile;
+            // By all threads: a branch for one of them would cost the others registers.
+            if (tile >= gridDim.x) trap("the start of the workspace was overwritten");
         }
         u64 start = tile * (CHUNK * warps), rest = length - start;
         int valid = rest < CHUNK * warps ? (int)rest : CHUNK * warps;
 
         Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
-        WorkspaceHeader::State state{};
-        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
+        u64 tag = 0;
+        if (gridDim.x > 1 && threadIdx.x == 0) tag = workspace.tag();
 
         // A lane's place in the down-sweep. If the trees are kept, each lane knows the sums of all
         // rows; otherwise that of row lane % ROWS.
@@ -115,15 +114,14 @@ struct OnceScanner {
         P before{init, seeded};
         if (gridDim.x > 1) {
             if (warp == 0) {
-                state = shuffle(state, 0);
-                workspace.require(state);
-                Sums sums{{workspace.packets(), state.tag}, gridDim.x};
+                tag = shuffle(tag, 0);
+                Sums sums{{workspace.packets(), tag}, gridDim.x};
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
                 // All other blocks have taken their tiles and read the state: otherwise this block
                 // would not have their sums.
-                if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
+                if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(tag, workspace.key);
             }
             __syncthreads();
             before = {shared.prefix, seeded || tile > 0};

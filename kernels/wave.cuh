@@ -405,9 +405,7 @@ struct WaveScanner {
     __device__ __forceinline__ void run() {
         Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
         if (threadIdx.x == 0) {
-            WorkspaceHeader::State state = workspace.header->load_state();
-            workspace.require(state);
-            shared.tag = state.tag;
+            shared.tag = workspace.tag();
             for (int i = 0; i < STAGES; i++) {
                 Notes& notes = shared.notes[i];
                 mbarrier_init(notes.taken, 1);

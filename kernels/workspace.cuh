@@ -80,6 +80,13 @@ struct Workspace {
     __device__ __forceinline__ void require(const WorkspaceHeader::State& state) const {
         if (!state.fits(key)) trap("the start of the workspace was overwritten");
     }
+
+    /// The tag of this launch. Waits for it.
+    __device__ __forceinline__ u64 tag() const {
+        WorkspaceHeader::State state = header->load_state();
+        require(state);
+        return state.tag;
+    }
 };
 
 }  // namespace warpfold
