@@ -12,6 +12,7 @@ pub(crate) mod skips;
 pub(crate) mod spinner;
 pub(crate) mod workspace;
 
+#[cfg(feature = "cuda")]
 pub(crate) use skips::skip;
 
 /// What the tests draw at random, as a number: `WARPFOLD_SEED`, or 0.
