@@ -86,8 +86,9 @@ struct OnceScanner {
 
         Packed runs[ROWS];
         load(runs, start, warp * CHUNK, valid);
-        u64 tag = 0;
-        if (gridDim.x > 1 && threadIdx.x == 0) tag = workspace.tag();
+        // Under way while the rows are folded.
+        WorkspaceHeader::State state{};
+        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
         // A lane's place in the down-sweep. If the trees are kept, each lane knows the sums of all
         // rows; otherwise that of row lane % ROWS.
@@ -114,14 +115,15 @@ struct OnceScanner {
         P before{init, seeded};
         if (gridDim.x > 1) {
             if (warp == 0) {
-                tag = shuffle(tag, 0);
-                Sums sums{{workspace.packets(), tag}, gridDim.x};
+                state = shuffle(state, 0);
+                workspace.require(state);
+                Sums sums{{workspace.packets(), state.tag}, gridDim.x};
                 if (valid == CHUNK * warps) sums.publish(tile, sum);
                 before = sums.prefix(tile, before);
                 if (lane == 0) shared.prefix = before.value;
                 // All other blocks have taken their tiles and read the state: otherwise this block
                 // would not have their sums.
-                if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(tag, workspace.key);
+                if (lane == 0 && tile == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
             }
             __syncthreads();
             before = {shared.prefix, seeded || tile > 0};
