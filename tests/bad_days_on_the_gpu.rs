@@ -3,7 +3,7 @@
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::spinner::{self, Spinner, alone};
-use crate::support::{oracle, skip};
+use crate::support::{oracle, skip, stream};
 use std::sync::Arc;
 use warpfold::codegen::{Engine, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -13,20 +13,7 @@ use warpfold::cuda::cudarc::driver::{
 use warpfold::cuda::nvrtc::{Target, compile};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::ops::Add;
-use warpfold::{Device, Error, Monoid, Result};
-
-/// A context without event tracking and a stream of its own, or a skip.
-fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
-    if let Err(error) = Device::cuda(0) {
-        skip("cuda", &error.to_string());
-        return None;
-    }
-    let context = CudaContext::new(0).unwrap();
-    // SAFETY: each test orders its streams itself.
-    unsafe { context.disable_event_tracking() };
-    let stream = context.new_stream().unwrap();
-    Some((context, stream))
-}
+use warpfold::{Error, Monoid, Result};
 
 /// The wave engine for `T`, if the GPU can run it.
 fn wave<T: Sample>(context: &CudaContext) -> Option<Engine> {

@@ -3,27 +3,14 @@
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::Sums;
 use crate::support::spinner::{Spinner, alone};
-use crate::support::{gpu, oracle, skip};
+use crate::support::{gpu, oracle, skip, stream};
 use std::ptr;
 use std::sync::Arc;
 use warpfold::codegen::{Engine, Order, RowPolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Element, Error, Monoid};
-
-/// A context without event tracking and a stream of its own, or a skip.
-fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
-    if let Err(error) = Device::cuda(0) {
-        skip("cuda", &error.to_string());
-        return None;
-    }
-    let context = CudaContext::new(0).unwrap();
-    // SAFETY: each test works on one stream.
-    unsafe { context.disable_event_tracking() };
-    let stream = context.new_stream().unwrap();
-    Some((context, stream))
-}
+use warpfold::{Element, Error, Monoid};
 
 /// How many launches a reduction and a scan of this many elements enqueue. They must enqueue
 /// nothing else.

@@ -2,26 +2,13 @@
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{Affine, Sums, Then};
-use crate::support::{oracle, skip};
+use crate::support::{oracle, skip, stream};
 use std::sync::Arc;
 use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::ops::{Add, BitXor, Max};
-use warpfold::{Device, Element, Error, Monoid};
-
-/// A context without event tracking and a stream of its own, or a skip.
-fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
-    if let Err(error) = Device::cuda(0) {
-        skip("cuda", &error.to_string());
-        return None;
-    }
-    let context = CudaContext::new(0).unwrap();
-    // SAFETY: each test works on one stream.
-    unsafe { context.disable_event_tracking() };
-    let stream = context.new_stream().unwrap();
-    Some((context, stream))
-}
+use warpfold::{Element, Error, Monoid};
 
 /// Scans and reduces views that start and end at odd places, and checks that nothing else is
 /// written.

@@ -425,7 +425,8 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         vec![row - 1, row, row + 1, tile - 1],
         vec![tile, tile, tile + 1, tile + 1],
         vec![2 * tile, 2 * tile, 3 * tile + 5, 4 * tile + 2],
-        // Multiples of 3 are cut into several blocks: with an empty tile at the end where they are inclusive.
+        // Multiples of 3 are cut into several blocks. Where they are inclusive, an empty tile ends
+        // them.
         vec![3 * tile, 3 * tile, 3 * tile, 3 * tile, 6 * tile],
         vec![12 * tile, 12 * tile, 12 * tile, 12 * tile, 15 * tile],
         // By ticket, in all variants.
@@ -433,7 +434,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         vec![18 * tile - 3, 18 * tile - 3, 18 * tile - 3, 18 * tile - 3],
         // The last tile begins where a level of the tree does, and is not full.
         vec![radix * tile + 1, radix * tile + tile + 3],
-        // A block of as many warps as there may be, and not quite.
+        // A block of the most warps there are, full and not quite full.
         vec![16 * tile, 16 * tile, 16 * tile - 1],
     ]
     .concat();

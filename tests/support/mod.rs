@@ -15,6 +15,11 @@ pub(crate) mod workspace;
 #[cfg(feature = "cuda")]
 pub(crate) use skips::skip;
 
+#[cfg(feature = "cuda")]
+use std::sync::Arc;
+#[cfg(feature = "cuda")]
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream};
+
 /// What the tests draw at random, as a number: `WARPFOLD_SEED`, or 0.
 pub(crate) fn seed() -> u64 {
     std::env::var("WARPFOLD_SEED").map_or(0, |text| {
@@ -33,4 +38,16 @@ pub(crate) fn gpu(ordinal: usize) -> Option<warpfold::Device> {
             None
         }
     }
+}
+
+/// A context without event tracking and a stream of its own, or a skip.
+#[cfg(feature = "cuda")]
+#[track_caller]
+pub(crate) fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
+    gpu(0)?;
+    let context = CudaContext::new(0).unwrap();
+    // SAFETY: each test orders its streams itself.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.new_stream().unwrap();
+    Some((context, stream))
 }
