@@ -180,8 +180,8 @@ struct OnceScanner {
         int lane = threadIdx.x % WARP, here = valid - first;
         const T* from = in + start + first;
         // Words that hold a run hold neighbours of it, too. We must not read those outside of the
-        // array. In place, the blocks of the tiles before and after this one are overwriting
-        // theirs.
+        // array. In place, the block of the tile before this one may be overwriting its own; the
+        // tile's other end is treated alike.
         bool in_place = in == out, shifted = Loader::shifts(from);
         const T* begin = in_place ? in + start : in;
         const T* end = in_place ? in + start + valid : in + length;

@@ -168,3 +168,35 @@ fn expand_includes(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A compiler names a line by the last `#line` and what it has counted since.
+    #[test]
+    fn lines_keep_the_numbers_that_they_have_in_their_files() {
+        let (mut file, mut number, mut seen) = (String::new(), 0, 0);
+        for line in expand("#include \"wave.cuh\"\n", "mine.cu")
+            .unwrap()
+            .lines()
+        {
+            if let Some(rest) = line.strip_prefix("#line ") {
+                let (start, name) = rest.split_once(' ').unwrap();
+                number = start.parse::<usize>().unwrap();
+                file = name.trim_matches('"').to_owned();
+                continue;
+            }
+            let known = KERNELS
+                .iter()
+                .find(|(name, _)| file == format!("kernels/{name}"));
+            if let (Some((_, text)), false) = (known, line.is_empty()) {
+                let there = text.lines().nth(number - 1);
+                assert_eq!(there, Some(line), "{file}:{number}");
+                seen += 1;
+            }
+            number += 1;
+        }
+        assert!(seen > 1000, "{seen} lines");
+    }
+}
