@@ -90,9 +90,8 @@ mod error;
 mod function;
 mod monoid;
 pub mod ops;
-mod reduce;
+mod primitives;
 mod scalar;
-mod scan;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -102,9 +101,9 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
-pub use reduce::{reduce, reduce_from};
+pub use primitives::reduce::{reduce, reduce_from};
+pub use primitives::scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use scalar::Scalar;
-pub use scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use warpfold_macros::{Element, function, monoid};
 
 pub use bytemuck;

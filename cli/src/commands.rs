@@ -255,14 +255,14 @@ impl<T: Number> Work<T> for Rendering {
         let (primitive, engine) = match self.0 {
             PrimitiveName::Reduce => {
                 let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-                (Primitive::Reduce, Engine::Tiles(policy))
+                (Primitive::Reduce, Engine::Rows(policy))
             }
-            PrimitiveName::ReduceLevels => (Primitive::Reduce, Engine::Blelloch),
+            PrimitiveName::ReduceLevels => (Primitive::Reduce, Engine::Levels),
             PrimitiveName::Scan => {
                 let policy = RowPolicy::of_scan::<T>(false);
-                (Primitive::Scan, Engine::Tiles(policy))
+                (Primitive::Scan, Engine::Rows(policy))
             }
-            PrimitiveName::ScanLevels => (Primitive::Scan, Engine::Blelloch),
+            PrimitiveName::ScanLevels => (Primitive::Scan, Engine::Levels),
             PrimitiveName::ScanWave => {
                 let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
                 (Primitive::Scan, Engine::Wave(policy))

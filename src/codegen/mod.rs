@@ -7,13 +7,15 @@
 //!
 //! ```
 //! use warpfold::codegen::{Engine, Primitive, source};
-//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Blelloch)?;
+//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Levels)?;
 //! assert!(cuda.contains("scan_tiles"));
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
 mod definitions;
-mod plan;
+mod levels;
+#[cfg(test)]
+mod plan_tests;
 mod policy;
 mod template;
 #[doc(hidden)]
@@ -21,10 +23,15 @@ pub mod translated;
 mod tuning;
 mod workspace;
 
+pub use crate::primitives::reduce::plan::ReducePlan;
+pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
 pub use definitions::Definitions;
-pub use plan::{Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
+pub use levels::{Kernel, Launch, Plan};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
+
+pub(crate) use policy::{scan_sums_per_lane, scan_warps};
+pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
 use crate::{CudaType, Element, Monoid, Result};
 
@@ -55,10 +62,10 @@ impl Primitive {
 pub enum Engine {
     /// *Levels*: Blelloch's tree over tiles, over their sums, and so on, with a launch for each
     /// level. Runs on every GPU.
-    Blelloch,
+    Levels,
     /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
     /// start anywhere.
-    Tiles(RowPolicy),
+    Rows(RowPolicy),
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
@@ -72,8 +79,8 @@ impl Engine {
     /// [`Error::Codegen`](crate::Error::Codegen), which says what the policy has to be.
     pub fn check<T: Element>(self, primitive: Primitive) -> Result<()> {
         let fault = match (self, primitive) {
-            (Engine::Blelloch, _) => None,
-            (Engine::Tiles(policy), _) => policy.fault::<T>(),
+            (Engine::Levels, _) => None,
+            (Engine::Rows(policy), _) => policy.fault::<T>(),
             (Engine::Wave(policy), Primitive::Scan) => policy.fault::<T>(),
             (Engine::Wave(_), Primitive::Reduce) => Some("the engine scans only"),
         };
@@ -86,7 +93,7 @@ impl Engine {
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
-            Engine::Blelloch | Engine::Tiles(_) => true,
+            Engine::Levels | Engine::Rows(_) => true,
             Engine::Wave(_) => (90..110).contains(&capability),
         }
     }
@@ -153,7 +160,7 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include
-/// "blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
+/// "block/blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
 /// the compiler call the source `name`.
 ///
 /// # Errors
@@ -161,7 +168,7 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
 /// [`Error::Codegen`](crate::Error::Codegen) if there is no such file.
 ///
 /// ```
-/// let cuda = warpfold::codegen::with_kernels("#include \"words.cuh\"\n", "mine.cu")?;
+/// let cuda = warpfold::codegen::with_kernels("#include \"machine/words.cuh\"\n", "mine.cu")?;
 /// assert!(cuda.contains("shuffle_xor"));
 /// # Ok::<(), warpfold::Error>(())
 /// ```

@@ -51,7 +51,7 @@ impl Policy {
     }
 }
 
-/// What a warp of the rows engine ([`Engine::Tiles`](super::Engine::Tiles)) holds at once: rows of
+/// What a warp of the rows engine ([`Engine::Rows`](super::Engine::Rows)) holds at once: rows of
 /// 32 runs, one a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowPolicy {
@@ -183,12 +183,12 @@ fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
 }
 
 /// The most warps of a block that scans a tile, a power of two.
-pub(super) fn scan_warps<T: Element>() -> u32 {
+pub(crate) fn scan_warps<T: Element>() -> u32 {
     row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).1
 }
 
 /// How many sums a lane of a scan's look-back reads at once, a power of two.
-pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
+pub(crate) fn scan_sums_per_lane<T: Element>() -> u32 {
     row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).2
 }
 
@@ -340,7 +340,7 @@ impl WavePolicy {
     }
 
     /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in
-    /// `kernels/wave.cuh`.
+    /// `kernels/engines/wave.cuh`.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let align = (align_of::<T::Accumulator>() as u32).max(8);
         let spare = if self.anywhere { 16 } else { 0 };

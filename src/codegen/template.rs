@@ -33,7 +33,7 @@ impl Request {
     fn context(&self) -> minijinja::Value {
         let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
         let tiles = match self.engine {
-            Engine::Tiles(policy) => context! {
+            Engine::Rows(policy) => context! {
                 run => policy.run,
                 rows => policy.rows,
                 batch => policy.batch,
@@ -80,17 +80,45 @@ impl Request {
     }
 }
 
+/// The text of files, and the names that requests and includes know them by.
 macro_rules! files {
-    ($folder:literal: $($name:literal),*) => {
+    ($folder:literal: $($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("src":
+    "codegen/request.cu.jinja",
+    "primitives/reduce/levels.cu.jinja",
+    "primitives/reduce/rows.cu.jinja",
+    "primitives/scan/levels.cu.jinja",
+    "primitives/scan/rows.cu.jinja",
+    "primitives/scan/wave.cu.jinja",
+);
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "displaced.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "reduce_any_order.cuh", "scan.cuh",
-    "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
+    "machine/device.cuh",
+    "machine/ptx.cuh",
+    "machine/types.cuh",
+    "machine/words.cuh",
+    "machine/rust.cuh",
+    "warp/lanes.cuh",
+    "warp/runs.cuh",
+    "warp/row_load.cuh",
+    "warp/row_scan.cuh",
+    "warp/displaced.cuh",
+    "block/blelloch.cuh",
+    "block/padded.cuh",
+    "block/tile.cuh",
+    "grid/workspace.cuh",
+    "grid/look_back.cuh",
+    "engines/levels_reduce.cuh",
+    "engines/levels_scan.cuh",
+    "engines/rows_reduce.cuh",
+    "engines/rows_reduce_any_order.cuh",
+    "engines/rows.cuh",
+    "engines/wave.cuh",
+);
 
 pub(super) fn render(request: &Request) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -106,13 +134,12 @@ pub(super) fn render(request: &Request) -> Result<String> {
         }
         environment
     });
-    let name = match (request.primitive, request.engine) {
-        (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
-        (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
-        (Primitive::Reduce, Engine::Tiles(_)) => "reduce_once.cu.jinja".to_owned(),
-        (Primitive::Scan, Engine::Tiles(_)) => "scan_once.cu.jinja".to_owned(),
-        (primitive, engine) => panic!("{engine:?} does not have {primitive:?}"),
+    let engine = match request.engine {
+        Engine::Levels => "levels",
+        Engine::Rows(_) => "rows",
+        Engine::Wave(_) => "wave",
     };
+    let name = format!("primitives/{}/{engine}.cu.jinja", request.primitive.name());
     let text = environment
         .get_template(&name)
         .and_then(|template| template.render(request.context()))
@@ -177,7 +204,7 @@ mod tests {
     #[test]
     fn lines_keep_the_numbers_that_they_have_in_their_files() {
         let (mut file, mut number, mut seen) = (String::new(), 0, 0);
-        for line in expand("#include \"wave.cuh\"\n", "mine.cu")
+        for line in expand("#include \"engines/wave.cuh\"\n", "mine.cu")
             .unwrap()
             .lines()
         {

@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The functions of one generated source, on one context.
 #[derive(Debug)]
-pub(super) struct Kernels {
+pub(crate) struct Kernels {
     functions: Vec<(&'static str, CudaFunction)>,
     widens: bool,
     multiprocessors: u32,
@@ -31,7 +31,7 @@ static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(Non
 
 impl Kernels {
     /// The kernels that compute `primitive` over `T` with `Op` in `context`.
-    pub(super) fn get<T: Element, Op: Monoid<T>>(
+    pub(crate) fn get<T: Element, Op: Monoid<T>>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
         engine: Engine,
@@ -49,7 +49,7 @@ impl Kernels {
     }
 
     /// The kernels of several engines. Those that must be compiled are compiled side by side.
-    pub(super) fn get_all<T: Element, Op: Monoid<T>, const COUNT: usize>(
+    pub(crate) fn get_all<T: Element, Op: Monoid<T>, const COUNT: usize>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
         engines: [Engine; COUNT],
@@ -109,7 +109,7 @@ impl Kernels {
         Kernels::from_image::<T>(context, primitive, engine, target, image)
     }
 
-    pub(super) fn from_image<T: Element>(
+    pub(crate) fn from_image<T: Element>(
         context: &Arc<CudaContext>,
         primitive: Primitive,
         engine: Engine,
@@ -151,17 +151,17 @@ impl Kernels {
     }
 
     /// The number of multiprocessors.
-    pub(super) fn multiprocessors(&self) -> u32 {
+    pub(crate) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
 
     /// Whether launches may start before what precedes them on the stream has ended.
-    pub(super) fn overlap(&self) -> bool {
+    pub(crate) fn overlap(&self) -> bool {
         self.overlap
     }
 
     /// The function of `kernel` for a level.
-    pub(super) fn function(&self, kernel: Kernel, level: usize) -> &CudaFunction {
+    pub(crate) fn function(&self, kernel: Kernel, level: usize) -> &CudaFunction {
         let name = kernel.function(level, self.widens);
         let found = self.functions.iter().find(|(known, _)| *known == name);
         &found
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::codegen::Plan;
     use crate::cuda::Workspace;
-    use crate::cuda::enqueue::{Call, enqueue};
+    use crate::cuda::levels::{Call, enqueue};
     use crate::ops::{Add, Max};
     use cudarc::driver::{DevicePtr, DevicePtrMut};
 
@@ -283,7 +283,7 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::at(&directory.path().join("cache")).unwrap();
-        let engine = Engine::Blelloch;
+        let engine = Engine::Levels;
         let sum = codegen::source::<u32, Add>(Primitive::Reduce, engine).unwrap();
         let most = codegen::source::<u32, Max>(Primitive::Reduce, engine).unwrap();
         let target = Target::Ptx(nvrtc::architectures().unwrap()[0]);
@@ -311,12 +311,12 @@ mod tests {
         let context = CudaContext::new(0).unwrap();
         let stream = context.default_stream();
         let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
-        let source = codegen::source::<f32, Add>(Primitive::Reduce, Engine::Blelloch).unwrap();
+        let source = codegen::source::<f32, Add>(Primitive::Reduce, Engine::Levels).unwrap();
         let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
         let kernels = Kernels::from_image::<f32>(
             &context,
             Primitive::Reduce,
-            Engine::Blelloch,
+            Engine::Levels,
             Target::Ptx(oldest),
             image,
         )

@@ -10,11 +10,11 @@ use std::ptr;
 
 /// The blocks of a launch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
-    pub(super) blocks: u32,
-    pub(super) threads: u32,
+pub(crate) struct Grid {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
     /// Dynamic shared memory of a block.
-    pub(super) shared_bytes: u32,
+    pub(crate) shared_bytes: u32,
 }
 
 /// Programmatic dependent launch: blocks may start before what precedes the launch on the stream
@@ -33,7 +33,7 @@ macro_rules! arguments {
         &mut [$((&raw const $variable).cast_mut().cast::<std::ffi::c_void>()),*]
     };
 }
-pub(super) use arguments;
+pub(crate) use arguments;
 
 /// Enqueues one launch. Not by cudarc: it cannot give a launch an attribute, and it collects the
 /// arguments on the heap.
@@ -43,7 +43,7 @@ pub(super) use arguments;
 /// `arguments` must point to values of the types of the kernel's parameters, in their order. More
 /// values than parameters are allowed; the rest is ignored. The kernel must be safe to run with
 /// them. The values are copied before this returns.
-pub(super) unsafe fn launch(
+pub(crate) unsafe fn launch(
     kernels: &Kernels,
     stream: &CudaStream,
     kernel: Kernel,

@@ -84,10 +84,10 @@ impl StreamIdentity {
 
 /// What the kernels are told.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WorkspaceArguments {
+pub(crate) struct WorkspaceArguments {
     /// A multiple of 16.
-    pub(super) address: u64,
-    pub(super) key: u64,
+    pub(crate) address: u64,
+    pub(crate) key: u64,
 }
 
 impl Workspace {
@@ -206,7 +206,7 @@ impl Workspace {
 
     /// What kernels on `stream` are told that need this many bytes; an error if the workspace is
     /// not for them.
-    pub(super) fn arguments(
+    pub(crate) fn arguments(
         &self,
         stream: &CudaStream,
         needed: usize,
@@ -283,7 +283,7 @@ impl Drop for Workspace {
 }
 
 /// Device memory in the order of the stream, not initialised.
-pub(super) fn allocate(stream: &CudaStream, bytes: usize) -> Result<sys::CUdeviceptr> {
+pub(crate) fn allocate(stream: &CudaStream, bytes: usize) -> Result<sys::CUdeviceptr> {
     let context = stream.context();
     let once = || {
         context.bind_to_thread()?;

@@ -97,7 +97,7 @@ fn scan_module<T: Element, Op: Monoid<T>>(
     name: &str,
     change: impl Fn(String) -> String,
 ) -> Module {
-    let text = change(source::<T, Op>(Primitive::Scan, Engine::Blelloch).unwrap());
+    let text = change(source::<T, Op>(Primitive::Scan, Engine::Levels).unwrap());
     let name = format!("{name} scan {}", type_name::<T>());
     let function = Kernel::ScanTiles.function(0, false);
     toolchain.module(&name, &text, &[function])

@@ -57,8 +57,8 @@ impl Case {
         let init = if self.seeded { init } else { Op::identity() };
         let init = Argument::value(init.widen());
         match self.engine {
-            Engine::Blelloch => self.launch_levels::<T>(script, out, init),
-            Engine::Tiles(policy) => match self.primitive {
+            Engine::Levels => self.launch_levels::<T>(script, out, init),
+            Engine::Rows(policy) => match self.primitive {
                 Primitive::Reduce => {
                     self.launch_reductions::<T, Op>(script, out, init, policy);
                 }
@@ -118,7 +118,7 @@ impl Case {
                     plan.blocks as u32
                 },
             };
-            script.launch("scan_once", grid, &arguments);
+            script.launch("scan_rows", grid, &arguments);
         };
         if self.length > 0 && blocks < 20 {
             let same = self.length.is_multiple_of(2);
@@ -204,7 +204,7 @@ impl Case {
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
             // All blocks must live at a time.
             grid.resident = plan.blocks;
-            script.launch("reduce_once", grid, &arguments);
+            script.launch("reduce_rows", grid, &arguments);
             script.save(out);
         }
     }
@@ -254,13 +254,13 @@ impl Case {
 
     /// Whether there are several plans, each of which gives a result.
     fn is_reduced_at_once(&self) -> bool {
-        self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Tiles(_))
+        self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Rows(_))
     }
 
     /// How many results the reduction has: of the data and of the other data in turn.
     fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
         match self.engine {
-            Engine::Tiles(policy) => self.reduce_plans::<T, Op>(policy).len(),
+            Engine::Rows(policy) => self.reduce_plans::<T, Op>(policy).len(),
             _ => 1,
         }
     }
@@ -305,7 +305,7 @@ impl Case {
                     seeded.clone(),
                     Argument::value(u32::from(self.inclusive || k > 0)),
                 ],
-                Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
+                Kernel::ReduceRows | Kernel::ScanRows | Kernel::ScanWave => {
                     unreachable!("a plan of levels has no such kernel")
                 }
             };
@@ -338,22 +338,22 @@ fn widens<T: Element>() -> bool {
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     if matrix::is_like_another::<T, Op>() {
         return match primitive {
-            Primitive::Reduce => vec![Engine::Tiles(RowPolicy::of_reduce::<T>(
-                Order::of::<T, Op>(),
-            ))],
+            Primitive::Reduce => vec![Engine::Rows(
+                RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
+            )],
             Primitive::Scan => vec![],
         };
     }
-    let mut engines = vec![Engine::Blelloch];
+    let mut engines = vec![Engine::Levels];
     if primitive == Primitive::Reduce {
-        engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>(
-            Order::of::<T, Op>(),
-        )));
+        engines.push(Engine::Rows(
+            RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
+        ));
     }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
         let wave = WavePolicy::of::<T>();
-        engines.push(Engine::Tiles(short));
+        engines.push(Engine::Rows(short));
         engines.extend(wave.map(tiny).map(Engine::Wave));
         let anywhere = wave.and_then(WavePolicy::anywhere::<T>);
         if !matrix::is_second::<Op>() {
@@ -366,7 +366,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
-            engines.push(Engine::Tiles(long));
+            engines.push(Engine::Rows(long));
             engines.extend(wave.map(Engine::Wave));
             engines.extend(anywhere.map(Engine::Wave));
         }
@@ -398,8 +398,8 @@ fn small(policy: WavePolicy) -> WavePolicy {
 
 fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     match engine {
-        Engine::Blelloch => level_cases::<T>(primitive),
-        Engine::Tiles(policy) => match primitive {
+        Engine::Levels => level_cases::<T>(primitive),
+        Engine::Rows(policy) => match primitive {
             Primitive::Reduce => reduction_cases::<T>(policy),
             Primitive::Scan => tile_cases::<T>(policy),
         },
@@ -451,7 +451,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     ];
     let case = |(number, length): (usize, usize)| Case {
         primitive: Primitive::Scan,
-        engine: Engine::Tiles(policy),
+        engine: Engine::Rows(policy),
         length,
         seeded: number & 1 == 1,
         inclusive: (number ^ number >> 2) & 2 == 2,
@@ -504,7 +504,7 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     let shifts = [0, 1, 0, 3, 16 / align_of::<T>(), 2, 15];
     let case = |(number, length): (usize, usize)| Case {
         primitive: Primitive::Reduce,
-        engine: Engine::Tiles(policy),
+        engine: Engine::Rows(policy),
         length,
         seeded: number & 1 == 1,
         inclusive: false,
@@ -620,7 +620,7 @@ fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
             let (in_place, shifts) = placements[number % placements.len()];
             cases.push(Case {
                 primitive,
-                engine: Engine::Blelloch,
+                engine: Engine::Levels,
                 length,
                 seeded: number & 1 == 1,
                 inclusive: number & 2 == 2,
@@ -654,9 +654,9 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         "{} {} {} {}",
         primitive.name(),
         match engine {
-            Engine::Blelloch => "levels",
-            Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
-            Engine::Tiles(_) => "tiles",
+            Engine::Levels => "levels",
+            Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
+            Engine::Rows(_) => "tiles",
             Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
                 (true, false) => "tiny wave",

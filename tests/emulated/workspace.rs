@@ -89,10 +89,10 @@ fn calls() -> Vec<Call> {
                 toolchain,
                 "rows",
                 Primitive::Scan,
-                Engine::Tiles(rows),
-                "scan_once",
+                Engine::Rows(rows),
+                "scan_rows",
             ),
-            kernel: "scan_once",
+            kernel: "scan_rows",
             length,
             grid: Grid {
                 resident: if by_ticket { 2 } else { plan.blocks as u32 },
@@ -147,8 +147,8 @@ fn calls() -> Vec<Call> {
         let rows = RowPolicy::of_reduce::<u32>(order);
         let length = 9 * rows.elements() as usize + 3;
         let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, 3);
-        let engine = Engine::Tiles(rows);
-        let (primitive, kernel) = (Primitive::Reduce, "reduce_once");
+        let engine = Engine::Rows(rows);
+        let (primitive, kernel) = (Primitive::Reduce, "reduce_rows");
         let module = match order {
             Order::Any => {
                 plan.chunks = 0;
@@ -295,8 +295,8 @@ fn data_is_never_taken_for_a_tag() {
         toolchain,
         "data",
         Primitive::Scan,
-        Engine::Tiles(rows),
-        "scan_once",
+        Engine::Rows(rows),
+        "scan_rows",
     );
     let data = sample::<u64>(length, 3);
     // A caller can know everything but the key and the tags that are drawn with it.
@@ -328,7 +328,7 @@ fn data_is_never_taken_for_a_tag() {
             resident: plan.blocks as u32,
             ..Grid::new(plan.blocks, 32 * plan.warps)
         };
-        script.launch("scan_once", grid, &arguments);
+        script.launch("scan_rows", grid, &arguments);
         script.save("out");
         let output = script.run_to_the_end("data", &module);
         let got: Vec<u64> = bytemuck::pod_collect_to_vec(&output);

@@ -75,7 +75,7 @@ impl<'a, T: Class> Bench<'a, T> {
         }
         // All policies fall back on these kernels, so they are compiled once, before many threads
         // want them.
-        Scan::<T, T::Operator>::load_engine(context, Engine::Blelloch)?;
+        Scan::<T, T::Operator>::load_engine(context, Engine::Levels)?;
         Ok(Bench {
             context: context.clone(),
             output: stream.alloc_zeros::<T>(elements).map_err(allocating)?,
