@@ -92,6 +92,7 @@ mod monoid;
 pub mod ops;
 mod primitives;
 mod scalar;
+pub mod source;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -104,6 +105,7 @@ pub use monoid::Monoid;
 pub use primitives::reduce::{reduce, reduce_from};
 pub use primitives::scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use scalar::Scalar;
+pub use source::{Source, constant, index, map, strided, zip, zip3};
 pub use warpfold_macros::{Element, function, monoid};
 
 pub use bytemuck;

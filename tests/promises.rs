@@ -341,7 +341,10 @@ fn one_request_is_always_one_text_that_includes_nothing() {
     let error = with_kernels("#include \"nowhere.cuh\"\n", "mine.cu").unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
     assert!(error.to_string().contains("nowhere.cuh"), "{error}");
-    let twice = with_kernels("#include \"machine/words.cuh\"\n#include \"machine/words.cuh\"\n", "m.cu");
+    let twice = with_kernels(
+        "#include \"machine/words.cuh\"\n#include \"machine/words.cuh\"\n",
+        "m.cu",
+    );
     let once = with_kernels("#include \"machine/words.cuh\"\n", "m.cu");
     let count = |text: &str| text.matches("shuffle_xor(").count();
     assert_eq!(count(&twice.unwrap()), count(&once.unwrap()));

@@ -38,6 +38,6 @@ pub(crate) const fn chunk_len<T, A>(bytes: usize) -> usize {
 /// The choice cannot change a result: vector instructions round as scalar ones do, and the law
 /// fixes the order of operations.
 #[inline(always)]
-fn with_simd<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn with_simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }

@@ -234,6 +234,12 @@ impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
+
+    /// Where the elements lie. Work on them is ordered by the device's one stream.
+    pub(crate) fn address(&self) -> u64 {
+        let memory = self.memory.as_ref();
+        memory.map_or(0, |memory| memory.device_ptr(&self.stream).0)
+    }
 }
 
 impl<T> DeviceSlice<T> for DeviceArray<T> {
