@@ -71,7 +71,7 @@ pub trait Place: sealed::Sealed {
     type Binder<'a>;
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
@@ -150,7 +150,7 @@ pub unsafe trait Form: sealed::Sealed + 'static {
     #[doc(hidden)]
     type Arguments: Copy + Send + Sync + 'static;
 
-    /// What an item takes of memory.
+    /// What it is made of.
     #[doc(hidden)]
     const LEAVES: Leaves;
 
@@ -173,52 +173,87 @@ pub unsafe trait Form: sealed::Sealed + 'static {
         None
     }
 
+    /// The arguments of the slice that starts at an address, if the form is a slice.
+    #[doc(hidden)]
+    fn of_address(_: u64) -> Option<Self::Arguments> {
+        None
+    }
+
+    /// Whether all slices start at multiples of `bytes`.
+    #[doc(hidden)]
+    fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool;
+
     /// Adds what the CUDA type needs to `definitions`, and returns its name.
     #[doc(hidden)]
     fn cuda(definitions: &mut Definitions) -> String;
 }
 
-/// What the slices under a form take for each item, in bytes. All are 0 if there are none.
+/// What a form is made of.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leaves {
     /// Whether the form is a slice, and nothing else.
     pub plain: bool,
-    /// The smallest of their elements.
-    pub smallest: usize,
-    /// The largest of their elements.
-    pub largest: usize,
-    /// All of them together.
+    /// Whether the copy engine can fetch it: there are slices, and their items lie side by side.
+    pub fetched: bool,
+    /// How many slices, indices and constants there are.
+    pub count: usize,
+    /// The bytes that all slices take for an item.
     pub bytes: usize,
+    /// The bytes of the largest slice's elements.
+    pub largest: usize,
+    /// The largest power of two, up to 16, that divides the sizes of all slices' elements.
+    pub granule: usize,
 }
 
 impl Leaves {
-    const NONE: Leaves = Leaves {
-        plain: false,
-        smallest: 0,
-        largest: 0,
-        bytes: 0,
-    };
+    const fn slice(bytes: usize) -> Leaves {
+        let granule = bytes & bytes.wrapping_neg();
+        Leaves {
+            plain: true,
+            fetched: true,
+            count: 1,
+            bytes,
+            largest: bytes,
+            granule: if granule > 16 { 16 } else { granule },
+        }
+    }
 
-    const fn and(self, other: Leaves) -> Leaves {
-        let least = if self.bytes == 0 || other.bytes > 0 && other.smallest < self.smallest {
-            other.smallest
-        } else {
-            self.smallest
-        };
+    /// What lies nowhere.
+    const fn nowhere() -> Leaves {
         Leaves {
             plain: false,
-            smallest: least,
+            fetched: false,
+            count: 1,
+            bytes: 0,
+            largest: 0,
+            granule: 16,
+        }
+    }
+
+    const fn and(self, other: Leaves) -> Leaves {
+        // What lies nowhere does not keep the copy engine from fetching the rest.
+        Leaves {
+            plain: false,
+            fetched: (self.fetched || self.bytes == 0)
+                && (other.fetched || other.bytes == 0)
+                && self.bytes + other.bytes > 0,
+            count: self.count + other.count,
+            bytes: self.bytes + other.bytes,
             largest: if self.largest > other.largest {
                 self.largest
             } else {
                 other.largest
             },
-            bytes: self.bytes + other.bytes,
+            granule: if self.granule < other.granule {
+                self.granule
+            } else {
+                other.granule
+            },
         }
     }
 
-    const fn within(self) -> Leaves {
+    const fn mapped(self) -> Leaves {
         Leaves {
             plain: false,
             ..self
@@ -255,12 +290,7 @@ unsafe impl<T: Element> Form for Slice<T> {
     type Item = T;
     type Arguments = SliceArguments;
 
-    const LEAVES: Leaves = Leaves {
-        plain: true,
-        smallest: size_of::<T>(),
-        largest: size_of::<T>(),
-        bytes: size_of::<T>(),
-    };
+    const LEAVES: Leaves = Leaves::slice(size_of::<T>());
 
     #[inline(always)]
     unsafe fn get(arguments: &SliceArguments, i: usize) -> T {
@@ -271,6 +301,14 @@ unsafe impl<T: Element> Form for Slice<T> {
     unsafe fn as_slice<'a>(arguments: &SliceArguments, len: usize) -> Option<&'a [T]> {
         // SAFETY: the caller's. The address is that of a slice, which is never null.
         Some(unsafe { std::slice::from_raw_parts(arguments.address as *const T, len) })
+    }
+
+    fn of_address(address: u64) -> Option<SliceArguments> {
+        Some(SliceArguments { address })
+    }
+
+    fn is_aligned(arguments: &SliceArguments, bytes: u64) -> bool {
+        arguments.address.is_multiple_of(bytes)
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -416,12 +454,16 @@ where
     type Item = F::Output;
     type Arguments = S::Arguments;
 
-    const LEAVES: Leaves = S::LEAVES.within();
+    const LEAVES: Leaves = S::LEAVES.mapped();
 
     #[inline(always)]
     unsafe fn get(arguments: &S::Arguments, i: usize) -> F::Output {
         // SAFETY: the caller's.
         F::call(unsafe { S::get(arguments, i) }.feed())
+    }
+
+    fn is_aligned(arguments: &S::Arguments, bytes: u64) -> bool {
+        S::is_aligned(arguments, bytes)
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -531,6 +573,10 @@ unsafe impl<A: Form, B: Form> Form for Zip<(A, B)> {
         unsafe { (A::get(&arguments.0, i), B::get(&arguments.1, i)) }
     }
 
+    fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool {
+        A::is_aligned(&arguments.0, bytes) && B::is_aligned(&arguments.1, bytes)
+    }
+
     fn cuda(definitions: &mut Definitions) -> String {
         format!(
             "warpfold::Zip<{}, {}>",
@@ -579,6 +625,12 @@ unsafe impl<A: Form, B: Form, C: Form> Form for Zip<(A, B, C)> {
                 C::get(&arguments.2, i),
             )
         }
+    }
+
+    fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool {
+        A::is_aligned(&arguments.0, bytes)
+            && B::is_aligned(&arguments.1, bytes)
+            && C::is_aligned(&arguments.2, bytes)
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -648,11 +700,15 @@ unsafe impl Form for Index {
     type Item = u64;
     type Arguments = IndexArguments;
 
-    const LEAVES: Leaves = Leaves::NONE;
+    const LEAVES: Leaves = Leaves::nowhere();
 
     #[inline(always)]
     unsafe fn get(arguments: &IndexArguments, i: usize) -> u64 {
         arguments.first + i as u64
+    }
+
+    fn is_aligned(_: &IndexArguments, _: u64) -> bool {
+        true
     }
 
     fn cuda(_: &mut Definitions) -> String {
@@ -713,11 +769,15 @@ unsafe impl<T: Element> Form for Constant<T> {
     type Item = T;
     type Arguments = ConstantArguments<T>;
 
-    const LEAVES: Leaves = Leaves::NONE;
+    const LEAVES: Leaves = Leaves::nowhere();
 
     #[inline(always)]
     unsafe fn get(arguments: &ConstantArguments<T>, _: usize) -> T {
         arguments.value
+    }
+
+    fn is_aligned(_: &ConstantArguments<T>, _: u64) -> bool {
+        true
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -797,7 +857,11 @@ unsafe impl<T: Element> Form for Strided<Slice<T>> {
     type Item = T;
     type Arguments = StridedArguments;
 
-    const LEAVES: Leaves = Slice::<T>::LEAVES.within();
+    const LEAVES: Leaves = Leaves {
+        plain: false,
+        fetched: false,
+        ..Leaves::slice(size_of::<T>())
+    };
 
     #[inline(always)]
     unsafe fn get(arguments: &StridedArguments, i: usize) -> T {
@@ -805,6 +869,10 @@ unsafe impl<T: Element> Form for Strided<Slice<T>> {
         let place = i / width * stride + i % width;
         // SAFETY: the caller's.
         unsafe { *(arguments.address as *const T).add(place) }
+    }
+
+    fn is_aligned(arguments: &StridedArguments, bytes: u64) -> bool {
+        arguments.address.is_multiple_of(bytes)
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -855,7 +923,7 @@ impl<'a, T: Element> Items<'a, T> {
     pub(crate) unsafe fn with<F: Form<Item = T>, R>(
         arguments: &F::Arguments,
         len: usize,
-        work: impl FnOnce(Items<'_, T>) -> R,
+        work: impl FnOnce(&Items<'_, T>) -> R,
     ) -> R {
         let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
             assert!(start + to.len() <= len);
@@ -869,7 +937,7 @@ impl<'a, T: Element> Items<'a, T> {
                 },
             );
         };
-        work(Items {
+        work(&Items {
             len,
             // SAFETY: the caller's.
             slice: unsafe { F::as_slice(arguments, len) },
@@ -889,6 +957,16 @@ impl<'a, T: Element> Items<'a, T> {
     /// The number of items.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The items of a range where they lie, if they lie somewhere.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Option<&'a [T]> {
+        self.slice.map(|slice| &slice[range])
+    }
+
+    /// Whether items are used where they lie.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.slice.is_some()
     }
 
     /// The items of a range: where they lie, or evaluated into `room`, which keeps its memory.

@@ -8,7 +8,7 @@
 // wherever both a run and a row of all 32 banks end. Neighbouring words of the tile then still lie
 // in different banks. A word after every run would spoil that.
 #pragma once
-#include "machine/words.cuh"
+#include "source.cuh"
 
 namespace warpfold {
 
@@ -30,9 +30,10 @@ struct StagedTile {
         return bytes + offset + offset / ROW * PADDING;
     }
 
-    /// Copies `valid` elements from global memory; the block must synchronise before it reads runs.
+    /// Copies `valid` elements of a slice, from `first` on; the block must synchronise before it reads runs.
     /// A run that is valid in part is filled up with zeros.
-    __device__ __forceinline__ void load(const T* source, int valid) {
+    __device__ __forceinline__ void load(const Slice<T>& all, u64 first, int valid) {
+        const T* source = all.data + first;
         if (valid == LENGTH && is_aligned(source, WIDE)) {
             // All loads are issued before the first store: that is what hides memory's latency.
             constexpr int WORDS = R::BYTES / WIDE;
@@ -51,6 +52,24 @@ struct StagedTile {
 #pragma unroll 8
             for (int i = threadIdx.x; i < filled; i += THREADS)
                 *reinterpret_cast<Narrow*>(at(i * R::NARROW)) = i < count ? from[i] : Narrow{};
+        }
+    }
+
+    /// The same for any source.
+    template <class S>
+    __device__ __forceinline__ void load(const S& source, u64 first, int valid) {
+        using Narrow = Word<R::NARROW>;
+        constexpr int WORDS = (int)sizeof(T) / R::NARROW;
+        int filled = (valid + ITEMS - 1) / ITEMS * ITEMS;
+#pragma unroll 1
+        for (int i = threadIdx.x; i < filled; i += THREADS) {
+            Run<T, 1> item;
+#pragma unroll
+            for (int word = 0; word < WORDS; word++) item.template words<R::NARROW>()[word] = Narrow{};
+            if (i < valid) item.items[0] = source.at(first + i);
+#pragma unroll
+            for (int word = 0; word < WORDS; word++)
+                *reinterpret_cast<Narrow*>(at((i * WORDS + word) * R::NARROW)) = item.template words<R::NARROW>()[word];
         }
     }
 

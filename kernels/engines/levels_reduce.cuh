@@ -11,8 +11,8 @@
 // That is the prefix over the aligned blocks of the whole length, left to right.
 #pragma once
 #include "block/blelloch.cuh"
-#include "warp/lanes.cuh"
 #include "block/tile.cuh"
+#include "warp/lanes.cuh"
 
 namespace warpfold {
 
@@ -21,8 +21,9 @@ namespace warpfold {
 ///
 /// A warp reads rows of 32 short runs, one a lane, so that each access is coalesced. It folds the
 /// tree in the order of its levels: run, row, rows of a warp, warps.
-template <class Operator, class T, int THREADS, int ITEMS>
+template <class Operator, class Source, int THREADS, int ITEMS>
 struct TileReducer {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
     static constexpr int WARPS = THREADS / WARP;
     static constexpr int TILE = THREADS * ITEMS;
@@ -42,24 +43,35 @@ struct TileReducer {
     };
 
     template <int BYTES>
-    static __device__ __forceinline__ void load(R (&rows)[ROWS], const T* source) {
+    static __device__ __forceinline__ void load_words(R (&rows)[ROWS], const T* from) {
         constexpr int WORDS = R::BYTES / BYTES;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const Word<BYTES>* from = reinterpret_cast<const Word<BYTES>*>(source + row * WARP * RUN);
+            const Word<BYTES>* words = reinterpret_cast<const Word<BYTES>*>(from + row * WARP * RUN);
 #pragma unroll
-            for (int i = 0; i < WORDS; i++) rows[row].template words<BYTES>()[i] = from[i];
+            for (int i = 0; i < WORDS; i++) rows[row].template words<BYTES>()[i] = words[i];
         }
     }
 
-    static __device__ __forceinline__ void reduce(const T* in, A* sums) {
+    static __device__ __forceinline__ void load(R (&rows)[ROWS], const Slice<T>& source, u64 from) {
+        if (is_aligned(source.data, R::WIDE)) load_words<R::WIDE>(rows, source.data + from);
+        else load_words<R::NARROW>(rows, source.data + from);
+    }
+    template <class S>
+    static __device__ __forceinline__ void load(R (&rows)[ROWS], const S& source, u64 from) {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) rows[row].items[i] = source.at(from + row * WARP * RUN + i);
+        }
+    }
+
+    static __device__ __forceinline__ void reduce(const Source& source, A* sums) {
         auto& warp_sums = block_shared<Shared>().warp_sums;
         int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
-        const T* source = in + (u64)blockIdx.x * TILE + warp * (WARP * ITEMS) + lane * RUN;
         R rows[ROWS];
-        if (is_aligned(in, R::WIDE)) load<R::WIDE>(rows, source);
-        else load<R::NARROW>(rows, source);
+        load(rows, source, (u64)blockIdx.x * TILE + warp * (WARP * ITEMS) + lane * RUN);
 
         A row_sums[ROWS];
 #pragma unroll
@@ -82,8 +94,9 @@ struct TileReducer {
 
 /// Folds `prefix`, if present, with fewer than a tile of elements. One block; every thread gets the
 /// result.
-template <class Operator, class T, int THREADS, int ITEMS>
+template <class Operator, class Source, int THREADS, int ITEMS>
 struct RemainderFolder {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
 
     struct Shared {
@@ -91,8 +104,8 @@ struct RemainderFolder {
         BlockTree<Operator, A, THREADS> tree;
     };
 
-    static __device__ __noinline__ A fold(Shared& shared, const T* in, int length, A prefix, bool present) {
-        shared.tile.load(in, length);
+    static __device__ __noinline__ A fold(Shared& shared, const Source& source, u64 from, int length, A prefix, bool present) {
+        shared.tile.load(source, from, length);
         __syncthreads();
 
         int valid = length - (int)threadIdx.x * ITEMS;
@@ -134,12 +147,13 @@ struct RemainderFolder {
 /// The reduction of `in`, given the sums of its complete tiles, of their complete tiles, and so on.
 /// These lie one after the other in `levels`; each level starts at a multiple of 16 bytes. `init`
 /// precedes everything if `seeded`. It is the result for an empty input in any case.
-template <class Operator, class T, class TilePolicy, class SumPolicy>
+template <class Operator, class Source, class TilePolicy, class SumPolicy>
 struct ReduceFinisher {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
     static constexpr int MAX_LEVELS = 8;
-    using Elements = RemainderFolder<Operator, T, TilePolicy::THREADS, TilePolicy::ITEMS>;
-    using Sums = RemainderFolder<Operator, A, SumPolicy::THREADS, SumPolicy::ITEMS>;
+    using Elements = RemainderFolder<Operator, Source, TilePolicy::THREADS, TilePolicy::ITEMS>;
+    using Sums = RemainderFolder<Operator, Slice<A>, SumPolicy::THREADS, SumPolicy::ITEMS>;
     static_assert(TilePolicy::THREADS == SumPolicy::THREADS, "one block works on both");
 
     union Shared {
@@ -147,7 +161,7 @@ struct ReduceFinisher {
         typename Sums::Shared sums;
     };
 
-    static __device__ __forceinline__ void finish(const T* in, u64 length, const A* levels, T* out, A init,
+    static __device__ __forceinline__ void finish(const Source& source, u64 length, const A* levels, T* out, A init,
                                                   bool seeded) {
         auto& shared = block_shared<Shared>();
 
@@ -170,14 +184,14 @@ struct ReduceFinisher {
             constexpr int TILE = SumPolicy::THREADS * SumPolicy::ITEMS;
             int remainder = (int)(lengths[k] % TILE);
             if (remainder > 0) {
-                result = Sums::fold(shared.sums, level[k] + (lengths[k] - remainder), remainder, result, present);
+                result = Sums::fold(shared.sums, Slice<A>{level[k]}, lengths[k] - remainder, remainder, result, present);
                 present = true;
             }
         }
         constexpr int TILE = TilePolicy::THREADS * TilePolicy::ITEMS;
         int remainder = (int)(length % TILE);
         if (remainder > 0)
-            result = Elements::fold(shared.elements, in + (length - remainder), remainder, result, present);
+            result = Elements::fold(shared.elements, source, length - remainder, remainder, result, present);
         if (threadIdx.x == 0) *out = Fold<T>::narrow(result);
     }
 };

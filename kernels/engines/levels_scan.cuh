@@ -15,8 +15,9 @@
 
 namespace warpfold {
 
-template <class Operator, class T, int THREADS, int ITEMS>
+template <class Operator, class Source, int THREADS, int ITEMS>
 struct TileScanner {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
     using Tile = StagedTile<T, THREADS, ITEMS>;
     static constexpr int TILE = THREADS * ITEMS;
@@ -68,7 +69,7 @@ struct TileScanner {
     /// so the last ones are still in the L2 cache. `bases` holds the inclusive prefixes of the
     /// tiles, and is null if there is one tile only. `init` precedes everything if `seeded`.
     /// Otherwise an exclusive scan shows it as its first result.
-    static __device__ __forceinline__ void scan(const T* in, T* out, u64 length, const A* bases, A init, bool seeded,
+    static __device__ __forceinline__ void scan(const Source& source, T* out, u64 length, const A* bases, A init, bool seeded,
                                                 bool inclusive) {
         auto& shared = block_shared<Shared>();
 
@@ -77,7 +78,7 @@ struct TileScanner {
         bool whole = length - start >= TILE;
         int here = whole ? TILE : (int)(length - start);
 
-        shared.tile.load(in + start, here);
+        shared.tile.load(source, start, here);
         A seed = init, end = init;
         bool has_end = false;
         if (tile > 0) {

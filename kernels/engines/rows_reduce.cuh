@@ -24,11 +24,9 @@
 // the level is folded. Places after the end are filled up with elements from before it. What those
 // are combined to is part of no such block.
 #pragma once
-#include "warp/lanes.cuh"
-#include "grid/look_back.cuh"
 #include "block/padded.cuh"
-#include "warp/row_load.cuh"
-#include "grid/workspace.cuh"
+#include "grid/look_back.cuh"
+#include "source.cuh"
 
 namespace warpfold {
 
@@ -72,12 +70,13 @@ struct AlignedBlocks {
 };
 
 /// Folds ranges of an array, one after the other. Blocks may have up to 32 warps.
-template <class Operator, class T, class Policy>
+template <class Operator, class Source, class Policy>
 struct BlockFolder {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
     static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
-    using Loader = RowLoader<T, RUN, ROWS>;
+    using Rows = SourceRows<Source, RUN, ROWS>;
 
     struct Shared {
         /// For two turns: one can be written while the other is still read.
@@ -87,14 +86,15 @@ struct BlockFolder {
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
-    const T* begin;
-    const T* end;
+    Source source;
+    /// The number of all items.
+    u64 items;
 
     /// Leaves the sums of the aligned blocks of `length` elements for the first warp. Parts have
     /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
     /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
     /// once. Turns alternate between 0 and 1.
-    __device__ __forceinline__ void fold(const T* from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
+    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
         int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
@@ -109,7 +109,7 @@ struct BlockFolder {
     }
 
     /// The same for a part of at least one element, by a warp.
-    __device__ __forceinline__ void fold_part(const T* from, u32 length, int log_batches, int turn) const {
+    __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches, int turn) const {
         int lane = threadIdx.x % WARP;
         LaneCounter<Operator, A> batches;
         A sum;
@@ -129,7 +129,7 @@ struct BlockFolder {
     }
 
     /// The same for less than a batch.
-    __device__ __forceinline__ void fold_end(const T* from, int length) const {
+    __device__ __forceinline__ void fold_end(u64 from, int length) const {
         // The elements that fill no run, or no row: one a lane.
         int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;
         A element, leaves[ROWS];
@@ -151,28 +151,33 @@ struct BlockFolder {
     }
 
     /// The sums of `runs` runs, at least one. A lane that has none gets the sum of some run.
-    __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], const T* from, int runs) const {
+    __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], u64 from, int runs) const {
         int first = 0, last = runs - 1;
-        bool shifted = Loader::shifts(from);
+        bool shifted = Rows::SHIFTS && Rows::shifts(source, from);
         if (shifted) {
-            if (Loader::reaches_before(from, begin)) first++;
-            if (Loader::reaches_beyond(from + last * RUN, end)) last--;
+            if (Rows::reaches_before(source, from, 0)) first++;
+            if (Rows::reaches_beyond(source, from + last * RUN, items)) last--;
         }
         if (first <= last) {
-            PackedRun<T, RUN> rows[ROWS];
-            Loader::load(rows, from, first, last, shifted);
+            Rows rows;
+            rows.load(source, from, first, last, shifted);
             fold_runs(leaves, rows);
         }
         if (shifted && last - first < runs - 1) fold_edges(leaves, from, first, last, runs);
     }
 
-    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
+    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
+        for (int row = 0; row < ROWS; row++) {
+            A values[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
+            sums[row] = tree_fold<Operator>(values);
+        }
     }
 
     /// The sums that are left: of the run before the first, and of the one after the last.
-    static __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], const T* from, int first, int last, int runs) {
+    __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], u64 from, int first, int last, int runs) const {
 #pragma unroll 1
         for (int edge = first > 0 ? 0 : 1; edge < (last + 1 < runs ? 2 : 1); edge++) {
             A sum = fold_elements(from + (edge == 0 ? 0 : runs - 1) * RUN);
@@ -185,17 +190,17 @@ struct BlockFolder {
     }
 
     /// The sum of a run. Touches nothing but its elements.
-    static __device__ __forceinline__ A fold_elements(const T* from) {
+    __device__ __forceinline__ A fold_elements(u64 from) const {
         A values[RUN];
 #pragma unroll
-        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(from[i]);
+        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(source.at(from + i));
         return tree_fold<Operator>(values);
     }
 
     /// The elements that fill no run, one a lane.
-    static __device__ __forceinline__ A element_of_rest(const T* from, int rest) {
+    __device__ __forceinline__ A element_of_rest(u64 from, int rest) const {
         int lane = threadIdx.x % WARP;
-        return Fold<T>::widen(from[lane < rest ? lane : rest - 1]);
+        return Fold<T>::widen(source.at(from + (lane < rest ? lane : rest - 1)));
     }
 
     /// The first `whole` parts are whole.
@@ -213,11 +218,12 @@ struct BlockFolder {
 /// The reduction of an input. A block folds chunks of 2^log_chunk elements, of which each warp
 /// takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that is
 /// all.
-template <class Operator, class T, class Policy>
+template <class Operator, class Source, class Policy>
 struct ChunkReducer {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
-    using Elements = BlockFolder<Operator, T, Policy>;
+    using Elements = BlockFolder<Operator, Source, Policy>;
     static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1;
     using Sums = SumTree<Operator, A, PER_LANE>;
 
@@ -230,7 +236,7 @@ struct ChunkReducer {
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
-    const T* in;
+    Source source;
     u64 length;
     Workspace workspace;
     u32 chunks;
@@ -252,13 +258,13 @@ struct ChunkReducer {
         u32 warp = threadIdx.x / WARP;
         u64 first = ((u64)first_task() << log_chunk) + ((u64)warp << (LOG2<BATCH> + log_batches));
         bool few = (u64)gridDim.x * (blockDim.x / WARP) * BATCH * sizeof(T) <= MOST_PREFETCHED;
-        warpfold::prefetch(in, length, first, BATCH, few && threadIdx.x % WARP == 0);
+        source.prefetch(length, first, BATCH, few && threadIdx.x % WARP == 0);
     }
 
     /// Appends the elements to what precedes them. Returns whether this block has the result, in
     /// its first warp.
     __device__ __forceinline__ bool run(P& result) const {
-        Elements elements{in, in + length};
+        Elements elements{source, length};
         auto& blocks = Elements::shared().blocks;
         u32 rest = this->rest(), task = first_task();
         bool last = is_last();
@@ -266,7 +272,7 @@ struct ChunkReducer {
         WorkspaceHeader::State state{};
         if (chunks > 0 && threadIdx.x == 0) state = workspace.header->load_state();
         for (int turn = 0;; turn ^= 1) {
-            elements.fold(in + ((u64)task << log_chunk), task < chunks ? 1u << log_chunk : rest, log_batches, queue, state.tag, turn);
+            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest, log_batches, queue, state.tag, turn);
             if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.

@@ -14,24 +14,71 @@
 //      at once. When it starts, the others have started, or start first: so far every GPU starts
 //      blocks in that order, even where other work keeps some of them waiting.
 #pragma once
-#include "warp/lanes.cuh"
 #include "grid/look_back.cuh"
-#include "warp/row_load.cuh"
-#include "grid/workspace.cuh"
+#include "source.cuh"
 
 namespace warpfold {
 
-template <class Operator, class T, class Policy>
+/// Where the first run of a source starts: where no slice has to be shifted, or else where no words
+/// that hold a run reach back before a slice. Fewer than a warp of items come before it.
+template <class Source, int RUN, int ROWS>
+struct FirstRun {
+    using Rows = SourceRows<Source, RUN, ROWS>;
+    static constexpr bool SHIFTS = Rows::SHIFTS;
+
+    static __device__ __forceinline__ u32 items_before(const Source& source) {
+        if constexpr (!SHIFTS) return 0;
+#pragma unroll 1
+        for (u32 head = 0; head < 16; head++)
+            if (!Rows::shifts(source, head)) return head;
+#pragma unroll 1
+        for (u32 head = 0; head < 16; head++)
+            if (!Rows::reaches_before(source, head, 0)) return head;
+        return 16;
+    }
+};
+
+template <auto FUNCTION, class S, bool SPREADS, int RUN, int ROWS>
+struct FirstRun<Map<FUNCTION, S, SPREADS>, RUN, ROWS> {
+    using Inner = FirstRun<S, RUN, ROWS>;
+    static constexpr bool SHIFTS = Inner::SHIFTS;
+
+    static __device__ __forceinline__ u32 items_before(const Map<FUNCTION, S, SPREADS>& source) {
+        return Inner::items_before(source.source);
+    }
+};
+
+/// Of most slices some element starts at a multiple of 16 bytes, and the address says which.
+template <class T, int RUN, int ROWS>
+struct FirstRun<Slice<T>, RUN, ROWS> {
+    using Rows = SourceRows<Slice<T>, RUN, ROWS>;
+    static constexpr int BYTES = (int)sizeof(T);
+    /// Whether of some slice no run starts at a multiple of 16 bytes.
+    static constexpr bool SHIFTS = Rows::SHIFTS && (RUN * BYTES % 16 != 0 || (int)alignof(T) < word_bytes(BYTES));
+
+    static __device__ __forceinline__ u32 items_before(const Slice<T>& source) {
+        if constexpr (!SHIFTS && 16 % BYTES == 0) {
+            return (16 - (u32)(u64)source.data % 16) % 16 / BYTES;
+        } else {
+#pragma unroll 1
+            for (u32 head = 0; head < 16; head++)
+                if (!Rows::shifts(source, head)) return head;
+            return Rows::reaches_before(source, 0, 0) ? (15 + BYTES) / BYTES : 0;
+        }
+    }
+};
+
+template <class Operator, class Source, class Policy>
 struct AnyOrderReducer {
+    using T = typename Source::Item;
     using A = AccumulatorOf<T>;
-    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS, BYTES = (int)sizeof(T);
+    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
     /// Runs of a batch.
     static constexpr int BATCH = ROWS * WARP;
     /// Sums of blocks that a lane reads at once.
     static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : 1;
-    using Loader = RowLoader<T, RUN, ROWS>;
-    /// Whether some array has no run at a multiple of 16 bytes.
-    static constexpr bool SHIFTS = !Loader::TILES_WORDS || (int)alignof(T) < word_bytes(BYTES);
+    using Rows = SourceRows<Source, RUN, ROWS>;
+    using Head = FirstRun<Source, RUN, ROWS>;
     using P = Prefix<Operator, A>;
     static_assert(Operator::EXACT && Operator::COMMUTATIVE);
 
@@ -41,7 +88,7 @@ struct AnyOrderReducer {
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
-    const T* in;
+    Source source;
     u64 length;
     Workspace workspace;
     /// Only the law's order needs this.
@@ -54,7 +101,7 @@ struct AnyOrderReducer {
         u32 warps = blockDim.x / WARP;
         u64 first = ((u64)blockIdx.x * warps + threadIdx.x / WARP) * ELEMENTS;
         bool few = (u64)gridDim.x * warps * ELEMENTS * sizeof(T) <= MOST_PREFETCHED;
-        warpfold::prefetch(in, length, first, ELEMENTS, few && threadIdx.x % WARP == 0);
+        source.prefetch(length, first, ELEMENTS, few && threadIdx.x % WARP == 0);
     }
 
     /// Appends the elements to what precedes them. Returns whether this block has the result, in
@@ -85,52 +132,43 @@ struct AnyOrderReducer {
 
     __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const { return {workspace.packets(), tag}; }
 
-    /// How many elements come before the first run. The run starts at a multiple of 16 bytes; if
-    /// none does, the words that hold it must not reach back before the array.
-    __device__ __forceinline__ u32 elements_before_runs() const {
-        if constexpr (!SHIFTS && 16 % BYTES == 0) {
-            return (16 - (u32)(u64)in % 16) % 16 / BYTES;
-        } else {
-#pragma unroll 1
-            for (u32 head = 0; head < 16; head++)
-                if (!Loader::shifts(in + head)) return head;
-            return Loader::reaches_before(in, in) ? (15 + BYTES) / BYTES : 0;
-        }
-    }
-
     /// Appends the elements of this lane.
     __device__ __forceinline__ void fold_elements(P& sum) const {
-        u32 lane = threadIdx.x % WARP, head = elements_before_runs();
-        const T* from = in + head;
-        bool shifted = SHIFTS && Loader::shifts(from);
+        u32 lane = threadIdx.x % WARP, head = Head::items_before(source);
+        bool shifted = Head::SHIFTS && Rows::shifts(source, head);
         u64 runs = length > head ? (length - head) / RUN : 0;
-        if (runs > 0 && shifted && Loader::reaches_beyond(from + (runs - 1) * RUN, in + length)) runs--;
+        if (runs > 0 && shifted && Rows::reaches_beyond(source, head + (runs - 1) * RUN, length)) runs--;
 
         u32 batch = blockIdx.x * (blockDim.x / WARP) + warp_index(), step = gridDim.x * (blockDim.x / WARP);
         u32 whole = (u32)(runs / BATCH), rest = (u32)(runs % BATCH);
         u32 edges = blockIdx.x == gridDim.x - 1 && warp_index() == 0 ? (u32)(length - runs * RUN) : 0;
         // These loads are under way while the rest is read.
         T edge;
-        if (lane < edges) edge = in[lane < head ? lane : lane + runs * RUN];
-        PackedRun<T, RUN> packed[ROWS];
-        A rows[ROWS];
+        if (lane < edges) edge = source.at(lane < head ? lane : lane + runs * RUN);
+        Rows rows;
+        A sums[ROWS];
         for (; batch < whole; batch += step) {
-            Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
-            fold_runs(rows, packed);
-            sum.append(tree_fold<Operator>(rows));
+            rows.load(source, head + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
+            fold_runs(sums, rows);
+            sum.append(tree_fold<Operator>(sums));
         }
         if (batch == whole && rest > 0) {
-            Loader::load(packed, from + (u64)batch * (BATCH * RUN), 0, (int)rest - 1, shifted);
-            fold_runs(rows, packed);
+            rows.load(source, head + (u64)batch * (BATCH * RUN), 0, (int)rest - 1, shifted);
+            fold_runs(sums, rows);
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) sum.append_if(row * WARP + lane < rest, rows[row]);
+            for (int row = 0; row < ROWS; row++) sum.append_if(row * WARP + lane < rest, sums[row]);
         }
         if (lane < edges) sum.append(Fold<T>::widen(edge));
     }
 
-    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const PackedRun<T, RUN> (&rows)[ROWS]) {
+    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) sums[row] = fold_run<Operator>(rows[row]);
+        for (int row = 0; row < ROWS; row++) {
+            A values[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
+            sums[row] = tree_fold<Operator>(values);
+        }
     }
 
     /// Appends what the other blocks published. The threads share out the sums.

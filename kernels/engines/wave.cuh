@@ -1,5 +1,6 @@
-// The wave engine: a scan of any length in one pass. It moves 2n of memory, and brackets as one
-// tree over everything.
+// The wave engine for prefixes: any length in one pass. A scan moves 2n of memory, and brackets as
+// one tree over everything. What becomes of the prefixes is the sink's affair (scan.cuh,
+// select.cuh).
 //
 // Tiles are handed out in order. Each block passes its tiles through a ring of stages in shared
 // memory. Every warp has one job. So at one time one tile is loaded, another is summed, a third
@@ -10,7 +11,7 @@
 //   publisher    publishes the tile's sum for all blocks
 //   historian    computes the prefix of the tile's wave: of all waves before it
 //   look-back    computes the prefix of the tile: from that, and the sums of its wave before it
-//   scanners     scan the tile, and store it straight from their registers
+//   emitters     make the sink's results of the tile, and store them straight from their registers
 //
 // A wave is WAVE tiles. No tile waits for another tile's prefix, as it would in the usual chain of
 // single-pass scans (Duane Merrill, Michael Garland, "Single-pass Parallel Prefix Scan with
@@ -24,36 +25,43 @@
 //      mere copy is 4% slower.
 //   2. Separate warps make the sums as soon as a tile is there: other blocks wait for them.
 //   3. The last block to find no tile left resets the workspace's header.
-//   4. Only the last tile can be unfinished. It is filled up with one of its elements. What they
-//      are combined to lies behind the last result, where nothing reads it.
-//   5. An inclusive result is the exclusive one of the next position. For the last of a tile that
-//      is the next tile's prefix, so the next tile's block stores it. If the last tile is whole,
-//      one without elements follows it.
-//   6. With ANYWHERE, input and output may start anywhere (displaced.cuh). The plain kernel needs
-//      both at multiples of 16 bytes.
+//   4. Only the last tile can be unfinished. It is filled up with one of its items. What they are
+//      combined to lies behind the last result, where nothing reads it.
+//   5. With ANYWHERE, slices may start anywhere (displaced.cuh). The plain kernel needs all of them
+//      at multiples of 16 bytes.
+//
+// The barriers of a stage, each of which a phase of the stage's turn ends:
+//
+//   barrier      who arrives                                     who waits
+//   taken        the loader, lane 0                              all other warps
+//   loaded       the loader, all lanes; the copy engine          reducers
+//   summed       each reducer's lanes with a row's sum           publisher, look-back, emitters
+//   waved        the historian, all lanes                        look-back
+//   prefixed     the look-back, all lanes                        emitters
+//   free         each emitter and the publisher, lane 0          the loader, STAGES turns later
 #pragma once
 #include "block/blelloch.cuh"
-#include "warp/displaced.cuh"
 #include "grid/look_back.cuh"
-#include "warp/row_scan.cuh"
+#include "source.cuh"
+#include "warp/row_store.cuh"
 
 namespace warpfold {
 
-template <class Operator, class T, class Policy>
-struct WaveScanner {
-    using A = AccumulatorOf<T>;
+template <class Sink, class Source, class Policy>
+struct WaveEngine {
+    using Operator = typename Sink::Operator;
+    using Item = typename Sink::Item;
+    using A = typename Sink::A;
+    using P = Prefix<Operator, A>;
     static constexpr int WARPS = Policy::WARPS, ROWS = Policy::ROWS, RUN = Policy::RUN, REDUCERS = Policy::REDUCERS;
     static constexpr int STAGES = Policy::STAGES, LOADS = Policy::LOADS;
     static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW, TILE = WARPS * CHUNK;
-    static constexpr int TILE_BYTES = TILE * (int)sizeof(T), STAGE_BYTES = TILE_BYTES + (Policy::ANYWHERE ? 16 : 0);
-    static constexpr bool ANYWHERE = Policy::ANYWHERE && alignof(T) < 16;
+    static constexpr bool ANYWHERE = Policy::ANYWHERE;
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
-    using R = Run<T, RUN>;
-    using P = Prefix<Operator, A>;
-    using Word16 = Word<16>;
-    static_assert(R::BYTES % 16 == 0, "runs are moved in words of 16 bytes");
+    using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
+    using Batch = typename Sink::template Rows<RUN, BATCH>;
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
 
     /// What a stage holds besides the tile.
@@ -64,7 +72,7 @@ struct WaveScanner {
         Mbarrier taken, loaded, summed, waved, prefixed, free;
     };
     struct Shared {
-        unsigned char tiles[STAGES][STAGE_BYTES];
+        Stage tiles[STAGES];
         Notes notes[STAGES];
         u64 tag;
     };
@@ -83,7 +91,7 @@ struct WaveScanner {
             }
         }
         __device__ __forceinline__ Notes& notes() { return shared.notes[stage]; }
-        __device__ __forceinline__ Word16* words() { return reinterpret_cast<Word16*>(shared.tiles[stage]); }
+        __device__ __forceinline__ Stage& items() { return shared.tiles[stage]; }
         /// The tile that the loader took.
         __device__ __forceinline__ u64 tile() {
             mbarrier_wait(notes().taken, phase);
@@ -91,14 +99,12 @@ struct WaveScanner {
         }
     };
 
-    const T* in;
-    T* out;
+    Source source;
+    Sink sink;
     u64 length;
     Workspace workspace;
-    A init;
-    bool seeded, inclusive;
 
-    __device__ __forceinline__ u64 tiles() const { return inclusive ? length / TILE + 1 : (length + TILE - 1) / TILE; }
+    __device__ __forceinline__ u64 tiles() const { return sink.tiles(length, TILE); }
     __device__ __forceinline__ int valid(u64 tile) const {
         u64 rest = length - tile * TILE;
         return rest < TILE ? (int)rest : TILE;
@@ -132,71 +138,17 @@ struct WaveScanner {
                 if (lane == 0 && workspace.header->end(tag)) workspace.header->reset(tag, workspace.key);
                 return;
             }
-            int elements = valid(tile), bytes = elements * (int)sizeof(T) / 16 * 16;
+            int elements = valid(tile);
             __syncwarp();  // the stage is free
-            if constexpr (ANYWHERE) {
-                load_anywhere(turn, tile, elements);
-            } else {
-                if (elements < TILE) fill(turn, tile, elements, bytes);
-                if (lane == 0) {
-                    mbarrier_expect(notes.loaded, bytes);
-                    if (bytes > 0) bulk_load(turn.words(), in + tile * TILE, bytes, notes.loaded);
-                } else {
-                    mbarrier_arrive(notes.loaded);
-                }
-            }
+            Stage& stage = turn.items();
+            stage.prepare(source, tile, elements);
+            if (lane == 0) mbarrier_expect(notes.loaded, stage.fetched(source, tile, elements));
+            stage.load(source, tile, elements, notes.loaded);
+            if (lane > 0) mbarrier_arrive(notes.loaded);
         }
-    }
-
-    /// The copy engine fetches the words that belong to this tile alone. Other blocks may be
-    /// writing to the rest of the first word and the last.
-    __device__ __forceinline__ void load_anywhere(Turn turn, u64 tile, int elements) {
-        using Runs = DisplacedRuns<T, RUN>;
-        int lane = threadIdx.x % WARP, offset = offset_of(in), end = offset + elements * (int)sizeof(T);
-        int first = offset > 0 ? 16 : 0, last = end / 16 * 16 > first ? end / 16 * 16 : first;
-        const unsigned char* from = reinterpret_cast<const unsigned char*>(in + tile * TILE) - offset;
-        unsigned char* to = turn.shared.tiles[turn.stage];
-        Mbarrier& loaded = turn.notes().loaded;
-        if (0 < elements && elements < TILE) Runs::fill(to, in + tile * TILE, offset, end, offset + TILE_BYTES);
-        if (lane == 0) {
-            mbarrier_expect(loaded, last - first);
-            if (last > first) bulk_load(to + first, from + first, last - first, loaded);
-        }
-        Runs::load_ends(to, from, offset, first, last, end);
-        if (lane > 0) mbarrier_arrive(loaded);
-    }
-
-    /// Fills the end of an unfinished tile, from the first byte that the copy engine leaves.
-    __device__ __forceinline__ void fill(Turn turn, u64 tile, int elements, int bytes) {
-        if (elements == 0) return;
-        using Narrow = Word<R::NARROW>;
-        constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
-        int lane = threadIdx.x % WARP;
-        const Narrow* from = reinterpret_cast<const Narrow*>(in + tile * TILE);
-        Narrow* to = reinterpret_cast<Narrow*>(turn.words());
-        int loaded = bytes / R::NARROW, there = elements * PER_ELEMENT, run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
-#pragma unroll 1
-        for (int i = loaded + lane; i < run_end; i += WARP) to[i] = from[i < there ? i : i % PER_ELEMENT];
-        R run;
-#pragma unroll
-        for (int i = 0; i < RUN; i++) run.items[i] = in[tile * TILE];
-#pragma unroll 1
-        for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) write_run(turn.words(), i, run);
     }
 
     // ---- the reducers and the publisher ----
-
-    __device__ __forceinline__ R read_run(Turn turn, int index) {
-        const Word16* from = turn.words() + index * (R::BYTES / 16);
-        if constexpr (ANYWHERE) {
-            return DisplacedRuns<T, RUN>::read(from, offset_of(in));
-        } else {
-            R run;
-#pragma unroll
-            for (int i = 0; i < R::BYTES / 16; i++) run.template words<16>()[i] = from[i];
-            return run;
-        }
-    }
 
     __device__ __forceinline__ void reduce(Turn turn, int warp) {
         int lane = threadIdx.x % WARP;
@@ -206,7 +158,7 @@ struct WaveScanner {
             mbarrier_wait(notes.loaded, turn.phase);
             if (valid(tile) > 0) {
 #pragma unroll 1
-                for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, notes, chunk);
+                for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, tile, notes, chunk);
             }
             __syncwarp();
             // Each lane that has left a sum arrives itself. By now the rest of the warp has read
@@ -215,15 +167,15 @@ struct WaveScanner {
         }
     }
 
-    __device__ __forceinline__ void reduce_chunk(Turn turn, Notes& notes, int chunk) {
+    __device__ __forceinline__ void reduce_chunk(Turn turn, u64 tile, Notes& notes, int chunk) {
         int lane = threadIdx.x % WARP;
         A row_sums[ROWS];
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            R run = read_run(turn, (chunk * ROWS + row) * WARP + lane);
+            Item items[RUN];
             A values[RUN];
-#pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(run.items[i]);
+            turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+            sink.values(values, items);
             row_sums[row] = tree_fold<Operator>(values);
         }
         A sum = fold_rows<Operator>(row_sums);
@@ -249,8 +201,8 @@ struct WaveScanner {
 
     __device__ __forceinline__ void remember(Turn turn, TileSums<A, PER_LANE> sums) {
         int lane = threadIdx.x % WARP;
-        LaneCounter<Operator, A> counter{init, 0};
-        P start{init, seeded}, prefix = start;
+        P start = sink.before(), prefix = start;
+        LaneCounter<Operator, A> counter{start.value, 0};
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
             while (counter.count < tile / WAVE) {
@@ -293,7 +245,7 @@ struct WaveScanner {
             mbarrier_wait(notes.waved, turn.phase);
             // The lane to which the tile belongs knows all it needs.
             if (lane == place / PER_LANE) {
-                P prefix{notes.wave_prefix, seeded || tile >= WAVE};
+                P prefix{notes.wave_prefix, sink.seeded || tile >= WAVE};
                 if (place > 0) {
                     prefix = tree.down_sweep(prefix);
                     SumTree<Operator, A, PER_LANE>::append_members(prefix, values, place % PER_LANE);
@@ -304,11 +256,10 @@ struct WaveScanner {
         }
     }
 
-    // ---- the scanners ----
+    // ---- the emitters ----
 
-    __device__ __forceinline__ void scan(Turn turn, int warp) {
+    __device__ __forceinline__ void emit(Turn turn, int warp) {
         int lane = threadIdx.x % WARP;
-        bool aligned = is_aligned(out, 16);
         u64 count = tiles();
         for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
             Notes& notes = turn.notes();
@@ -317,89 +268,76 @@ struct WaveScanner {
             LaneTree<Operator, A, ROWS> rows;
             LaneTree<Operator, A, WARPS> warps;
             if (elements > 0) {
-                rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
+                if constexpr (Sink::NEEDS_ROWS) rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
                 warps.up_sweep(notes.warp_sums[lane % WARPS]);
             }
             mbarrier_wait(notes.prefixed, turn.phase);
-            bool present = seeded || tile > 0;
+            bool present = sink.seeded || tile > 0;
             A prefix = notes.prefix;
-            T* target = out + tile * TILE;
-            // The last inclusive result of a whole tile is the next tile's prefix.
-            if (inclusive && tile > 0 && warp == 0 && lane == 0) target[-1] = Fold<T>::narrow(prefix);
+            if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
             if (elements > 0) {
-                int results = inclusive && elements == TILE ? TILE - 1 : elements;
                 P of_warps = warps.down_sweep(P{prefix, present});
-                P of_rows = rows.down_sweep(P{shuffle(of_warps.value, warp), present || warp > 0});
+                P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
                 A next = shuffle(of_warps.value, (warp + 1) % WARPS);
-#pragma unroll 1
-                for (int row = 0; row < ROWS; row += BATCH) {
-                    bool direct = (ANYWHERE || aligned) && (warp * ROWS + row + BATCH) * ROW <= results;
-                    scan_batch(turn, of_rows.value, next, present, warp, row, target, results, direct);
-                }
+                emit_chunk(turn, tile, warp, rows, of_chunk, next, elements);
             }
             __syncwarp();
             if (lane == 0) mbarrier_arrive(notes.free);
         }
     }
 
-    /// Scans BATCH rows. `direct` says that all results belong to the target, and, unless ANYWHERE,
-    /// that it takes words of 16 bytes.
-    __device__ __forceinline__ void scan_batch(Turn turn, const A& of_rows, const A& next, bool present, int warp, int first, T* target,
-                                               int results, bool direct) {
-        int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
-        R rows[BATCH];
-        P starts[BATCH];
-        A ends[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            rows[k] = read_run(turn, index + k * WARP);
-            starts[k] = {shuffle(of_rows, first + k), present || warp > 0 || first + k > 0};
-            A of_next = shuffle(of_rows, (first + k + 1) % ROWS);
-            ends[k] = choose(first + k + 1 < ROWS, of_next, next);
-        }
-        A sums[BATCH];
-        RowTrees<Operator, T, RUN, BATCH> trees;
-        trees.up_sweep(rows, sums);
-        MovedRun<T, RUN> scanned[BATCH];
-        trees.down_sweep(scanned, starts, ends, init, inclusive);
-        if constexpr (ANYWHERE) {
-            int before = (warp * ROWS + first) * ROW;
-            DisplacedRuns<T, RUN>::store(scanned, target + before, (results - before) * (int)sizeof(T), direct);
-        } else {
+    __device__ __forceinline__ void emit_chunk(Turn turn, u64 tile, int warp, const LaneTree<Operator, A, ROWS>& tree, P prefix,
+                                               const A& next, int elements) {
+        int results = sink.results(elements, elements == TILE);
+        auto kept = sink.begin_chunk(prefix.value);
+        bool present = prefix.present;
+        P of_rows = prefix;
+        if constexpr (Sink::NEEDS_ROWS) of_rows = tree.down_sweep(prefix);
+        Store store{turn.items().room(warp * CHUNK)};
+#pragma unroll 1
+        for (int first = 0; first < ROWS; first += BATCH) {
+            int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
+            Item items[BATCH][RUN];
+            P starts[BATCH];
+            A ends[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                if (direct) write_run(reinterpret_cast<Word16*>(target), index + k * WARP, scanned[k]);
-                else write_run(turn.words(), index + k * WARP, scanned[k]);
+                turn.items().read(source, tile, index + k * WARP, items[k]);
+                if constexpr (!Sink::NEEDS_ROWS) continue;
+                starts[k] = {shuffle(of_rows.value, first + k), present || first + k > 0};
+                A of_next = shuffle(of_rows.value, (first + k + 1) % ROWS);
+                ends[k] = choose(first + k + 1 < ROWS, of_next, next);
             }
-            if (!direct) store_rows(target, turn.words(), (warp * ROWS + first) * ROW, results);
+            A sums[BATCH];
+            Batch trees;
+            trees.up_sweep(sink, items, sums);
+            sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW, results, store);
         }
+        sink.end_chunk(kept, store, tile * TILE + (warp + 1) * CHUNK >= length);
     }
 
-    template <class Moved>
-    static __device__ __forceinline__ void write_run(Word16* to, int index, Moved& run) {
-#pragma unroll
-        for (int i = 0; i < R::BYTES / 16; i++) to[index * (R::BYTES / 16) + i] = run.template words<16>()[i];
-    }
+    /// Stores from registers.
+    struct Store {
+        /// Where the warp may write when it has read its chunk: the chunk itself.
+        unsigned char* room;
 
-    /// Stores BATCH rows, from element `first` on, that were left in shared memory. Leaves out what
-    /// lies beyond the results.
-    static __device__ __noinline__ void store_rows(T* target, const Word16* rows, int first, int results) {
-        using Narrow = Word<R::NARROW>;
-        constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
-        int end = first + BATCH * ROW < results ? first + BATCH * ROW : results;
-        __syncwarp();
-#pragma unroll 1
-        for (int i = first * PER_ELEMENT + threadIdx.x % WARP; i < end * PER_ELEMENT; i += WARP)
-            reinterpret_cast<Narrow*>(target)[i] = reinterpret_cast<const Narrow*>(rows)[i];
-        fence_proxy_async();  // the copy engine writes here next
-    }
+        /// Stores rows from `target` on, except what comes `limit` items after it or later.
+        template <class T, class Moved, int COUNT>
+        __device__ __forceinline__ void rows(T* target, Moved (&rows)[COUNT], int limit) const {
+            using R = Run<T, RUN>;
+            bool whole = limit >= COUNT * ROW;
+            int bytes = limit * (int)sizeof(T);
+            if constexpr (ANYWHERE && alignof(T) < 16) DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
+            else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
+        }
+    };
 
     // ---- the block ----
 
     /// Prefetches the tiles that the block, or a neighbour, will take first. Before the launch has
     /// begun.
     __device__ __forceinline__ void prefetch() const {
-        warpfold::prefetch(in, length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
+        source.prefetch(length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
     }
 
     __device__ __forceinline__ void run() {
@@ -417,18 +355,12 @@ struct WaveScanner {
             }
             fence_mbarrier_init();
         }
-        if constexpr (ANYWHERE) {
-            // Reads whole words, even if a tile begins or ends within one.
-            if (threadIdx.x < STAGES && offset_of(in) > 0) {
-                Word16* words = reinterpret_cast<Word16*>(shared.tiles[threadIdx.x]);
-                words[0] = words[TILE_BYTES / 16] = Word16{};
-            }
-        }
+        if (threadIdx.x < STAGES) shared.tiles[threadIdx.x].begin(source);
         __syncthreads();
         int warp = threadIdx.x / WARP;
         TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
         Turn turn{shared};
-        if (warp < WARPS) scan(turn, warp);
+        if (warp < WARPS) emit(turn, warp);
         else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
         else if (warp == WARPS + REDUCERS) load(shared);
         else if (warp == WARPS + REDUCERS + 1) publish(turn, tile_sums);

@@ -45,15 +45,6 @@ struct PackedRun {
     }
 };
 
-/// The sum of a run.
-template <class Operator, class T, int RUN>
-__device__ __forceinline__ AccumulatorOf<T> fold_run(const PackedRun<T, RUN>& run) {
-    AccumulatorOf<T> values[RUN];
-#pragma unroll
-    for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(run.get(i));
-    return tree_fold<Operator>(values);
-}
-
 template <class T, int RUN, int ROWS>
 struct RowLoader {
     using Packed = PackedRun<T, RUN>;
@@ -71,6 +62,9 @@ struct RowLoader {
         Word16 words[SPAN];
         u32 parts[4 * SPAN];
     };
+
+    /// Whether runs of some array must be shifted.
+    static constexpr bool SHIFTS = !TILES_WORDS || ALIGN < 16;
 
     /// Whether runs must be shifted.
     static __device__ __forceinline__ bool shifts(const T* from) {
@@ -181,5 +175,51 @@ struct RowLoader {
         for (int i = 0; i + BY < 4 * SPAN; i++) parts[i] = wanted ? parts[i + BY] : parts[i];
     }
 };
+
+/// For runs shorter than 16 bytes, whose elements lie beside larger ones in other arrays.
+template <class T, int RUN, int ROWS>
+struct ShortRowLoader {
+    using Packed = PackedRun<T, RUN>;
+    using R = Run<T, RUN>;
+    static constexpr bool SHIFTS = false;
+
+    static __device__ __forceinline__ bool shifts(const T*) { return false; }
+    static __device__ __forceinline__ bool reaches_before(const T*, const T*) { return false; }
+    static __device__ __forceinline__ bool reaches_beyond(const T*, const T*) { return false; }
+
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool) {
+        R runs[ROWS];
+        if (is_aligned(from, R::WIDE)) load_words<R::WIDE>(runs, from, first, last);
+        else load_words<R::NARROW>(runs, from, first, last);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) rows[row].set(runs[row].items);
+    }
+
+    template <int WORD>
+    static __device__ __forceinline__ void load_words(R (&runs)[ROWS], const T* from, int first, int last) {
+        constexpr int WORDS = R::BYTES / WORD;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++)
+                runs[row].template words<WORD>()[i] = reinterpret_cast<const Word<WORD>*>(from)[run * WORDS + i];
+        }
+    }
+};
+
+template <class T, int RUN, int ROWS, bool SHORT = (RUN * sizeof(T) < 16)>
+struct LoaderFor {
+    using Type = RowLoader<T, RUN, ROWS>;
+};
+template <class T, int RUN, int ROWS>
+struct LoaderFor<T, RUN, ROWS, true> {
+    using Type = ShortRowLoader<T, RUN, ROWS>;
+};
+/// The loader for runs of some length.
+template <class T, int RUN, int ROWS>
+using LoaderOf = typename LoaderFor<T, RUN, ROWS>::Type;
 
 }  // namespace warpfold

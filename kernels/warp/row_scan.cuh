@@ -15,19 +15,18 @@ __device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, c
 }
 
 /// The trees over several rows at once, so that each step of one leaves time for the others'.
-template <class Operator, class T, int RUN, int ROWS>
+template <class Operator, class A, int RUN, int ROWS>
 struct RowTrees {
-    using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
 
-    RunTree<Operator, T, RUN> runs[ROWS];
+    RunTree<Operator, A, RUN> runs[ROWS];
     LaneTrees<Operator, A, WARP, ROWS> lanes;
 
     /// Leaves the sums of the rows in every lane.
-    __device__ __forceinline__ void up_sweep(const Run<T, RUN> (&rows)[ROWS], A (&sums)[ROWS]) {
+    __device__ __forceinline__ void up_sweep(const A (&values)[ROWS][RUN], A (&sums)[ROWS]) {
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            runs[k].up_sweep(rows[k]);
+            runs[k].up_sweep(values[k]);
             sums[k] = runs[k].sum();
         }
         lanes.up_sweep(sums);
@@ -35,15 +34,15 @@ struct RowTrees {
 
     /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for
     /// inclusive scans, those of what follows each. `init` is shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(MovedRun<T, RUN> (&scanned)[ROWS], const P (&starts)[ROWS], const A (&ends)[ROWS],
-                                               const A& init, bool inclusive) {
+    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const P (&starts)[ROWS], const A (&ends)[ROWS], const A& init,
+                                               bool inclusive) {
         P prefixes[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) prefixes[k] = starts[k];
         lanes.down_sweep(prefixes);
 #pragma unroll
         for (int k = 0; k < ROWS; k++)
-            scanned[k] = runs[k].down_sweep(prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+            runs[k].down_sweep(scanned[k], prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
     }
 };
 

@@ -4,60 +4,97 @@
 //! every complete tile of level `k`, in the accumulator type. The levels above 0 live in the
 //! workspace, one after the other.
 
+use super::kernel::{Arguments, arguments};
 use super::workspace::HEADER_BYTES;
-use super::{Engine, Policy, Primitive, widens};
+use super::{Policy, Primitive, widens};
 use crate::Element;
+use crate::source::{Form, SliceArguments};
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
 pub(super) const MAX_LEVELS: usize = 8;
 
-/// A kernel of a generated source.
+/// A step of the levels engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
-    /// `reduce_tiles(in, sums)`: the sum of every complete tile of a level, one block a tile.
+pub enum Step {
+    /// The sum of every complete tile of a level, one block a tile.
     ReduceTiles,
-    /// `reduce_finish(in, length, levels, out, init, seeded)`: the remainders of all levels, one
-    /// block.
+    /// The remainders of all levels, one block.
     ReduceFinish,
-    /// `scan_tiles(in, out, length, bases, init, seeded, inclusive)`: the tiles of a level, seeded
-    /// from the level above; one block a tile.
+    /// The tiles of a level, seeded from the level above; one block a tile.
     ScanTiles,
-    /// `reduce_rows(in, length, out, header, key, init, seeded, chunks, log_chunk, log_batches)`:
-    /// everything.
-    ReduceRows,
-    /// `scan_rows(in, out, length, header, key, init, seeded, inclusive, by_ticket)`: everything, a
-    /// block a tile.
-    ScanRows,
-    /// `scan_wave(in, out, length, header, key, init, seeded, inclusive)`: everything.
-    ScanWave,
 }
 
-impl Kernel {
-    /// The kernels of a source.
-    pub fn of(primitive: Primitive, engine: Engine) -> &'static [Kernel] {
-        match (primitive, engine) {
-            (Primitive::Reduce, Engine::Levels) => &[Kernel::ReduceTiles, Kernel::ReduceFinish],
-            (Primitive::Reduce, Engine::Rows(_)) => &[Kernel::ReduceRows],
-            (Primitive::Reduce, Engine::Wave(_)) => &[],
-            (Primitive::Scan, Engine::Levels) => &[Kernel::ReduceTiles, Kernel::ScanTiles],
-            (Primitive::Scan, Engine::Rows(_)) => &[Kernel::ScanRows],
-            (Primitive::Scan, Engine::Wave(_)) => &[Kernel::ScanWave],
+impl Step {
+    /// The steps of a primitive.
+    pub fn of(primitive: Primitive) -> [Step; 2] {
+        match primitive {
+            Primitive::Reduce => [Step::ReduceTiles, Step::ReduceFinish],
+            Primitive::Scan => [Step::ReduceTiles, Step::ScanTiles],
         }
     }
 
-    /// The name of the kernel's function for `level`. If elements are folded in a wider type
-    /// (`widens`), the levels above 0 have functions of their own.
-    pub fn function(self, level: usize, widens: bool) -> &'static str {
-        match (self, widens && level > 0) {
-            (Kernel::ReduceTiles, false) => "reduce_tiles",
-            (Kernel::ReduceTiles, true) => "reduce_sums",
-            (Kernel::ScanTiles, false) => "scan_tiles",
-            (Kernel::ScanTiles, true) => "scan_sums",
-            (Kernel::ReduceFinish, _) => "reduce_finish",
-            (Kernel::ReduceRows, _) => "reduce_rows",
-            (Kernel::ScanRows, _) => "scan_rows",
-            (Kernel::ScanWave, _) => "scan_wave",
+    /// The name of the step's function for a level above 0, or for the input.
+    pub fn function(self, is_sums: bool) -> &'static str {
+        match (self, is_sums) {
+            (Step::ReduceTiles, false) => "reduce_tiles",
+            (Step::ReduceTiles, true) => "reduce_sums",
+            (Step::ScanTiles, false) => "scan_tiles",
+            (Step::ScanTiles, true) => "scan_sums",
+            (Step::ReduceFinish, _) => "reduce_finish",
         }
+    }
+}
+
+arguments! {
+    /// What the functions of the levels engine take.
+    pub struct LevelArguments<S, A> {
+        /// The level that is read.
+        pub source: S => "Source",
+        /// Its length.
+        pub length: u64 => "u64",
+        /// The results of a scan of this level, or of the whole reduction.
+        pub out: u64 => "Element*",
+        /// The level above, which has a value for each tile. To finish a reduction: level 1.
+        pub above: u64 => "T*",
+        /// What comes first, or else is shown where nothing does.
+        pub init: A => "T",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// Whether an item takes part in its own result.
+        pub inclusive: u32 => "u32",
+    }
+}
+
+/// Whether the levels above the input have functions of their own: they read sums, and the input's
+/// functions read something else.
+pub(crate) fn has_functions_of_sums<T: Element, F: Form>() -> bool {
+    widens::<T>() || !F::LEAVES.plain
+}
+
+/// The functions of a primitive's source.
+pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<&'static str> {
+    let mut functions: Vec<_> = Step::of(primitive).map(|step| step.function(false)).into();
+    if has_functions_of_sums::<T, F>() {
+        functions.extend(Step::of(primitive).map(|step| step.function(true)));
+        functions.dedup();
+    }
+    functions
+}
+
+/// What the templates of the levels engine name.
+pub(crate) fn bind_levels<T: Element, F: Form<Item = T>>(primitive: Primitive) -> minijinja::Value {
+    let policy = |name: &str, Policy { threads, items }: Policy| {
+        format!(
+            "struct {name} {{\n    static constexpr int THREADS = {threads}, ITEMS = {items};\n}};\n"
+        )
+    };
+    let tiles = policy("TilePolicy", Policy::of::<T>(primitive));
+    let sums = policy("SumPolicy", Policy::of::<T::Accumulator>(primitive));
+    minijinja::context! {
+        arguments => LevelArguments::<F::Arguments, T::Accumulator>::cuda(),
+        arguments_of_sums => LevelArguments::<SliceArguments, T::Accumulator>::cuda(),
+        has_functions_of_sums => has_functions_of_sums::<T, F>(),
+        tile_policies => tiles + &sums,
     }
 }
 
@@ -65,7 +102,7 @@ impl Kernel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// What is launched.
-    pub kernel: Kernel,
+    pub step: Step,
     /// The level that the kernel reads.
     pub level: usize,
     /// The number of blocks.
@@ -148,7 +185,7 @@ impl Plan {
     /// The launches, in the order in which they must run.
     pub fn launches(&self) -> impl Iterator<Item = Launch> + '_ {
         let up = (0..self.levels - 1).map(|level| Launch {
-            kernel: Kernel::ReduceTiles,
+            step: Step::ReduceTiles,
             level,
             blocks: self.lengths[level + 1],
             threads: self.policy(level).threads,
@@ -157,13 +194,13 @@ impl Plan {
             .rev()
             .filter_map(|level| match self.primitive {
                 Primitive::Reduce => (level == 0).then_some(Launch {
-                    kernel: Kernel::ReduceFinish,
+                    step: Step::ReduceFinish,
                     level: 0,
                     blocks: 1,
                     threads: self.element.threads,
                 }),
                 Primitive::Scan => Some(Launch {
-                    kernel: Kernel::ScanTiles,
+                    step: Step::ScanTiles,
                     level,
                     blocks: self.lengths[level].div_ceil(self.policy(level).tile()),
                     threads: self.policy(level).threads,

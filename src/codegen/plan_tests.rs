@@ -10,14 +10,14 @@ fn a_scan_goes_up_to_one_tile_and_down_again() {
     let plan = Plan::new::<f32>(Primitive::Scan, (tile * tile + 1) as usize);
     let steps: Vec<_> = plan
         .launches()
-        .map(|l| (l.kernel, l.level, l.blocks))
+        .map(|l| (l.step, l.level, l.blocks))
         .collect();
     assert_eq!(
         steps,
         [
-            (Kernel::ReduceTiles, 0, tile),
-            (Kernel::ScanTiles, 1, 1),
-            (Kernel::ScanTiles, 0, tile + 1),
+            (Step::ReduceTiles, 0, tile),
+            (Step::ScanTiles, 1, 1),
+            (Step::ScanTiles, 0, tile + 1),
         ]
     );
     assert_eq!(plan.workspace_bytes() as u64, 64 + tile * 4);
@@ -32,8 +32,8 @@ fn a_reduction_leaves_less_than_a_tile() {
         (3, tile, 1)
     );
     assert_eq!(
-        plan.launches().last().map(|l| l.kernel),
-        Some(Kernel::ReduceFinish)
+        plan.launches().last().map(|l| l.step),
+        Some(Step::ReduceFinish)
     );
 }
 

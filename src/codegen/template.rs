@@ -1,84 +1,9 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Engine, Order, Policy, Primitive, ReducePolicy, WavePolicy};
 use crate::{Error, Result};
-use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
+use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
-
-/// What the templates can name.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) primitive: Primitive,
-    pub(super) engine: Engine,
-    pub(super) element: String,
-    pub(super) element_bytes: usize,
-    pub(super) element_align: usize,
-    pub(super) accumulator_bytes: usize,
-    pub(super) widens: bool,
-    pub(super) definitions: String,
-    pub(super) operator: &'static str,
-    pub(super) combine: String,
-    pub(super) exact: bool,
-    pub(super) commutative: bool,
-    pub(super) tile: Policy,
-    pub(super) sums: Policy,
-    pub(super) order: Order,
-    pub(super) reduce: ReducePolicy,
-    pub(super) scan_warps: u32,
-    pub(super) scan_sums_per_lane: u32,
-}
-
-impl Request {
-    fn context(&self) -> minijinja::Value {
-        let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
-        let tiles = match self.engine {
-            Engine::Rows(policy) => context! {
-                run => policy.run,
-                rows => policy.rows,
-                batch => policy.batch,
-                blocks => policy.blocks,
-                warps => self.scan_warps,
-                sums_per_lane => self.scan_sums_per_lane,
-            },
-            _ => context! {},
-        };
-        let wave = match self.engine {
-            Engine::Wave(policy) => context! {
-                warps => policy.warps,
-                rows => policy.rows,
-                run => policy.run,
-                stages => policy.stages,
-                loads => policy.loads,
-                wave => policy.wave,
-                batch => policy.batch,
-                reducers => policy.reducers,
-                anywhere => policy.anywhere.to_string(),
-                shared_bytes => WavePolicy::SHARED_BYTES,
-            },
-            _ => context! {},
-        };
-        context! {
-            version => env!("CARGO_PKG_VERSION"),
-            element => self.element.as_str(),
-            element_bytes => self.element_bytes,
-            element_align => self.element_align,
-            accumulator_bytes => self.accumulator_bytes,
-            widens => self.widens,
-            definitions => self.definitions.as_str(),
-            operator => self.operator,
-            combine => self.combine.as_str(),
-            exact => self.exact.to_string(),
-            commutative => self.commutative.to_string(),
-            tile => policy(self.tile),
-            sums => policy(self.sums),
-            tiles => tiles,
-            any_order => self.order == Order::Any,
-            reduce_threads => self.reduce.most_threads,
-            wave => wave,
-        }
-    }
-}
 
 /// The text of files, and the names that requests and includes know them by.
 macro_rules! files {
@@ -97,6 +22,8 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
 );
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
+    "source.cuh",
+    "scan.cuh",
     "machine/device.cuh",
     "machine/ptx.cuh",
     "machine/types.cuh",
@@ -106,6 +33,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "warp/runs.cuh",
     "warp/row_load.cuh",
     "warp/row_scan.cuh",
+    "warp/row_store.cuh",
     "warp/displaced.cuh",
     "block/blelloch.cuh",
     "block/padded.cuh",
@@ -120,7 +48,8 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "engines/wave.cuh",
 );
 
-pub(super) fn render(request: &Request) -> Result<String> {
+/// Renders a template, and puts in the kernels that it includes.
+pub(super) fn render(name: &str, context: minijinja::Value) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
         let mut environment = Environment::new();
@@ -134,15 +63,9 @@ pub(super) fn render(request: &Request) -> Result<String> {
         }
         environment
     });
-    let engine = match request.engine {
-        Engine::Levels => "levels",
-        Engine::Rows(_) => "rows",
-        Engine::Wave(_) => "wave",
-    };
-    let name = format!("primitives/{}/{engine}.cu.jinja", request.primitive.name());
     let text = environment
-        .get_template(&name)
-        .and_then(|template| template.render(request.context()))
+        .get_template(name)
+        .and_then(|template| template.render(context))
         .map_err(|error| Error::Codegen(error.to_string()))?;
     expand(&text, "generated")
 }

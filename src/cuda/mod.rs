@@ -54,6 +54,7 @@ pub(crate) mod launch;
 pub(crate) mod levels;
 pub(crate) mod library;
 pub mod nvrtc;
+mod source;
 mod workspace;
 
 pub use crate::primitives::reduce::cuda::Reduce;
@@ -63,6 +64,8 @@ pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 #[doc(hidden)]
 pub use library::require_timing;
+#[doc(hidden)]
+pub use source::StreamBinder;
 pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};

@@ -1,7 +1,7 @@
 //! The workspace: device memory through which the blocks of a call exchange sums.
 
 use super::driver_error;
-use crate::codegen::{HEADER_BYTES, WorkspaceKey};
+use crate::codegen::{HEADER_BYTES, WorkspaceArguments, WorkspaceKey};
 use crate::{Error, Result};
 use cudarc::driver::{CudaStream, DriverError, result, sys};
 use std::sync::Arc;
@@ -80,14 +80,6 @@ impl StreamIdentity {
             thread: (handle == Self::PER_THREAD).then(|| thread::current().id()),
         }
     }
-}
-
-/// What the kernels are told.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkspaceArguments {
-    /// A multiple of 16.
-    pub(crate) address: u64,
-    pub(crate) key: u64,
 }
 
 impl Workspace {

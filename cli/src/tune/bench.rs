@@ -243,7 +243,7 @@ impl<'a, T: Class> Bench<'a, T> {
             Turn::Scan(number) => {
                 let entrant = self.tried[number].1.as_mut();
                 let Entrant { scan, workspace } = entrant.expect("only those that run have turns");
-                Ok(scan.exclusive(stream, input, output, workspace)?)
+                Ok(scan.exclusive(stream, &*input, output, workspace)?)
             }
         }
     }

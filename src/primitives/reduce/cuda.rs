@@ -1,19 +1,24 @@
 //! The reduction for callers that bring their own stream, slices and workspace.
 
+use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
-use crate::codegen::{Engine, Kernel, Order, Plan, Primitive, RowPolicy};
-use crate::cuda::kernels::Kernels;
-use crate::cuda::launch::{Grid, arguments, launch};
+use crate::codegen::{Engine, Order, Plan, Primitive, RowPolicy, check};
+use crate::cuda::kernels::Loaded;
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{Call, enqueue};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Workspace, check_context};
+use crate::cuda::{StreamBinder, Workspace, check_context};
 use crate::element::assert_element_size;
+use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The reduction of `T` with `Op`, loaded into a context. Cheap to clone.
+///
+/// `F` is the [form](Form) of what is reduced: a slice, unless you say otherwise. So
+/// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
 /// every element once.
@@ -23,15 +28,15 @@ use std::sync::Arc;
 /// As for [`Scan`]; the two can share one. Inputs of up to some ten thousand elements do not use
 /// it.
 #[derive(Debug)]
-pub struct Reduce<T: Element, Op: Monoid<T>> {
+pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
-    kernels: Arc<Kernels>,
+    kernels: Arc<Loaded>,
     /// What the rows engine was compiled with; `None` for the levels engine.
     rows: Option<RowPolicy>,
-    types: PhantomData<fn() -> (T, Op)>,
+    types: PhantomData<fn() -> (T, Op, F)>,
 }
 
-impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
     fn clone(&self) -> Self {
         Reduce {
             context: self.context.clone(),
@@ -42,7 +47,7 @@ impl<T: Element, Op: Monoid<T>> Clone for Reduce<T, Op> {
     }
 }
 
-impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// Loads the kernels. That takes under 1 µs if this process has them already, some 1 ms from
     /// the disk cache, and 0.2 to 0.9 s if they must be compiled.
     ///
@@ -54,7 +59,7 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         const { assert_element_size::<T>() };
         require_driver()?;
         let order = Order::of::<T, Op>();
-        Reduce::load_engine(context, Engine::Rows(RowPolicy::of_reduce::<T>(order)))
+        Reduce::load_engine(context, Engine::Rows(RowPolicy::of_reduce_of::<F>(order)))
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
@@ -67,10 +72,10 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        engine.check::<T>(Primitive::Reduce)?;
+        check::<kernel::Reduce<T, Op, F>>(engine)?;
         Ok(Reduce {
             context: context.clone(),
-            kernels: Kernels::get::<T, Op>(context, Primitive::Reduce, engine)?,
+            kernels: Loaded::get::<kernel::Reduce<T, Op, F>>(context, engine)?,
             rows: match engine {
                 Engine::Rows(rows) => Some(rows),
                 _ => None,
@@ -95,15 +100,19 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
     ///
     /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small,
     /// [`Error::WorkspaceStream`] if the workspace serves another stream, [`Error::WrongDevice`] if
-    /// something belongs to another context, [`Error::Driver`] if a launch fails.
+    /// something belongs to another context, [`Error::Zip`] if zipped sources have different
+    /// lengths, [`Error::Driver`] if a launch fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,
-        input: &impl DevicePtr<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        self.run(stream, None, input, output, workspace)
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, None, source, len, output, workspace) }
     }
 
     /// Enqueues the fold of `init` and `input` into the first element of `output`.
@@ -115,22 +124,29 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         &self,
         stream: &CudaStream,
         init: T,
-        input: &impl DevicePtr<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        self.run(stream, Some(init), input, output, workspace)
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: as in `enqueue`.
+        unsafe { self.run(stream, Some(init), source, len, output, workspace) }
     }
 
-    fn run(
+    /// # Safety
+    ///
+    /// The arguments are those of a source in the kernels' context, with `len` items, that nothing
+    /// else writes to before the work on the stream is done.
+    pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
         init: Option<T>,
-        input: &impl DevicePtr<T>,
+        source: F::Arguments,
+        len: usize,
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let len = input.len();
         if output.is_empty() {
             return Err(Error::Length {
                 input: 1,
@@ -139,72 +155,53 @@ impl<T: Element, Op: Monoid<T>> Reduce<T, Op> {
         }
         let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
         check("stream", stream.context())?;
-        check("input", input.stream().context())?;
         check("output", output.stream().context())?;
         let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
-        let (input, _reading) = input.device_ptr(stream);
         let (output, _writing) = output.device_ptr_mut(stream);
-        let call = Call {
-            input,
-            output,
-            workspace,
-            init: init.unwrap_or_else(Op::identity).widen(),
-            seeded: init.is_some(),
-            inclusive: false,
+        let (kernels, seeded) = (&self.kernels, init.is_some());
+        let init = init.unwrap_or_else(Op::identity).widen();
+        let Some(rows) = self.rows else {
+            let plan = Plan::new::<T>(Primitive::Reduce, len);
+            let call = Call {
+                source,
+                output,
+                workspace,
+                init,
+                seeded,
+                inclusive: false,
+            };
+            // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+            // afterwards the stream's order and cudarc's events protect it. The workspace is this
+            // stream's alone, and as large as the plan asks.
+            return unsafe { enqueue::<T, F>(kernels, stream, &plan, &call) };
         };
-        let kernels = &self.kernels;
-        // SAFETY: the slices belong to the context, are as long as the plan assumes, and are
-        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
-        // events protect them. The workspace is this stream's alone.
+        let (order, multiprocessors) = (Order::of::<T, Op>(), kernels.multiprocessors());
+        let plan = ReducePlan::new::<T>(rows, order, len, multiprocessors);
+        let grid = Grid {
+            blocks: plan.blocks,
+            threads: plan.threads,
+            shared_bytes: 0,
+        };
+        let arguments = ReduceArguments {
+            source,
+            length: len as u64,
+            out: output,
+            workspace,
+            init,
+            seeded: u32::from(seeded),
+            chunks: plan.chunks,
+            log_chunk: plan.log_chunk,
+            log_batches: plan.log_batches,
+        };
+        // SAFETY: as above.
         unsafe {
-            match self.rows {
-                None => {
-                    let plan = Plan::new::<T>(Primitive::Reduce, len);
-                    enqueue(kernels, stream, &plan, &call)
-                }
-                Some(rows) => {
-                    let (order, multiprocessors) =
-                        (Order::of::<T, Op>(), kernels.multiprocessors());
-                    let plan = ReducePlan::new::<T>(rows, order, len, multiprocessors);
-                    enqueue_reduce(kernels, stream, &plan, len, &call)
-                }
-            }
+            launch(
+                kernels,
+                stream,
+                &kernel::Reduce::<T, Op, F>::ROWS,
+                grid,
+                arguments,
+            )
         }
     }
-}
-
-/// Enqueues the one launch of a reduction by the rows engine (`Engine::Rows`).
-///
-/// # Safety
-///
-/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](Workspace) that serves
-/// the stream.
-unsafe fn enqueue_reduce<A: Element>(
-    kernels: &Kernels,
-    stream: &CudaStream,
-    plan: &ReducePlan,
-    length: usize,
-    call: &Call<A>,
-) -> Result<()> {
-    let (length, seeded) = (length as u64, u32::from(call.seeded));
-    let grid = Grid {
-        blocks: plan.blocks,
-        threads: plan.threads,
-        shared_bytes: 0,
-    };
-    let arguments = arguments![
-        call.input,
-        length,
-        call.output,
-        call.workspace.address,
-        call.workspace.key,
-        call.init,
-        seeded,
-        plan.chunks,
-        plan.log_chunk,
-        plan.log_batches
-    ];
-    // SAFETY: the arguments match the kernel's parameters, in the order and types that the template
-    // declares; the caller vouches for the addresses.
-    unsafe { launch(kernels, stream, Kernel::ReduceRows, 0, grid, arguments) }
 }

@@ -3,12 +3,13 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod kernel;
 pub(crate) mod plan;
 
-use crate::buffer::Storage;
 use crate::device::Backend;
 use crate::element::assert_element_size;
-use crate::{Buffer, Device, Element, Monoid, Result};
+use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::{Device, Element, Monoid, Result};
 
 /// The fold of all elements, and the identity if there are none.
 ///
@@ -29,10 +30,11 @@ use crate::{Buffer, Device, Element, Monoid, Result};
 ///
 /// # Errors
 ///
-/// None on the CPU. If `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it
+/// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths. If
+/// `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it
 /// names a GPU, those of [`Device::upload`] and [`Device::reduce`].
-pub fn reduce<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<T> {
-    reduce_slice::<T, Op>(input, None)
+pub fn reduce<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<T> {
+    reduce_host::<T, Op, _>(input, None)
 }
 
 /// The fold of `init` and all elements, and `init` if there are none.
@@ -48,17 +50,19 @@ pub fn reduce<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<T> {
 /// # Errors
 ///
 /// As [`reduce`].
-pub fn reduce_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<T> {
-    reduce_slice::<T, Op>(input, Some(init))
+pub fn reduce_from<T: Element, Op: Monoid<T>>(init: T, input: impl Source<Item = T>) -> Result<T> {
+    reduce_host::<T, Op, _>(input, Some(init))
 }
 
-fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Result<T> {
-    const { assert_element_size::<T>() };
+fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    input: S,
+    init: Option<T>,
+) -> Result<T> {
     let device = Device::for_host_data()?;
-    if device.is_cpu() {
-        return Ok(cpu::reduce::<T, Op>(input, init));
-    }
-    device.reduce_buffer::<T, Op>(&device.upload(input)?, init)
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    unsafe { device.reduce_bound::<T, Op, S::Form>(arguments, len, init) }
 }
 
 /// # Reduce
@@ -70,35 +74,62 @@ fn reduce_slice<T: Element, Op: Monoid<T>>(input: &[T], init: Option<T>) -> Resu
 /// # Errors
 ///
 /// Of every method: [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere;
+/// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths;
 /// [`Error::Library`](crate::Error::Library) without NVRTC;
 /// [`Error::Compile`](crate::Error::Compile) if an operator's CUDA text is wrong;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;
 /// [`Error::Driver`](crate::Error::Driver).
 impl Device {
     /// The fold of `input`, or the identity; see [`reduce`](crate::reduce()). Waits for the result.
-    pub fn reduce<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<T> {
-        self.reduce_buffer::<T, Op>(input, None)
+    pub fn reduce<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<T> {
+        self.reduce_source::<T, Op, _>(input, None)
     }
 
     /// The fold of `init` and `input`; see [`reduce_from`](crate::reduce_from()). Waits for the
     /// result.
-    pub fn reduce_from<T: Element, Op: Monoid<T>>(&self, init: T, input: &Buffer<T>) -> Result<T> {
-        self.reduce_buffer::<T, Op>(input, Some(init))
+    pub fn reduce_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<T> {
+        self.reduce_source::<T, Op, _>(input, Some(init))
     }
 
-    fn reduce_buffer<T: Element, Op: Monoid<T>>(
+    fn reduce_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         &self,
-        input: &Buffer<T>,
+        input: S,
+        init: Option<T>,
+    ) -> Result<T> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.reduce_bound::<T, Op, S::Form>(arguments, len, init) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
         init: Option<T>,
     ) -> Result<T> {
         const { assert_element_size::<T>() };
-        self.check_owns(input)?;
-        match (&self.backend, &input.storage) {
-            (Backend::Cpu, Storage::Cpu(input)) => Ok(cpu::reduce::<T, Op>(input, init)),
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's.
+                Ok(unsafe {
+                    Items::with::<F, _>(&arguments, len, |items| cpu::reduce::<T, Op>(items, init))
+                })
+            }
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(input)) => gpu.reduce::<T, Op>(input, init),
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
+            // SAFETY: the caller's.
+            Backend::Cuda(gpu) => unsafe { gpu.reduce::<T, Op, F>(arguments, len, init) },
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::{Prefixes, block_len, chunk_len, stream};
+use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,16 +28,24 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Results larger than this are written past the caches: the caches could not hold them.
 const STREAM_BYTES: usize = 64 << 20;
 
-/// A part of the data: where its elements are, and where their prefixes go.
+/// A part of the data: where its items start, and where their prefixes go.
 enum Chunk<'a, T> {
-    Into(&'a [T], &'a mut [MaybeUninit<T>]),
+    Into(usize, &'a mut [MaybeUninit<T>]),
     InPlace(&'a mut [T]),
 }
 
-impl<T> Chunk<'_, T> {
-    fn input(&self) -> &[T] {
+impl<T: Element> Chunk<'_, T> {
+    fn len(&self) -> usize {
         match self {
-            Chunk::Into(input, _) => input,
+            Chunk::Into(_, output) => output.len(),
+            Chunk::InPlace(data) => data.len(),
+        }
+    }
+
+    /// The items: where they lie, or evaluated into `room`.
+    fn items<'r>(&'r self, input: &'r Items<'_, T>, room: &'r mut Vec<T>) -> &'r [T] {
+        match self {
+            Chunk::Into(start, output) => input.range(*start..*start + output.len(), room),
             Chunk::InPlace(data) => data,
         }
     }
@@ -44,25 +53,23 @@ impl<T> Chunk<'_, T> {
 
 /// Scans `input` into `output`, of the same length, and writes all of it.
 pub(crate) fn scan<T: Element, Op: Monoid<T>>(
-    input: &[T],
+    input: &Items<'_, T>,
     output: &mut [MaybeUninit<T>],
     init: Option<T>,
     prefixes: Prefixes,
 ) {
     assert_eq!(input.len(), output.len());
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-    let streams = size_of_val(input) > STREAM_BYTES;
-    let chunks = input.chunks(chunk).zip(output.chunks_mut(chunk));
     let scan = Scan {
+        input,
         fold: Fold::new::<Op>(),
         init: in_rust_mode(|| init.map(T::widen)),
         prefixes,
-        streams,
+        streams: size_of_val(output) > STREAM_BYTES,
     };
-    run(
-        chunks.map(|(input, output)| Chunk::Into(input, output)),
-        scan,
-    );
+    let chunks = output.chunks_mut(chunk).enumerate();
+    let chunks = chunks.map(|(number, output)| Chunk::Into(number * chunk, output));
+    run(chunks, scan);
 }
 
 /// Scans `data` in place.
@@ -73,6 +80,7 @@ pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
 ) {
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
     let scan = Scan {
+        input: &Items::of_slice(&[]),
         fold: Fold::new::<Op>(),
         init: in_rust_mode(|| init.map(T::widen)),
         prefixes,
@@ -83,7 +91,9 @@ pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
 
 /// What is asked for.
 #[derive(Clone, Copy)]
-struct Scan<T: Element> {
+struct Scan<'a, T: Element> {
+    /// What is scanned, unless that happens in place.
+    input: &'a Items<'a, T>,
     fold: Fold<T>,
     init: Option<T::Accumulator>,
     prefixes: Prefixes,
@@ -104,7 +114,10 @@ struct Shared<A, I> {
     abandoned: AtomicBool,
 }
 
-fn run<'a, T: Element>(chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Send, scan: Scan<T>) {
+fn run<'a, T: Element>(
+    chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Send,
+    scan: Scan<'_, T>,
+) {
     let threads = rayon::current_num_threads().min(chunks.len());
     let shared = Shared {
         chunks: Mutex::new(chunks.enumerate()),
@@ -124,7 +137,7 @@ fn run<'a, T: Element>(chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Sen
 /// Takes chunks until there are none.
 fn work<'a, T: Element, I: Iterator<Item = Chunk<'a, T>>>(
     shared: &Shared<T::Accumulator, I>,
-    scan: Scan<T>,
+    scan: Scan<'_, T>,
 ) {
     let combine = scan.fold.combine;
     let mut worker = Worker::<T>::new();
@@ -137,7 +150,7 @@ fn work<'a, T: Element, I: Iterator<Item = Chunk<'a, T>>>(
             .unwrap_or_else(PoisonError::into_inner)
             .next();
         let Some((index, chunk)) = taken else { break };
-        let sum = worker.sum(chunk.input(), &scan.fold);
+        let sum = worker.sum(&chunk, &scan);
         if !shared.wait_for_turn(index) {
             break;
         }
@@ -191,6 +204,8 @@ impl<A, I> Shared<A, I> {
 /// A thread's working memory.
 struct Worker<T: Element> {
     tree: Tree<T::Accumulator>,
+    /// The chunk's items, unless they are used where they lie.
+    items: Vec<T>,
     /// The sums of the chunk's complete blocks.
     sums: Vec<T::Accumulator>,
     /// One block of results on its way to the output. It stays in the L1 cache. With it one loop
@@ -204,14 +219,16 @@ impl<T: Element> Worker<T> {
         let block = block_len::<T::Accumulator>();
         Worker {
             tree: Tree::new(),
+            items: Vec::new(),
             sums: Vec::with_capacity(chunk / block),
             results: vec![MaybeUninit::uninit(); block],
         }
     }
 
     /// Computes the sums of the chunk's complete blocks, and that of the chunk if it is complete.
-    fn sum(&mut self, input: &[T], fold: &Fold<T>) -> Option<T::Accumulator> {
+    fn sum(&mut self, chunk: &Chunk<'_, T>, scan: &Scan<'_, T>) -> Option<T::Accumulator> {
         self.sums.clear();
+        let (fold, input) = (&scan.fold, chunk.items(scan.input, &mut self.items));
         (fold.block_sums)(&mut self.tree, input, &mut self.sums);
         let complete = input.len() == chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         complete.then(|| {
@@ -230,12 +247,12 @@ impl<T: Element> Worker<T> {
     fn scan(
         &mut self,
         mut chunk: Chunk<'_, T>,
-        scan: &Scan<T>,
+        scan: &Scan<'_, T>,
         base: Option<T::Accumulator>,
         end: Option<T::Accumulator>,
     ) {
         let block = block_len::<T::Accumulator>();
-        let len = chunk.input().len();
+        let len = chunk.len();
         let mut counter = Counter::new();
         let mut next = base;
         for (i, start) in (0..len).step_by(block).enumerate() {
@@ -247,7 +264,14 @@ impl<T: Element> Worker<T> {
             }
             let end_of_block = if range.end == len { end.or(next) } else { next };
             let results = &mut self.results[..range.len()];
-            let input = &chunk.input()[range.clone()];
+            // `sum` has evaluated the items, if they do not lie somewhere.
+            let input = match &chunk {
+                Chunk::Into(start, _) => match scan.input.slice(*start..*start + len) {
+                    Some(items) => &items[range.clone()],
+                    None => &self.items[range.clone()],
+                },
+                Chunk::InPlace(data) => &data[range.clone()],
+            };
             (scan.fold.scan)(
                 &mut self.tree,
                 input,

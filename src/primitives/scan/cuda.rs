@@ -1,20 +1,24 @@
 //! Scans for callers that bring their own stream, slices and workspace.
 
+use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
-use crate::codegen::{Engine, Kernel, Plan, Primitive, RowPolicy, WavePolicy};
+use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
 use crate::cpu::Prefixes;
-use crate::cuda::kernels::Kernels;
-use crate::cuda::launch::{Grid, arguments, launch};
-use crate::cuda::levels::{Call, blocks, enqueue};
+use crate::cuda::kernels::Loaded;
+use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Workspace, check_context, context_capability, driver_error};
+use crate::cuda::{StreamBinder, Workspace, check_context, context_capability, driver_error};
 use crate::element::assert_element_size;
+use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, sys};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, sys};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The scans of `T` with `Op`, loaded into a context. Cheap to clone.
+///
+/// `F` is the [form](Form) of what is scanned: a slice, unless you say otherwise.
 ///
 /// Bracketing and results are those of [`scan`](crate::scan()). The names of the eight methods say:
 ///
@@ -40,10 +44,10 @@ use std::sync::Arc;
 /// serves the call's stream. Calls on one stream can share it, whatever their primitive, type,
 /// operator and length. Inputs of up to some thousands of elements do not use it.
 #[derive(Debug)]
-pub struct Scan<T: Element, Op: Monoid<T>> {
+pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     engines: Engines,
-    types: PhantomData<fn() -> (T, Op)>,
+    types: PhantomData<fn() -> (T, Op, F)>,
 }
 
 /// The engines that a scan can choose from.
@@ -53,7 +57,7 @@ enum Engines {
         /// The rows engine, for what few blocks hold.
         short: Option<Rows>,
         /// The levels engine (`Engine::Levels`).
-        levels: Arc<Kernels>,
+        levels: Arc<Loaded>,
     },
     OneLaunch {
         /// The rows engine (`Engine::Rows`), for what the GPU holds at once.
@@ -67,7 +71,7 @@ enum Engines {
 /// The rows engine (`Engine::Rows`).
 #[derive(Debug, Clone)]
 struct Rows {
-    kernels: Arc<Kernels>,
+    kernels: Arc<Loaded>,
     policy: RowPolicy,
 }
 
@@ -82,7 +86,7 @@ impl Rows {
 /// The wave engine, where it can run.
 #[derive(Debug, Clone)]
 struct Wave {
-    kernels: Arc<Kernels>,
+    kernels: Arc<Loaded>,
     policy: WavePolicy,
     /// The policy for unaligned addresses, no multiples of 16. Its kernels are loaded when one is
     /// met.
@@ -95,21 +99,20 @@ impl Wave {
     /// The alignment that addresses need, unless the policy says `anywhere`.
     const ALIGN: u64 = 16;
 
-    /// Kernels and policy for input and output at these addresses.
-    fn for_addresses<T: Element, Op: Monoid<T>>(
+    /// Kernels and policy. `aligned` says that all addresses are multiples of [`Wave::ALIGN`].
+    fn for_addresses<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
         context: &Arc<CudaContext>,
-        input: u64,
-        output: u64,
-    ) -> Result<Option<(Arc<Kernels>, WavePolicy)>> {
-        if self.policy.anywhere || (input | output).is_multiple_of(Self::ALIGN) {
+        aligned: bool,
+    ) -> Result<Option<(Arc<Loaded>, WavePolicy)>> {
+        if self.policy.anywhere || aligned {
             return Ok(Some((self.kernels.clone(), self.policy)));
         }
         let Some(policy) = self.anywhere else {
             return Ok(None);
         };
         let engine = Engine::Wave(policy);
-        let load = || Kernels::get::<T, Op>(context, Primitive::Scan, engine);
+        let load = || Loaded::get::<kernel::Scan<T, Op, F>>(context, engine);
         Ok(Some((while_capturing(load)?, policy)))
     }
 }
@@ -130,7 +133,7 @@ fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     result
 }
 
-impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
     fn clone(&self) -> Self {
         Scan {
             context: self.context.clone(),
@@ -142,7 +145,7 @@ impl<T: Element, Op: Monoid<T>> Clone for Scan<T, Op> {
 
 /// What the methods of [`Scan`] share in their documentation and arguments.
 macro_rules! scan_methods {
-    ($($(#[$doc:meta])* $name:ident $in_place:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Errors
@@ -155,23 +158,34 @@ macro_rules! scan_methods {
             &self,
             stream: &CudaStream,
             $($init: T,)?
-            input: &impl DevicePtr<T>,
+            input: impl Source<CudaStream, Item = T, Form = F>,
             output: &mut impl DevicePtrMut<T>,
             workspace: &mut Workspace,
         ) -> Result<()> {
             #[allow(unused_mut, unused_assignments)]
             let mut first = None;
             $(first = Some($init);)?
-            self.run(stream, first, Prefixes::$prefixes, Some(input), output, workspace)
+            let mut binder = StreamBinder::new(stream, &self.context);
+            let (len, source) = (input.items()?, input.bind(&mut binder)?);
+            // SAFETY: the binder keeps what the source reads borrowed until the launches are
+            // enqueued.
+            unsafe {
+                self.run(stream, first, Prefixes::$prefixes, Some((source, len)), output, workspace)
+            }
         }
+    )*};
+}
 
+/// The same for the methods that work in place.
+macro_rules! scan_in_place_methods {
+    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
         $(#[$doc])*
         /// The data is overwritten with the result.
         ///
         /// # Errors
         ///
         /// As for the method that does not work in place.
-        pub fn $in_place(
+        pub fn $name(
             &self,
             stream: &CudaStream,
             $($init: T,)?
@@ -181,13 +195,13 @@ macro_rules! scan_methods {
             #[allow(unused_mut, unused_assignments)]
             let mut first = None;
             $(first = Some($init);)?
-            let input: Option<&cudarc::driver::CudaSlice<T>> = None;
-            self.run(stream, first, Prefixes::$prefixes, input, data, workspace)
+            // SAFETY: nothing but the data is read.
+            unsafe { self.run(stream, first, Prefixes::$prefixes, None, data, workspace) }
         }
     )*};
 }
 
-impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
     /// the disk cache, and 0.5 to 1.2 s if they must be compiled.
     ///
@@ -200,16 +214,15 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
-            let policy = RowPolicy::of_scan::<T>(false);
+            let policy = RowPolicy::of_scan_of::<F>(false);
             let engines = [Engine::Rows(policy), Engine::Levels];
-            let [kernels, levels] =
-                Kernels::get_all::<T, Op, 2>(context, Primitive::Scan, engines)?;
+            let [kernels, levels] = Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, engines)?;
             let short = Some(Rows { kernels, policy });
             return Scan::with(Engines::Levels { short, levels }, context);
         }
-        let wave = WavePolicy::for_capability::<T>(capability);
+        let wave = WavePolicy::for_form::<F>(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Scan::with(Scan::<T, Op>::one_launch(context, wave, false)?, context)
+        Scan::with(Self::one_launch(context, wave, false)?, context)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -226,14 +239,14 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         require_driver()?;
-        engine.check::<T>(Primitive::Scan)?;
+        check::<kernel::Scan<T, Op, F>>(engine)?;
         let engines = match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
-                levels: Kernels::get::<T, Op>(context, Primitive::Scan, engine)?,
+                levels: Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?,
             },
             Engine::Rows(policy) => {
-                let kernels = Kernels::get::<T, Op>(context, Primitive::Scan, engine)?;
+                let kernels = Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?;
                 let rows = Rows { kernels, policy };
                 Engines::OneLaunch {
                     short: rows.clone(),
@@ -241,7 +254,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
                     wave: None,
                 }
             }
-            Engine::Wave(policy) => Scan::<T, Op>::one_launch(context, Some(policy), true)?,
+            Engine::Wave(policy) => Self::one_launch(context, Some(policy), true)?,
         };
         Scan::with(engines, context)
     }
@@ -259,29 +272,28 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         wave: Option<WavePolicy>,
         always: bool,
     ) -> Result<Engines> {
-        let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
+        let [short, long] = [false, true].map(RowPolicy::of_scan_of::<F>);
         let [short_rows, long_rows] = [short, long].map(Engine::Rows);
         let rows = |kernels, policy| Rows { kernels, policy };
-        let primitive = Primitive::Scan;
         Ok(match wave {
             Some(policy) => {
                 let engines = [short_rows, long_rows, Engine::Wave(policy)];
                 let [short_kernels, long_kernels, wave_kernels] =
-                    Kernels::get_all::<T, Op, 3>(context, primitive, engines)?;
+                    Loaded::get_all::<kernel::Scan<T, Op, F>, 3>(context, engines)?;
                 Engines::OneLaunch {
                     short: rows(short_kernels, short),
                     long: rows(long_kernels, long),
                     wave: Some(Wave {
                         kernels: wave_kernels,
                         policy,
-                        anywhere: policy.anywhere::<T>(),
+                        anywhere: policy.anywhere_of::<F>(),
                         always,
                     }),
                 }
             }
             None => {
                 let [short_kernels, long_kernels] =
-                    Kernels::get_all::<T, Op, 2>(context, primitive, [short_rows, long_rows])?;
+                    Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, [short_rows, long_rows])?;
                 Engines::OneLaunch {
                     short: rows(short_kernels, short),
                     long: rows(long_kernels, long),
@@ -311,64 +323,70 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
 
     scan_methods! {
         /// Enqueues the exclusive scan: every element becomes the fold of those before it.
-        exclusive exclusive_in_place: (), Exclusive;
+        exclusive: (), Exclusive;
         /// Enqueues the exclusive scan that starts with `init`.
-        exclusive_from exclusive_from_in_place: (init), Exclusive;
+        exclusive_from: (init), Exclusive;
         /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
         /// it.
-        inclusive inclusive_in_place: (), Inclusive;
+        inclusive: (), Inclusive;
         /// Enqueues the inclusive scan that starts with `init`.
-        inclusive_from inclusive_from_in_place: (init), Inclusive;
+        inclusive_from: (init), Inclusive;
     }
 
-    pub(crate) fn run(
+    /// # Safety
+    ///
+    /// `input` has the arguments of a source in the kernels' context, and its number of items.
+    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
+    /// is read.
+    pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
         init: Option<T>,
         prefixes: Prefixes,
-        input: Option<&impl DevicePtr<T>>,
+        input: Option<(F::Arguments, usize)>,
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
         let len = output.len();
         let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
-        if let Some(input) = input {
-            if input.len() != len {
-                return Err(Error::Length {
-                    input: input.len(),
-                    output: len,
-                });
-            }
-            check("input", input.stream().context())?;
+        if let Some((_, items)) = input
+            && items != len
+        {
+            return Err(Error::Length {
+                input: items,
+                output: len,
+            });
         }
         check("stream", stream.context())?;
         check("output", output.stream().context())?;
         let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
         let (output, _writing) = output.device_ptr_mut(stream);
-        let (input, _reading) = input.map(|input| input.device_ptr(stream)).unzip();
+        let source = match input {
+            Some((source, _)) => source,
+            None => F::of_address(output).expect("only slices are scanned in place"),
+        };
         let call = Call {
-            input: input.unwrap_or(output),
+            source,
             output,
             workspace,
             init: init.unwrap_or_else(Op::identity).widen(),
             seeded: init.is_some(),
             inclusive: prefixes == Prefixes::Inclusive,
         };
-        // SAFETY: the slices belong to the context, are as long as the plans assume, and are
-        // borrowed until the launches are enqueued; afterwards the stream's order and cudarc's
-        // events protect them. The wave engine's addresses are looked at. The workspace is this
-        // stream's alone.
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
         unsafe { self.enqueue(stream, len, &call) }
     }
 
     /// # Safety
     ///
-    /// As for the functions of `enqueue`.
+    /// As for [`levels::enqueue`].
     unsafe fn enqueue(
         &self,
         stream: &CudaStream,
         len: usize,
-        call: &Call<T::Accumulator>,
+        call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
         let plan = |rows: &Rows| {
             let multiprocessors = rows.kernels.multiprocessors();
@@ -380,12 +398,14 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
                     let plan = plan(short);
                     if plan.blocks <= Rows::FEW_BLOCKS {
                         // SAFETY: the caller's.
-                        return unsafe { enqueue_rows(&short.kernels, stream, &plan, len, call) };
+                        return unsafe {
+                            self.enqueue_rows(&short.kernels, stream, &plan, len, call)
+                        };
                     }
                 }
                 let plan = Plan::new::<T>(Primitive::Scan, len);
                 // SAFETY: the caller's.
-                return unsafe { enqueue(levels, stream, &plan, call) };
+                return unsafe { levels::enqueue::<T, F>(levels, stream, &plan, call) };
             }
             Engines::OneLaunch { short, long, wave } => (short, long, wave),
         };
@@ -395,110 +415,104 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
             } => (long, plan(long)),
             fits => (short, fits),
         };
+        let aligned =
+            call.output.is_multiple_of(Wave::ALIGN) && F::is_aligned(&call.source, Wave::ALIGN);
         if let Some(wave) = wave
             && (wave.always || plan.is_long(rows.kernels.multiprocessors()))
             && let Some((kernels, policy)) =
-                wave.for_addresses::<T, Op>(&self.context, call.input, call.output)?
+                wave.for_addresses::<T, Op, F>(&self.context, aligned)?
         {
             let plan = WavePlan::new(policy, len);
             // SAFETY: the caller's, and the addresses were looked at.
-            return unsafe { enqueue_wave(&kernels, stream, &plan, len, call) };
+            return unsafe { self.enqueue_wave(&kernels, stream, &plan, len, call) };
         }
         // SAFETY: the caller's.
-        unsafe { enqueue_rows(&rows.kernels, stream, &plan, len, call) }
+        unsafe { self.enqueue_rows(&rows.kernels, stream, &plan, len, call) }
+    }
+
+    unsafe fn enqueue_rows(
+        &self,
+        kernels: &Loaded,
+        stream: &CudaStream,
+        plan: &ScanPlan,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let grid = Grid {
+            blocks: blocks(plan.blocks, len as u64)?,
+            threads: 32 * plan.warps,
+            shared_bytes: 0,
+        };
+        let function = &kernel::Scan::<T, Op, F>::ROWS;
+        // SAFETY: the caller's.
+        unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
+    }
+
+    unsafe fn enqueue_wave(
+        &self,
+        kernels: &Loaded,
+        stream: &CudaStream,
+        plan: &WavePlan,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let blocks = plan
+            .tiles(call.inclusive)
+            .min(u64::from(kernels.multiprocessors()));
+        let grid = Grid {
+            blocks: blocks as u32,
+            threads: plan.threads(),
+            shared_bytes: WavePolicy::SHARED_BYTES,
+        };
+        let function = &kernel::Scan::<T, Op, F>::WAVE;
+        // SAFETY: the caller's.
+        unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }
     }
 }
 
-/// Enqueues the one launch of a scan by the rows engine (`Engine::Rows`).
-///
-/// # Safety
-///
-/// As for [`enqueue`]; besides, the workspace must be a [`Workspace`](Workspace) that serves
-/// the stream.
-unsafe fn enqueue_rows<A: Element>(
-    kernels: &Kernels,
-    stream: &CudaStream,
-    plan: &ScanPlan,
-    length: usize,
-    call: &Call<A>,
-) -> Result<()> {
-    let grid = Grid {
-        blocks: blocks(plan.blocks, length as u64)?,
-        threads: 32 * plan.warps,
-        shared_bytes: 0,
-    };
-    // SAFETY: the caller's.
-    unsafe {
-        enqueue_scan(
-            kernels,
-            stream,
-            Kernel::ScanRows,
-            grid,
-            length,
-            call,
-            plan.by_ticket,
-        )
+impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
+    scan_in_place_methods! {
+        /// Enqueues the exclusive scan: every element becomes the fold of those before it.
+        exclusive_in_place: (), Exclusive;
+        /// Enqueues the exclusive scan that starts with `init`.
+        exclusive_from_in_place: (init), Exclusive;
+        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
+        /// it.
+        inclusive_in_place: (), Inclusive;
+        /// Enqueues the inclusive scan that starts with `init`.
+        inclusive_from_in_place: (init), Inclusive;
     }
-}
-
-/// Enqueues the one launch of a scan by the wave engine.
-///
-/// # Safety
-///
-/// As for [`enqueue`]. Also, input and output must start at multiples of 16, unless the kernels'
-/// policy says `anywhere`; and the workspace must be a [`Workspace`](Workspace) that serves
-/// the stream.
-unsafe fn enqueue_wave<A: Element>(
-    kernels: &Kernels,
-    stream: &CudaStream,
-    plan: &WavePlan,
-    length: usize,
-    call: &Call<A>,
-) -> Result<()> {
-    let blocks = plan
-        .tiles(call.inclusive)
-        .min(u64::from(kernels.multiprocessors()));
-    let grid = Grid {
-        blocks: blocks as u32,
-        threads: plan.threads(),
-        shared_bytes: WavePolicy::SHARED_BYTES,
-    };
-    // SAFETY: the caller's.
-    unsafe { enqueue_scan(kernels, stream, Kernel::ScanWave, grid, length, call, false) }
 }
 
 /// Enqueues a kernel that scans in one launch.
 ///
 /// # Safety
 ///
-/// As for the engine's function above.
-unsafe fn enqueue_scan<A: Element>(
-    kernels: &Kernels,
+/// As for [`levels::enqueue`]. Also, if the engine is the wave engine, input and output must start
+/// at multiples of 16, unless its policy says `anywhere`; and the workspace must be a [`Workspace`]
+/// that serves the stream.
+unsafe fn one_launch<T: Element, F: Form<Item = T>>(
+    kernels: &Loaded,
     stream: &CudaStream,
-    kernel: Kernel,
+    function: &Function<kernel::ArgumentsOf<T, F>>,
     grid: Grid,
-    length: usize,
-    call: &Call<A>,
+    len: usize,
+    call: &Call<F::Arguments, T::Accumulator>,
     by_ticket: bool,
 ) -> Result<()> {
-    if length == 0 {
+    if len == 0 {
         return Ok(());
     }
-    let length = length as u64;
-    let [seeded, inclusive, by_ticket] = [call.seeded, call.inclusive, by_ticket].map(u32::from);
-    // ScanWave has all of these parameters but the last.
-    let arguments = arguments![
-        call.input,
-        call.output,
-        length,
-        call.workspace.address,
-        call.workspace.key,
-        call.init,
-        seeded,
-        inclusive,
-        by_ticket
-    ];
-    // SAFETY: the arguments match the kernel's parameters, in the order and types that the
-    // templates declare; the caller vouches for the addresses.
-    unsafe { launch(kernels, stream, kernel, 0, grid, arguments) }
+    let arguments = ScanArguments {
+        source: call.source,
+        out: call.output,
+        length: len as u64,
+        workspace: call.workspace,
+        init: call.init,
+        seeded: u32::from(call.seeded),
+        inclusive: u32::from(call.inclusive),
+        by_ticket: u32::from(by_ticket),
+    };
+    // SAFETY: the caller's.
+    unsafe { launch(kernels, stream, function, grid, arguments) }
 }

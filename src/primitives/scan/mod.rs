@@ -3,12 +3,16 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod kernel;
 pub(crate) mod plan;
 
 use crate::buffer::Storage;
 use crate::cpu::Prefixes;
 use crate::device::Backend;
 use crate::element::assert_element_size;
+#[cfg(feature = "cuda")]
+use crate::source::Slice;
+use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 
 /// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
@@ -30,11 +34,12 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 ///
 /// # Errors
 ///
-/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set, also
+/// [`Error::OutOfHostMemory`] if there is no room for the result, [`Error::Zip`] if zipped sources
+/// have different lengths. If `WARPFOLD_DEVICE` is set, also
 /// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
 /// [`Device::scan`] and [`Buffer::to_vec`].
-pub fn scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
-    scan_slice::<T, Op>(input, None, Prefixes::Exclusive)
+pub fn scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, None, Prefixes::Exclusive)
 }
 
 /// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -51,8 +56,11 @@ pub fn scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
 /// # Errors
 ///
 /// As [`scan`].
-pub fn scan_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<Vec<T>> {
-    scan_slice::<T, Op>(input, Some(init), Prefixes::Exclusive)
+pub fn scan_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
 }
 
 /// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as
@@ -67,8 +75,8 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<Vec<
 /// # Errors
 ///
 /// As [`scan`].
-pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> {
-    scan_slice::<T, Op>(input, None, Prefixes::Inclusive)
+pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, None, Prefixes::Inclusive)
 }
 
 /// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -85,45 +93,23 @@ pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: &[T]) -> Result<Vec<T>> 
 /// # Errors
 ///
 /// As [`scan`].
-pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(init: T, input: &[T]) -> Result<Vec<T>> {
-    scan_slice::<T, Op>(input, Some(init), Prefixes::Inclusive)
+pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
 }
 
-fn scan_slice<T: Element, Op: Monoid<T>>(
-    input: &[T],
+fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    input: S,
     init: Option<T>,
     prefixes: Prefixes,
 ) -> Result<Vec<T>> {
     let device = Device::for_host_data()?;
-    if device.is_cpu() {
-        return scan_to_vec::<T, Op>(input, init, prefixes);
-    }
-    let mut buffer = device.upload(input)?;
-    device.scan_buffer_in_place::<T, Op>(&mut buffer, init, prefixes)?;
-    buffer.into_vec()
-}
-
-fn scan_to_vec<T: Element, Op: Monoid<T>>(
-    input: &[T],
-    init: Option<T>,
-    prefixes: Prefixes,
-) -> Result<Vec<T>> {
-    const { assert_element_size::<T>() };
-    let mut output = Vec::new();
-    output
-        .try_reserve_exact(input.len())
-        .map_err(|_| Error::OutOfHostMemory {
-            requested: size_of_val(input),
-        })?;
-    cpu::scan::<T, Op>(
-        input,
-        &mut output.spare_capacity_mut()[..input.len()],
-        init,
-        prefixes,
-    );
-    // SAFETY: the capacity is at least `input.len()`, and the scan wrote that many elements.
-    unsafe { output.set_len(input.len()) };
-    Ok(output)
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }?.into_vec()
 }
 
 /// # Scan
@@ -147,26 +133,29 @@ fn scan_to_vec<T: Element, Op: Monoid<T>>(
 /// output as it was.
 impl Device {
     /// The exclusive scan of `input` into a new buffer; see [`scan`](crate::scan()).
-    pub fn scan<T: Element, Op: Monoid<T>>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
-        self.scan_buffer::<T, Op>(input, None, Prefixes::Exclusive)
+    pub fn scan<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        self.scan_source::<T, Op, _>(input, None, Prefixes::Exclusive)
     }
 
     /// The exclusive scan from `init` into a new buffer; see [`scan_from`](crate::scan_from()).
     pub fn scan_from<T: Element, Op: Monoid<T>>(
         &self,
         init: T,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_buffer::<T, Op>(input, Some(init), Prefixes::Exclusive)
+        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
     }
 
     /// The inclusive scan of `input` into a new buffer; see
     /// [`inclusive_scan`](crate::inclusive_scan()).
     pub fn inclusive_scan<T: Element, Op: Monoid<T>>(
         &self,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_buffer::<T, Op>(input, None, Prefixes::Inclusive)
+        self.scan_source::<T, Op, _>(input, None, Prefixes::Inclusive)
     }
 
     /// The inclusive scan from `init` into a new buffer; see
@@ -174,47 +163,47 @@ impl Device {
     pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
         &self,
         init: T,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_buffer::<T, Op>(input, Some(init), Prefixes::Inclusive)
+        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
     }
 
     /// The exclusive scan of `input` into `output`.
     pub fn scan_into<T: Element, Op: Monoid<T>>(
         &self,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_buffer_into::<T, Op>(input, output, None, Prefixes::Exclusive)
+        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Exclusive)
     }
 
     /// The exclusive scan from `init` into `output`.
     pub fn scan_from_into<T: Element, Op: Monoid<T>>(
         &self,
         init: T,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_buffer_into::<T, Op>(input, output, Some(init), Prefixes::Exclusive)
+        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Exclusive)
     }
 
     /// The inclusive scan of `input` into `output`.
     pub fn inclusive_scan_into<T: Element, Op: Monoid<T>>(
         &self,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_buffer_into::<T, Op>(input, output, None, Prefixes::Inclusive)
+        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Inclusive)
     }
 
     /// The inclusive scan from `init` into `output`.
     pub fn inclusive_scan_from_into<T: Element, Op: Monoid<T>>(
         &self,
         init: T,
-        input: &Buffer<T>,
+        input: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_buffer_into::<T, Op>(input, output, Some(init), Prefixes::Inclusive)
+        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Inclusive)
     }
 
     /// The exclusive scan of `data`, in its place.
@@ -248,25 +237,57 @@ impl Device {
         self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Inclusive)
     }
 
-    fn scan_buffer<T: Element, Op: Monoid<T>>(
+    fn scan_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         &self,
-        input: &Buffer<T>,
+        input: S,
         init: Option<T>,
         prefixes: Prefixes,
     ) -> Result<Buffer<T>> {
-        self.check_owns(input)?;
-        let storage = match (&self.backend, &input.storage) {
-            (Backend::Cpu, Storage::Cpu(input)) => {
-                Storage::Cpu(scan_to_vec::<T, Op>(input, init, prefixes)?)
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }
+    }
+
+    /// Scans into a new buffer.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let storage = match &self.backend {
+            Backend::Cpu => {
+                let mut output = Vec::new();
+                let requested = len.saturating_mul(size_of::<T>());
+                output
+                    .try_reserve_exact(len)
+                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                let room = &mut output.spare_capacity_mut()[..len];
+                // SAFETY: the caller's; and the scan writes `len` elements.
+                unsafe {
+                    Items::with::<F, _>(&arguments, len, |items| {
+                        cpu::scan::<T, Op>(items, room, init, prefixes);
+                    });
+                    output.set_len(len);
+                }
+                Storage::Cpu(output)
             }
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(input)) => {
-                let mut output = gpu.allocate(input.len())?;
-                gpu.scan::<T, Op>(Some(input), &mut output, init, prefixes)?;
+            Backend::Cuda(gpu) => {
+                let mut output = gpu.allocate(len)?;
+                let input = Some((arguments, len));
+                // SAFETY: the caller's.
+                unsafe { gpu.scan::<T, Op, F>(input, &mut output, init, prefixes) }?;
                 Storage::Cuda(output)
             }
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
         };
         Ok(Buffer {
             device: self.clone(),
@@ -274,34 +295,40 @@ impl Device {
         })
     }
 
-    fn scan_buffer_into<T: Element, Op: Monoid<T>>(
+    fn scan_source_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         &self,
-        input: &Buffer<T>,
+        input: S,
         output: &mut Buffer<T>,
         init: Option<T>,
         prefixes: Prefixes,
     ) -> Result<()> {
         const { assert_element_size::<T>() };
-        self.check_owns(input)?;
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        if input.len() != output.len() {
+        if len != output.len() {
             return Err(Error::Length {
-                input: input.len(),
+                input: len,
                 output: output.len(),
             });
         }
-        match (&self.backend, &input.storage, &mut output.storage) {
-            (Backend::Cpu, Storage::Cpu(input), Storage::Cpu(output)) => {
+        match (&self.backend, &mut output.storage) {
+            (Backend::Cpu, Storage::Cpu(output)) => {
                 // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements
-                // only.
-                let output =
-                    unsafe { &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]) };
-                cpu::scan::<T, Op>(input, output, init, prefixes);
+                // only. The binder saw to it that all buffers are on the CPU; they are borrowed.
+                unsafe {
+                    let output = &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]);
+                    Items::with::<S::Form, _>(&arguments, len, |items| {
+                        cpu::scan::<T, Op>(items, output, init, prefixes);
+                    });
+                }
                 Ok(())
             }
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(input), Storage::Cuda(output)) => {
-                gpu.scan::<T, Op>(Some(input), output, init, prefixes)
+            (Backend::Cuda(gpu), Storage::Cuda(output)) => {
+                let input = Some((arguments, len));
+                // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
+                unsafe { gpu.scan::<T, Op, S::Form>(input, output, init, prefixes) }
             }
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),
@@ -323,7 +350,8 @@ impl Device {
             }
             #[cfg(feature = "cuda")]
             (Backend::Cuda(gpu), Storage::Cuda(data)) => {
-                gpu.scan::<T, Op>(None, data, init, prefixes)
+                // SAFETY: nothing but the data is read.
+                unsafe { gpu.scan::<T, Op, Slice<T>>(None, data, init, prefixes) }
             }
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),

@@ -1,0 +1,84 @@
+// Scan: a fold by any operator, and the sink that stores every prefix.
+//
+// An inclusive result is the exclusive one of the next position. For the last of a tile that is the
+// next tile's prefix, so the next tile's block stores it. If the last tile is whole, one without
+// elements follows it.
+#pragma once
+#include "warp/displaced.cuh"
+#include "warp/row_scan.cuh"
+#include "warp/row_store.cuh"
+
+namespace warpfold {
+
+template <class O, class T>
+struct Scan {
+    using Operator = O;
+    using Item = T;
+    using A = AccumulatorOf<T>;
+    using P = Prefix<Operator, A>;
+    /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
+    static constexpr bool NEEDS_ROWS = true;
+    /// What is kept from one batch of a chunk's rows to the next: nothing.
+    struct Chunk {};
+
+    T* out;
+    A init;
+    bool seeded, inclusive;
+
+    /// The number of tiles of `tile` items.
+    __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
+        return inclusive ? length / tile + 1 : (length + tile - 1) / tile;
+    }
+    /// What precedes everything.
+    __device__ __forceinline__ P before() const { return {init, seeded}; }
+
+    /// The values of a run of items.
+    template <int RUN>
+    __device__ __forceinline__ void values(A (&values)[RUN], const T (&items)[RUN]) const {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(items[i]);
+    }
+
+    /// The trees over several rows at once.
+    template <int RUN, int ROWS>
+    struct Rows {
+        RowTrees<Operator, A, RUN, ROWS> trees;
+
+        __device__ __forceinline__ void up_sweep(const Scan& scan, const T (&items)[ROWS][RUN], A (&sums)[ROWS]) {
+            A values[ROWS][RUN];
+#pragma unroll
+            for (int k = 0; k < ROWS; k++) scan.values(values[k], items[k]);
+            trees.up_sweep(values, sums);
+        }
+    };
+
+    /// Called once for each tile, by a thread that knows its prefix.
+    __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
+        if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
+    }
+    __device__ __forceinline__ Chunk begin_chunk(const A&) const { return {}; }
+
+    /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
+    template <int RUN, int ROWS, class Store>
+    __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN], const P (&starts)[ROWS],
+                                         const A (&ends)[ROWS], u64 start, int first, int results, const Store& store) const {
+        A scanned[ROWS][RUN];
+        rows.trees.down_sweep(scanned, starts, ends, init, inclusive);
+        MovedRun<T, RUN> moved[ROWS];
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            T items[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(scanned[k][i]);
+            moved[k] = pack_run(items);
+        }
+        store.rows(out + start + first, moved, results - first);
+    }
+    template <class Store>
+    __device__ __forceinline__ void end_chunk(const Chunk&, const Store&, bool) const {}
+
+    /// How many of the items of a tile have a result that this tile stores.
+    __device__ __forceinline__ int results(int elements, bool whole) const { return elements - (inclusive && whole ? 1 : 0); }
+};
+
+}  // namespace warpfold
