@@ -288,7 +288,11 @@ fn first_error(messages: &str) -> &str {
 
 /// Where one of the emulator's files is.
 fn path_of(name: &str) -> String {
-    let folder = if name == HOST.0 { "../kernels" } else { "cpp" };
+    let folder = if name == HOST.0 {
+        "../kernels/machine"
+    } else {
+        "cpp"
+    };
     format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 

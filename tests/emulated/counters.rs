@@ -1,12 +1,15 @@
 //! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory,
 //! bank conflicts.
 
-use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain};
+use super::cases::slice;
+use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain, address};
 use crate::support::data::{Sample, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
 use std::any::type_name;
 use warpfold::bytemuck;
-use warpfold::codegen::{Engine, Kernel, Policy, Primitive, source, with_kernels};
+use warpfold::codegen::{
+    Engine, LevelArguments, Policy, Primitive, Step, kernels, source, with_kernels,
+};
 use warpfold::ops::Add;
 use warpfold::{Element, Monoid};
 
@@ -97,9 +100,9 @@ fn scan_module<T: Element, Op: Monoid<T>>(
     name: &str,
     change: impl Fn(String) -> String,
 ) -> Module {
-    let text = change(source::<T, Op>(Primitive::Scan, Engine::Levels).unwrap());
+    let text = change(source::<kernels::Scan<T, Op>>(Engine::Levels).unwrap());
     let name = format!("{name} scan {}", type_name::<T>());
-    let function = Kernel::ScanTiles.function(0, false);
+    let function = Step::ScanTiles.function(false);
     toolchain.module(&name, &text, &[function])
 }
 
@@ -112,17 +115,18 @@ fn scan_of_a_tile<T: Sample, Op: Monoid<T>>(module: &Module) -> Vec<Tally> {
     script.file("data", bytemuck::cast_slice(&sample::<T>(tile, 0)));
     script.filled("in", 0, bytes, "data");
     script.buffer("out", 0, bytes);
-    let arguments = [
-        Argument::At("in", 0),
-        Argument::At("out", 0),
-        Argument::value(tile as u64),
-        Argument::Null,
-        Argument::value(Op::identity().widen()),
-        Argument::value(0u32),
-        Argument::value(0u32),
-    ];
-    let function = Kernel::ScanTiles.function(0, false);
-    script.launch(function, Grid::new(1, policy.threads), &arguments);
+    let arguments = LevelArguments {
+        source: slice("in"),
+        length: tile as u64,
+        out: address("out", 0),
+        above: 0,
+        init: Op::identity().widen(),
+        seeded: 0,
+        inclusive: 0,
+    };
+    let function = Step::ScanTiles.function(false);
+    let grid = Grid::new(1, policy.threads);
+    script.launch(function, grid, &[Argument::of_struct(&arguments)]);
     script.save("out");
     script.count("scan_tiles", module).1
 }
