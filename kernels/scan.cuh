@@ -14,6 +14,7 @@ template <class O, class T>
 struct Scan {
     using Operator = O;
     using Item = T;
+    using Result = T;
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.

@@ -39,22 +39,49 @@ __device__ __forceinline__ auto call_with(const X& x) {
     else return FUNCTION(x._0, x._1);
 }
 
-/// The items of another source, each given to a function. SPREADS says that an item is a tuple of
-/// the function's arguments.
-template <auto FUNCTION, class S, bool SPREADS>
-struct Map {
-    using Item = decltype(call_with<FUNCTION, SPREADS>(typename S::Item()));
+/// What becomes of each item of a source: what a function gives for it. SPREADS says that an item is
+/// a tuple of the function's arguments.
+template <auto FUNCTION, bool SPREADS>
+struct Mapped {
+    /// Whether items lie in memory as they are.
+    static constexpr bool KEEPS = false;
+
+    template <class X>
+    static __device__ __forceinline__ auto call(const X& x) {
+        return call_with<FUNCTION, SPREADS>(x);
+    }
+};
+
+/// The item itself, and what a predicate says of it.
+template <auto PREDICATE, bool SPREADS>
+struct WithFlag {
+    static constexpr bool KEEPS = true;
+
+    template <class X>
+    static __device__ __forceinline__ Tuple<X, bool> call(const X& x) {
+        return {x, call_with<PREDICATE, SPREADS>(x)};
+    }
+};
+
+/// Something made of each item of another source.
+template <class Made, class S>
+struct Each {
+    using Item = decltype(Made::call(typename S::Item()));
 
     S source;
 
-    static __device__ __forceinline__ Item call(const typename S::Item& x) { return call_with<FUNCTION, SPREADS>(x); }
-
-    __device__ __forceinline__ Item at(u64 i) const { return call(source.at(i)); }
-    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ Item at(u64 i) const { return Made::call(source.at(i)); }
+    __device__ __forceinline__ bool is(const void* out) const { return Made::KEEPS && source.is(out); }
     __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
         source.prefetch(length, first, count, wanted);
     }
 };
+
+template <auto FUNCTION, class S, bool SPREADS>
+using Map = Each<Mapped<FUNCTION, SPREADS>, S>;
+
+template <auto PREDICATE, class S, bool SPREADS>
+using Flagged = Each<WithFlag<PREDICATE, SPREADS>, S>;
 
 /// The pairs of the items of two sources.
 template <class A, class B>
@@ -183,9 +210,9 @@ struct SourceRows<Slice<T>, RUN, ROWS> {
     __device__ __forceinline__ T item(int row, int i) const { return rows[row].get(i); }
 };
 
-template <auto FUNCTION, class S, bool SPREADS, int RUN, int ROWS>
-struct SourceRows<Map<FUNCTION, S, SPREADS>, RUN, ROWS> {
-    using M = Map<FUNCTION, S, SPREADS>;
+template <class Made, class S, int RUN, int ROWS>
+struct SourceRows<Each<Made, S>, RUN, ROWS> {
+    using M = Each<Made, S>;
     using Inner = SourceRows<S, RUN, ROWS>;
     static constexpr bool SHIFTS = Inner::SHIFTS;
 
@@ -205,7 +232,7 @@ struct SourceRows<Map<FUNCTION, S, SPREADS>, RUN, ROWS> {
     __device__ __forceinline__ void load_run(const M& s, int row, u64 from, int count, u64 filler) {
         inner.load_run(s.source, row, from, count, filler);
     }
-    __device__ __forceinline__ typename M::Item item(int row, int i) const { return M::call(inner.item(row, i)); }
+    __device__ __forceinline__ typename M::Item item(int row, int i) const { return Made::call(inner.item(row, i)); }
 };
 
 template <class A, class B, int RUN, int ROWS>
@@ -304,10 +331,8 @@ struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
     }
     __device__ __forceinline__ void load_run(const Index& s, int row, u64 from, int count, u64 of_filler) {
         firsts[row] = s.first + from;
-        if (count < RUN) {
-            end = s.first + (count > 0 ? from + count : 0);
-            filler = s.first + of_filler;
-        }
+        end = s.first + from + count;  // the same for every run of a source
+        filler = s.first + of_filler;
     }
     __device__ __forceinline__ u64 item(int row, int i) const {
         u64 number = firsts[row] + i;
@@ -505,13 +530,13 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     }
 };
 
-template <auto FUNCTION, class S, bool SPREADS, int RUN, int TILE, bool ANYWHERE>
-struct SourceStage<Map<FUNCTION, S, SPREADS>, RUN, TILE, ANYWHERE> {
-    using M = Map<FUNCTION, S, SPREADS>;
+template <class Made, class S, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Each<Made, S>, RUN, TILE, ANYWHERE> {
+    using M = Each<Made, S>;
 
     SourceStage<S, RUN, TILE, ANYWHERE> inner;
 
-    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    __device__ __forceinline__ unsigned char* room(int item) { return Made::KEEPS ? inner.room(item) : nullptr; }
     __device__ __forceinline__ void begin(const M& s) { inner.begin(s.source); }
     __device__ __forceinline__ int fetched(const M& s, u64 tile, int elements) { return inner.fetched(s.source, tile, elements); }
     __device__ __forceinline__ void prepare(const M& s, u64 tile, int elements) { inner.prepare(s.source, tile, elements); }
@@ -522,7 +547,7 @@ struct SourceStage<Map<FUNCTION, S, SPREADS>, RUN, TILE, ANYWHERE> {
         typename S::Item from[RUN];
         inner.read(s.source, tile, run, from);
 #pragma unroll
-        for (int i = 0; i < RUN; i++) items[i] = M::call(from[i]);
+        for (int i = 0; i < RUN; i++) items[i] = Made::call(from[i]);
     }
 };
 

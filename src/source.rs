@@ -194,6 +194,8 @@ pub unsafe trait Form: sealed::Sealed + 'static {
 pub struct Leaves {
     /// Whether the form is a slice, and nothing else.
     pub plain: bool,
+    /// Whether its items, apart from a flag, are those of a slice.
+    pub kept: bool,
     /// Whether the copy engine can fetch it: there are slices, and their items lie side by side.
     pub fetched: bool,
     /// How many slices, indices and constants there are.
@@ -211,6 +213,7 @@ impl Leaves {
         let granule = bytes & bytes.wrapping_neg();
         Leaves {
             plain: true,
+            kept: true,
             fetched: true,
             count: 1,
             bytes,
@@ -223,6 +226,7 @@ impl Leaves {
     const fn nowhere() -> Leaves {
         Leaves {
             plain: false,
+            kept: false,
             fetched: false,
             count: 1,
             bytes: 0,
@@ -235,6 +239,7 @@ impl Leaves {
         // What lies nowhere does not keep the copy engine from fetching the rest.
         Leaves {
             plain: false,
+            kept: false,
             fetched: (self.fetched || self.bytes == 0)
                 && (other.fetched || other.bytes == 0)
                 && self.bytes + other.bytes > 0,
@@ -254,6 +259,14 @@ impl Leaves {
     }
 
     const fn mapped(self) -> Leaves {
+        Leaves {
+            plain: false,
+            kept: false,
+            ..self
+        }
+    }
+
+    const fn flagged(self) -> Leaves {
         Leaves {
             plain: false,
             ..self
@@ -486,6 +499,95 @@ where
     }
 
     fn bind<'a>(&'a self, binder: &mut P::Binder<'a>) -> Result<<S::Form as Form>::Arguments> {
+        self.source.bind(binder)
+    }
+}
+
+// ---- flags ----
+
+/// The source of the pairs of an item and what a predicate says of it; [`flagged`] makes it.
+#[derive(Debug)]
+pub struct Flagged<P, S> {
+    source: S,
+    predicate: PhantomData<fn() -> P>,
+}
+
+impl<P, S: Clone> Clone for Flagged<P, S> {
+    fn clone(&self) -> Self {
+        flagged(self.source.clone())
+    }
+}
+
+impl<P, S: Copy> Copy for Flagged<P, S> {}
+
+/// Pairs each item of `source` with what the predicate `P` says of it.
+///
+/// ```
+/// use warpfold::{flagged, function, select_flagged};
+///
+/// #[function]
+/// fn even(x: u32) -> bool {
+///     x % 2 == 0
+/// }
+///
+/// assert_eq!(select_flagged(flagged::<even, _>(&[3_u32, 8, 1, 4]))?, [8, 4]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+pub fn flagged<P, S>(source: S) -> Flagged<P, S> {
+    Flagged {
+        source,
+        predicate: PhantomData,
+    }
+}
+
+impl<P, S> sealed::Sealed for Flagged<P, S> {}
+
+// SAFETY: `warpfold::Flagged` in `kernels/source.cuh` holds its source, and nothing else.
+unsafe impl<P, S> Form for Flagged<P, S>
+where
+    P: Function<Output = bool>,
+    S: Form<Item: Feeds<P::Input>>,
+{
+    type Item = (S::Item, bool);
+    type Arguments = S::Arguments;
+
+    const LEAVES: Leaves = S::LEAVES.flagged();
+
+    #[inline(always)]
+    unsafe fn get(arguments: &S::Arguments, i: usize) -> Self::Item {
+        // SAFETY: the caller's.
+        let item = unsafe { S::get(arguments, i) };
+        (item, P::call(item.feed()))
+    }
+
+    fn of_address(address: u64) -> Option<Self::Arguments> {
+        S::of_address(address)
+    }
+
+    fn is_aligned(arguments: &S::Arguments, bytes: u64) -> bool {
+        S::is_aligned(arguments, bytes)
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        let (source, predicate) = (S::cuda(definitions), P::cuda(definitions));
+        let spreads = <S::Item as Feeds<P::Input>>::SPREADS;
+        format!("warpfold::Flagged<{predicate}, {source}, {spreads}>")
+    }
+}
+
+impl<L: Place, P, S> Source<L> for Flagged<P, S>
+where
+    P: Function<Output = bool>,
+    S: Source<L, Item: Feeds<P::Input>>,
+{
+    type Item = (S::Item, bool);
+    type Form = Flagged<P, S::Form>;
+
+    fn items(&self) -> Result<usize> {
+        self.source.items()
+    }
+
+    fn bind<'a>(&'a self, binder: &mut L::Binder<'a>) -> Result<<S::Form as Form>::Arguments> {
         self.source.bind(binder)
     }
 }
@@ -859,6 +961,7 @@ unsafe impl<T: Element> Form for Strided<Slice<T>> {
 
     const LEAVES: Leaves = Leaves {
         plain: false,
+        kept: false,
         fetched: false,
         ..Leaves::slice(size_of::<T>())
     };

@@ -53,7 +53,7 @@ struct RowsEngine {
         A warp_sums[Policy::MOST_WARPS];
         A prefix;
         u64 tile;
-        alignas(16) unsigned char rooms[Policy::MOST_WARPS][(ROOM * sizeof(Item) + 15) / 16 * 16];
+        alignas(16) unsigned char rooms[Policy::MOST_WARPS][(ROOM * sizeof(typename Sink::Result) + 15) / 16 * 16];
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -240,6 +240,9 @@ struct RowsEngine {
         /// The warp's own.
         unsigned char* room;
         bool aligned;
+
+        /// Says that the room was used for the last time.
+        __device__ __forceinline__ void release() const {}
 
         /// Stores rows from `target` on, except what comes `limit` items after it or later.
         template <class T, class Moved, int COUNT>

@@ -38,12 +38,12 @@ struct FirstRun {
     }
 };
 
-template <auto FUNCTION, class S, bool SPREADS, int RUN, int ROWS>
-struct FirstRun<Map<FUNCTION, S, SPREADS>, RUN, ROWS> {
+template <class Made, class S, int RUN, int ROWS>
+struct FirstRun<Each<Made, S>, RUN, ROWS> {
     using Inner = FirstRun<S, RUN, ROWS>;
     static constexpr bool SHIFTS = Inner::SHIFTS;
 
-    static __device__ __forceinline__ u32 items_before(const Map<FUNCTION, S, SPREADS>& source) {
+    static __device__ __forceinline__ u32 items_before(const Each<Made, S>& source) {
         return Inner::items_before(source.source);
     }
 };

@@ -313,13 +313,17 @@ struct WaveEngine {
             trees.up_sweep(sink, items, sums);
             sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW, results, store);
         }
-        sink.end_chunk(kept, store, tile * TILE + (warp + 1) * CHUNK >= length);
+        u64 begin = tile * TILE + warp * CHUNK;
+        sink.end_chunk(kept, store, begin < length && begin + CHUNK >= length);
     }
 
     /// Stores from registers.
     struct Store {
         /// Where the warp may write when it has read its chunk: the chunk itself.
         unsigned char* room;
+
+        /// Says that the room was used for the last time: the copy engine writes there next.
+        __device__ __forceinline__ void release() const { fence_proxy_async(); }
 
         /// Stores rows from `target` on, except what comes `limit` items after it or later.
         template <class T, class Moved, int COUNT>

@@ -75,8 +75,8 @@ pub(crate) fn has_functions_of_sums<T: Element, F: Form>() -> bool {
 pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<&'static str> {
     let mut functions: Vec<_> = Step::of(primitive).map(|step| step.function(false)).into();
     if has_functions_of_sums::<T, F>() {
-        functions.extend(Step::of(primitive).map(|step| step.function(true)));
-        functions.dedup();
+        let of_sums = Step::of(primitive).map(|step| step.function(true));
+        functions.extend(of_sums.into_iter().filter(|name| *name != "reduce_finish"));
     }
     functions
 }

@@ -34,7 +34,7 @@ pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
 pub(crate) use kernel::arguments;
 pub(crate) use levels::{bind_levels, has_functions_of_sums, level_functions};
-pub(crate) use policy::{scan_sums_per_lane, scan_warps};
+pub(crate) use policy::{Shape, scan_sums_per_lane, scan_warps};
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
 use crate::source::Form;
@@ -144,6 +144,7 @@ impl Order {
 pub mod kernels {
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
+    pub use crate::primitives::select::kernel::{Select, SelectArguments};
 }
 
 /// The CUDA C++ source of a primitive's kernels, for an engine.

@@ -69,6 +69,8 @@ pub struct RowPolicy {
 
 /// The longest run, in bytes.
 const RUN_BYTES: u32 = 64;
+/// What a lane holds in a select, in bytes.
+const SELECT_BYTES: u32 = 128;
 /// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their
 /// batch and blocks).
 const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
@@ -99,7 +101,7 @@ impl RowPolicy {
 
     /// The policy of a reduction of a form: how many bytes its warps have under way.
     pub fn of_reduce_of<F: Form<Item: Element>>(order: Order) -> RowPolicy {
-        let (run, size) = (run_of::<F>(), bytes_of::<F>());
+        let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let (_, any, law) = *row_for(ROWS, |row| row.0, size);
         let bytes = match order {
             Order::Any => any,
@@ -126,7 +128,7 @@ impl RowPolicy {
     pub fn of_scan_of<F: Form<Item: Element>>(long: bool) -> RowPolicy {
         let accumulator = size_of::<<F::Item as Element>::Accumulator>() as u32;
         let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
-        let run = run_of::<F>();
+        let run = run_of::<F>(size_of::<F::Item>());
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
         if long {
@@ -150,8 +152,21 @@ impl RowPolicy {
         }
     }
 
-    /// What is wrong with a policy for elements of type `T`, if anything.
-    pub(crate) fn fault<F: Form<Item: Element>>(self) -> Option<&'static str> {
+    /// The policy of a select from a form.
+    pub fn of_select_of<F: Form>() -> RowPolicy {
+        let run = run_of::<F>(0);
+        let rows = (SELECT_BYTES / (run * bytes_of::<F>())).clamp(1, 8);
+        let rows = 1 << rows.ilog2();
+        RowPolicy {
+            run,
+            rows,
+            batch: rows.min(2),
+            blocks: 2,
+        }
+    }
+
+    /// What is wrong with a policy, if anything, where another one is `proper`.
+    pub(crate) fn fault(self, proper: RowPolicy) -> Option<&'static str> {
         let RowPolicy {
             run,
             rows,
@@ -162,7 +177,7 @@ impl RowPolicy {
             Some("run, rows and batch are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != run_of::<F>() {
+        } else if run != proper.run {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
@@ -178,24 +193,25 @@ impl RowPolicy {
 }
 
 /// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would have
-/// to hold too much.
-fn run_of<F: Form<Item: Element>>() -> u32 {
-    const { assert_element_size::<F::Item>() };
+/// to hold too much of one of them, or of the `results`, in bytes.
+fn run_of<F: Form>(results: usize) -> u32 {
     let Leaves {
         granule, largest, ..
     } = F::LEAVES;
-    if largest == 0 {
-        return 4;
-    }
-    let mut run = 16 / granule as u32;
-    while run > 1 && run * largest as u32 > RUN_BYTES {
+    let largest = largest.max(results) as u32;
+    let mut run = if F::LEAVES.bytes == 0 {
+        4
+    } else {
+        16 / granule as u32
+    };
+    while run > 1 && run * largest > RUN_BYTES {
         run /= 2;
     }
     run
 }
 
 /// The bytes that are read for an item; for what is read nowhere, those of the item.
-fn bytes_of<F: Form<Item: Element>>() -> u32 {
+fn bytes_of<F: Form>() -> u32 {
     match F::LEAVES.bytes {
         0 => size_of::<F::Item>() as u32,
         bytes => bytes.min(64) as u32,
@@ -274,6 +290,35 @@ pub struct WavePolicy {
     pub anywhere: bool,
 }
 
+/// What the shape of a wave engine's blocks depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    leaves: Leaves,
+    /// The bytes of a result.
+    item: u32,
+    /// The size and the alignment of what is folded.
+    accumulator: (u32, u32),
+}
+
+impl Shape {
+    pub(crate) fn of_scan<F: Form<Item: Element>>() -> Shape {
+        Shape::of::<F, F::Item, <F::Item as Element>::Accumulator>()
+    }
+
+    /// What is folded are counts of 64 bits.
+    pub(crate) fn of_select<T: Element, F: Form>() -> Shape {
+        Shape::of::<F, T, u64>()
+    }
+
+    fn of<F: Form, T, A>() -> Shape {
+        Shape {
+            leaves: F::LEAVES,
+            item: size_of::<T>() as u32,
+            accumulator: (size_of::<A>() as u32, align_of::<A>() as u32),
+        }
+    }
+}
+
 /// The longest run that a lane holds, in bytes.
 const WAVE_RUN_BYTES: u32 = 80;
 
@@ -293,13 +338,24 @@ impl WavePolicy {
         WavePolicy::for_form::<Slice<T>>(capability)
     }
 
-    /// The policy for a form on GPUs of a compute capability. `None` if items have more than 16
-    /// bytes, which leave a block too few registers; if no short run takes a multiple of 16 bytes of
-    /// every slice and of the results; or if the copy engine cannot fetch the form.
+    /// The policy for a scan of a form on GPUs of a compute capability. `None` if items have more
+    /// than 16 bytes, which leave a block too few registers; if no short run takes a multiple of 16
+    /// bytes of every slice and of the results; or if the copy engine cannot fetch the form.
     pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<F::Item>() };
-        let leaves = F::LEAVES;
-        let (size, item) = (bytes_of::<F>(), size_of::<F::Item>() as u32);
+        WavePolicy::for_shape(capability, Shape::of_scan::<F>())
+    }
+
+    /// The policy for a select of items of type `T` from a form; `None` as for
+    /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
+    pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
+        F::LEAVES.kept.then_some(())?;
+        WavePolicy::for_shape(capability, Shape::of_select::<T, F>())
+    }
+
+    fn for_shape(capability: u32, shape: Shape) -> Option<WavePolicy> {
+        let Shape { leaves, item, .. } = shape;
+        let size = leaves.bytes as u32;
         if !leaves.fetched {
             return None;
         }
@@ -326,7 +382,7 @@ impl WavePolicy {
         };
         // Items may need more room than those that the row was measured with: if their size is no
         // power of two, or if they are folded in a much wider type.
-        policy.fitted_to::<F>()
+        policy.fitted_to(shape)
     }
 
     /// The policy for input and output that start anywhere; `None` as for
@@ -338,37 +394,37 @@ impl WavePolicy {
     /// The same for a form.
     pub fn anywhere_of<F: Form<Item: Element>>(self) -> Option<WavePolicy> {
         let anywhere = true;
-        WavePolicy { anywhere, ..self }.fitted_to::<F>()
+        WavePolicy { anywhere, ..self }.fitted_to(Shape::of_scan::<F>())
     }
 
     /// The policy with as many of its stages as there is room for; `None` if its blocks cannot
     /// start with any number of them.
     pub fn fitted<T: Element>(self) -> Option<WavePolicy> {
-        self.fitted_to::<Slice<T>>()
+        self.fitted_to(Shape::of_scan::<Slice<T>>())
     }
 
-    fn fitted_to<F: Form<Item: Element>>(self) -> Option<WavePolicy> {
+    fn fitted_to(self, shape: Shape) -> Option<WavePolicy> {
         (self.loads..=self.stages)
             .rev()
             .map(|stages| WavePolicy { stages, ..self })
-            .find(|policy| policy.fits::<F>())
+            .find(|policy| policy.fits(shape))
     }
 
-    /// What is wrong with the policy for a form, if anything.
-    pub(crate) fn fault<F: Form<Item: Element>>(self) -> Option<&'static str> {
+    /// What is wrong with the policy for a kernel, if anything.
+    pub(crate) fn fault(self, shape: Shape) -> Option<&'static str> {
         let powers = [self.warps, self.rows, self.run, self.wave, self.batch];
         let tiles_words = |size: usize| (self.run as usize * size).is_multiple_of(16);
         if !powers.iter().all(|n| n.is_power_of_two()) {
             Some("warps, rows, run, wave and batch are powers of two")
-        } else if !F::LEAVES.fetched {
+        } else if !shape.leaves.fetched {
             Some("the copy engine cannot fetch the source")
-        } else if !tiles_words(F::LEAVES.granule) || !tiles_words(size_of::<F::Item>()) {
+        } else if !tiles_words(shape.leaves.granule) || !tiles_words(shape.item as usize) {
             Some("a run takes a multiple of 16 bytes")
         } else if self.wave < 32 {
             Some("a wave has at least 32 tiles")
         } else if self.loads == 0 || self.loads > self.stages {
             Some("a block fetches at least one tile, and no more than it has stages")
-        } else if self.reducers == 0 || !self.fits::<F>() {
+        } else if self.reducers == 0 || !self.fits(shape) {
             Some(
                 "reducers divide the warps, there are at most 32 rows and 1024 threads, and the stages fit into shared memory",
             )
@@ -377,33 +433,33 @@ impl WavePolicy {
         }
     }
 
-    /// Whether the kernel compiles with this policy for a form, and its blocks can start.
-    fn fits<F: Form<Item: Element>>(self) -> bool {
+    /// Whether the kernel compiles with this policy, and its blocks can start.
+    fn fits(self, shape: Shape) -> bool {
         self.rows <= 32
             && self.warps.is_multiple_of(self.reducers)
             && self.threads() <= 1024
-            && self.shared_bytes_of::<F>() <= Self::SHARED_BYTES
+            && self.shared_bytes_of(shape) <= Self::SHARED_BYTES
     }
 
     /// What a block uses of its shared memory for elements of type `T`.
     pub fn shared_bytes<T: Element>(self) -> u32 {
-        self.shared_bytes_of::<Slice<T>>()
+        self.shared_bytes_of(Shape::of_scan::<Slice<T>>())
     }
 
     /// What a block uses of its shared memory: the size of `WaveEngine::Shared` in
     /// `kernels/engines/wave.cuh`, or a little more if the source is not a slice.
-    pub fn shared_bytes_of<F: Form<Item: Element>>(self) -> u32 {
-        let align = (align_of::<<F::Item as Element>::Accumulator>() as u32).max(8);
-        let spare = if self.anywhere || !F::LEAVES.plain {
+    fn shared_bytes_of(self, shape: Shape) -> u32 {
+        let (leaves, (size, align)) = (shape.leaves, shape.accumulator);
+        let align = align.max(8);
+        let spare = if self.anywhere || !leaves.plain {
             16
         } else {
             0
         };
-        let tile = self.tile() as u32 * F::LEAVES.bytes as u32 + spare * F::LEAVES.count as u32;
+        let tile = self.tile() as u32 * leaves.bytes as u32 + spare * leaves.count as u32;
         // In this order: the tile's number, a sum for each row and each warp, two prefixes, six
         // barriers.
-        let sums = (self.warps * self.rows + self.warps + 2)
-            * size_of::<<F::Item as Element>::Accumulator>() as u32;
+        let sums = (self.warps * self.rows + self.warps + 2) * size;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;
         let launch = 8;
         (self.stages * (tile + notes.next_multiple_of(align)) + launch).next_multiple_of(align)

@@ -19,11 +19,14 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
     "primitives/scan/levels.cu.jinja",
     "primitives/scan/rows.cu.jinja",
     "primitives/scan/wave.cu.jinja",
+    "primitives/select/rows.cu.jinja",
+    "primitives/select/wave.cu.jinja",
 );
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
     "source.cuh",
     "scan.cuh",
+    "select.cuh",
     "machine/device.cuh",
     "machine/ptx.cuh",
     "machine/types.cuh",

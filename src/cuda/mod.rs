@@ -59,6 +59,7 @@ mod workspace;
 
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
+pub use crate::primitives::select::cuda::{Select, SelectBy};
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;

@@ -4,4 +4,5 @@ mod cases;
 mod counters;
 mod every_kernel;
 mod layer;
+mod sources;
 mod workspace;

@@ -1,7 +1,7 @@
 //! The kernels of reductions, and what they take.
 
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, ReducePolicy,
+    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, ReducePolicy, RowPolicy,
     WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
 };
 use crate::source::{Form, Slice};
@@ -68,7 +68,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault::<F>(),
+            Engine::Rows(policy) => {
+                policy.fault(RowPolicy::of_reduce_of::<F>(Order::of::<T, Op>()))
+            }
             Engine::Wave(_) => Some("the engine scans only"),
         }
     }

@@ -1,8 +1,9 @@
 //! The kernels of scans, and what they take.
 
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Primitive, WorkspaceArguments, arguments,
-    bind_levels, bind_monoid, level_functions, scan_sums_per_lane, scan_warps,
+    Arguments, Definitions, Engine, Function, Kernels, Primitive, RowPolicy, Shape,
+    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions, scan_sums_per_lane,
+    scan_warps,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -68,8 +69,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault::<F>(),
-            Engine::Wave(policy) => policy.fault::<F>(),
+            Engine::Rows(policy) => policy.fault(RowPolicy::of_scan_of::<F>(false)),
+            Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
         }
     }
 

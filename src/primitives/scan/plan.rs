@@ -26,7 +26,24 @@ impl ScanPlan {
         inclusive: bool,
         multiprocessors: u32,
     ) -> ScanPlan {
-        let (length, share, most) = (length as u64, policy.elements(), scan_warps::<T>());
+        ScanPlan::with_most_warps(
+            policy,
+            scan_warps::<T>(),
+            length,
+            inclusive,
+            multiprocessors,
+        )
+    }
+
+    /// The same for blocks of at most this many warps.
+    pub(crate) fn with_most_warps(
+        policy: RowPolicy,
+        most: u32,
+        length: usize,
+        inclusive: bool,
+        multiprocessors: u32,
+    ) -> ScanPlan {
+        let (length, share) = (length as u64, policy.elements());
         if length <= share * u64::from(most) {
             let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
             return ScanPlan {
@@ -85,14 +102,18 @@ impl ScanPlan {
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
-        let most = scan_warps::<T>();
+        let tiles = ScanPlan::most_tiles(policy, scan_warps::<T>(), length);
+        tiles.map_or(0, ScanPlan::workspace_bytes_for::<T>)
+    }
+
+    /// The most tiles that this length or a shorter one is cut into; `None` if that is one.
+    pub(crate) fn most_tiles(policy: RowPolicy, most: u32, length: usize) -> Option<u64> {
         let tile = policy.elements() * u64::from(most);
         if length as u64 <= tile {
-            return 0;
+            return None;
         }
         let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
-        let tiles = (length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1;
-        ScanPlan::workspace_bytes_for::<T>(tiles)
+        Some((length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1)
     }
 
     /// The size of the workspace in bytes for this many blocks.

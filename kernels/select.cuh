@@ -1,0 +1,99 @@
+// Select: a count of flags, and the sink that stores the items that have one, in their order.
+//
+// What is folded are counts, so the prefix of a warp's share of a tile, its *chunk*, is the place of
+// the first item that the chunk keeps. The warp packs what it keeps in shared memory, and then
+// stores it in words, so that stores stay coalesced wherever the place is.
+#pragma once
+#include "warp/row_store.cuh"
+
+namespace warpfold {
+
+template <class T>
+struct Select {
+    /// Counts are added up.
+    struct Operator {
+        static constexpr bool EXACT = true, COMMUTATIVE = true;
+        static __device__ __forceinline__ u64 combine(u64 a, u64 b) { return a + b; }
+    };
+    using Item = Tuple<T, bool>;
+    using Result = T;
+    using A = u64;
+    using P = Prefix<Operator, A>;
+    /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
+    static constexpr bool NEEDS_ROWS = false;
+    static constexpr bool seeded = true;
+
+    /// What the warp has kept of its chunk so far.
+    struct Chunk {
+        u64 place;
+        int kept;
+    };
+
+    T* out;
+    /// How many items there is room for.
+    u64 capacity;
+    u64* count;
+
+    __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const { return (length + tile - 1) / tile; }
+    __device__ __forceinline__ P before() const { return {0, true}; }
+
+    template <int RUN>
+    __device__ __forceinline__ void values(A (&values)[RUN], const Item (&items)[RUN]) const {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) values[i] = items[i]._1 ? 1 : 0;
+    }
+
+    /// There are no trees over rows: ballots count faster.
+    template <int RUN, int ROWS>
+    struct Rows {
+        __device__ __forceinline__ void up_sweep(const Select&, const Item (&)[ROWS][RUN], A (&)[ROWS]) {}
+    };
+
+    __device__ __forceinline__ void begin_tile(u64, const A&) const {}
+    __device__ __forceinline__ int results(int elements, bool) const { return elements; }
+    __device__ __forceinline__ Chunk begin_chunk(const A& place) const { return {place, 0}; }
+
+    /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room may
+    /// be the chunk itself: no more is kept of rows than was read.
+    template <int RUN, int ROWS, class Store>
+    __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&, const Item (&items)[ROWS][RUN], const P (&)[ROWS],
+                                         const A (&)[ROWS], u64, int first, int results, const Store& store) const {
+        T* room = reinterpret_cast<T*>(store.room);
+        int lane = threadIdx.x % WARP;
+        u32 lanes_before = (1u << lane) - 1;
+        __syncwarp();  // all lanes have read these rows
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            int place = chunk.kept;
+            bool keeps[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+                keeps[i] = items[k][i]._1 && first + (k * WARP + lane) * RUN + i < results;
+                u32 ballot = __ballot_sync(ALL_LANES, keeps[i]);
+                place += __popc(ballot & lanes_before);
+                chunk.kept += __popc(ballot);
+            }
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+                if (keeps[i]) room[place] = items[k][i]._0;
+                place += keeps[i] ? 1 : 0;
+            }
+        }
+    }
+
+    /// Stores what the chunk has kept. The last one knows the count.
+    template <class Store>
+    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const Store& store, bool is_last) const {
+        // The last word is read as a whole.
+        int end = chunk.kept * (int)sizeof(T), lane = threadIdx.x % WARP;
+        if (sizeof(T) % 4 != 0 && lane < (-end & 3)) store.room[end + lane] = 0;
+        __syncwarp();
+        u64 room = chunk.place < capacity ? capacity - chunk.place : 0;
+        int stored = chunk.kept < room ? chunk.kept : (int)room;
+        if (stored > 0) store_bytes(out + chunk.place, store.room, stored * (int)sizeof(T));
+        if (is_last && lane == 0) *count = chunk.place + chunk.kept;
+        store.release();
+    }
+};
+
+}  // namespace warpfold

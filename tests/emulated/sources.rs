@@ -1,0 +1,646 @@
+//! Kernels that read other sources than slices, run in the emulator: they equal the oracle over the
+//! items of the source, wherever its slices start.
+
+use super::cases::workspace_of;
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::support::data::{Sample, assert_same, sample};
+use crate::support::operators::BicyclicProduct;
+use crate::support::operators::{Bicyclic, Bracketing};
+use crate::support::oracle;
+use crate::support::workspace::used_workspace;
+use std::any::type_name;
+use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments, SelectArguments};
+use warpfold::codegen::{
+    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan,
+    WavePlan, WavePolicy, source,
+};
+use warpfold::ops::Add;
+use warpfold::source::{
+    Constant, ConstantArguments, Flagged, Form, Index, IndexArguments, Map, Slice, SliceArguments,
+    Strided, StridedArguments, Zip, Zip3Arguments, ZipArguments,
+};
+use warpfold::{Element, Monoid, bytemuck, function};
+
+/// A slice under a source: the bytes of its elements, and their alignment.
+struct Leaf {
+    name: &'static str,
+    bytes: Vec<u8>,
+    element: usize,
+    align: usize,
+}
+
+fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
+    let data = sample::<T>(length, seed);
+    let leaf = Leaf {
+        name,
+        bytes: bytemuck::cast_slice(&data).to_vec(),
+        element: size_of::<T>(),
+        align: align_of::<T>(),
+    };
+    (leaf, data)
+}
+
+fn slice(name: &'static str) -> SliceArguments {
+    SliceArguments {
+        address: address(name, 0),
+    }
+}
+
+/// A form, its arguments, what lies under it, and its items.
+struct Case<F: Form> {
+    arguments: F::Arguments,
+    leaves: Vec<Leaf>,
+    /// How many elements of each slice this many items take.
+    elements: fn(usize) -> usize,
+    items: Vec<F::Item>,
+}
+
+/// The longest source.
+const MOST: usize = 9000;
+
+/// Puts the buffers of a call into a script; slices start where `number` says.
+fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: usize) {
+    for (i, leaf) in case.leaves.iter().enumerate() {
+        let shift = match number % 4 {
+            0 => 0,
+            1 => leaf.align,
+            2 => (3 + 2 * i) * leaf.align,
+            _ => 16 * i + leaf.align * (i % 2),
+        };
+        let bytes = (case.elements)(length) * leaf.element;
+        script.filled(leaf.name, shift, bytes, leaf.name);
+    }
+}
+
+/// The lengths at which something changes for shares of a warp of `share` items in runs of `run`.
+fn lengths(run: usize, share: usize) -> Vec<usize> {
+    let row = 32 * run;
+    let mut lengths = vec![1, 2, run, run + 1, row - 1, row, row + 1, share - 1, share];
+    lengths.extend([
+        share + 1,
+        2 * share,
+        3 * share + run + 1,
+        6 * share,
+        9 * share + 5,
+    ]);
+    lengths.retain(|&length| length <= MOST);
+    lengths
+}
+
+fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
+    let text = source::<K>(engine).expect("the source can be generated");
+    let name = format!("{name} {} {}", K::NAME, engine.name());
+    toolchain.module(&name, &text, &K::functions(engine))
+}
+
+fn script<F: Form>(case: &Case<F>) -> Script {
+    let mut script = Script::new();
+    for leaf in &case.leaves {
+        script.file(leaf.name, &leaf.bytes);
+    }
+    script.file("workspace", &used_workspace(1 << 16));
+    script
+}
+
+fn resident(by_ticket: bool, blocks: u64) -> u32 {
+    if by_ticket { 0 } else { blocks as u32 }
+}
+
+fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &Case<F>) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let order = Order::of::<T, Op>();
+    let policy = RowPolicy::of_reduce_of::<F>(order);
+    let share = policy.elements() as usize;
+    let module = module::<kernels::Reduce<T, Op, F>>(toolchain, name, Engine::Rows(policy));
+    let mut script = script(case);
+    let mut expected = Vec::new();
+    for (number, length) in lengths(policy.run as usize, share).into_iter().enumerate() {
+        script.seed(base_seed() + number as u64);
+        place(&mut script, case, length, number);
+        script.filled("workspace", 0, 1 << 14, "workspace");
+        script.buffer("out", 0, size_of::<T>());
+        let mut plans = vec![ReducePlan::new::<T>(policy, order, length, 2)];
+        let cut = ReducePlan::with_chunks(policy, length, 1, 0, 3);
+        if cut.blocks > 1 && cut.chunks < 40 {
+            let chunks = if order == Order::Any { 0 } else { cut.chunks };
+            plans.push(ReducePlan { chunks, ..cut });
+        }
+        for plan in plans {
+            let arguments = ReduceArguments {
+                source: case.arguments,
+                length: length as u64,
+                out: address("out", 0),
+                workspace: workspace_of(plan.blocks.into()),
+                init: case.items[0].widen(),
+                seeded: (number % 2) as u32,
+                chunks: plan.chunks,
+                log_chunk: plan.log_chunk,
+                log_batches: plan.log_batches,
+            };
+            let grid = Grid {
+                resident: plan.blocks,
+                ..Grid::new(plan.blocks.into(), plan.threads)
+            };
+            script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+            script.save("out");
+            let init = (number % 2 == 1).then_some(case.items[0]);
+            expected.push(oracle::reduce::<T, Op>(&case.items[..length], init));
+        }
+        script.clear();
+    }
+    compare(script, &format!("reduce {name}"), &module, &expected);
+}
+
+#[track_caller]
+fn compare<T: Sample>(script: Script, name: &str, module: &Module, expected: &[T]) {
+    let output = script.run_to_the_end(name, module);
+    let mut got = vec![T::zeroed(); expected.len()];
+    bytemuck::cast_slice_mut(&mut got).copy_from_slice(&output);
+    assert_same(&got, expected, name);
+}
+
+fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &Case<F>) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let [short, long] = [false, true].map(RowPolicy::of_scan_of::<F>);
+    let mut engines = vec![Engine::Rows(short), Engine::Rows(long)];
+    let wave = WavePolicy::for_form::<F>(90);
+    engines.extend(wave.map(tiny).map(Engine::Wave));
+    let anywhere = wave.and_then(WavePolicy::anywhere_of::<F>);
+    engines.extend(anywhere.map(tiny).map(Engine::Wave));
+    engines.dedup();
+    for engine in engines {
+        let kind = match engine {
+            Engine::Rows(policy) => format!("{} rows", policy.rows),
+            Engine::Wave(policy) => format!("wave {}", policy.anywhere),
+            Engine::Levels => String::new(),
+        };
+        let name = format!("{name} {kind}");
+        let module = module::<kernels::Scan<T, Op, F>>(toolchain, &name, engine);
+        let (run, share, aligned) = match engine {
+            Engine::Rows(policy) => (policy.run, policy.elements(), false),
+            Engine::Wave(policy) => (policy.run, policy.tile(), !policy.anywhere),
+            Engine::Levels => unreachable!("not among the engines"),
+        };
+        let mut script = script(case);
+        let mut expected = Vec::new();
+        for (number, length) in lengths(run as usize, share as usize)
+            .into_iter()
+            .enumerate()
+        {
+            script.seed(base_seed() + number as u64);
+            place(&mut script, case, length, if aligned { 0 } else { number });
+            script.filled("workspace", 0, 1 << 14, "workspace");
+            let shift = if aligned {
+                0
+            } else {
+                number % 3 * align_of::<T>()
+            };
+            script.buffer("out", shift, length * size_of::<T>());
+            let (inclusive, seeded) = (number % 2 == 0, number % 3 == 0);
+            let mut arguments = ScanArguments {
+                source: case.arguments,
+                out: address("out", 0),
+                length: length as u64,
+                workspace: workspace_of(2),
+                init: if seeded {
+                    case.items[0]
+                } else {
+                    Op::identity()
+                }
+                .widen(),
+                seeded: u32::from(seeded),
+                inclusive: u32::from(inclusive),
+                by_ticket: 1,
+            };
+            let grid = match engine {
+                Engine::Rows(policy) => {
+                    let multiprocessors = if number % 2 == 0 { 1 } else { u32::MAX };
+                    let plan = ScanPlan::with_warps(policy, length, inclusive, multiprocessors, 1);
+                    arguments.by_ticket = u32::from(plan.by_ticket);
+                    arguments.workspace = workspace_of(plan.blocks);
+                    Grid {
+                        resident: resident(plan.by_ticket, plan.blocks),
+                        ..Grid::new(plan.blocks, 32 * plan.warps)
+                    }
+                }
+                Engine::Wave(policy) => {
+                    let plan = WavePlan::new(policy, length);
+                    Grid {
+                        shared: WavePolicy::SHARED_BYTES as usize,
+                        ..Grid::new(plan.tiles(inclusive).min(3), plan.threads())
+                    }
+                }
+                Engine::Levels => unreachable!("not among the engines"),
+            };
+            let function = format!("scan_{}", engine.name());
+            script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
+            script.save("out");
+            script.clear();
+            let init = seeded.then_some(case.items[0]);
+            let items = &case.items[..length];
+            expected.extend(if inclusive {
+                oracle::inclusive::<T, Op>(items, init)
+            } else {
+                oracle::exclusive::<T, Op>(items, init)
+            });
+        }
+        compare(script, &name, &module, &expected);
+    }
+}
+
+fn tiny(policy: WavePolicy) -> WavePolicy {
+    WavePolicy {
+        warps: 2,
+        rows: 1,
+        stages: 3,
+        loads: 2,
+        wave: 32,
+        reducers: 1,
+        ..policy
+    }
+}
+
+/// The levels engine is the specification; it takes sources too.
+fn check_levels<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &Case<F>) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    for primitive in Primitive::ALL {
+        let module = match primitive {
+            Primitive::Reduce => {
+                module::<kernels::Reduce<T, Op, F>>(toolchain, name, Engine::Levels)
+            }
+            Primitive::Scan => module::<kernels::Scan<T, Op, F>>(toolchain, name, Engine::Levels),
+        };
+        let mut script = script(case);
+        let mut expected = Vec::new();
+        for (number, length) in [1, 33, MOST].into_iter().enumerate() {
+            let plan = Plan::new::<T>(primitive, length);
+            place(&mut script, case, length, number);
+            script.buffer("workspace", 0, plan.workspace_bytes());
+            let results = match primitive {
+                Primitive::Reduce => 1,
+                Primitive::Scan => length,
+            };
+            script.buffer("out", 0, results * size_of::<T>());
+            let level = |k: usize| match k {
+                k if k == plan.levels() => 0,
+                k => address("workspace", plan.offset(k)),
+            };
+            for launch in plan.launches().filter(|launch| launch.blocks > 0) {
+                let k = launch.level;
+                let (init, seeded) = (Op::identity().widen(), 0);
+                let (length, above) = (plan.length(k), level(k + 1));
+                let argument = if k == 0 {
+                    Argument::of_struct(&LevelArguments {
+                        source: case.arguments,
+                        length,
+                        out: address("out", 0),
+                        above,
+                        init,
+                        seeded,
+                        inclusive: 0,
+                    })
+                } else {
+                    Argument::of_struct(&LevelArguments {
+                        source: SliceArguments { address: level(k) },
+                        length,
+                        out: level(k),
+                        above,
+                        init,
+                        seeded,
+                        inclusive: 1,
+                    })
+                };
+                let grid = Grid::new(launch.blocks, launch.threads);
+                script.launch(launch.step.function(k > 0), grid, &[argument]);
+            }
+            script.save("out");
+            script.clear();
+            let items = &case.items[..length];
+            match primitive {
+                Primitive::Reduce => expected.push(oracle::reduce::<T, Op>(items, None)),
+                Primitive::Scan => expected.extend(oracle::exclusive::<T, Op>(items, None)),
+            }
+        }
+        compare(
+            script,
+            &format!("{} {name}", primitive.name()),
+            &module,
+            &expected,
+        );
+    }
+}
+
+fn check<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &Case<F>) {
+    check_reductions::<T, Op, F>(name, case);
+    check_scans::<T, Op, F>(name, case);
+}
+
+#[function]
+fn widen(byte: u8) -> u64 {
+    byte as u64
+}
+
+/// The longest run of bytes, and results eight times as wide.
+#[test]
+fn bytes_in_64_bits() {
+    let (leaf, data) = leaf::<u8>("a", MOST, 1);
+    let case = Case::<Map<widen, Slice<u8>>> {
+        arguments: slice("a"),
+        leaves: vec![leaf],
+        elements: |length| length,
+        items: data.iter().map(|&byte| u64::from(byte)).collect(),
+    };
+    check::<u64, Add, _>("bytes in 64 bits", &case);
+    check_levels::<u64, Add, _>("bytes in 64 bits", &case);
+    check_reductions::<u64, Bracketing, _>("bytes by the law", &case);
+}
+
+#[function]
+fn product(x: f32, y: f32) -> f32 {
+    x * y
+}
+
+/// Two slices, each at a place of its own.
+#[test]
+fn a_dot_product() {
+    let (a, x) = leaf::<f32>("a", MOST, 1);
+    let (b, y) = leaf::<f32>("b", MOST, 2);
+    let case = Case::<Map<product, Zip<(Slice<f32>, Slice<f32>)>>> {
+        arguments: ZipArguments(slice("a"), slice("b")),
+        leaves: vec![a, b],
+        elements: |length| length,
+        items: x.iter().zip(&y).map(|(x, y)| x * y).collect(),
+    };
+    check::<f32, Add, _>("dot product", &case);
+    check_levels::<f32, Add, _>("dot product", &case);
+}
+
+#[function]
+fn mixed(byte: u8, x: f64) -> u64 {
+    (x * 16777216.0) as i64 as u64 ^ byte as u64
+}
+
+/// Slices of very different sizes: a run of the bytes is shorter than a word of 16.
+#[test]
+fn bytes_beside_doubles() {
+    let (a, x) = leaf::<u8>("a", MOST, 1);
+    let (b, y) = leaf::<f64>("b", MOST, 2);
+    let case = Case::<Map<mixed, Zip<(Slice<u8>, Slice<f64>)>>> {
+        arguments: ZipArguments(slice("a"), slice("b")),
+        leaves: vec![a, b],
+        elements: |length| length,
+        items: x.iter().zip(&y).map(|(&x, &y)| mixed(x, y)).collect(),
+    };
+    check::<u64, Bracketing, _>("bytes beside doubles", &case);
+    check_reductions::<u64, Add, _>("bytes beside doubles in any order", &case);
+}
+
+#[function]
+fn numbered(p: u32, add: u32, index: u64) -> Bicyclic {
+    Bicyclic {
+        p: (p >> 28).wrapping_add(add),
+        q: (index as u32).wrapping_mul(7) >> 3 & 15,
+    }
+}
+
+/// An index and a constant beside a slice; the operator does not commute.
+#[test]
+fn numbered_items() {
+    let (a, x) = leaf::<u32>("a", MOST, 1);
+    let case = Case::<Map<numbered, Zip<(Slice<u32>, Constant<u32>, Index)>>> {
+        arguments: Zip3Arguments(
+            slice("a"),
+            ConstantArguments { value: 3 },
+            IndexArguments { first: 0 },
+        ),
+        leaves: vec![a],
+        elements: |length| length,
+        items: (0..)
+            .zip(&x)
+            .map(|(index, &p)| numbered(p, 3, index))
+            .collect(),
+    };
+    check::<Bicyclic, BicyclicProduct, _>("numbered", &case);
+    check_levels::<Bicyclic, BicyclicProduct, _>("numbered", &case);
+}
+
+/// Columns 0 to 6 of 11.
+#[test]
+fn columns_of_a_matrix() {
+    let (a, x) = leaf::<u16>("a", MOST / 7 * 11 + 22, 1);
+    let case = Case::<Strided<Slice<u16>>> {
+        arguments: StridedArguments {
+            address: address("a", 0),
+            width: 7,
+            stride: 11,
+        },
+        leaves: vec![a],
+        elements: |length| (length - 1) / 7 * 11 + (length - 1) % 7 + 1,
+        items: (0..MOST).map(|i| x[i / 7 * 11 + i % 7]).collect(),
+    };
+    check::<u16, Add, _>("columns", &case);
+}
+
+/// Rows whose starts are aligned, and wide enough for whole words.
+#[test]
+fn wide_columns_of_a_matrix() {
+    let (a, x) = leaf::<u32>("a", MOST / 64 * 96 + 192, 1);
+    let case = Case::<Strided<Slice<u32>>> {
+        arguments: StridedArguments {
+            address: address("a", 0),
+            width: 64,
+            stride: 96,
+        },
+        leaves: vec![a],
+        elements: |length| (length - 1) / 64 * 96 + (length - 1) % 64 + 1,
+        items: (0..MOST).map(|i| x[i / 64 * 96 + i % 64]).collect(),
+    };
+    check::<u32, Add, _>("wide columns", &case);
+}
+
+// ---- select ----
+
+#[function]
+fn small_part(x: u32) -> bool {
+    x & 7 < 3
+}
+
+#[function]
+fn often(x: u8) -> bool {
+    x < 200
+}
+
+#[function]
+fn first_is_even(x: [u32; 3]) -> bool {
+    x[0] & 1 == 0
+}
+
+#[function]
+fn never(x: u32) -> bool {
+    x > 0 && x < 1
+}
+
+#[function]
+fn above(x: u16, limit: u16) -> (u16, bool) {
+    (x, x > limit)
+}
+
+/// The select of a case, by each engine; also in place, and into too little room.
+fn check_select<T: Sample, F: Form<Item = (T, bool)>>(name: &str, case: &Case<F>) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let policy = RowPolicy::of_select_of::<F>();
+    let mut engines = vec![Engine::Rows(policy)];
+    let wave = WavePolicy::for_select::<T, F>(90).map(tiny);
+    engines.extend(wave.map(Engine::Wave));
+    // Several rows a chunk, of which the room is reused.
+    let rows = wave.map(|wave| WavePolicy {
+        rows: 4,
+        batch: 2,
+        ..wave
+    });
+    engines.extend(rows.map(Engine::Wave));
+    for (number_of_engine, engine) in engines.into_iter().enumerate() {
+        let name = format!("{name} {number_of_engine}");
+        let module = module::<kernels::Select<T, F>>(toolchain, &name, engine);
+        let (run, share, aligned) = match engine {
+            Engine::Rows(policy) => (policy.run, policy.elements(), false),
+            Engine::Wave(policy) => (policy.run, policy.tile(), true),
+            Engine::Levels => unreachable!("not among the engines"),
+        };
+        let mut lengths = lengths(run as usize, share as usize);
+        if !aligned {
+            lengths.push(0);
+        }
+        let in_place_too = F::of_address(0).is_some();
+        for (number, length) in lengths.into_iter().enumerate() {
+            for in_place in [false, true] {
+                if in_place && (!in_place_too || length == 0) {
+                    continue;
+                }
+                let mut script = script(case);
+                script.seed(base_seed() + number as u64);
+                place(&mut script, case, length, if aligned { 0 } else { number });
+                script.filled("workspace", 0, 1 << 14, "workspace");
+                let kept: Vec<T> = case.items[..length]
+                    .iter()
+                    .filter_map(|&(item, flag)| flag.then_some(item))
+                    .collect();
+                // Now and then too little room.
+                let stored = if number % 5 == 4 {
+                    kept.len() / 2
+                } else {
+                    kept.len()
+                };
+                let shift = number % 4 * align_of::<T>();
+                script.buffer("out", shift, stored * size_of::<T>());
+                script.buffer("count", 0, 8);
+                let (out, capacity) = if in_place {
+                    (address("a", 0), length)
+                } else {
+                    (address("out", 0), stored)
+                };
+                let mut arguments = SelectArguments {
+                    source: case.arguments,
+                    out,
+                    capacity: capacity as u64,
+                    count: address("count", 0),
+                    length: length as u64,
+                    workspace: workspace_of(2),
+                    by_ticket: 1,
+                };
+                let grid = match engine {
+                    Engine::Rows(policy) => {
+                        let multiprocessors = if number % 2 == 0 { 1 } else { u32::MAX };
+                        let plan = ScanPlan::with_warps(policy, length, false, multiprocessors, 1);
+                        let blocks = plan.blocks.max(1);
+                        arguments.by_ticket = u32::from(plan.by_ticket);
+                        arguments.workspace = workspace_of(blocks);
+                        Grid {
+                            resident: resident(plan.by_ticket, blocks),
+                            ..Grid::new(blocks, 32 * plan.warps)
+                        }
+                    }
+                    Engine::Wave(policy) => {
+                        let plan = WavePlan::new(policy, length);
+                        Grid {
+                            shared: WavePolicy::SHARED_BYTES as usize,
+                            ..Grid::new(plan.tiles(false).min(3), plan.threads())
+                        }
+                    }
+                    Engine::Levels => unreachable!("not among the engines"),
+                };
+                let function = format!("select_{}", engine.name());
+                script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
+                script.save("count");
+                script.save(if in_place { "a" } else { "out" });
+                let what = format!("{name}, {length} items, in place: {in_place}");
+                let output = script.run_to_the_end(&what, &module);
+                let (count, items) = output.split_at(8);
+                assert_eq!(count, (kept.len() as u64).to_ne_bytes(), "{what}");
+                let stored = if in_place { kept.len() } else { stored };
+                let mut got = vec![T::zeroed(); stored];
+                let bytes = stored * size_of::<T>();
+                bytemuck::cast_slice_mut(&mut got).copy_from_slice(&items[..bytes]);
+                assert_same(&got, &kept[..stored], &what);
+            }
+        }
+    }
+}
+
+fn predicate_case<T, P>(name: &'static str, holds: fn(T) -> bool) -> Case<Flagged<P, Slice<T>>>
+where
+    T: Sample,
+    Flagged<P, Slice<T>>: Form<Item = (T, bool), Arguments = SliceArguments>,
+{
+    let (leaf, data) = leaf::<T>(name, MOST, 1);
+    Case {
+        arguments: slice(name),
+        leaves: vec![leaf],
+        elements: |length| length,
+        items: data.iter().map(|&x| (x, holds(x))).collect(),
+    }
+}
+
+#[test]
+fn select_some_words() {
+    let case = predicate_case::<u32, small_part>("a", small_part);
+    check_select::<u32, _>(type_name::<u32>(), &case);
+}
+
+#[test]
+fn select_most_bytes() {
+    check_select::<u8, _>("u8", &predicate_case::<u8, often>("a", often));
+}
+
+#[test]
+fn select_long_elements() {
+    check_select(
+        "[u32; 3]",
+        &predicate_case::<[u32; 3], first_is_even>("a", first_is_even),
+    );
+}
+
+#[test]
+fn select_nothing() {
+    check_select("nothing", &predicate_case::<u32, never>("a", never));
+}
+
+#[test]
+fn select_by_a_limit() {
+    let (a, x) = leaf::<u16>("a", MOST, 1);
+    let case = Case::<Map<above, Zip<(Slice<u16>, Constant<u16>)>>> {
+        arguments: ZipArguments(slice("a"), ConstantArguments { value: 30000 }),
+        leaves: vec![a],
+        elements: |length| length,
+        items: x.iter().map(|&x| (x, x > 30000)).collect(),
+    };
+    check_select("limit", &case);
+}
