@@ -2,11 +2,11 @@
 
 use crate::support::data::Sample;
 use crate::support::matrix::{self, Visitor, for_every_group};
-use crate::support::skip;
+use crate::support::{skip, source_of};
 use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, kernels, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::{Element, Monoid, ops};
 
@@ -80,7 +80,7 @@ impl Visitor for Sources {
                     std::any::type_name::<T>(),
                     std::any::type_name::<Op>()
                 );
-                let text = source::<T, Op>(primitive, engine).unwrap();
+                let text = source_of::<T, Op>(primitive, engine).unwrap();
                 self.0.push(Source {
                     engine,
                     element_bytes: size_of::<T>(),
@@ -200,7 +200,7 @@ fn check_shared_memory<T: Element, Op: Monoid<T>>() {
     };
     let anywhere = policy.anywhere::<T>().expect("a policy");
     for policy in [policy, other, anywhere] {
-        let mut text = source::<T, Op>(Primitive::Scan, Engine::Wave(policy)).unwrap();
+        let mut text = source::<kernels::Scan<T, Op>>(Engine::Wave(policy)).unwrap();
         let bytes = policy.shared_bytes::<T>();
         text += &format!("static_assert(sizeof(user::Wave::Shared) == {bytes});\n");
         let name = std::any::type_name::<T>();
@@ -221,7 +221,7 @@ fn ptx_is_the_fallback() {
         Some(target),
         architectures.into_iter().max().map(Target::Ptx)
     );
-    let source = source::<f32, ops::Add>(Primitive::Scan, Engine::Levels).unwrap();
+    let source = source::<kernels::Scan<f32, ops::Add>>(Engine::Levels).unwrap();
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }
@@ -251,7 +251,7 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
         (Primitive::Scan, Engine::Rows(scan)),
         (Primitive::Scan, Engine::Wave(wave)),
     ] {
-        let text = source::<T, Op>(primitive, engine).unwrap();
+        let text = source_of::<T, Op>(primitive, engine).unwrap();
         let ptx = nvrtc::compile(&text, "an operator", Target::Ptx(90)).unwrap();
         let ptx = String::from_utf8_lossy(&ptx);
         let kernels: Vec<&str> = ptx.split(".entry ").skip(1).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Output};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
-use warpfold::codegen::{Definitions, Engine, Primitive, WavePolicy, source, with_kernels};
+use warpfold::codegen::{Definitions, Engine, Kernels, WavePolicy, kernels, source, with_kernels};
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
 use warpfold::{
@@ -333,11 +333,13 @@ fn the_environment_names_the_device_of_host_data() {
 
 #[test]
 fn one_request_is_always_one_text_that_includes_nothing() {
-    for primitive in Primitive::ALL {
-        let text = || source::<f16, Add>(primitive, Engine::Levels).unwrap();
+    fn check<K: Kernels>() {
+        let text = || source::<K>(Engine::Levels).unwrap();
         assert_eq!(text(), text());
         assert!(!text().contains("#include"));
     }
+    check::<kernels::Reduce<f16, Add>>();
+    check::<kernels::Scan<f16, Add>>();
     let error = with_kernels("#include \"nowhere.cuh\"\n", "mine.cu").unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
     assert!(error.to_string().contains("nowhere.cuh"), "{error}");
@@ -372,15 +374,16 @@ impl Monoid<u32> for Circle {
 
 #[test]
 fn functions_in_a_circle_are_an_error() {
-    let error = source::<u32, Circle>(Primitive::Scan, Engine::Levels).unwrap_err();
+    let error = source::<kernels::Scan<u32, Circle>>(Engine::Levels).unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
 }
 
 #[test]
-#[should_panic]
-fn the_source_of_an_engine_that_does_not_reduce_panics() {
+fn the_source_of_an_engine_that_does_not_reduce_is_an_error() {
     let policy = WavePolicy::of::<f32>().expect("a policy");
-    let _ = source::<f32, Add>(Primitive::Reduce, Engine::Wave(policy));
+    let error = source::<kernels::Reduce<f32, Add>>(Engine::Wave(policy)).unwrap_err();
+    assert!(matches!(error, Error::Codegen(_)), "{error}");
+    assert!(error.to_string().contains("scans only"), "{error}");
 }
 
 #[test]
@@ -461,7 +464,7 @@ mod nvrtc {
             return;
         }
         let oldest = architectures().unwrap().into_iter().min().unwrap();
-        let text = source::<u32, Add>(Primitive::Reduce, Engine::Levels).unwrap();
+        let text = source::<kernels::Reduce<u32, Add>>(Engine::Levels).unwrap();
         let ptx = compile(&text, "Add", Target::Ptx(oldest)).unwrap();
         assert_eq!(ptx.iter().position(|&byte| byte == 0), Some(ptx.len() - 1));
         let again = compile(&text, "Add", Target::Ptx(oldest)).unwrap();

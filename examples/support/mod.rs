@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 #[cfg(test)]
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, source};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, kernels, source};
 use warpfold::{Device, Element, Monoid, Result};
 
 /// A real text: the largest source file of this repository.
@@ -66,11 +66,16 @@ pub(crate) fn devices() -> Vec<Device> {
 /// The kernel exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
 pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>(primitive: Primitive) {
-    let engine = match primitive {
-        Primitive::Reduce => Engine::Rows(RowPolicy::of_reduce::<T>(Order::of::<T, Op>())),
-        Primitive::Scan => Engine::Rows(RowPolicy::of_scan::<T>(false)),
+    let text = match primitive {
+        Primitive::Reduce => {
+            let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
+            source::<kernels::Reduce<T, Op>>(Engine::Rows(policy))
+        }
+        Primitive::Scan => {
+            source::<kernels::Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false)))
+        }
     };
-    let text = source::<T, Op>(primitive, engine).expect("the operator exists in CUDA");
+    let text = text.expect("the operator exists in CUDA");
     assert!(!text.is_empty());
     #[cfg(feature = "cuda")]
     if let Ok(target) = warpfold::cuda::nvrtc::Target::for_capability(90) {

@@ -18,13 +18,29 @@ pub(crate) use skips::skip;
 #[cfg(feature = "cuda")]
 use std::sync::Arc;
 #[cfg(feature = "cuda")]
+use warpfold::codegen::{Engine, Primitive, kernels, source};
+#[cfg(feature = "cuda")]
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream};
+#[cfg(feature = "cuda")]
+use warpfold::{Element, Monoid};
 
 /// What the tests draw at random, as a number: `WARPFOLD_SEED`, or 0.
 pub(crate) fn seed() -> u64 {
     std::env::var("WARPFOLD_SEED").map_or(0, |text| {
         text.parse().expect("WARPFOLD_SEED is a whole number")
     })
+}
+
+/// The CUDA source of a primitive over slices.
+#[cfg(feature = "cuda")]
+pub(crate) fn source_of<T: Element, Op: Monoid<T>>(
+    primitive: Primitive,
+    engine: Engine,
+) -> warpfold::Result<String> {
+    match primitive {
+        Primitive::Reduce => source::<kernels::Reduce<T, Op>>(engine),
+        Primitive::Scan => source::<kernels::Scan<T, Op>>(engine),
+    }
 }
 
 /// GPU `ordinal`, or a skip.
