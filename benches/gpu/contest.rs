@@ -15,10 +15,10 @@ use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaVie
 use warpfold::cuda::{Reduce, Scan, Workspace};
 
 /// What takes longer hides its launches, and is not measured in graphs.
-const LONGEST_IN_A_GRAPH_BYTES: usize = 64 << 20;
+pub(crate) const LONGEST_IN_A_GRAPH_BYTES: usize = 64 << 20;
 
 /// Beyond, the queue would take long to run dry.
-const LONGEST_ON_THE_HOST: usize = 1 << 20;
+pub(crate) const LONGEST_ON_THE_HOST: usize = 1 << 20;
 
 /// The part of the device's memory that may be used.
 const MEMORY_SHARE: f64 = 0.85;
@@ -105,6 +105,7 @@ impl<T: Sample> Contest<'_, T> {
             element_bytes: size_of::<T>(),
             length,
             offset,
+            moved: None,
             stream: Times::new(),
             graph: Times::new(),
             host: Times::new(),

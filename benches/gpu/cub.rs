@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
-use warpfold::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use warpfold::cuda::cudarc::driver::{
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
+};
 
 const NAME: &str = "libcub_peer.so";
 
@@ -102,6 +104,61 @@ impl Cub {
             };
             assert_eq!(status, 0, "CUB's error");
         }))
+    }
+}
+
+/// As declared in `benches/peers/cub.cu`, for selects.
+type Select = unsafe extern "C" fn(
+    workspace: *mut c_void,
+    workspace_bytes: *mut usize,
+    input: *const c_void,
+    output: *mut c_void,
+    count: *mut u64,
+    length: u32,
+    stream: *mut c_void,
+) -> c_int;
+
+impl Cub {
+    /// One of CUB's selects, if it is there: a function of input, output and count.
+    pub(crate) fn select<'a, T: Sample>(
+        &self,
+        name: &str,
+        stream: &'a Arc<CudaStream>,
+        length: usize,
+    ) -> Option<impl FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut CudaSlice<u64>) + 'a>
+    {
+        // SAFETY: all functions with such names have this type, and the library stays.
+        let call = *unsafe { self.library.get::<Select>(name.as_bytes()) }.ok()?;
+        let length = u32::try_from(length).ok()?;
+        let queue = stream.cu_stream().cast();
+        let (mut bytes, null) = (0, ptr::null_mut());
+        // SAFETY: without a workspace, CUB does not look at the arrays.
+        let status = unsafe { call(null, &mut bytes, null, null, null.cast(), length, queue) };
+        assert_eq!(status, 0, "CUB's error");
+        let mut workspace = stream.alloc_zeros::<u8>(bytes.max(1)).expect("memory");
+        Some(
+            move |input: &CudaView<'_, T>,
+                  output: &mut CudaViewMut<'_, T>,
+                  count: &mut CudaSlice<u64>| {
+                let (input, _reading) = input.device_ptr(stream);
+                let (output, _writing) = output.device_ptr_mut(stream);
+                let (count, _counting) = count.device_ptr_mut(stream);
+                let (workspace, _working) = workspace.device_ptr_mut(stream);
+                // SAFETY: as in `work`.
+                let status = unsafe {
+                    call(
+                        workspace as *mut c_void,
+                        &mut bytes,
+                        input as *const c_void,
+                        output as *mut c_void,
+                        count as *mut u64,
+                        length,
+                        queue,
+                    )
+                };
+                assert_eq!(status, 0, "CUB's error");
+            },
+        )
     }
 }
 

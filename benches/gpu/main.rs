@@ -20,6 +20,8 @@ mod machine;
 mod measure;
 mod record;
 mod report;
+mod select;
+mod sources;
 mod torch;
 
 use bench::Bench;
@@ -128,6 +130,9 @@ fn measure(options: &Options) -> Result<(), String> {
         // So a long run that breaks off leaves its results.
         bench.save(&options.json)?;
     }
+    select::run(&mut bench);
+    sources::run(&mut bench);
+    bench.save(&options.json)?;
     bench.torch();
     costs::loading(&mut bench);
     costs::host_data(&mut bench);

@@ -85,6 +85,9 @@ pub(crate) struct Cell {
     pub(crate) length: usize,
     /// Where the views of the buffers start, in elements after an aligned address.
     pub(crate) offset: usize,
+    /// What the problem must move, in bytes, where that does not follow from the primitive.
+    #[serde(default)]
+    pub(crate) moved: Option<usize>,
     /// Calls one after the other on a stream, by device events: what a program sees.
     pub(crate) stream: Times,
     /// The same from a CUDA graph: what the GPU takes, however slow the host is. Empty for long
@@ -106,6 +109,9 @@ impl Cell {
 
     /// What the problem must move: a reduction reads the elements, a scan writes as many.
     pub(crate) fn bytes(&self) -> usize {
+        if let Some(bytes) = self.moved {
+            return bytes;
+        }
         let passes = if self.primitive == "reduce" { 1 } else { 2 };
         passes * self.length * self.element_bytes
     }

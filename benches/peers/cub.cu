@@ -83,6 +83,42 @@ cudaError_t scan_halves(Call call) {
                                           call.length, call.stream);
 }
 
+/// Those whose first word is below a limit.
+struct Below {
+    uint32_t limit;
+    __device__ bool operator()(uint8_t x) const { return x < limit; }
+    __device__ bool operator()(uint32_t x) const { return x < limit; }
+    __device__ bool operator()(uint2 x) const { return x.x < limit; }
+};
+
+template <class T>
+cudaError_t select(Call call, uint64_t* count, uint32_t limit) {
+    return cub::DeviceSelect::If(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), count, call.length,
+                                 Below{limit}, call.stream);
+}
+
+struct Product {
+    __device__ float operator()(float x, float y) const { return x * y; }
+};
+
+/// The dot product of the input with itself, moved by half its length.
+cudaError_t dot(Call call) {
+    auto in = static_cast<const float*>(call.in);
+    auto products = cuda::zip_transform_iterator(Product{}, in, in + call.length / 2);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products, static_cast<float*>(call.out), call.length / 2,
+                                     cuda::std::plus<>{}, 0.0f, call.stream);
+}
+
+struct WidenByte {
+    __host__ __device__ uint64_t operator()(uint8_t x) const { return x; }
+};
+
+cudaError_t bytes_in_64_bits(Call call) {
+    auto in = cuda::transform_iterator(static_cast<const uint8_t*>(call.in), WidenByte{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, static_cast<uint64_t*>(call.out), call.length,
+                                     cuda::std::plus<>{}, uint64_t{0}, call.stream);
+}
+
 }  // namespace
 
 #define PEER(name, ...)                                                                                                                   \
@@ -90,6 +126,14 @@ cudaError_t scan_halves(Call call) {
                                                                uint32_t length, cudaStream_t stream) {                                    \
         Call call{workspace, workspace_bytes, in, out, length, stream};                                                                   \
         return __VA_ARGS__;                                                                                                               \
+    }
+
+// With the address of the count after the output's.
+#define SELECT(name, T, limit)                                                                                                            \
+    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* in, void* out,       \
+                                                               uint64_t* count, uint32_t length, cudaStream_t stream) {                   \
+        Call call{workspace, workspace_bytes, in, out, length, stream};                                                                   \
+        return select<T>(call, count, limit);                                                                                             \
     }
 
 #define SUMS(element, T)                                                          \
@@ -117,3 +161,9 @@ PEER(reduce_f32x3_sums, reduce<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(scan_f32x3_sums, scan<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(reduce_f32x16_sums, reduce<Floats<16>>(call, Sums{}, Floats<16>{}))
 PEER(scan_f32x16_sums, scan<Floats<16>>(call, Sums{}, Floats<16>{}))
+SELECT(select_u32_half, uint32_t, 0x80000000)
+SELECT(select_u32_twentieth, uint32_t, 0x0ccccccd)
+SELECT(select_pair_half, uint2, 0x80000000)
+SELECT(select_u8_half, uint8_t, 128)
+PEER(reduce_f32_dot, dot(call))
+PEER(reduce_u8_wide, bytes_in_64_bits(call))

@@ -1,0 +1,137 @@
+//! Mapped and zipped sources: as fast as what is plain and moves as much.
+
+use crate::arena::Arena;
+use crate::bench::Bench;
+use crate::compare::Check;
+use crate::elements::{Sample, data};
+use crate::measure::{Contender, Work};
+use crate::record::{Cell, Library, Times};
+use std::cell::RefCell;
+use std::sync::Arc;
+use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use warpfold::cuda::{Reduce, Scan, Workspace};
+use warpfold::ops::Add;
+use warpfold::source::{Map, Slice, Zip};
+use warpfold::{function, map, zip};
+
+#[function]
+fn product(x: f32, y: f32) -> f32 {
+    x * y
+}
+
+#[function]
+fn widen(x: u8) -> u64 {
+    x as u64
+}
+
+#[function]
+fn square(x: f32) -> f32 {
+    x * x
+}
+
+type Dot = Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>;
+type Bytes = Reduce<u64, Add, Map<widen, Slice<u8>>>;
+type Squares = Scan<f32, Add, Map<square, Slice<f32>>>;
+
+const LENGTHS: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
+
+/// A call on input, output and workspace.
+type Call<'a, T> = Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut Workspace) + 'a>;
+
+pub(crate) fn run(bench: &mut Bench) {
+    // The first half of the input times the second.
+    family::<f32>(bench, "reduce", "f32", "dot", |stream, bench| {
+        let dot = Dot::load(&bench.context).expect("kernels");
+        let bytes = dot.workspace_bytes(1 << 28);
+        let call: Call<'_, f32> = Box::new(move |input, output, workspace| {
+            let middle = input.len() / 2;
+            let (a, b) = (input.slice(..middle), input.slice(middle..2 * middle));
+            let source = map::<product, _>(zip(&a, &b));
+            dot.enqueue(stream, source, output, workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+    // The result, of 64 bits, goes elsewhere.
+    family::<u8>(bench, "reduce", "u8", "wide", |stream, bench| {
+        let sum = Bytes::load(&bench.context).expect("kernels");
+        let bytes = sum.workspace_bytes(1 << 28);
+        let mut result = stream.alloc_zeros::<u64>(1).expect("memory");
+        let call: Call<'_, u8> = Box::new(move |input, _, workspace| {
+            let source = map::<widen, _>(input);
+            sum.enqueue(stream, source, &mut result, workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+    family::<f32>(bench, "scan", "f32", "squares", |stream, bench| {
+        let scan = Squares::load(&bench.context).expect("kernels");
+        let bytes = scan.workspace_bytes(1 << 28);
+        let call: Call<'_, f32> = Box::new(move |input, output, workspace| {
+            let source = map::<square, _>(input);
+            scan.exclusive(stream, source, output, workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+fn family<T: Sample>(
+    bench: &mut Bench,
+    primitive: &str,
+    element: &str,
+    operator: &str,
+    load: impl for<'a> FnOnce(&'a Arc<CudaStream>, &Bench) -> (usize, Call<'a, T>),
+) {
+    let name = format!("{primitive} {element} {operator}");
+    if !bench.wants(&name) {
+        return;
+    }
+    let stream = bench.stream.clone();
+    let longest = 1 << 28;
+    let elements = stream.clone_htod(&data::<T>(longest)).expect("memory");
+    let arena = RefCell::new(Arena::new(&stream, elements, longest));
+    let (bytes, call) = load(&stream, bench);
+    let call = RefCell::new(call);
+    let workspace = RefCell::new(Workspace::new(&stream, bytes).expect("memory"));
+    for &length in LENGTHS {
+        arena.borrow_mut().arrange(length, 0);
+        let ours: Work<'_> = Box::new(|| {
+            let mut arena = arena.borrow_mut();
+            let (input, mut output) = arena.next();
+            call.borrow_mut()(&input, &mut output, &mut workspace.borrow_mut());
+        });
+        let mut contenders = vec![Contender {
+            library: Library::Warpfold,
+            work: ours,
+            check: Check::Nothing,
+        }];
+        let function = name.replace(' ', "_");
+        let cub = bench.cub.as_ref();
+        if let Some(work) = cub.and_then(|cub| cub.work(&function, &stream, &arena, length)) {
+            contenders.push(Contender {
+                library: Library::Cub,
+                work,
+                check: Check::Nothing,
+            });
+        }
+        let mut cell = Cell {
+            primitive: primitive.to_owned(),
+            element: element.to_owned(),
+            operator: operator.to_owned(),
+            element_bytes: size_of::<T>(),
+            length,
+            offset: 0,
+            moved: None,
+            stream: Times::new(),
+            graph: Times::new(),
+            host: Times::new(),
+        };
+        cell.stream = bench.clock.stream(&mut contenders, cell.bytes());
+        if length <= 1 << 22 {
+            cell.graph = bench.clock.graph(&mut contenders);
+        }
+        drop(contenders);
+        bench.record(cell);
+    }
+}
