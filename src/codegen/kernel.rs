@@ -90,9 +90,11 @@ macro_rules! arguments {
                 text += "};\n";
                 let (size, align) = (size_of::<Self>(), align_of::<Self>());
                 text += &format!("static_assert(sizeof({name}) == {size} && alignof({name}) == {align}, \"as on the host\");\n");
+                // Fields of the same sizes and alignments, in the same order, lie at the same
+                // offsets, which NVRTC cannot be asked for.
                 $(
-                    let (field, offset) = (stringify!($field), std::mem::offset_of!(Self, $field));
-                    text += &format!("static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"as on the host\");\n");
+                    let (field, size, align) = (stringify!($field), size_of::<$ty>(), align_of::<$ty>());
+                    text += &format!("static_assert(sizeof({name}::{field}) == {size} && alignof(decltype({name}::{field})) == {align}, \"as on the host\");\n");
                 )*
                 text
             }
