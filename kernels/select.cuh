@@ -4,6 +4,7 @@
 // the first item that the chunk keeps. The warp packs what it keeps in shared memory, and then
 // stores it in words, so that stores stay coalesced wherever the place is.
 #pragma once
+#include "warp/lanes.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {
@@ -37,13 +38,25 @@ struct Select {
     __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const { return (length + tile - 1) / tile; }
     __device__ __forceinline__ P before() const { return {0, true}; }
 
-    template <int RUN>
-    __device__ __forceinline__ void values(A (&values)[RUN], const Item (&items)[RUN]) const {
-#pragma unroll
-        for (int i = 0; i < RUN; i++) values[i] = items[i]._1 ? 1 : 0;
-    }
+    /// Counts of a tile's items, which fit into 32 bits.
+    struct ShortSum {
+        static constexpr bool EXACT = true, COMMUTATIVE = true;
+        static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return a + b; }
+    };
 
-    /// There are no trees over rows: ballots count faster.
+    /// The count of a chunk, given the flags of its rows. By a warp.
+    struct ChunkFold {
+        u32 count = 0;
+
+        template <int RUN>
+        __device__ __forceinline__ void add(const Item (&items)[RUN]) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) count += items[i]._1 ? 1 : 0;
+        }
+        __device__ __forceinline__ A sum() const { return LaneTree<ShortSum, u32, WARP>().up_sweep(count); }
+    };
+
+    /// There are no trees over rows.
     template <int RUN, int ROWS>
     struct Rows {
         __device__ __forceinline__ void up_sweep(const Select&, const Item (&)[ROWS][RUN], A (&)[ROWS]) {}
@@ -60,24 +73,45 @@ struct Select {
                                          const A (&)[ROWS], u64, int first, int results, const Store& store) const {
         T* room = reinterpret_cast<T*>(store.room);
         int lane = threadIdx.x % WARP;
-        u32 lanes_before = (1u << lane) - 1;
+        static_assert(RUN <= 16, "flags of a run fit into a word, and counts of a row into half of one");
+        u32 flags[ROWS];
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            flags[k] = 0;
+#pragma unroll
+            for (int i = 0; i < RUN; i++) flags[k] |= items[k][i]._1 ? 1u << i : 0;
+        }
+        if (first + ROWS * WARP * RUN > results) {
+#pragma unroll
+            for (int k = 0; k < ROWS; k++) {
+                int there = results - first - (k * WARP + lane) * RUN;
+                if (there < RUN) flags[k] &= there > 0 ? (1u << there) - 1 : 0;
+            }
+        }
+        // The counts of two rows share a word on their way through the tree over the lanes.
+        constexpr int WORDS = (ROWS + 1) / 2;
+        LaneTrees<ShortSum, u32, WARP, WORDS> lanes;
+        u32 counts[WORDS];
+        Prefix<ShortSum, u32> before[WORDS];
+#pragma unroll
+        for (int word = 0; word < WORDS; word++) {
+            counts[word] = __popc(flags[2 * word]);
+            if (2 * word + 1 < ROWS) counts[word] |= __popc(flags[(2 * word + 1) % ROWS]) << 16;
+            before[word] = {0, true};
+        }
+        lanes.up_sweep(counts);
+        lanes.down_sweep(before);
         __syncwarp();  // all lanes have read these rows
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            int place = chunk.kept;
-            bool keeps[RUN];
+            int shift = k % 2 * 16, place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
-                keeps[i] = items[k][i]._1 && first + (k * WARP + lane) * RUN + i < results;
-                u32 ballot = __ballot_sync(ALL_LANES, keeps[i]);
-                place += __popc(ballot & lanes_before);
-                chunk.kept += __popc(ballot);
+                bool keeps = (flags[k] >> i & 1) != 0;
+                if (keeps) room[place] = items[k][i]._0;
+                place += keeps ? 1 : 0;
             }
-#pragma unroll
-            for (int i = 0; i < RUN; i++) {
-                if (keeps[i]) room[place] = items[k][i]._0;
-                place += keeps[i] ? 1 : 0;
-            }
+            chunk.kept += (int)(counts[k / 2] >> shift & 0xffff);
         }
     }
 

@@ -136,7 +136,17 @@ struct RowsEngine {
         LaneTree<Operator, A, ROWS> rows;
 
         __device__ __forceinline__ void fold(const Sink& sink, const Rows& from) {
-            if constexpr (KEEPS) {
+            if constexpr (!Sink::NEEDS_ROWS) {
+                typename Sink::ChunkFold chunk;
+#pragma unroll
+                for (int row = 0; row < ROWS; row++) {
+                    Item items[RUN];
+#pragma unroll
+                    for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
+                    chunk.add(items);
+                }
+                sum = chunk.sum();
+            } else if constexpr (KEEPS) {
                 unpack(from, 0);
                 trees.up_sweep(sink, batch, sums_of_rows);
                 run_up_sweep<Operator, true>(sums_of_rows, ROWS);

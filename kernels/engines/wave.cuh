@@ -169,18 +169,30 @@ struct WaveEngine {
 
     __device__ __forceinline__ void reduce_chunk(Turn turn, u64 tile, Notes& notes, int chunk) {
         int lane = threadIdx.x % WARP;
-        A row_sums[ROWS];
+        A sum;
+        if constexpr (Sink::NEEDS_ROWS) {
+            A row_sums[ROWS];
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            Item items[RUN];
-            A values[RUN];
-            turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
-            sink.values(values, items);
-            row_sums[row] = tree_fold<Operator>(values);
+            for (int row = 0; row < ROWS; row++) {
+                Item items[RUN];
+                A values[RUN];
+                turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+                sink.values(values, items);
+                row_sums[row] = tree_fold<Operator>(values);
+            }
+            sum = fold_rows<Operator>(row_sums);
+            if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
+            sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
+        } else {
+            typename Sink::ChunkFold fold;
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                Item items[RUN];
+                turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+                fold.add(items);
+            }
+            sum = fold.sum();
         }
-        A sum = fold_rows<Operator>(row_sums);
-        if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
-        sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
         if (lane == 0) notes.warp_sums[chunk] = sum;
     }
 

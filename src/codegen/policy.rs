@@ -69,8 +69,9 @@ pub struct RowPolicy {
 
 /// The longest run, in bytes.
 const RUN_BYTES: u32 = 64;
-/// What a lane holds in a select, in bytes.
+/// What a lane holds in a select, in bytes and in items.
 const SELECT_BYTES: u32 = 128;
+const SELECT_ITEMS: u32 = 32;
 /// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their
 /// batch and blocks).
 const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
@@ -155,13 +156,18 @@ impl RowPolicy {
     /// The policy of a select from a form.
     pub fn of_select_of<F: Form>() -> RowPolicy {
         let run = run_of::<F>(0);
-        let rows = (SELECT_BYTES / (run * bytes_of::<F>())).clamp(1, 8);
+        let rows = (SELECT_BYTES / (run * bytes_of::<F>())).min(SELECT_ITEMS / run);
+        let rows = rows.clamp(1, 8);
         let rows = 1 << rows.ilog2();
         RowPolicy {
             run,
             rows,
             batch: rows.min(2),
-            blocks: 2,
+            blocks: if rows * run * bytes_of::<F>() <= 128 {
+                3
+            } else {
+                2
+            },
         }
     }
 
