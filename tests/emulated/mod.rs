@@ -2,5 +2,6 @@
 
 mod counters;
 mod every_kernel;
+mod harder;
 mod layer;
 mod workspace;
