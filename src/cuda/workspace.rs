@@ -169,8 +169,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Workspace::new), and [`Error::Borrowed`] if
-    /// [`from_raw`](Workspace::from_raw) made the workspace. Then the workspace is as it was.
+    /// Those of [`new`](Workspace::new), [`Error::Borrowed`] if [`from_raw`](Workspace::from_raw)
+    /// made the workspace, and [`Error::WorkspaceStream`] if it serves the per-thread default
+    /// stream of another thread. Then the workspace is as it was.
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());
@@ -181,12 +182,16 @@ impl Workspace {
                 needed: bytes,
             });
         }
+        if self.is_of_another_thread() {
+            return Err(Error::WorkspaceStream);
+        }
         *self = Workspace::new(&self.stream, bytes)?;
         Ok(())
     }
 
     /// From now on the workspace serves `stream`, of the same context. That stream waits for the
-    /// calls so far.
+    /// calls so far. If they are on the per-thread default stream of another thread, this call
+    /// waits instead, for all that the GPU has to do.
     ///
     /// # Errors
     ///
@@ -196,9 +201,13 @@ impl Workspace {
         super::check_context(self.stream.context(), "stream", stream.context())?;
         Workspace::check_not_captured(&self.stream)?;
         Workspace::check_not_captured(stream)?;
-        stream
-            .join(&self.stream)
-            .map_err(|error| driver_error("having a stream wait for another one", error))?;
+        if self.is_of_another_thread() {
+            // This thread cannot name the other one's stream, so nothing less can be waited for.
+            self.stream.context().synchronize()
+        } else {
+            stream.join(&self.stream)
+        }
+        .map_err(|error| driver_error("having a stream wait for another one", error))?;
         self.stream = stream.clone();
         self.serves = StreamIdentity::of(stream);
         Ok(())
@@ -225,6 +234,12 @@ impl Workspace {
             address: self.address,
             key: self.key,
         })
+    }
+
+    /// Whether it serves the per-thread default stream of another thread.
+    fn is_of_another_thread(&self) -> bool {
+        let thread = self.serves.thread;
+        thread.is_some_and(|thread| thread != thread::current().id())
     }
 
     /// Clears the memory, and gives it a key of its own.
@@ -266,8 +281,11 @@ impl Drop for Workspace {
         let context = self.stream.context();
         let freed = context.bind_to_thread().and_then(|()| {
             // SAFETY: the memory was allocated for this workspace alone, from the pool if there is
-            // one. Its calls are on this stream, or the stream waits for them.
+            // one. Its calls are on this stream, or the stream waits for them, or they have ended.
             unsafe {
+                if self.is_of_another_thread() {
+                    context.synchronize()?;
+                }
                 if context.has_async_alloc() {
                     result::free_async(self.address, self.stream.cu_stream())
                 } else {
