@@ -4,10 +4,13 @@
 use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain};
 use crate::support::data::{Sample, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
+use crate::support::workspace::{KEY, used_workspace};
 use std::any::type_name;
 use warpfold::bytemuck;
-use warpfold::codegen::{Engine, Kernel, Policy, Primitive, source, with_kernels};
-use warpfold::ops::Add;
+use warpfold::codegen::{
+    Engine, Kernel, Order, Policy, Primitive, ReducePlan, RowPolicy, source, with_kernels,
+};
+use warpfold::ops::{Add, Max};
 use warpfold::{Element, Monoid};
 
 // ---- textbook kernels, whose figures are known ----
@@ -218,4 +221,76 @@ fn a_scan_touches_each_line_of_memory_once() {
     check_requests::<u8>(toolchain);
     check_requests::<f32>(toolchain);
     check_requests::<u64>(toolchain);
+}
+
+/// What a reduction in one launch reads: pieces of 128 and of 32 bytes. Blocks take one chunk each,
+/// or several.
+fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
+    module: &Module,
+    rows: RowPolicy,
+    batches: usize,
+    blocks: u64,
+) -> (u64, u64) {
+    let length = batches * rows.elements() as usize;
+    let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, blocks);
+    if Order::of::<T, Op>() == Order::Any {
+        plan.chunks = 0;
+    }
+    let workspace = used_workspace(1 << 16);
+    let mut script = Script::new();
+    script.file("data", bytemuck::cast_slice(&sample::<T>(length, 0)));
+    script.file("workspace", &workspace);
+    script.filled("in", 0, length * size_of::<T>(), "data");
+    script.filled("workspace", 0, workspace.len(), "workspace");
+    script.buffer("out", 0, size_of::<T>());
+    let arguments = [
+        Argument::At("in", 0),
+        Argument::value(length as u64),
+        Argument::At("out", 0),
+        Argument::At("workspace", 0),
+        Argument::value(KEY.key),
+        Argument::value(Op::identity().widen()),
+        Argument::value(0_u32),
+        Argument::value(plan.chunks),
+        Argument::value(plan.log_chunk),
+        Argument::value(plan.log_batches),
+    ];
+    let grid = Grid {
+        resident: plan.blocks,
+        ..Grid::new(plan.blocks.into(), plan.threads)
+    };
+    script.launch("reduce_once", grid, &arguments);
+    script.save("out");
+    let tallies = script.count("reduce_once", module).1;
+    let loads = Tally::sum(&tallies, |t| t.operation == "global_load");
+    (loads.lines, loads.sectors)
+}
+
+/// Whole batches: what is read is as long as the input.
+fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
+    let rows = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
+    let text = source::<T, Op>(Primitive::Reduce, Engine::Tiles(rows)).unwrap();
+    let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
+    let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_once"]);
+    for (batches, blocks) in [(1, 1), (6, 6), (9, 4)] {
+        let bytes = batches as u64 * rows.elements() * size_of::<T>() as u64;
+        assert_eq!(
+            reads_of_a_reduction::<T, Op>(&module, rows, batches, blocks),
+            (bytes / 128, bytes / 32),
+            "{name}: {batches} batches by {blocks} blocks"
+        );
+    }
+}
+
+#[test]
+fn a_reduction_reads_each_line_of_memory_once() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    check_reads::<u8, Add>(toolchain);
+    check_reads::<u32, Max>(toolchain);
+    check_reads::<f32, Add>(toolchain);
+    check_reads::<f64, Add>(toolchain);
+    check_reads::<Bicyclic, BicyclicProduct>(toolchain);
+    check_reads::<[u64; 8], Sums>(toolchain);
 }
