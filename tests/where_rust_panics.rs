@@ -1,11 +1,8 @@
 //! Where Rust panics, a GPU cannot: translated functions go on with the value that
 //! `kernels/rust.cuh` names. So there is no host to compare with; the values stand here.
 
-use crate::emulator::{Argument, Grid, Script, Toolchain};
 use std::any::type_name;
 use std::fmt::Debug;
-use warpfold::bytemuck;
-use warpfold::codegen::{Engine, Policy, Primitive, source};
 use warpfold::{Element, Monoid, monoid};
 
 /// Quotients and remainders of what stands side by side, and an element by its index.
@@ -59,44 +56,51 @@ macro_rules! for_every_integer {
     };
 }
 
-#[test]
-fn in_the_emulator() {
-    fn check<I: Element + PartialEq + Debug>(operands: [[I; 6]; 2], expected: [I; 6])
-    where
-        Divisions: Monoid<[I; 6]>,
-    {
-        let Some(toolchain) = Toolchain::get() else {
-            return;
-        };
-        let text = source::<[I; 6], Divisions>(Primitive::Reduce, Engine::Blelloch);
-        let name = format!("divisions {}", type_name::<I>());
-        let kernel = "reduce_finish";
-        let module = toolchain.module(&name, &text.expect("the source"), &[kernel]);
-        let mut script = Script::new();
-        script.file("operands", bytemuck::cast_slice(&operands));
-        script.filled("in", 0, size_of_val(&operands), "operands");
-        script.buffer("out", 0, size_of_val(&expected));
-        let arguments = [
-            Argument::At("in", 0),
-            Argument::value(2_u64),
-            Argument::Null,
-            Argument::At("out", 0),
-            Argument::value(Divisions::identity()),
-            Argument::value(0_u32),
-        ];
-        let policy = Policy::of::<[I; 6]>(Primitive::Reduce);
-        script.launch(kernel, Grid::new(1, policy.threads), &arguments);
-        script.save("out");
-        let got = script.run_to_the_end(&name, &module);
-        let got: Vec<[I; 6]> = bytemuck::pod_collect_to_vec(&got);
-        assert_eq!(got, [expected], "{name}");
+mod emulated {
+    use super::*;
+    use crate::emulator::{Argument, Grid, Script, Toolchain};
+    use warpfold::bytemuck;
+    use warpfold::codegen::{Engine, Policy, Primitive, source};
+
+    #[test]
+    fn functions_go_on() {
+        fn check<I: Element + PartialEq + Debug>(operands: [[I; 6]; 2], expected: [I; 6])
+        where
+            Divisions: Monoid<[I; 6]>,
+        {
+            let Some(toolchain) = Toolchain::get() else {
+                return;
+            };
+            let text = source::<[I; 6], Divisions>(Primitive::Reduce, Engine::Blelloch);
+            let name = format!("divisions {}", type_name::<I>());
+            let kernel = "reduce_finish";
+            let module = toolchain.module(&name, &text.expect("the source"), &[kernel]);
+            let mut script = Script::new();
+            script.file("operands", bytemuck::cast_slice(&operands));
+            script.filled("in", 0, size_of_val(&operands), "operands");
+            script.buffer("out", 0, size_of_val(&expected));
+            let arguments = [
+                Argument::At("in", 0),
+                Argument::value(2_u64),
+                Argument::Null,
+                Argument::At("out", 0),
+                Argument::value(Divisions::identity()),
+                Argument::value(0_u32),
+            ];
+            let policy = Policy::of::<[I; 6]>(Primitive::Reduce);
+            script.launch(kernel, Grid::new(1, policy.threads), &arguments);
+            script.save("out");
+            let got = script.run_to_the_end(&name, &module);
+            let got: Vec<[I; 6]> = bytemuck::pod_collect_to_vec(&got);
+            assert_eq!(got, [expected], "{name}");
+        }
+        for_every_integer!(check);
     }
-    for_every_integer!(check);
 }
 
 #[cfg(feature = "cuda")]
 #[test]
-fn on_the_gpu() {
+fn functions_go_on_on_a_gpu() {
     fn check<I: Element + PartialEq + Debug>(operands: [[I; 6]; 2], expected: [I; 6])
     where
         Divisions: Monoid<[I; 6]>,
