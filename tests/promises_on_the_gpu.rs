@@ -374,7 +374,7 @@ fn a_workspace_that_goes_to_another_thread_waits_for_the_calls_so_far() {
             });
         });
     }
-    context.synchronize().unwrap();
+    context.default_stream().synchronize().unwrap();
     for _ in 0..20 {
         expected = oracle::inclusive::<u32, Add>(&expected, None);
     }

@@ -593,7 +593,8 @@ fn loops_without_an_end_are_stopped() {
     }
 }
 
-/// Blocks that start in order may wait for those before them, but not for those after them.
+/// Blocks that start in order may wait for those before them, but not for those after them: not if
+/// one lives at a time.
 #[test]
 fn blocks_that_start_in_order() {
     let Some(module) = module() else {
@@ -611,8 +612,10 @@ fn blocks_that_start_in_order() {
         assert_eq!(run("chain_of_blocks").as_ref(), Ok(&sums), "seed {seed}");
         let last = run("last_block_collects");
         assert_eq!(last.as_ref(), Ok(&collected), "seed {seed}");
-        let message = run("first_block_collects").unwrap_err();
-        assert!(message.contains("a deadlock"), "{message}");
+        match run("first_block_collects") {
+            Ok(result) => assert!(resident > 1 && result == collected, "seed {seed}"),
+            Err(message) => assert!(resident == 1 && message.contains("a deadlock"), "{message}"),
+        }
     }
 }
 

@@ -190,8 +190,8 @@ impl Workspace {
     }
 
     /// From now on the workspace serves `stream`, of the same context. That stream waits for the
-    /// calls so far. If they are on the per-thread default stream of another thread, this call
-    /// waits instead, for all that the GPU has to do.
+    /// calls so far. If they are on the per-thread default stream of another thread, it waits for
+    /// all streams that the legacy default stream waits for.
     ///
     /// # Errors
     ///
@@ -201,13 +201,9 @@ impl Workspace {
         super::check_context(self.stream.context(), "stream", stream.context())?;
         Workspace::check_not_captured(&self.stream)?;
         Workspace::check_not_captured(stream)?;
-        if self.is_of_another_thread() {
-            // This thread cannot name the other one's stream, so nothing less can be waited for.
-            self.stream.context().synchronize()
-        } else {
-            stream.join(&self.stream)
-        }
-        .map_err(|error| driver_error("having a stream wait for another one", error))?;
+        stream
+            .join(&self.named_stream())
+            .map_err(|error| driver_error("having a stream wait for another one", error))?;
         self.stream = stream.clone();
         self.serves = StreamIdentity::of(stream);
         Ok(())
@@ -240,6 +236,15 @@ impl Workspace {
     fn is_of_another_thread(&self) -> bool {
         let thread = self.serves.thread;
         thread.is_some_and(|thread| thread != thread::current().id())
+    }
+
+    /// A stream that waits for the calls so far. A thread cannot name the per-thread default stream
+    /// of another one, but the legacy default stream waits for it.
+    fn named_stream(&self) -> Arc<CudaStream> {
+        match self.is_of_another_thread() {
+            true => self.stream.context().default_stream(),
+            false => self.stream.clone(),
+        }
     }
 
     /// Clears the memory, and gives it a key of its own.
@@ -278,18 +283,15 @@ impl Drop for Workspace {
         if !self.owned {
             return;
         }
-        let context = self.stream.context();
+        let (context, stream) = (self.stream.context(), self.named_stream());
         let freed = context.bind_to_thread().and_then(|()| {
             // SAFETY: the memory was allocated for this workspace alone, from the pool if there is
-            // one. Its calls are on this stream, or the stream waits for them, or they have ended.
+            // one. Its calls are on this stream, or the stream waits for them.
             unsafe {
-                if self.is_of_another_thread() {
-                    context.synchronize()?;
-                }
                 if context.has_async_alloc() {
-                    result::free_async(self.address, self.stream.cu_stream())
+                    result::free_async(self.address, stream.cu_stream())
                 } else {
-                    self.stream.synchronize()?;
+                    stream.synchronize()?;
                     result::free_sync(self.address)
                 }
             }
