@@ -262,12 +262,15 @@ fn a_workspace_that_was_overwritten_ends_the_launch() {
     });
 }
 
+/// What a workspace is used for, with a number that the data depend on.
+type Call<'a> = Box<dyn FnMut(&mut Workspace, u64) + 'a>;
+
 /// A scan and a reduction of new data at each call, compared with the oracle; and the bytes that
 /// they need.
 fn calls<'a, T: Sample + DeviceRepr, Op: Monoid<T>>(
     (context, stream): &'a (Arc<CudaContext>, Arc<CudaStream>),
     length: usize,
-) -> (usize, Box<dyn FnMut(&mut Workspace, u64) + 'a>) {
+) -> (usize, Call<'a>) {
     let scan = Scan::<T, Op>::load(context).unwrap();
     let reduce = Reduce::<T, Op>::load(context).unwrap();
     let needed = scan
