@@ -1,95 +1,84 @@
-// The levels engine for scans: any length, with a launch for each level.
+// Scan: a fold by any operator, and the sink that stores every prefix.
 //
-//   up      reduce_tiles: the sum of every complete tile; of those sums again; until one tile is
-//           left
-//   top     scan_tiles on that one tile, inclusive: its outputs are the prefixes of the ends of the
-//           tiles below
-//   down    scan_tiles on each level below; the level above holds the prefix that seeds each tile
-//
-// The elements are read twice and written once: 3n of memory traffic. (Scanning tiles first and
-// adding bases afterwards moves 4n, and brackets differently.) The base enters at the root of each
-// tile's tree, so the outputs are bracketed as one tree over everything.
+// An inclusive result is the exclusive one of the next position. For the last of a tile that is the
+// next tile's prefix, so the next tile's block stores it. If the last tile is whole, one without
+// elements follows it.
 #pragma once
-#include "blelloch.cuh"
-#include "tile.cuh"
+#include "warp/displaced.cuh"
+#include "warp/row_scan.cuh"
+#include "warp/row_store.cuh"
 
 namespace warpfold {
 
-template <class Operator, class T, int THREADS, int ITEMS>
-struct TileScanner {
+template <class O, class T>
+struct Scan {
+    using Operator = O;
+    using Item = T;
     using A = AccumulatorOf<T>;
-    using Tile = StagedTile<T, THREADS, ITEMS>;
-    static constexpr int TILE = THREADS * ITEMS;
+    using P = Prefix<Operator, A>;
+    /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
+    static constexpr bool NEEDS_ROWS = true;
+    /// What is kept from one batch of a chunk's rows to the next: nothing.
+    struct Chunk {};
 
-    struct Shared {
-        Tile tile;
-        BlockTree<Operator, A, THREADS> tree;
+    T* out;
+    A init;
+    bool seeded, inclusive;
+
+    /// The number of tiles of `tile` items.
+    __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
+        return inclusive ? length / tile + 1 : (length + tile - 1) / tile;
+    }
+    /// What precedes everything.
+    __device__ __forceinline__ P before() const { return {init, seeded}; }
+
+    /// The values of a run of items.
+    template <int RUN>
+    __device__ __forceinline__ void values(A (&values)[RUN], const T (&items)[RUN]) const {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(items[i]);
+    }
+
+    /// The trees over several rows at once.
+    template <int RUN, int ROWS>
+    struct Rows {
+        RowTrees<Operator, A, RUN, ROWS> trees;
+
+        __device__ __forceinline__ void up_sweep(const Scan& scan, const T (&items)[ROWS][RUN], A (&sums)[ROWS]) {
+            A values[ROWS][RUN];
+#pragma unroll
+            for (int k = 0; k < ROWS; k++) scan.values(values[k], items[k]);
+            trees.up_sweep(values, sums);
+        }
     };
 
-    /// Scans one tile that is in shared memory, of which `length` elements are valid.
-    /// `end` is the prefix of the position after the tile, if `has_end`.
-    static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init, bool seeded, const A& seed,
-                                                     bool inclusive, const A& end, bool has_end) {
-        bool whole = length == TILE;
-        int valid = length - (int)threadIdx.x * ITEMS;
-        auto run = shared.tile.read_run(valid);
-        A node[ITEMS];
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++) node[i] = Fold<T>::widen(run.items[i]);
-        if (whole) run_up_sweep<Operator, true>(node, valid);
-        else run_up_sweep<Operator, false>(node, valid);
-        shared.tree.nodes.set(threadIdx.x, node[ITEMS - 1]);
-        shared.tree.scan(length / ITEMS, seed, seeded);
-
-        bool present = seeded || threadIdx.x > 0;
-        A prefix = shared.tree.nodes.get(threadIdx.x);
-        if (whole) run_down_sweep<Operator, true>(node, valid, prefix, present);
-        else run_down_sweep<Operator, false>(node, valid, prefix, present);
-
-        if (inclusive) {
-            // An element's inclusive prefix is the exclusive one of its right neighbour. For the
-            // last of a run that is the next thread's, and for the last of a tile the next tile's.
-            A after = end;
-            if (threadIdx.x + 1 < THREADS) after = shared.tree.nodes.get(threadIdx.x + 1);
-            else if (!has_end && valid >= ITEMS)
-                after = seeded ? Operator::combine(seed, shared.tree.total) : shared.tree.total;
-#pragma unroll
-            for (int i = 0; i + 1 < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i + 1]);
-            run.items[ITEMS - 1] = Fold<T>::narrow(after);
-        } else {
-            if (!present) node[0] = init;
-#pragma unroll
-            for (int i = 0; i < ITEMS; i++) run.items[i] = Fold<T>::narrow(node[i]);
-        }
-        shared.tile.write_run(run);
+    /// Called once for each tile, by a thread that knows its prefix.
+    __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
+        if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
     }
+    __device__ __forceinline__ Chunk begin_chunk(const A&) const { return {}; }
 
-    /// Scans tile `blockIdx.x`, counted from the last: the pass that summed the tiles went upwards,
-    /// so the last ones are still in the L2 cache. `bases` holds the inclusive prefixes of the
-    /// tiles, and is null if there is one tile only. `init` precedes everything if `seeded`.
-    /// Otherwise an exclusive scan shows it as its first result.
-    static __device__ __forceinline__ void scan(const T* in, T* out, u64 length, const A* bases, A init, bool seeded,
-                                                bool inclusive) {
-        auto& shared = block_shared<Shared>();
-
-        u64 tile = gridDim.x - 1 - blockIdx.x;
-        u64 start = tile * TILE;
-        bool whole = length - start >= TILE;
-        int here = whole ? TILE : (int)(length - start);
-
-        shared.tile.load(in + start, here);
-        A seed = init, end = init;
-        bool has_end = false;
-        if (tile > 0) {
-            seed = bases[tile - 1];
-            has_end = inclusive && whole;
-            if (has_end) end = bases[tile];
+    /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
+    template <int RUN, int ROWS, class Store>
+    __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN], const P (&starts)[ROWS],
+                                         const A (&ends)[ROWS], u64 start, int first, int results, const Store& store) const {
+        A scanned[ROWS][RUN];
+        rows.trees.down_sweep(scanned, starts, ends, init, inclusive);
+        MovedRun<T, RUN> moved[ROWS];
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            T items[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(scanned[k][i]);
+            moved[k] = pack_run(items);
         }
-        __syncthreads();
-        scan_tile(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
-        __syncthreads();
-        shared.tile.store(out + start, here);
+        store.rows(out + start + first, moved, results - first);
     }
+    template <class Store>
+    __device__ __forceinline__ void end_chunk(const Chunk&, const Store&, bool) const {}
+
+    /// How many of the items of a tile have a result that this tile stores.
+    __device__ __forceinline__ int results(int elements, bool whole) const { return elements - (inclusive && whole ? 1 : 0); }
 };
 
 }  // namespace warpfold

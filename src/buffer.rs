@@ -43,6 +43,15 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
+    /// Where the elements lie, in the memory of the buffer's device.
+    pub(crate) fn address(&self) -> u64 {
+        match &self.storage {
+            Storage::Cpu(data) => data.as_ptr() as u64,
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => data.address(),
+        }
+    }
+
     /// A copy of the elements in host memory. Waits for the calls that write the buffer.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 // inlined. A loop that calls them is not vectorised, and takes 20 times as long. These have no
 // branches.
 
-// SAFETY: `Pod`, 2 bytes; `kernels/types.cuh` declares the same layout, widens exactly and rounds
+// SAFETY: `Pod`, 2 bytes; `kernels/machine/types.cuh` declares the same layout, widens exactly and rounds
 // to nearest even, as these functions do; a test compares them with the `half` crate's.
 unsafe impl Element for f16 {
     type Accumulator = f32;
@@ -182,7 +182,7 @@ unsafe impl Element for bf16 {
 macro_rules! complex_elements {
     ($($part:ty),*) => {$(
         // SAFETY: `#[repr(C)]` with two parts of one type, as `warpfold::Complex` in
-        // `kernels/types.cuh`, and its own accumulator.
+        // `kernels/machine/types.cuh`, and its own accumulator.
         unsafe impl Element for num_complex::Complex<$part> {
             own_accumulator!();
         }
@@ -192,7 +192,7 @@ macro_rules! complex_elements {
 #[cfg(feature = "complex")]
 complex_elements!(f32, f64);
 
-// SAFETY: an array of `Pod` is `Pod`, and `warpfold::Array` in `kernels/types.cuh` is a struct
+// SAFETY: an array of `Pod` is `Pod`, and `warpfold::Array` in `kernels/machine/types.cuh` is a struct
 // around the same C array. Arrays are their own accumulator: an operator over an array of halves
 // works on the halves as they are stored.
 unsafe impl<E: Element, const N: usize> Element for [E; N] {

@@ -107,6 +107,17 @@ pub enum Error {
         output: usize,
     },
 
+    /// Sources that are zipped have different lengths.
+    #[error(
+        "a source of {first} items is zipped with one of {second}\n  remedy: zip sources of one length"
+    )]
+    Zip {
+        /// The number of items of the first one.
+        first: usize,
+        /// The number of items of another one.
+        second: usize,
+    },
+
     /// A workspace is smaller than the call needs.
     #[error(
         "the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size, and have the workspace grow"

@@ -90,9 +90,9 @@ mod error;
 mod function;
 mod monoid;
 pub mod ops;
-mod reduce;
+mod primitives;
 mod scalar;
-mod scan;
+pub mod source;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -102,9 +102,10 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
-pub use reduce::{reduce, reduce_from};
+pub use primitives::reduce::{reduce, reduce_from};
+pub use primitives::scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use scalar::Scalar;
-pub use scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
+pub use source::{Source, constant, index, map, strided, zip, zip3};
 pub use warpfold_macros::{Element, function, monoid};
 
 pub use bytemuck;

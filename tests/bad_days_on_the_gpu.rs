@@ -319,7 +319,7 @@ fn one_free_multiprocessor_is_enough() {
 
 fn one_free_multiprocessor(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) {
     // By the blocks' index, as long as all fit an idle GPU; by ticket; and by the wave engine.
-    let rows = Engine::Tiles(RowPolicy::of_scan::<f32>(true));
+    let rows = Engine::Rows(RowPolicy::of_scan::<f32>(true));
     let mut calls = vec![
         scan_call(context, stream, None, 1 << 18),
         scan_call(context, stream, None, 1 << 20),

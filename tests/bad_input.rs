@@ -36,7 +36,7 @@ fn a_wrong_operator_is_reported_with_its_own_line() {
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }
-    let source = source::<f32, Misspelt>(Primitive::Scan, Engine::Blelloch).unwrap();
+    let source = source::<f32, Misspelt>(Primitive::Scan, Engine::Levels).unwrap();
     let error = nvrtc::compile(&source, "Misspelt", Target::Cubin(90)).unwrap_err();
     let Error::Compile { operator, log, .. } = &error else {
         panic!("{error}")
@@ -156,7 +156,7 @@ fn structs_of_one_name_cannot_meet() {
     }
     let mut definitions = Definitions::default();
     assert_eq!(Point::cuda_type(&mut definitions), "structs::Point");
-    let error = source::<Point, First>(Primitive::Reduce, Engine::Blelloch).unwrap_err();
+    let error = source::<Point, First>(Primitive::Reduce, Engine::Levels).unwrap_err();
     assert!(
         error
             .to_string()

@@ -51,7 +51,7 @@ struct Sources(Vec<Source>);
 impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
-            let mut engines = vec![Engine::Blelloch];
+            let mut engines = vec![Engine::Levels];
             let is_like_another = matrix::is_like_another::<T, Op>();
             if is_like_another {
                 if primitive == Primitive::Scan {
@@ -59,12 +59,12 @@ impl Visitor for Sources {
                 }
             } else if primitive == Primitive::Reduce {
                 let order = Order::of::<T, Op>();
-                engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>(order)));
+                engines.push(Engine::Rows(RowPolicy::of_reduce::<T>(order)));
             } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
-                engines.push(Engine::Tiles(short));
+                engines.push(Engine::Rows(short));
                 if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
-                    engines.push(Engine::Tiles(long));
+                    engines.push(Engine::Rows(long));
                 }
                 let wave = WavePolicy::of::<T>();
                 engines.extend(wave.map(Engine::Wave));
@@ -142,8 +142,8 @@ fn turns_leave_nothing_out() {
         for (number, source) in sources.0.iter().enumerate() {
             let primitive = source.name.split(' ').next().unwrap_or_default();
             let engine = match source.engine {
-                Engine::Blelloch => "levels",
-                Engine::Tiles(_) => "tiles",
+                Engine::Levels => "levels",
+                Engine::Rows(_) => "tiles",
                 Engine::Wave(policy) if policy.anywhere => "wave anywhere",
                 Engine::Wave(_) => "wave",
             };
@@ -221,7 +221,7 @@ fn ptx_is_the_fallback() {
         Some(target),
         architectures.into_iter().max().map(Target::Ptx)
     );
-    let source = source::<f32, ops::Add>(Primitive::Scan, Engine::Blelloch).unwrap();
+    let source = source::<f32, ops::Add>(Primitive::Scan, Engine::Levels).unwrap();
     let ptx = nvrtc::compile(&source, "Add", target).unwrap();
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }
@@ -245,10 +245,10 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
     );
     let wave = WavePolicy::of::<T>().expect("a policy");
     for (primitive, engine) in [
-        (Primitive::Reduce, Engine::Blelloch),
-        (Primitive::Reduce, Engine::Tiles(reduce)),
-        (Primitive::Scan, Engine::Blelloch),
-        (Primitive::Scan, Engine::Tiles(scan)),
+        (Primitive::Reduce, Engine::Levels),
+        (Primitive::Reduce, Engine::Rows(reduce)),
+        (Primitive::Scan, Engine::Levels),
+        (Primitive::Scan, Engine::Rows(scan)),
         (Primitive::Scan, Engine::Wave(wave)),
     ] {
         let text = source::<T, Op>(primitive, engine).unwrap();
@@ -267,7 +267,7 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
             );
             // A prefetch may come before.
             let asks = before.contains("cp.async.bulk.prefetch.L2.global");
-            assert_eq!(asks, engine != Engine::Blelloch, "{name}");
+            assert_eq!(asks, engine != Engine::Levels, "{name}");
             let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
             for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {
                 assert!(!before.contains(early), "{name} before it waits:\n{before}");

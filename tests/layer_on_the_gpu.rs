@@ -1,4 +1,4 @@
-//! The kernels that use the whole of the layer in `kernels/device.cuh` give on a GPU what they give
+//! The kernels that use the whole of the layer in `kernels/machine/device.cuh` give on a GPU what they give
 //! in the emulator (`emulated/layer.rs`).
 
 use crate::support::layer::{CASES, SOURCE};

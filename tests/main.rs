@@ -26,5 +26,5 @@ mod where_rust_panics;
 /// The emulator, as the tests use it.
 mod emulator {
     pub(crate) use crate::support::emulator::Toolchain;
-    pub(crate) use warpfold_emulator::{Argument, Grid, Module, Script, Tally, base_seed};
+    pub(crate) use warpfold_emulator::{Argument, Grid, Module, Script, Tally, address, base_seed};
 }

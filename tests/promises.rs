@@ -334,15 +334,18 @@ fn the_environment_names_the_device_of_host_data() {
 #[test]
 fn one_request_is_always_one_text_that_includes_nothing() {
     for primitive in Primitive::ALL {
-        let text = || source::<f16, Add>(primitive, Engine::Blelloch).unwrap();
+        let text = || source::<f16, Add>(primitive, Engine::Levels).unwrap();
         assert_eq!(text(), text());
         assert!(!text().contains("#include"));
     }
     let error = with_kernels("#include \"nowhere.cuh\"\n", "mine.cu").unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
     assert!(error.to_string().contains("nowhere.cuh"), "{error}");
-    let twice = with_kernels("#include \"words.cuh\"\n#include \"words.cuh\"\n", "m.cu");
-    let once = with_kernels("#include \"words.cuh\"\n", "m.cu");
+    let twice = with_kernels(
+        "#include \"machine/words.cuh\"\n#include \"machine/words.cuh\"\n",
+        "m.cu",
+    );
+    let once = with_kernels("#include \"machine/words.cuh\"\n", "m.cu");
     let count = |text: &str| text.matches("shuffle_xor(").count();
     assert_eq!(count(&twice.unwrap()), count(&once.unwrap()));
 }
@@ -369,7 +372,7 @@ impl Monoid<u32> for Circle {
 
 #[test]
 fn functions_in_a_circle_are_an_error() {
-    let error = source::<u32, Circle>(Primitive::Scan, Engine::Blelloch).unwrap_err();
+    let error = source::<u32, Circle>(Primitive::Scan, Engine::Levels).unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
 }
 
@@ -393,7 +396,7 @@ fn the_wave_engine_has_policies_up_to_16_bytes() {
         (120, false),
     ] {
         assert_eq!(runs_on.runs_on(capability), runs, "{capability}");
-        assert!(Engine::Blelloch.runs_on(capability));
+        assert!(Engine::Levels.runs_on(capability));
     }
 }
 
@@ -458,7 +461,7 @@ mod nvrtc {
             return;
         }
         let oldest = architectures().unwrap().into_iter().min().unwrap();
-        let text = source::<u32, Add>(Primitive::Reduce, Engine::Blelloch).unwrap();
+        let text = source::<u32, Add>(Primitive::Reduce, Engine::Levels).unwrap();
         let ptx = compile(&text, "Add", Target::Ptx(oldest)).unwrap();
         assert_eq!(ptx.iter().position(|&byte| byte == 0), Some(ptx.len() - 1));
         let again = compile(&text, "Add", Target::Ptx(oldest)).unwrap();

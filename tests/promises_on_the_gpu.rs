@@ -197,7 +197,7 @@ fn an_engine_is_planned_as_it_was_compiled() {
     let input = stream.clone_htod(&ones).unwrap();
     let mut total = stream.alloc_zeros::<f32>(1).unwrap();
     for order in [Order::Law, Order::Any] {
-        let engine = Engine::Tiles(RowPolicy::of_reduce::<f32>(order));
+        let engine = Engine::Rows(RowPolicy::of_reduce::<f32>(order));
         let reduce = Reduce::<f32, Add>::load_engine(&context, engine).unwrap();
         for length in [1, 1000, 70_001, ones.len()] {
             let bytes = reduce.workspace_bytes(length);
@@ -216,7 +216,7 @@ fn an_engine_is_planned_as_it_was_compiled() {
         ("at most 32 rows", RowPolicy { rows: 64, ..policy }),
         ("a run has", RowPolicy { run: 8, ..policy }),
     ] {
-        let engine = Engine::Tiles(wrong);
+        let engine = Engine::Rows(wrong);
         match Reduce::<f32, Add>::load_engine(&context, engine) {
             Err(Error::Codegen(why)) => assert!(why.contains(what), "{why}"),
             other => panic!("{what}: {other:?}"),

@@ -137,9 +137,9 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         oracle::inclusive::<T, Op>(&data, None),
     ];
     let mut engines = vec![
-        Engine::Blelloch,
-        Engine::Tiles(RowPolicy::of_scan::<T>(false)),
-        Engine::Tiles(RowPolicy::of_scan::<T>(true)),
+        Engine::Levels,
+        Engine::Rows(RowPolicy::of_scan::<T>(false)),
+        Engine::Rows(RowPolicy::of_scan::<T>(true)),
     ];
     let (major, minor) = context.compute_capability().unwrap();
     if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {

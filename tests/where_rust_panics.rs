@@ -58,9 +58,10 @@ macro_rules! for_every_integer {
 
 mod emulated {
     use super::*;
-    use crate::emulator::{Argument, Grid, Script, Toolchain};
+    use crate::emulator::{Argument, Grid, Script, Toolchain, address};
     use warpfold::bytemuck;
-    use warpfold::codegen::{Engine, Policy, Primitive, source};
+    use warpfold::codegen::{Engine, LevelArguments, Policy, Primitive, kernels, source};
+    use warpfold::source::SliceArguments;
 
     #[test]
     fn functions_go_on() {
@@ -71,7 +72,7 @@ mod emulated {
             let Some(toolchain) = Toolchain::get() else {
                 return;
             };
-            let text = source::<[I; 6], Divisions>(Primitive::Reduce, Engine::Blelloch);
+            let text = source::<kernels::Reduce<[I; 6], Divisions>>(Engine::Levels);
             let name = format!("divisions {}", type_name::<I>());
             let kernel = "reduce_finish";
             let module = toolchain.module(&name, &text.expect("the source"), &[kernel]);
@@ -79,16 +80,20 @@ mod emulated {
             script.file("operands", bytemuck::cast_slice(&operands));
             script.filled("in", 0, size_of_val(&operands), "operands");
             script.buffer("out", 0, size_of_val(&expected));
-            let arguments = [
-                Argument::At("in", 0),
-                Argument::value(2_u64),
-                Argument::Null,
-                Argument::At("out", 0),
-                Argument::value(Divisions::identity()),
-                Argument::value(0_u32),
-            ];
+            let arguments = LevelArguments {
+                source: SliceArguments {
+                    address: address("in", 0),
+                },
+                length: 2,
+                out: address("out", 0),
+                above: 0,
+                init: Divisions::identity(),
+                seeded: 0,
+                inclusive: 0,
+            };
             let policy = Policy::of::<[I; 6]>(Primitive::Reduce);
-            script.launch(kernel, Grid::new(1, policy.threads), &arguments);
+            let grid = Grid::new(1, policy.threads);
+            script.launch(kernel, grid, &[Argument::of_struct(&arguments)]);
             script.save("out");
             let got = script.run_to_the_end(&name, &module);
             let got: Vec<[I; 6]> = bytemuck::pod_collect_to_vec(&got);

@@ -7,7 +7,7 @@ use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, text};
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy, kernels, source};
 use warpfold::{Device, Monoid};
 
 /// Carries out one command.
@@ -252,28 +252,25 @@ impl<T: Number> Work<T> for Rendering {
     type Output = String;
 
     fn run<Op: Monoid<T>>(self) -> Result<String> {
-        let (primitive, engine) = match self.0 {
+        let wave = || WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
+        let text = match self.0 {
             PrimitiveName::Reduce => {
                 let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-                (Primitive::Reduce, Engine::Tiles(policy))
+                source::<kernels::Reduce<T, Op>>(Engine::Rows(policy))
             }
-            PrimitiveName::ReduceLevels => (Primitive::Reduce, Engine::Blelloch),
+            PrimitiveName::ReduceLevels => source::<kernels::Reduce<T, Op>>(Engine::Levels),
             PrimitiveName::Scan => {
                 let policy = RowPolicy::of_scan::<T>(false);
-                (Primitive::Scan, Engine::Tiles(policy))
+                source::<kernels::Scan<T, Op>>(Engine::Rows(policy))
             }
-            PrimitiveName::ScanLevels => (Primitive::Scan, Engine::Blelloch),
-            PrimitiveName::ScanWave => {
-                let policy = WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
-                (Primitive::Scan, Engine::Wave(policy))
-            }
+            PrimitiveName::ScanLevels => source::<kernels::Scan<T, Op>>(Engine::Levels),
+            PrimitiveName::ScanWave => source::<kernels::Scan<T, Op>>(Engine::Wave(wave())),
             PrimitiveName::ScanWaveAnywhere => {
-                let policy = WavePolicy::of::<T>().and_then(WavePolicy::anywhere::<T>);
-                let policy = policy.expect("numbers have up to 8 bytes");
-                (Primitive::Scan, Engine::Wave(policy))
+                let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
+                source::<kernels::Scan<T, Op>>(Engine::Wave(policy))
             }
         };
-        Ok(source::<T, Op>(primitive, engine)?)
+        Ok(text?)
     }
 }
 

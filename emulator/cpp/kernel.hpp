@@ -1,5 +1,5 @@
 // What generated kernels find in place of CUDA when they run in the emulator: CUDA's built-in
-// names, and the emulator's face of the layer that kernels/device.cuh describes.
+// names, and the emulator's face of the layer that kernels/machine/device.cuh describes.
 //
 // Nothing happens here. Code that touches memory that threads share, or another thread, calls the
 // emulator. It passes a place in the source along, for messages, and because threads must meet at
@@ -260,7 +260,7 @@ extern "C" void* __tsan_memset(void* to, int value, size_t bytes);
 #define __builtin_memset(to, value, bytes) __tsan_memset(to, value, bytes)
 #endif
 
-// ---- the layer of kernels/device.cuh -----------------------------------------------------------
+// ---- the layer of kernels/machine/device.cuh -----------------------------------------------------------
 
 namespace warpfold {
 

@@ -8,7 +8,8 @@
 //   launch KERNEL BLOCKS THREADS SHARED RESIDENT ARG…
 //                                SHARED is in bytes; RESIDENT is how many blocks live at a time, or
 //                                0 for a number drawn from 1 to 8; an ARG is `null`, an address
-//                                NAME+OFFSET, or a value =HEXBYTES
+//                                NAME+OFFSET, or a value =HEXBYTES, in which @PLACE:NAME+OFFSET puts
+//                                an address at a byte
 //   save NAME                    writes the buffer to the standard output; all of it must have been
 //                                written
 //   clear                        frees all buffers
@@ -321,21 +322,33 @@ size_t number(std::string_view digits, int base, const std::string& text) {
     return value;
 }
 
+/// The address that NAME+OFFSET names.
+unsigned char* address(const std::string& text) {
+    size_t plus = std::min(text.find('+'), text.size() - 1);
+    size_t offset = number(std::string_view(text).substr(plus + 1), 10, text);
+    return buffer(text.substr(0, plus)).data() + offset;
+}
+
 std::vector<unsigned char> argument(const std::string& text) {
     std::vector<unsigned char> bytes;
     std::string_view view = text;
+    unsigned char* pointer = nullptr;
     if (text.front() == '=') {
-        for (size_t i = 1; i < text.size(); i += 2) bytes.push_back((unsigned char)number(view.substr(i, 2), 16, text));
+        size_t end = std::min(text.find('@'), text.size());
+        for (size_t i = 1; i < end; i += 2) bytes.push_back((unsigned char)number(view.substr(i, 2), 16, text));
+        while (end < text.size()) {
+            size_t colon = std::min(text.find(':', end), text.size() - 1), next = std::min(text.find('@', colon), text.size());
+            size_t place = number(view.substr(end + 1, colon - end - 1), 10, text);
+            pointer = address(text.substr(colon + 1, next - colon - 1));
+            if (place + sizeof pointer > bytes.size()) fail("the argument `" + text + "` has no byte " + std::to_string(place));
+            memcpy(bytes.data() + place, &pointer, sizeof pointer);
+            end = next;
+        }
         return bytes;
     }
-    unsigned char* address = nullptr;
-    if (text != "null") {
-        size_t plus = std::min(text.find('+'), text.size() - 1);
-        size_t offset = number(view.substr(plus + 1), 10, text);
-        address = buffer(text.substr(0, plus)).data() + offset;
-    }
-    bytes.resize(sizeof address);
-    memcpy(bytes.data(), &address, sizeof address);
+    if (text != "null") pointer = address(text);
+    bytes.resize(sizeof pointer);
+    memcpy(bytes.data(), &pointer, sizeof pointer);
     return bytes;
 }
 

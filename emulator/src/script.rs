@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// The seed that a run of tests starts from: `WARPFOLD_SEED`, or 0. Other seeds are other
@@ -22,7 +23,7 @@ pub enum Argument {
     Null,
     /// An address: a buffer, and an offset in bytes.
     At(&'static str, usize),
-    /// The bytes of a value.
+    /// The bytes of a value. What [`address`] gave stands for addresses in it.
     Value(Vec<u8>),
 }
 
@@ -31,6 +32,57 @@ impl Argument {
     pub fn value<T: bytemuck::NoUninit>(value: T) -> Argument {
         Argument::Value(bytemuck::bytes_of(&value).to_vec())
     }
+
+    /// A struct as its bytes; the padding between its fields is zero. What [`address`] gave stands
+    /// for addresses.
+    pub fn of_struct<T: Copy>(value: &T) -> Argument {
+        let mut place = std::mem::MaybeUninit::<T>::zeroed();
+        let mut bytes = vec![0; size_of::<T>()];
+        // SAFETY: both have the size of `T`. What is padding was zero; it may be anything now, but
+        // the kernel does not read it.
+        unsafe {
+            place.write(*value);
+            std::ptr::copy_nonoverlapping(
+                place.as_ptr().cast::<u8>(),
+                bytes.as_mut_ptr(),
+                bytes.len(),
+            );
+        }
+        Argument::Value(bytes)
+    }
+}
+
+/// What an address in a struct starts with until the emulator knows the buffer's own.
+const TOKENS: u64 = 0xE371_A5C0_0000_0000;
+
+/// The buffers and offsets that tokens stand for.
+static ADDRESSES: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
+
+/// A number that stands for an address in a struct of arguments: of a buffer, and an offset in
+/// bytes.
+pub fn address(buffer: &'static str, offset: usize) -> u64 {
+    let mut addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = addresses
+        .iter()
+        .position(|&known| known == (buffer, offset));
+    let number = known.unwrap_or_else(|| {
+        addresses.push((buffer, offset));
+        addresses.len() - 1
+    });
+    TOKENS + number as u64
+}
+
+/// The offsets of a value's addresses, and what stands for them.
+fn addresses_in(bytes: &[u8]) -> Vec<(usize, &'static str, usize)> {
+    let addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let words = bytes.chunks_exact(8).enumerate();
+    let found = words.filter_map(|(word, bytes)| {
+        let number = u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+        let number = usize::try_from(number.wrapping_sub(TOKENS)).ok()?;
+        let &(buffer, offset) = addresses.get(number)?;
+        Some((8 * word, buffer, offset))
+    });
+    found.collect()
 }
 
 /// The shape of a launch.
@@ -163,6 +215,9 @@ impl Script {
                     line.push_str(" =");
                     for byte in bytes {
                         write!(line, "{byte:02x}").expect("strings grow");
+                    }
+                    for (place, buffer, offset) in addresses_in(bytes) {
+                        write!(line, "@{place}:{buffer}+{offset}").expect("strings grow");
                     }
                 }
             }

@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// What the emulator shares with those who only compute values.
-const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/host.hpp"));
+const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/machine/host.hpp"));
 
 const PROGRAM: &str = include_str!("../cpp/program.cpp");
 const HEADERS: &[(&str, &str)] = files!(
@@ -289,7 +289,11 @@ fn first_error(messages: &str) -> &str {
 
 /// Where one of the emulator's files is.
 fn path_of(name: &str) -> String {
-    let folder = if name == HOST.0 { "../kernels" } else { "cpp" };
+    let folder = if name == HOST.0 {
+        "../kernels/machine"
+    } else {
+        "cpp"
+    };
     format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 

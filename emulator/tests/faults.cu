@@ -1,6 +1,6 @@
 // Kernels that break one rule each. Beside each stands what is right, so that what is found is the
 // fault and not the kernel.
-#include "words.cuh"
+#include "machine/words.cuh"
 using namespace warpfold;
 
 constexpr u32 N = 64;

@@ -67,8 +67,8 @@ pub(crate) fn devices() -> Vec<Device> {
 #[cfg(test)]
 pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>(primitive: Primitive) {
     let engine = match primitive {
-        Primitive::Reduce => Engine::Tiles(RowPolicy::of_reduce::<T>(Order::of::<T, Op>())),
-        Primitive::Scan => Engine::Tiles(RowPolicy::of_scan::<T>(false)),
+        Primitive::Reduce => Engine::Rows(RowPolicy::of_reduce::<T>(Order::of::<T, Op>())),
+        Primitive::Scan => Engine::Rows(RowPolicy::of_scan::<T>(false)),
     };
     let text = source::<T, Op>(primitive, engine).expect("the operator exists in CUDA");
     assert!(!text.is_empty());

@@ -16,7 +16,7 @@ const CPP_KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Names that mean something else in generated code: types of `kernels/device.cuh`, and macros of
+/// Names that mean something else in generated code: types of `kernels/machine/device.cuh`, and macros of
 /// C.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[

@@ -104,7 +104,7 @@ impl Definitions {
     }
 
     /// All definitions as CUDA C++, each before it is needed. They stand after `#include
-    /// "rust.cuh"`, in a namespace where `warpfold`'s names are known.
+    /// "machine/rust.cuh"`, in a namespace where `warpfold`'s names are known.
     ///
     /// # Errors
     ///

@@ -1,19 +1,22 @@
 //! The templating stage: a typed request in, CUDA source out.
 //!
-//! A request names a [`Primitive`], an element type and an operator. The primitive's template in
-//! `templates/` binds the names that the algorithms in `kernels/` are written against: the types,
-//! the operator, the [`Policy`] (the tile's shape). Everything here is pure: it needs no GPU, no
+//! A request is a type ([`Kernels`]): a primitive, what it reads, an operator. The primitive's
+//! templates in `src/primitives/` bind the names that the algorithms in `kernels/` are written
+//! against: the source, the operator, the policy of the engine. Everything here is pure: it needs no GPU, no
 //! CUDA and no file, and the same request always gives the same text.
 //!
 //! ```
-//! use warpfold::codegen::{Engine, Primitive, source};
-//! let cuda = source::<f32, warpfold::ops::Add>(Primitive::Scan, Engine::Blelloch)?;
+//! use warpfold::{codegen::{Engine, kernels, source}, ops::Add};
+//! let cuda = source::<kernels::Scan<f32, Add>>(Engine::Levels)?;
 //! assert!(cuda.contains("scan_tiles"));
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
 mod definitions;
-mod plan;
+mod kernel;
+mod levels;
+#[cfg(test)]
+mod plan_tests;
 mod policy;
 mod template;
 #[doc(hidden)]
@@ -21,11 +24,20 @@ pub mod translated;
 mod tuning;
 mod workspace;
 
+pub use crate::primitives::reduce::plan::ReducePlan;
+pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
 pub use definitions::Definitions;
-pub use plan::{Kernel, Launch, Plan, ReducePlan, ScanPlan, WavePlan};
+pub use kernel::{Arguments, Function, Kernels, WorkspaceArguments, check};
+pub use levels::{Launch, LevelArguments, Plan, Step};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
+pub(crate) use kernel::arguments;
+pub(crate) use levels::{bind_levels, has_functions_of_sums, level_functions};
+pub(crate) use policy::{scan_sums_per_lane, scan_warps};
+pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
+
+use crate::source::Form;
 use crate::{CudaType, Element, Monoid, Result};
 
 /// What a kernel source computes.
@@ -55,38 +67,54 @@ impl Primitive {
 pub enum Engine {
     /// *Levels*: Blelloch's tree over tiles, over their sums, and so on, with a launch for each
     /// level. Runs on every GPU.
-    Blelloch,
+    Levels,
     /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
     /// start anywhere.
-    Tiles(RowPolicy),
+    Rows(RowPolicy),
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
 }
 
 impl Engine {
-    /// An error unless the engine computes `primitive` over `T`, with the policy that it has.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Codegen`](crate::Error::Codegen), which says what the policy has to be.
-    pub fn check<T: Element>(self, primitive: Primitive) -> Result<()> {
-        let fault = match (self, primitive) {
-            (Engine::Blelloch, _) => None,
-            (Engine::Tiles(policy), _) => policy.fault::<T>(),
-            (Engine::Wave(policy), Primitive::Scan) => policy.fault::<T>(),
-            (Engine::Wave(_), Primitive::Reduce) => Some("the engine scans only"),
-        };
-        match fault {
-            None => Ok(()),
-            Some(fault) => Err(crate::Error::Codegen(format!("{self:?}: {fault}"))),
+    /// The engine's name, also that of its template.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Levels => "levels",
+            Engine::Rows(_) => "rows",
+            Engine::Wave(_) => "wave",
+        }
+    }
+
+    /// What the templates name of the policy.
+    fn policy(self) -> minijinja::Value {
+        match self {
+            Engine::Levels => minijinja::context! {},
+            Engine::Rows(policy) => minijinja::context! {
+                run => policy.run,
+                rows => policy.rows,
+                batch => policy.batch,
+                blocks => policy.blocks,
+            },
+            Engine::Wave(policy) => minijinja::context! {
+                warps => policy.warps,
+                rows => policy.rows,
+                run => policy.run,
+                stages => policy.stages,
+                loads => policy.loads,
+                wave => policy.wave,
+                batch => policy.batch,
+                reducers => policy.reducers,
+                anywhere => policy.anywhere.to_string(),
+                shared_bytes => WavePolicy::SHARED_BYTES,
+            },
         }
     }
 
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
-            Engine::Blelloch | Engine::Tiles(_) => true,
+            Engine::Levels | Engine::Rows(_) => true,
             Engine::Wave(_) => (90..110).contains(&capability),
         }
     }
@@ -112,48 +140,60 @@ impl Order {
     }
 }
 
-/// The CUDA C++ source that computes `primitive` over `T` with `Op`.
+/// The kernels of the primitives, as types for [`source`].
+pub mod kernels {
+    pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
+    pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
+}
+
+/// The CUDA C++ source of a primitive's kernels, for an engine.
 ///
 /// The text is complete: it includes nothing, and any CUDA compiler takes it (`--std=c++20
 /// --fmad=false`).
 ///
 /// # Errors
 ///
-/// [`Error::Codegen`](crate::Error::Codegen) if two different structs of one name meet, or
-/// functions call each other in a circle.
-///
-/// # Panics
-///
-/// If the engine does not have the primitive.
-pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -> Result<String> {
+/// [`Error::Codegen`](crate::Error::Codegen) if the primitive does not have the engine, or a policy
+/// that it cannot have; if two different structs of one name meet, or functions call each other in
+/// a circle.
+pub fn source<K: Kernels>(engine: Engine) -> Result<String> {
+    check::<K>(engine)?;
     let mut definitions = Definitions::default();
-    let element = T::cuda_type(&mut definitions);
-    T::Accumulator::cuda_type(&mut definitions);
-    let combine = Op::cuda(&mut definitions);
-    template::render(&template::Request {
-        primitive,
-        engine,
-        element,
-        element_bytes: size_of::<T>(),
-        element_align: align_of::<T>(),
-        accumulator_bytes: size_of::<T::Accumulator>(),
-        widens: widens::<T>(),
-        combine,
-        definitions: definitions.text()?,
-        operator: std::any::type_name::<Op>(),
-        exact: Op::EXACT,
-        commutative: Op::COMMUTATIVE,
-        tile: Policy::of::<T>(primitive),
-        sums: Policy::of::<T::Accumulator>(primitive),
-        order: Order::of::<T, Op>(),
-        reduce: ReducePolicy::of::<T>(),
-        scan_warps: policy::scan_warps::<T>(),
-        scan_sums_per_lane: policy::scan_sums_per_lane::<T>(),
-    })
+    let element = <K::Form as Form>::Item::cuda_type(&mut definitions);
+    let source = K::Form::cuda(&mut definitions);
+    let bound = K::bind(engine, &mut definitions);
+    let context = minijinja::context! {
+        version => env!("CARGO_PKG_VERSION"),
+        source => source,
+        element => element,
+        element_bytes => size_of::<<K::Form as Form>::Item>(),
+        element_align => align_of::<<K::Form as Form>::Item>(),
+        policy => engine.policy(),
+        definitions => definitions.text()?,
+        ..bound
+    };
+    template::render(
+        &format!("primitives/{}/{}.cu.jinja", K::NAME, engine.name()),
+        context,
+    )
+}
+
+/// What the templates name of an operator.
+pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
+    definitions: &mut Definitions,
+) -> minijinja::Value {
+    T::Accumulator::cuda_type(definitions);
+    minijinja::context! {
+        combine => Op::cuda(definitions),
+        operator => std::any::type_name::<Op>(),
+        exact => Op::EXACT.to_string(),
+        commutative => Op::COMMUTATIVE.to_string(),
+        accumulator_bytes => size_of::<T::Accumulator>(),
+    }
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include
-/// "blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
+/// "block/blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
 /// the compiler call the source `name`.
 ///
 /// # Errors
@@ -161,7 +201,7 @@ pub fn source<T: Element, Op: Monoid<T>>(primitive: Primitive, engine: Engine) -
 /// [`Error::Codegen`](crate::Error::Codegen) if there is no such file.
 ///
 /// ```
-/// let cuda = warpfold::codegen::with_kernels("#include \"words.cuh\"\n", "mine.cu")?;
+/// let cuda = warpfold::codegen::with_kernels("#include \"machine/words.cuh\"\n", "mine.cu")?;
 /// assert!(cuda.contains("shuffle_xor"));
 /// # Ok::<(), warpfold::Error>(())
 /// ```

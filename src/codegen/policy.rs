@@ -6,6 +6,7 @@
 use super::{Order, Primitive, tuning};
 use crate::Element;
 use crate::element::assert_element_size;
+use crate::source::{Form, Leaves, Slice};
 
 /// The shape of a tile: how many threads work on it, and how many elements each of them holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Policy {
     }
 }
 
-/// What a warp of the rows engine ([`Engine::Tiles`](super::Engine::Tiles)) holds at once: rows of
+/// What a warp of the rows engine ([`Engine::Rows`](super::Engine::Rows)) holds at once: rows of
 /// 32 runs, one a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowPolicy {
@@ -91,9 +92,14 @@ const ROWS: &[(u32, u32, u32)] = &[
 ];
 
 impl RowPolicy {
-    /// The policy of a reduction of elements of type `T`: how many bytes its warps have under way.
+    /// The policy of a reduction of elements of type `T`.
     pub fn of_reduce<T: Element>(order: Order) -> RowPolicy {
-        let (run, size) = (run_of::<T>(), size_of::<T>() as u32);
+        RowPolicy::of_reduce_of::<Slice<T>>(order)
+    }
+
+    /// The policy of a reduction of a form: how many bytes its warps have under way.
+    pub fn of_reduce_of<F: Form<Item: Element>>(order: Order) -> RowPolicy {
+        let (run, size) = (run_of::<F>(), bytes_of::<F>());
         let (_, any, law) = *row_for(ROWS, |row| row.0, size);
         let bytes = match order {
             Order::Any => any,
@@ -109,13 +115,18 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a scan of elements of type `T`. Short inputs fill the GPU less than once, so
+    /// The policy of a scan of elements of type `T`.
+    pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
+        RowPolicy::of_scan_of::<Slice<T>>(long)
+    }
+
+    /// The policy of a scan of a form. Short inputs fill the GPU less than once, so
     /// latency counts: their trees stay in registers. For long inputs it counts how much the GPU
     /// holds at once.
-    pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
-        let accumulator = size_of::<T::Accumulator>() as u32;
+    pub fn of_scan_of<F: Form<Item: Element>>(long: bool) -> RowPolicy {
+        let accumulator = size_of::<<F::Item as Element>::Accumulator>() as u32;
         let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
-        let run = run_of::<T>();
+        let run = run_of::<F>();
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
         if long {
@@ -140,7 +151,7 @@ impl RowPolicy {
     }
 
     /// What is wrong with a policy for elements of type `T`, if anything.
-    pub(super) fn fault<T: Element>(self) -> Option<&'static str> {
+    pub(crate) fn fault<F: Form<Item: Element>>(self) -> Option<&'static str> {
         let RowPolicy {
             run,
             rows,
@@ -151,7 +162,7 @@ impl RowPolicy {
             Some("run, rows and batch are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != run_of::<T>() {
+        } else if run != run_of::<F>() {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
@@ -166,15 +177,29 @@ impl RowPolicy {
     }
 }
 
-/// The elements of a run: whole words of 16 bytes, unless that is too long.
-fn run_of<T: Element>() -> u32 {
-    const { assert_element_size::<T>() };
-    let size = size_of::<T>() as u32;
-    let mut run = (16 >> size.trailing_zeros().min(4)).max(1);
-    while run > 1 && run * size > RUN_BYTES {
+/// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would have
+/// to hold too much.
+fn run_of<F: Form<Item: Element>>() -> u32 {
+    const { assert_element_size::<F::Item>() };
+    let Leaves {
+        granule, largest, ..
+    } = F::LEAVES;
+    if largest == 0 {
+        return 4;
+    }
+    let mut run = 16 / granule as u32;
+    while run > 1 && run * largest as u32 > RUN_BYTES {
         run /= 2;
     }
     run
+}
+
+/// The bytes that are read for an item; for what is read nowhere, those of the item.
+fn bytes_of<F: Form<Item: Element>>() -> u32 {
+    match F::LEAVES.bytes {
+        0 => size_of::<F::Item>() as u32,
+        bytes => bytes.min(64) as u32,
+    }
 }
 
 fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
@@ -183,12 +208,12 @@ fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
 }
 
 /// The most warps of a block that scans a tile, a power of two.
-pub(super) fn scan_warps<T: Element>() -> u32 {
+pub(crate) fn scan_warps<T: Element>() -> u32 {
     row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).1
 }
 
 /// How many sums a lane of a scan's look-back reads at once, a power of two.
-pub(super) fn scan_sums_per_lane<T: Element>() -> u32 {
+pub(crate) fn scan_sums_per_lane<T: Element>() -> u32 {
     row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).2
 }
 
@@ -263,20 +288,30 @@ impl WavePolicy {
     }
 
     /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
-    /// `None` if elements have more than 16 bytes, which leave a block too few registers, or if no
-    /// short run of them takes a multiple of 16 bytes.
+    /// `None` as for [`for_form`](WavePolicy::for_form).
     pub fn for_capability<T: Element>(capability: u32) -> Option<WavePolicy> {
-        const { assert_element_size::<T>() };
-        let size = size_of::<T>() as u32;
-        let run = (0..5)
-            .map(|power| 1 << power)
-            .find(|run| (run * size).is_multiple_of(16))?;
-        if run * size > WAVE_RUN_BYTES {
+        WavePolicy::for_form::<Slice<T>>(capability)
+    }
+
+    /// The policy for a form on GPUs of a compute capability. `None` if items have more than 16
+    /// bytes, which leave a block too few registers; if no short run takes a multiple of 16 bytes of
+    /// every slice and of the results; or if the copy engine cannot fetch the form.
+    pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
+        const { assert_element_size::<F::Item>() };
+        let leaves = F::LEAVES;
+        let (size, item) = (bytes_of::<F>(), size_of::<F::Item>() as u32);
+        if !leaves.fetched {
+            return None;
+        }
+        let run = (0..5).map(|power| 1 << power).find(|run| {
+            (run * leaves.granule as u32).is_multiple_of(16) && (run * item).is_multiple_of(16)
+        })?;
+        if run * item.max(leaves.largest as u32) > WAVE_RUN_BYTES {
             return None;
         }
         let row = tuning::wave(capability)
             .iter()
-            .find(|row| size <= row.element)?;
+            .find(|row| size.max(item) <= row.element)?;
         let rows = row.tile / (row.warps * 32 * run * size);
         let policy = WavePolicy {
             warps: row.warps,
@@ -289,39 +324,51 @@ impl WavePolicy {
             reducers: row.reducers,
             anywhere: false,
         };
-        // Elements may need more room than those that the row was measured with: if their size is
-        // no power of two, or if they are folded in a much wider type.
-        policy.fitted::<T>()
+        // Items may need more room than those that the row was measured with: if their size is no
+        // power of two, or if they are folded in a much wider type.
+        policy.fitted_to::<F>()
     }
 
     /// The policy for input and output that start anywhere; `None` as for
     /// [`fitted`](WavePolicy::fitted).
     pub fn anywhere<T: Element>(self) -> Option<WavePolicy> {
+        self.anywhere_of::<Slice<T>>()
+    }
+
+    /// The same for a form.
+    pub fn anywhere_of<F: Form<Item: Element>>(self) -> Option<WavePolicy> {
         let anywhere = true;
-        WavePolicy { anywhere, ..self }.fitted::<T>()
+        WavePolicy { anywhere, ..self }.fitted_to::<F>()
     }
 
     /// The policy with as many of its stages as there is room for; `None` if its blocks cannot
     /// start with any number of them.
     pub fn fitted<T: Element>(self) -> Option<WavePolicy> {
+        self.fitted_to::<Slice<T>>()
+    }
+
+    fn fitted_to<F: Form<Item: Element>>(self) -> Option<WavePolicy> {
         (self.loads..=self.stages)
             .rev()
             .map(|stages| WavePolicy { stages, ..self })
-            .find(|policy| policy.fits::<T>())
+            .find(|policy| policy.fits::<F>())
     }
 
-    /// What is wrong with the policy for elements of type `T`, if anything.
-    pub(super) fn fault<T: Element>(self) -> Option<&'static str> {
+    /// What is wrong with the policy for a form, if anything.
+    pub(crate) fn fault<F: Form<Item: Element>>(self) -> Option<&'static str> {
         let powers = [self.warps, self.rows, self.run, self.wave, self.batch];
+        let tiles_words = |size: usize| (self.run as usize * size).is_multiple_of(16);
         if !powers.iter().all(|n| n.is_power_of_two()) {
             Some("warps, rows, run, wave and batch are powers of two")
-        } else if !(self.run as usize * size_of::<T>()).is_multiple_of(16) {
+        } else if !F::LEAVES.fetched {
+            Some("the copy engine cannot fetch the source")
+        } else if !tiles_words(F::LEAVES.granule) || !tiles_words(size_of::<F::Item>()) {
             Some("a run takes a multiple of 16 bytes")
         } else if self.wave < 32 {
             Some("a wave has at least 32 tiles")
         } else if self.loads == 0 || self.loads > self.stages {
             Some("a block fetches at least one tile, and no more than it has stages")
-        } else if self.reducers == 0 || !self.fits::<T>() {
+        } else if self.reducers == 0 || !self.fits::<F>() {
             Some(
                 "reducers divide the warps, there are at most 32 rows and 1024 threads, and the stages fit into shared memory",
             )
@@ -330,24 +377,33 @@ impl WavePolicy {
         }
     }
 
-    /// Whether the kernel compiles with this policy for elements of type `T`, and its blocks can
-    /// start.
-    fn fits<T: Element>(self) -> bool {
+    /// Whether the kernel compiles with this policy for a form, and its blocks can start.
+    fn fits<F: Form<Item: Element>>(self) -> bool {
         self.rows <= 32
             && self.warps.is_multiple_of(self.reducers)
             && self.threads() <= 1024
-            && self.shared_bytes::<T>() <= Self::SHARED_BYTES
+            && self.shared_bytes_of::<F>() <= Self::SHARED_BYTES
     }
 
-    /// What a block uses of its shared memory: the size of `WaveScanner::Shared` in
-    /// `kernels/wave.cuh`.
+    /// What a block uses of its shared memory for elements of type `T`.
     pub fn shared_bytes<T: Element>(self) -> u32 {
-        let align = (align_of::<T::Accumulator>() as u32).max(8);
-        let spare = if self.anywhere { 16 } else { 0 };
-        let tile = self.tile() as u32 * size_of::<T>() as u32 + spare;
+        self.shared_bytes_of::<Slice<T>>()
+    }
+
+    /// What a block uses of its shared memory: the size of `WaveEngine::Shared` in
+    /// `kernels/engines/wave.cuh`, or a little more if the source is not a slice.
+    pub fn shared_bytes_of<F: Form<Item: Element>>(self) -> u32 {
+        let align = (align_of::<<F::Item as Element>::Accumulator>() as u32).max(8);
+        let spare = if self.anywhere || !F::LEAVES.plain {
+            16
+        } else {
+            0
+        };
+        let tile = self.tile() as u32 * F::LEAVES.bytes as u32 + spare * F::LEAVES.count as u32;
         // In this order: the tile's number, a sum for each row and each warp, two prefixes, six
         // barriers.
-        let sums = (self.warps * self.rows + self.warps + 2) * size_of::<T::Accumulator>() as u32;
+        let sums = (self.warps * self.rows + self.warps + 2)
+            * size_of::<<F::Item as Element>::Accumulator>() as u32;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;
         let launch = 8;
         (self.stages * (tile + notes.next_multiple_of(align)) + launch).next_multiple_of(align)

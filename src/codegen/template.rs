@@ -1,98 +1,55 @@
 //! From a request to text: the template is rendered, then the kernels it includes are put in.
 
-use super::{Engine, Order, Policy, Primitive, ReducePolicy, WavePolicy};
 use crate::{Error, Result};
-use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig};
+use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-/// What the templates can name.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) primitive: Primitive,
-    pub(super) engine: Engine,
-    pub(super) element: String,
-    pub(super) element_bytes: usize,
-    pub(super) element_align: usize,
-    pub(super) accumulator_bytes: usize,
-    pub(super) widens: bool,
-    pub(super) definitions: String,
-    pub(super) operator: &'static str,
-    pub(super) combine: String,
-    pub(super) exact: bool,
-    pub(super) commutative: bool,
-    pub(super) tile: Policy,
-    pub(super) sums: Policy,
-    pub(super) order: Order,
-    pub(super) reduce: ReducePolicy,
-    pub(super) scan_warps: u32,
-    pub(super) scan_sums_per_lane: u32,
-}
-
-impl Request {
-    fn context(&self) -> minijinja::Value {
-        let policy = |policy: Policy| context! { threads => policy.threads, items => policy.items };
-        let tiles = match self.engine {
-            Engine::Tiles(policy) => context! {
-                run => policy.run,
-                rows => policy.rows,
-                batch => policy.batch,
-                blocks => policy.blocks,
-                warps => self.scan_warps,
-                sums_per_lane => self.scan_sums_per_lane,
-            },
-            _ => context! {},
-        };
-        let wave = match self.engine {
-            Engine::Wave(policy) => context! {
-                warps => policy.warps,
-                rows => policy.rows,
-                run => policy.run,
-                stages => policy.stages,
-                loads => policy.loads,
-                wave => policy.wave,
-                batch => policy.batch,
-                reducers => policy.reducers,
-                anywhere => policy.anywhere.to_string(),
-                shared_bytes => WavePolicy::SHARED_BYTES,
-            },
-            _ => context! {},
-        };
-        context! {
-            version => env!("CARGO_PKG_VERSION"),
-            element => self.element.as_str(),
-            element_bytes => self.element_bytes,
-            element_align => self.element_align,
-            accumulator_bytes => self.accumulator_bytes,
-            widens => self.widens,
-            definitions => self.definitions.as_str(),
-            operator => self.operator,
-            combine => self.combine.as_str(),
-            exact => self.exact.to_string(),
-            commutative => self.commutative.to_string(),
-            tile => policy(self.tile),
-            sums => policy(self.sums),
-            tiles => tiles,
-            any_order => self.order == Order::Any,
-            reduce_threads => self.reduce.most_threads,
-            wave => wave,
-        }
-    }
-}
-
+/// The text of files, and the names that requests and includes know them by.
 macro_rules! files {
-    ($folder:literal: $($name:literal),*) => {
+    ($folder:literal: $($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = files!("templates": "operator.cu.jinja", "reduce.cu.jinja", "reduce_once.cu.jinja", "scan.cu.jinja", "scan_once.cu.jinja", "scan_wave.cu.jinja");
+const TEMPLATES: &[(&str, &str)] = files!("src":
+    "codegen/request.cu.jinja",
+    "primitives/reduce/levels.cu.jinja",
+    "primitives/reduce/rows.cu.jinja",
+    "primitives/scan/levels.cu.jinja",
+    "primitives/scan/rows.cu.jinja",
+    "primitives/scan/wave.cu.jinja",
+);
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
-    "device.cuh", "ptx.cuh", "types.cuh", "words.cuh", "rust.cuh", "lanes.cuh", "rows.cuh", "displaced.cuh", "workspace.cuh", "padded.cuh", "blelloch.cuh", "tile.cuh", "reduce.cuh", "reduce_once.cuh", "reduce_any_order.cuh", "scan.cuh",
-    "look_back.cuh", "runs.cuh", "row_scan.cuh", "scan_once.cuh", "wave.cuh");
+    "source.cuh",
+    "scan.cuh",
+    "machine/device.cuh",
+    "machine/ptx.cuh",
+    "machine/types.cuh",
+    "machine/words.cuh",
+    "machine/rust.cuh",
+    "warp/lanes.cuh",
+    "warp/runs.cuh",
+    "warp/row_load.cuh",
+    "warp/row_scan.cuh",
+    "warp/row_store.cuh",
+    "warp/displaced.cuh",
+    "block/blelloch.cuh",
+    "block/padded.cuh",
+    "block/tile.cuh",
+    "grid/workspace.cuh",
+    "grid/look_back.cuh",
+    "engines/levels_reduce.cuh",
+    "engines/levels_scan.cuh",
+    "engines/rows_reduce.cuh",
+    "engines/rows_reduce_any_order.cuh",
+    "engines/rows.cuh",
+    "engines/wave.cuh",
+);
 
-pub(super) fn render(request: &Request) -> Result<String> {
+/// Renders a template, and puts in the kernels that it includes.
+pub(super) fn render(name: &str, context: minijinja::Value) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
         let mut environment = Environment::new();
@@ -106,16 +63,9 @@ pub(super) fn render(request: &Request) -> Result<String> {
         }
         environment
     });
-    let name = match (request.primitive, request.engine) {
-        (primitive, Engine::Blelloch) => format!("{}.cu.jinja", primitive.name()),
-        (Primitive::Scan, Engine::Wave(_)) => "scan_wave.cu.jinja".to_owned(),
-        (Primitive::Reduce, Engine::Tiles(_)) => "reduce_once.cu.jinja".to_owned(),
-        (Primitive::Scan, Engine::Tiles(_)) => "scan_once.cu.jinja".to_owned(),
-        (primitive, engine) => panic!("{engine:?} does not have {primitive:?}"),
-    };
     let text = environment
-        .get_template(&name)
-        .and_then(|template| template.render(request.context()))
+        .get_template(name)
+        .and_then(|template| template.render(context))
         .map_err(|error| Error::Codegen(error.to_string()))?;
     expand(&text, "generated")
 }
@@ -177,7 +127,7 @@ mod tests {
     #[test]
     fn lines_keep_the_numbers_that_they_have_in_their_files() {
         let (mut file, mut number, mut seen) = (String::new(), 0, 0);
-        for line in expand("#include \"wave.cuh\"\n", "mine.cu")
+        for line in expand("#include \"engines/wave.cuh\"\n", "mine.cu")
             .unwrap()
             .lines()
         {

@@ -1,5 +1,6 @@
-//! The start of a workspace, as the host makes it. `kernels/workspace.cuh` says what it is for.
+//! The start of a workspace, as the host makes it. `kernels/grid/workspace.cuh` says what it is for.
 
+use crate::Element;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +33,7 @@ impl WorkspaceKey {
     }
 
     /// The header of a workspace that no launch has used: `WorkspaceHeader` in
-    /// `kernels/workspace.cuh`.
+    /// `kernels/grid/workspace.cuh`.
     pub fn header(self) -> [u8; HEADER_BYTES] {
         let words = [
             self.first_tag,
@@ -50,6 +51,16 @@ impl WorkspaceKey {
         }
         bytes
     }
+}
+
+/// The most sums that a warp of the rows engine reads at once, 4 a lane.
+pub(crate) const MOST_AT_ONCE: u64 = 128;
+
+/// The bytes of a workspace for this many sums. Each 8 bytes of a sum take a packet of 16. There is
+/// room for whole groups of as many sums as a warp reads at once.
+pub(crate) fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
+    let packets = size_of::<T::Accumulator>().div_ceil(8);
+    HEADER_BYTES + sums.next_multiple_of(at_once) as usize * packets * 16
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 /// The sums of the aligned blocks of what was pushed so far. The counter has one digit for every
 /// power of two; a set digit holds the sum of a block of that many pushed values.
 #[derive(Debug, Clone)]
-pub(super) struct Counter<A> {
+pub(crate) struct Counter<A> {
     sums: [A; usize::BITS as usize],
     depth: usize,
     count: usize,
 }
 
 impl<A: Copy + bytemuck::Zeroable> Counter<A> {
-    pub(super) fn new() -> Counter<A> {
+    pub(crate) fn new() -> Counter<A> {
         Counter {
             sums: [A::zeroed(); usize::BITS as usize],
             depth: 0,
@@ -20,7 +20,7 @@ impl<A: Copy + bytemuck::Zeroable> Counter<A> {
 
     /// Appends the sum of the next block. Two blocks of one size join, as a digit carries.
     #[inline]
-    pub(super) fn push(&mut self, sum: A, combine: impl Fn(A, A) -> A) {
+    pub(crate) fn push(&mut self, sum: A, combine: impl Fn(A, A) -> A) {
         let mut sum = sum;
         for _ in 0..self.count.trailing_ones() {
             self.depth -= 1;
@@ -33,7 +33,7 @@ impl<A: Copy + bytemuck::Zeroable> Counter<A> {
 
     /// `((init ⊕ S₁) ⊕ S₂) ⊕ …` over the aligned blocks, left to right; `None` if there is nothing.
     #[inline]
-    pub(super) fn prefix(&self, init: Option<A>, combine: impl Fn(A, A) -> A) -> Option<A> {
+    pub(crate) fn prefix(&self, init: Option<A>, combine: impl Fn(A, A) -> A) -> Option<A> {
         self.sums[..self.depth].iter().fold(init, |prefix, &sum| {
             Some(match prefix {
                 Some(prefix) => combine(prefix, sum),

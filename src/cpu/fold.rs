@@ -10,13 +10,13 @@ use std::mem::MaybeUninit;
 /// The drivers call them through pointers, a block or a chunk of work at a time. That costs
 /// nothing, and the code for threads is compiled once for an element type, not again for every
 /// operator.
-pub(super) struct Fold<T: Element> {
-    pub(super) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
-    pub(super) identity: fn() -> T,
+pub(crate) struct Fold<T: Element> {
+    pub(crate) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
+    pub(crate) identity: fn() -> T,
     /// See [`tree::block_sums`].
-    pub(super) block_sums: SumBlocks<T>,
+    pub(crate) block_sums: SumBlocks<T>,
     /// See [`tree::scan`].
-    pub(super) scan: ScanBlock<T>,
+    pub(crate) scan: ScanBlock<T>,
 }
 
 type SumBlocks<T> =
@@ -32,7 +32,7 @@ type ScanBlock<T> = fn(
 );
 
 impl<T: Element> Fold<T> {
-    pub(super) const fn new<Op: Monoid<T>>() -> Fold<T> {
+    pub(crate) const fn new<Op: Monoid<T>>() -> Fold<T> {
         Fold {
             combine: Op::combine,
             identity: Op::identity,

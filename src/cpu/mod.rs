@@ -6,28 +6,25 @@
 //! the unit of work of a thread. A binary counter ([`counter`]) takes the sums of blocks and
 //! chunks. It holds exactly the aligned blocks of the law.
 
-mod counter;
-mod fold;
-mod mode;
-mod reduce;
-mod scan;
-mod stream;
-mod tree;
+pub(crate) mod counter;
+pub(crate) mod fold;
+pub(crate) mod mode;
+pub(crate) mod stream;
+pub(crate) mod tree;
 
-pub(crate) use reduce::reduce;
-pub(crate) use scan::{Prefixes, scan, scan_in_place};
+pub(crate) use tree::Prefixes;
 
 /// The bytes of accumulators that a block holds. The block and its levels stay in the L1 cache.
 const BLOCK_BYTES: usize = 8 << 10;
 
 /// The elements of a block, a power of two.
-const fn block_len<A>() -> usize {
+pub(crate) const fn block_len<A>() -> usize {
     let len = BLOCK_BYTES / size_of::<A>();
     1 << len.ilog2()
 }
 
 /// The elements of a chunk of `bytes` bytes: a power of two, and at least one block.
-const fn chunk_len<T, A>(bytes: usize) -> usize {
+pub(crate) const fn chunk_len<T, A>(bytes: usize) -> usize {
     let len = 1 << (bytes / size_of::<T>()).ilog2();
     if len < block_len::<A>() {
         block_len::<A>()
@@ -41,6 +38,6 @@ const fn chunk_len<T, A>(bytes: usize) -> usize {
 /// The choice cannot change a result: vector instructions round as scalar ones do, and the law
 /// fixes the order of operations.
 #[inline(always)]
-fn with_simd<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn with_simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }

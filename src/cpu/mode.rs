@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 /// Calls `work` in Rust's mode. That costs some nanoseconds, and less if the thread is in it
 /// already.
-pub(super) fn in_rust_mode<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn in_rust_mode<R>(work: impl FnOnce() -> R) -> R {
     // The compiler knows of no modes, and could move an addition out of here. So it must not know
     // what the work is before the mode is set, and must have the result before the mode is
     // restored.

@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 ///
 /// - `from` is initialised.
 #[inline(always)]
-pub(super) unsafe fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+pub(crate) unsafe fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
     #[cfg(target_arch = "x86_64")]
     {
@@ -45,7 +45,7 @@ pub(super) unsafe fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit
 
 /// Makes what [`copy`] wrote visible in order.
 #[inline(always)]
-pub(super) fn finish() {
+pub(crate) fn finish() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a fence, part of SSE and so of every x86-64.
     unsafe {

@@ -8,13 +8,22 @@
 //! Only [`block_sums`] and [`scan`] are compiled for each pair of an element type and an operator,
 //! once for every SIMD level of the CPU.
 
-use super::{Prefixes, block_len, with_simd};
+use super::{block_len, with_simd};
 use crate::{Element, Monoid};
 use bytemuck::Zeroable;
 use std::mem::MaybeUninit;
 
+/// Which prefixes a scan gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefixes {
+    /// The fold of what comes before an element.
+    Exclusive,
+    /// The fold up to and including the element.
+    Inclusive,
+}
+
 /// Working memory for the trees of blocks over accumulators `A`.
-pub(super) struct Tree<A> {
+pub(crate) struct Tree<A> {
     /// Levels 1, 2, … of the block. Each is an array of its own, so that the compiler sees that a
     /// loop's source and target do not overlap. Otherwise it would not vectorise.
     levels: Vec<Vec<A>>,
@@ -23,7 +32,7 @@ pub(super) struct Tree<A> {
 }
 
 impl<A: Copy + Zeroable> Tree<A> {
-    pub(super) fn new() -> Tree<A> {
+    pub(crate) fn new() -> Tree<A> {
         let len = block_len::<A>();
         let zeros = |len| vec![A::zeroed(); len];
         Tree {
@@ -88,7 +97,7 @@ impl<A: Copy + Zeroable> Tree<A> {
 }
 
 /// Appends the sums of the complete blocks of `input` to `sums`.
-pub(super) fn block_sums<T: Element, Op: Monoid<T>>(
+pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     input: &[T],
     sums: &mut Vec<T::Accumulator>,
@@ -109,7 +118,7 @@ pub(super) fn block_sums<T: Element, Op: Monoid<T>>(
 ///
 /// `base` is the prefix of the block's start, `end` that of its end. A complete block alone cannot
 /// give its `end`: that belongs to a larger aligned block.
-pub(super) fn scan<T: Element, Op: Monoid<T>>(
+pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     input: &[T],
     output: &mut [MaybeUninit<T>],

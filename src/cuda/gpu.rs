@@ -2,6 +2,7 @@
 
 use super::{Reduce, Scan, Workspace, driver_error, library::require_driver, workspace};
 use crate::cpu::Prefixes;
+use crate::source::Form;
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
@@ -175,34 +176,41 @@ impl Gpu {
         Ok(data)
     }
 
-    pub(crate) fn reduce<T: Element, Op: Monoid<T>>(
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream.
+    pub(crate) unsafe fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
-        input: &DeviceArray<T>,
+        source: F::Arguments,
+        len: usize,
         init: Option<T>,
     ) -> Result<T> {
-        let reduce = Reduce::<T, Op>::load(&self.0.context)?;
+        let reduce = Reduce::<T, Op, F>::load(&self.0.context)?;
         let mut output = self.allocate::<T>(1)?;
-        self.with_workspace(
-            reduce.workspace_bytes(input.len),
-            |stream, workspace| match init {
-                None => reduce.enqueue(stream, input, &mut output, workspace),
-                Some(init) => reduce.enqueue_from(stream, init, input, &mut output, workspace),
-            },
-        )?;
+        self.with_workspace(reduce.workspace_bytes(len), |stream, workspace| {
+            // SAFETY: the caller's; the stream keeps calls and frees in order.
+            unsafe { reduce.run(stream, init, source, len, &mut output, workspace) }
+        })?;
         Ok(self.download(&output)?[0])
     }
 
-    /// Scans `input`, or `output` itself if there is none, into `output`.
-    pub(crate) fn scan<T: Element, Op: Monoid<T>>(
+    /// Scans a source, or `output` itself if there is none, into `output`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    pub(crate) unsafe fn scan<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
-        input: Option<&DeviceArray<T>>,
+        source: Option<(F::Arguments, usize)>,
         output: &mut DeviceArray<T>,
         init: Option<T>,
         prefixes: Prefixes,
     ) -> Result<()> {
-        let scan = Scan::<T, Op>::load(&self.0.context)?;
+        let scan = Scan::<T, Op, F>::load(&self.0.context)?;
         self.with_workspace(scan.workspace_bytes(output.len), |stream, workspace| {
-            scan.run(stream, init, prefixes, input, output, workspace)
+            // SAFETY: as in `reduce`.
+            unsafe { scan.run(stream, init, prefixes, source, output, workspace) }
         })
     }
 
@@ -233,6 +241,12 @@ impl Gpu {
 impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Where the elements lie. Work on them is ordered by the device's one stream.
+    pub(crate) fn address(&self) -> u64 {
+        let memory = self.memory.as_ref();
+        memory.map_or(0, |memory| memory.device_ptr(&self.stream).0)
     }
 }
 

@@ -3,8 +3,8 @@
 use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
-use crate::codegen::{self, COMPILER_OPTIONS, Engine, Kernel, Primitive, WavePolicy};
-use crate::{Element, Monoid, Result};
+use crate::Result;
+use crate::codegen::{self, COMPILER_OPTIONS, Engine, Function, Kernels, WavePolicy};
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
 };
@@ -16,50 +16,47 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The functions of one generated source, on one context.
 #[derive(Debug)]
-pub(super) struct Kernels {
+pub(crate) struct Loaded {
     functions: Vec<(&'static str, CudaFunction)>,
-    widens: bool,
     multiprocessors: u32,
     overlap: bool,
 }
 
-/// (context, primitive, engine, element type, operator). Entries keep their context alive, so no
-/// other context can get its address.
-type CacheKey = (usize, Primitive, Engine, TypeId, TypeId);
+/// (context, kernels, engine). Entries keep their context alive, so no other context can get its
+/// address.
+type CacheKey = (usize, TypeId, Engine);
 
-static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Kernels>>>> = RwLock::new(None);
+static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Loaded>>>> = RwLock::new(None);
 
-impl Kernels {
-    /// The kernels that compute `primitive` over `T` with `Op` in `context`.
-    pub(super) fn get<T: Element, Op: Monoid<T>>(
+impl Loaded {
+    /// The kernels `K` for an engine, in `context`.
+    pub(crate) fn get<K: Kernels>(
         context: &Arc<CudaContext>,
-        primitive: Primitive,
         engine: Engine,
-    ) -> Result<Arc<Kernels>> {
-        if let Some(kernels) = Kernels::loaded::<T, Op>(context, primitive, engine) {
+    ) -> Result<Arc<Loaded>> {
+        if let Some(kernels) = Loaded::find::<K>(context, engine) {
             return Ok(kernels);
         }
         // Two threads may compile the same kernels at once. Both results are good; the last one
         // stays.
-        let kernels = Arc::new(Kernels::load::<T, Op>(context, primitive, engine)?);
-        let key = Kernels::key::<T, Op>(context, primitive, engine);
+        let kernels = Arc::new(Loaded::load::<K>(context, engine)?);
+        let key = Loaded::key::<K>(context, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
         loaded.get_or_insert_default().insert(key, kernels.clone());
         Ok(kernels)
     }
 
-    /// The kernels of several engines. Those that must be compiled are compiled side by side.
-    pub(super) fn get_all<T: Element, Op: Monoid<T>, const COUNT: usize>(
+    /// The kernels for several engines. Those that must be compiled are compiled side by side.
+    pub(crate) fn get_all<K: Kernels, const COUNT: usize>(
         context: &Arc<CudaContext>,
-        primitive: Primitive,
         engines: [Engine; COUNT],
-    ) -> Result<[Arc<Kernels>; COUNT]> {
-        let loaded = engines.map(|engine| Kernels::loaded::<T, Op>(context, primitive, engine));
-        let get = |engine| Kernels::get::<T, Op>(context, primitive, engine);
-        if loaded.iter().all(Option::is_some) {
-            return Ok(loaded.map(|kernels| kernels.expect("just looked at")));
+    ) -> Result<[Arc<Loaded>; COUNT]> {
+        let found = engines.map(|engine| Loaded::find::<K>(context, engine));
+        if found.iter().all(Option::is_some) {
+            return Ok(found.map(|kernels| kernels.expect("just looked at")));
         }
         std::thread::scope(|scope| {
+            let get = |engine| Loaded::get::<K>(context, engine);
             let threads = engines.map(|engine| scope.spawn(move || get(engine)));
             let results = threads.map(|thread| {
                 let result = thread.join();
@@ -73,49 +70,30 @@ impl Kernels {
         })
     }
 
-    fn key<T: Element, Op: Monoid<T>>(
-        context: &CudaContext,
-        primitive: Primitive,
-        engine: Engine,
-    ) -> CacheKey {
-        (
-            context.cu_ctx() as usize,
-            primitive,
-            engine,
-            TypeId::of::<T>(),
-            TypeId::of::<Op>(),
-        )
+    fn key<K: Kernels>(context: &CudaContext, engine: Engine) -> CacheKey {
+        (context.cu_ctx() as usize, TypeId::of::<K>(), engine)
     }
 
-    fn loaded<T: Element, Op: Monoid<T>>(
-        context: &CudaContext,
-        primitive: Primitive,
-        engine: Engine,
-    ) -> Option<Arc<Kernels>> {
+    fn find<K: Kernels>(context: &CudaContext, engine: Engine) -> Option<Arc<Loaded>> {
         let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
-        let key = Kernels::key::<T, Op>(context, primitive, engine);
+        let key = Loaded::key::<K>(context, engine);
         loaded.as_ref()?.get(&key).cloned()
     }
 
-    fn load<T: Element, Op: Monoid<T>>(
-        context: &Arc<CudaContext>,
-        primitive: Primitive,
-        engine: Engine,
-    ) -> Result<Kernels> {
-        let source = codegen::source::<T, Op>(primitive, engine)?;
+    fn load<K: Kernels>(context: &Arc<CudaContext>, engine: Engine) -> Result<Loaded> {
+        let source = codegen::source::<K>(engine)?;
         let target = Target::for_capability(context_capability(context)?)?;
         let cache = DiskCache::open();
-        let image = image(cache.as_ref(), &source, std::any::type_name::<Op>(), target)?;
-        Kernels::from_image::<T>(context, primitive, engine, target, image)
+        let image = image(cache.as_ref(), &source, K::operator(), target)?;
+        Loaded::from_image::<K>(context, engine, target, image)
     }
 
-    pub(super) fn from_image<T: Element>(
+    pub(crate) fn from_image<K: Kernels>(
         context: &Arc<CudaContext>,
-        primitive: Primitive,
         engine: Engine,
         target: Target,
         image: Vec<u8>,
-    ) -> Result<Kernels> {
+    ) -> Result<Loaded> {
         let image = match target {
             Target::Cubin(_) => Ptx::from_binary(image),
             Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
@@ -123,50 +101,43 @@ impl Kernels {
         let module = context
             .load_module(image)
             .map_err(|error| driver_error("loading a kernel", error))?;
-        let widens = codegen::widens::<T>();
         let mut functions = Vec::new();
-        for kernel in Kernel::of(primitive, engine) {
-            for level in [0, 1] {
-                let name = kernel.function(level, widens);
-                if functions.iter().all(|(known, _)| *known != name) {
-                    let function = module.load_function(name).map_err(|error| {
-                        driver_error(&format!("looking up the kernel {name}"), error)
-                    })?;
-                    if *kernel == Kernel::ScanWave {
-                        allow_shared_memory(&function)?;
-                    }
-                    functions.push((name, function));
-                }
+        for name in K::functions(engine) {
+            let function = module
+                .load_function(name)
+                .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
+            if matches!(engine, Engine::Wave(_)) {
+                allow_shared_memory(&function)?;
             }
+            functions.push((name, function));
         }
         let multiprocessors = context
             .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(|error| driver_error("asking for the number of multiprocessors", error))?;
-        Ok(Kernels {
+        Ok(Loaded {
             functions,
-            widens,
             multiprocessors: multiprocessors.unsigned_abs(),
             overlap: can_overlap(target)?,
         })
     }
 
     /// The number of multiprocessors.
-    pub(super) fn multiprocessors(&self) -> u32 {
+    pub(crate) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
 
     /// Whether launches may start before what precedes them on the stream has ended.
-    pub(super) fn overlap(&self) -> bool {
+    pub(crate) fn overlap(&self) -> bool {
         self.overlap
     }
 
-    /// The function of `kernel` for a level.
-    pub(super) fn function(&self, kernel: Kernel, level: usize) -> &CudaFunction {
-        let name = kernel.function(level, self.widens);
-        let found = self.functions.iter().find(|(known, _)| *known == name);
-        &found
-            .expect("the functions of a primitive's plan are loaded")
-            .1
+    /// A function of the source.
+    pub(crate) fn function<A>(&self, function: &Function<A>) -> &CudaFunction {
+        let found = self
+            .functions
+            .iter()
+            .find(|(name, _)| *name == function.name);
+        &found.expect("all functions of the source are loaded").1
     }
 }
 
@@ -260,10 +231,12 @@ fn key_on_disk(source: &str, target: Target) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::Plan;
+    use crate::codegen::kernels::Reduce;
+    use crate::codegen::{Plan, Primitive};
     use crate::cuda::Workspace;
-    use crate::cuda::enqueue::{Call, enqueue};
+    use crate::cuda::levels::{Call, enqueue};
     use crate::ops::{Add, Max};
+    use crate::source::{Slice, SliceArguments};
     use cudarc::driver::{DevicePtr, DevicePtrMut};
 
     fn skip(what: &str, why: &str) {
@@ -283,9 +256,9 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::at(&directory.path().join("cache")).unwrap();
-        let engine = Engine::Blelloch;
-        let sum = codegen::source::<u32, Add>(Primitive::Reduce, engine).unwrap();
-        let most = codegen::source::<u32, Max>(Primitive::Reduce, engine).unwrap();
+        let engine = Engine::Levels;
+        let sum = codegen::source::<Reduce<u32, Add>>(engine).unwrap();
+        let most = codegen::source::<Reduce<u32, Max>>(engine).unwrap();
         let target = Target::Ptx(nvrtc::architectures().unwrap()[0]);
         let get = |source: &str| image(Some(&cache), source, "an operator", target).unwrap();
         let (sum_image, most_image) = (get(&sum), get(&most));
@@ -311,12 +284,11 @@ mod tests {
         let context = CudaContext::new(0).unwrap();
         let stream = context.default_stream();
         let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
-        let source = codegen::source::<f32, Add>(Primitive::Reduce, Engine::Blelloch).unwrap();
+        let source = codegen::source::<Reduce<f32, Add>>(Engine::Levels).unwrap();
         let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
-        let kernels = Kernels::from_image::<f32>(
+        let kernels = Loaded::from_image::<Reduce<f32, Add>>(
             &context,
-            Primitive::Reduce,
-            Engine::Blelloch,
+            Engine::Levels,
             Target::Ptx(oldest),
             image,
         )
@@ -329,7 +301,9 @@ mod tests {
         let bytes = plan.workspace_bytes();
         let workspace = Workspace::new(&stream, bytes).unwrap();
         let call = Call {
-            input: input.device_ptr(&stream).0,
+            source: SliceArguments {
+                address: input.device_ptr(&stream).0,
+            },
             output: output.device_ptr_mut(&stream).0,
             workspace: workspace.arguments(&stream, bytes).unwrap(),
             init: 0.0,
@@ -337,7 +311,7 @@ mod tests {
             inclusive: false,
         };
         // SAFETY: the allocations have the plan's sizes and live until the copy below has waited.
-        unsafe { enqueue(&kernels, &stream, &plan, &call) }.unwrap();
+        unsafe { enqueue::<f32, Slice<f32>>(&kernels, &stream, &plan, &call) }.unwrap();
         let result = stream.clone_dtoh(&output).unwrap()[0];
         assert_eq!(
             result.to_bits(),

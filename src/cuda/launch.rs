@@ -1,20 +1,20 @@
 //! One launch of a kernel on a stream.
 
 use super::driver_error;
-use super::kernels::Kernels;
-use crate::Result;
-use crate::codegen::Kernel;
+use super::kernels::Loaded;
+use crate::codegen::{Arguments, Function};
+use crate::{Error, Result};
 use cudarc::driver::{CudaStream, sys};
 use std::ffi::c_void;
 use std::ptr;
 
 /// The blocks of a launch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
-    pub(super) blocks: u32,
-    pub(super) threads: u32,
+pub(crate) struct Grid {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
     /// Dynamic shared memory of a block.
-    pub(super) shared_bytes: u32,
+    pub(crate) shared_bytes: u32,
 }
 
 /// Programmatic dependent launch: blocks may start before what precedes the launch on the stream
@@ -27,31 +27,19 @@ const OVERLAP: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
     },
 };
 
-/// The arguments of [`launch`]: the addresses of these variables.
-macro_rules! arguments {
-    ($($variable:expr),*) => {
-        &mut [$((&raw const $variable).cast_mut().cast::<std::ffi::c_void>()),*]
-    };
-}
-pub(super) use arguments;
-
-/// Enqueues one launch. Not by cudarc: it cannot give a launch an attribute, and it collects the
-/// arguments on the heap.
+/// Enqueues one launch. Not by cudarc: it cannot give a launch an attribute.
 ///
 /// # Safety
 ///
-/// `arguments` must point to values of the types of the kernel's parameters, in their order. More
-/// values than parameters are allowed; the rest is ignored. The kernel must be safe to run with
-/// them. The values are copied before this returns.
-pub(super) unsafe fn launch(
-    kernels: &Kernels,
+/// The kernel must be safe to run with the arguments, which are copied before this returns.
+pub(crate) unsafe fn launch<A: Arguments>(
+    kernels: &Loaded,
     stream: &CudaStream,
-    kernel: Kernel,
-    level: usize,
+    function: &Function<A>,
     grid: Grid,
-    arguments: &mut [*mut c_void],
+    mut arguments: A,
 ) -> Result<()> {
-    let failed = |error| driver_error(&format!("launching {kernel:?}"), error);
+    let failed = |error| driver_error(&format!("launching {}", function.name), error);
     stream.context().bind_to_thread().map_err(failed)?;
     let mut attributes = [OVERLAP];
     let config = sys::CUlaunchConfig {
@@ -66,10 +54,20 @@ pub(super) unsafe fn launch(
         attrs: attributes.as_mut_ptr(),
         numAttrs: u32::from(kernels.overlap()),
     };
-    let function = kernels.function(kernel, level).cu_function();
-    // SAFETY: the stream's context is current, `kernels` keeps the function loaded, and the driver
-    // only reads the attributes; the caller vouches for the rest.
-    unsafe { sys::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), ptr::null_mut()) }
+    let function = kernels.function(function).cu_function();
+    let mut parameters = [(&raw mut arguments).cast::<c_void>()];
+    // SAFETY: the stream's context is current, `kernels` keeps the function loaded, its one
+    // parameter is laid out as `A`, and the driver only reads the attributes. The caller vouches
+    // for the rest.
+    unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), ptr::null_mut()) }
         .result()
         .map_err(failed)
+}
+
+/// The number of blocks of a grid, if there can be one.
+pub(crate) fn blocks(blocks: u64, length: u64) -> Result<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| blocks <= i32::MAX as u32)
+        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
 }

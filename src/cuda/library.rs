@@ -104,7 +104,7 @@ const NVRTC: Requirement = Requirement {
 };
 
 /// `Ok` if the CUDA driver can be called.
-pub(super) fn require_driver() -> Result<()> {
+pub(crate) fn require_driver() -> Result<()> {
     static FOUND: OnceLock<Result<()>> = OnceLock::new();
     FOUND.get_or_init(|| DRIVER.probe()).clone()
 }

@@ -48,21 +48,24 @@
 //! tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
 
 mod disk_cache;
-mod enqueue;
 mod gpu;
-mod kernels;
-mod launch;
-mod library;
+pub(crate) mod kernels;
+pub(crate) mod launch;
+pub(crate) mod levels;
+pub(crate) mod library;
 pub mod nvrtc;
-mod primitives;
+mod source;
 mod workspace;
 
+pub use crate::primitives::reduce::cuda::Reduce;
+pub use crate::primitives::scan::cuda::Scan;
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 #[doc(hidden)]
 pub use library::require_timing;
-pub use primitives::{Reduce, Scan};
+#[doc(hidden)]
+pub use source::StreamBinder;
 pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};
@@ -71,7 +74,7 @@ use crate::{Error, Result};
 use cudarc::driver::{CudaContext, DriverError};
 
 /// The compute capability of a context's device as one number: 90 for 9.0.
-fn context_capability(context: &CudaContext) -> Result<u32> {
+pub(crate) fn context_capability(context: &CudaContext) -> Result<u32> {
     let (major, minor) = context
         .compute_capability()
         .map_err(|error| driver_error("asking for the compute capability", error))?;
@@ -79,7 +82,7 @@ fn context_capability(context: &CudaContext) -> Result<u32> {
 }
 
 /// An error unless `given`, the context of `what`, is the context `ours`.
-fn check_context(ours: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
+pub(crate) fn check_context(ours: &CudaContext, what: &str, given: &CudaContext) -> Result<()> {
     if given.cu_ctx() == ours.cu_ctx() {
         return Ok(());
     }
@@ -90,7 +93,7 @@ fn check_context(ours: &CudaContext, what: &str, given: &CudaContext) -> Result<
 }
 
 /// A driver's error with what was being done.
-fn driver_error(action: &str, error: DriverError) -> Error {
+pub(crate) fn driver_error(action: &str, error: DriverError) -> Error {
     let text = |text: Result<&std::ffi::CStr, DriverError>| {
         text.map_or_else(
             |_| "unknown".into(),

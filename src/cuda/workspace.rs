@@ -1,7 +1,7 @@
 //! The workspace: device memory through which the blocks of a call exchange sums.
 
 use super::driver_error;
-use crate::codegen::{HEADER_BYTES, WorkspaceKey};
+use crate::codegen::{HEADER_BYTES, WorkspaceArguments, WorkspaceKey};
 use crate::{Error, Result};
 use cudarc::driver::{CudaStream, DriverError, result, sys};
 use std::sync::Arc;
@@ -80,14 +80,6 @@ impl StreamIdentity {
             thread: (handle == Self::PER_THREAD).then(|| thread::current().id()),
         }
     }
-}
-
-/// What the kernels are told.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct WorkspaceArguments {
-    /// A multiple of 16.
-    pub(super) address: u64,
-    pub(super) key: u64,
 }
 
 impl Workspace {
@@ -211,7 +203,7 @@ impl Workspace {
 
     /// What kernels on `stream` are told that need this many bytes; an error if the workspace is
     /// not for them.
-    pub(super) fn arguments(
+    pub(crate) fn arguments(
         &self,
         stream: &CudaStream,
         needed: usize,
@@ -303,7 +295,7 @@ impl Drop for Workspace {
 }
 
 /// Device memory in the order of the stream, not initialised.
-pub(super) fn allocate(stream: &CudaStream, bytes: usize) -> Result<sys::CUdeviceptr> {
+pub(crate) fn allocate(stream: &CudaStream, bytes: usize) -> Result<sys::CUdeviceptr> {
     let context = stream.context();
     let once = || {
         context.bind_to_thread()?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// CUDA's words and built-in names, for C++.
-const HOST: &str = include_str!("../../kernels/host.hpp");
+const HOST: &str = include_str!("../../kernels/machine/host.hpp");
 
 /// No contraction, as on a GPU. What is undefined in C++ stops the program.
 const OPTIONS: &[&str] = &[
@@ -26,7 +26,7 @@ pub(super) enum Failure {
     Rejected(String),
 }
 
-/// The functions of `kernels/rust.cuh` that are not rounded exactly: results vary with the library.
+/// The functions of `kernels/machine/rust.cuh` that are not rounded exactly: results vary with the library.
 #[rustfmt::skip]
 const INEXACT: &[&str] = &[
     "exp", "exp2", "exp_m1", "ln", "log2", "log10", "ln_1p", "powi", "powf", "cbrt", "hypot", "sin", "cos", "tan", "asin", "acos",
@@ -93,7 +93,7 @@ fn program<T: Element, Op: Monoid<T>>() -> crate::Result<String> {
         &format!(
             "{host}
 #include <stdio.h>
-#include \"rust.cuh\"
+#include \"machine/rust.cuh\"
 namespace user {{
 using namespace warpfold;
 {definitions}

@@ -1,14 +1,16 @@
 //! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory,
 //! bank conflicts.
 
-use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain};
+use super::cases::{slice, workspace_of};
+use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain, address};
 use crate::support::data::{Sample, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
-use crate::support::workspace::{KEY, used_workspace};
+use crate::support::workspace::used_workspace;
 use std::any::type_name;
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, Kernel, Order, Policy, Primitive, ReducePlan, RowPolicy, source, with_kernels,
+    Engine, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, Step, kernels, source,
+    with_kernels,
 };
 use warpfold::ops::{Add, Max};
 use warpfold::{Element, Monoid};
@@ -100,9 +102,9 @@ fn scan_module<T: Element, Op: Monoid<T>>(
     name: &str,
     change: impl Fn(String) -> String,
 ) -> Module {
-    let text = change(source::<T, Op>(Primitive::Scan, Engine::Blelloch).unwrap());
+    let text = change(source::<kernels::Scan<T, Op>>(Engine::Levels).unwrap());
     let name = format!("{name} scan {}", type_name::<T>());
-    let function = Kernel::ScanTiles.function(0, false);
+    let function = Step::ScanTiles.function(false);
     toolchain.module(&name, &text, &[function])
 }
 
@@ -115,17 +117,18 @@ fn scan_of_a_tile<T: Sample, Op: Monoid<T>>(module: &Module) -> Vec<Tally> {
     script.file("data", bytemuck::cast_slice(&sample::<T>(tile, 0)));
     script.filled("in", 0, bytes, "data");
     script.buffer("out", 0, bytes);
-    let arguments = [
-        Argument::At("in", 0),
-        Argument::At("out", 0),
-        Argument::value(tile as u64),
-        Argument::Null,
-        Argument::value(Op::identity().widen()),
-        Argument::value(0u32),
-        Argument::value(0u32),
-    ];
-    let function = Kernel::ScanTiles.function(0, false);
-    script.launch(function, Grid::new(1, policy.threads), &arguments);
+    let arguments = LevelArguments {
+        source: slice("in"),
+        length: tile as u64,
+        out: address("out", 0),
+        above: 0,
+        init: Op::identity().widen(),
+        seeded: 0,
+        inclusive: 0,
+    };
+    let function = Step::ScanTiles.function(false);
+    let grid = Grid::new(1, policy.threads);
+    script.launch(function, grid, &[Argument::of_struct(&arguments)]);
     script.save("out");
     script.count("scan_tiles", module).1
 }
@@ -242,25 +245,24 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
     script.filled("in", 0, length * size_of::<T>(), "data");
     script.filled("workspace", 0, workspace.len(), "workspace");
     script.buffer("out", 0, size_of::<T>());
-    let arguments = [
-        Argument::At("in", 0),
-        Argument::value(length as u64),
-        Argument::At("out", 0),
-        Argument::At("workspace", 0),
-        Argument::value(KEY.key),
-        Argument::value(Op::identity().widen()),
-        Argument::value(0_u32),
-        Argument::value(plan.chunks),
-        Argument::value(plan.log_chunk),
-        Argument::value(plan.log_batches),
-    ];
+    let arguments = kernels::ReduceArguments {
+        source: slice("in"),
+        length: length as u64,
+        out: address("out", 0),
+        workspace: workspace_of(2),
+        init: Op::identity().widen(),
+        seeded: 0,
+        chunks: plan.chunks,
+        log_chunk: plan.log_chunk,
+        log_batches: plan.log_batches,
+    };
     let grid = Grid {
         resident: plan.blocks,
         ..Grid::new(plan.blocks.into(), plan.threads)
     };
-    script.launch("reduce_once", grid, &arguments);
+    script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
     script.save("out");
-    let tallies = script.count("reduce_once", module).1;
+    let tallies = script.count("reduce_rows", module).1;
     Tally::sum(&tallies, |t| t.operation == "global_load")
 }
 
@@ -268,9 +270,9 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
 /// of memory is read by one request.
 fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
     let rows = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-    let text = source::<T, Op>(Primitive::Reduce, Engine::Tiles(rows)).unwrap();
+    let text = source::<kernels::Reduce<T, Op>>(Engine::Rows(rows)).unwrap();
     let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
-    let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_once"]);
+    let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_rows"]);
     for (batches, blocks) in [(1, 1), (6, 6), (9, 4)] {
         let bytes = batches as u64 * rows.elements() * size_of::<T>() as u64;
         let loads = reads_of_a_reduction::<T, Op>(&module, rows, batches, blocks);

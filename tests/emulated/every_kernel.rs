@@ -1,337 +1,21 @@
 //! Every generated kernel, run in the emulator: it equals the oracle bit for bit under any
 //! schedule, and breaks no rule.
 
-use crate::emulator::{Argument, Grid, Script, Toolchain, base_seed};
+use super::cases::Case;
+use crate::emulator::{Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::operators::{BicyclicProduct, Bracketing};
 use crate::support::oracle;
-use crate::support::workspace::{KEY, used_workspace};
+use crate::support::workspace::used_workspace;
 use half::f16;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, Kernel, Order, Plan, Policy, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
-    WavePlan, WavePolicy, source,
+    Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy, WavePolicy, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
 use warpfold::{Element, Monoid};
-
-/// The most chunks that a reduction is cut into here, but for those with more than a warp reads at once.
-const MOST_CHUNKS: usize = 64;
-/// The most of all: two whole nodes of sums, and more.
-const MANY_CHUNKS: usize = 300;
-
-/// One call of a primitive.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    primitive: Primitive,
-    engine: Engine,
-    length: usize,
-    seeded: bool,
-    inclusive: bool,
-    in_place: bool,
-    /// How far input and output are from where an allocation starts, in units of the element's
-    /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
-    shifts: (usize, usize),
-}
-
-impl Case {
-    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
-    /// Other launches before it use the same workspace for a prefix of the file `other`: what they
-    /// leave there must not show.
-    fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
-        let bytes = self.length * size_of::<T>();
-        let output_bytes = match self.primitive {
-            Primitive::Scan => bytes,
-            Primitive::Reduce => size_of::<T>(),
-        };
-        let shift = |units: usize| units * align_of::<T>();
-        script.filled("in", shift(self.shifts.0), bytes, "data");
-        script.filled("other", 0, bytes, "other");
-        script.buffer("unused", 0, output_bytes);
-        if !self.in_place {
-            script.buffer("out", shift(self.shifts.1), output_bytes);
-        }
-        let out = if self.in_place { "in" } else { "out" };
-        let init = if self.seeded { init } else { Op::identity() };
-        let init = Argument::value(init.widen());
-        match self.engine {
-            Engine::Blelloch => self.launch_levels::<T>(script, out, init),
-            Engine::Tiles(policy) => match self.primitive {
-                Primitive::Reduce => {
-                    self.launch_reductions::<T, Op>(script, out, init, policy);
-                }
-                Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
-            },
-            Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
-        }
-        if !self.is_reduced_at_once() {
-            script.save(out);
-        }
-        script.clear();
-    }
-
-    /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. They
-    /// take tiles by index if all live at a time, or by ticket. Another launch, with other data and
-    /// flags, comes before.
-    fn launch_scan<T: Element>(
-        &self,
-        script: &mut Script,
-        out: &'static str,
-        init: Argument,
-        policy: RowPolicy,
-    ) {
-        let by_ticket = self.length % 2 == 1;
-        let plan = |inclusive: bool| match ScanPlan::new::<T>(policy, self.length, inclusive, 1) {
-            plan if plan.blocks == 1 && !self.length.is_multiple_of(3) => plan,
-            _ => {
-                let multiprocessors = if by_ticket { 1 } else { u32::MAX };
-                let warps = [1, 2, 4][self.length / 3 % 3];
-                ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, warps)
-            }
-        };
-        let blocks = plan(true).blocks.max(plan(false).blocks);
-        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(blocks);
-        script.filled("workspace", 0, workspace_bytes, "workspace");
-        let mut launch = |input, out, seeded: bool, inclusive: bool| {
-            let plan = plan(inclusive);
-            let arguments = [
-                Argument::At(input, 0),
-                Argument::At(out, 0),
-                Argument::value(self.length as u64),
-                workspace_of(plan.blocks),
-                Argument::value(KEY.key),
-                init.clone(),
-                Argument::value(u32::from(seeded)),
-                Argument::value(u32::from(inclusive)),
-                Argument::value(u32::from(plan.by_ticket)),
-            ];
-            let grid = Grid {
-                blocks: plan.blocks,
-                threads: 32 * plan.warps,
-                shared: 0,
-                // By index, all blocks must live at a time.
-                resident: if plan.by_ticket {
-                    0
-                } else {
-                    plan.blocks as u32
-                },
-            };
-            script.launch("scan_once", grid, &arguments);
-        };
-        if self.length > 0 && blocks < 20 {
-            let same = self.length.is_multiple_of(2);
-            launch(
-                "other",
-                "unused",
-                self.seeded == same,
-                self.inclusive == same,
-            );
-        }
-        if self.length > 0 {
-            launch("in", out, self.seeded, self.inclusive);
-        }
-    }
-
-    /// One launch. Before it another one, with other data and flags.
-    fn launch_wave<T: Element>(
-        &self,
-        script: &mut Script,
-        out: &'static str,
-        init: Argument,
-        policy: WavePolicy,
-    ) {
-        let plan = WavePlan::new(policy, self.length);
-        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
-        let mut launch = |input, out, seeded: bool, inclusive: bool| {
-            let arguments = [
-                Argument::At(input, 0),
-                Argument::At(out, 0),
-                Argument::value(self.length as u64),
-                Argument::At("workspace", 0),
-                Argument::value(KEY.key),
-                init.clone(),
-                Argument::value(u32::from(seeded)),
-                Argument::value(u32::from(inclusive)),
-            ];
-            let grid = Grid {
-                blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
-                threads: plan.threads(),
-                // No more than it uses.
-                shared: policy.shared_bytes::<T>() as usize,
-                resident: 0,
-            };
-            script.launch("scan_wave", grid, &arguments);
-        };
-        if self.length > 0 && plan.tiles(true) < 8 {
-            let same = self.length.is_multiple_of(2);
-            launch(
-                "other",
-                "unused",
-                self.seeded == same,
-                self.inclusive == same,
-            );
-        }
-        if self.length > 0 {
-            launch("in", out, self.seeded, self.inclusive);
-        }
-    }
-
-    /// A launch for each plan, in one workspace: on the data and on the other data in turn.
-    fn launch_reductions<T: Element, Op: Monoid<T>>(
-        &self,
-        script: &mut Script,
-        out: &'static str,
-        init: Argument,
-        policy: RowPolicy,
-    ) {
-        let bytes = ScanPlan::workspace_bytes_for::<T>(MANY_CHUNKS as u64 + 2);
-        script.filled("workspace", 0, bytes, "workspace");
-        for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
-            let seeded = Argument::value(u32::from(self.seeded));
-            let arguments = [
-                Argument::At(if number % 2 == 0 { "in" } else { "other" }, 0),
-                Argument::value(self.length as u64),
-                Argument::At(out, 0),
-                workspace_of(plan.blocks.into()),
-                Argument::value(KEY.key),
-                init.clone(),
-                seeded,
-                Argument::value(plan.chunks),
-                Argument::value(plan.log_chunk),
-                Argument::value(plan.log_batches),
-            ];
-            let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
-            // All blocks must live at a time.
-            grid.resident = plan.blocks;
-            script.launch("reduce_once", grid, &arguments);
-            script.save(out);
-        }
-    }
-
-    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and
-    /// more.
-    fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
-        let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
-        let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
-        let mut plans = vec![plan];
-        let batch = policy.elements() as usize;
-        for (warps, log_batches, most_blocks) in [
-            (1, 0, 64),
-            (1, 0, 3),
-            (2, 0, 2),
-            (1, 1, 64),
-            (4, 2, 2),
-            (2, 3, 5),
-            // A block of all warps there can be, each of which has a whole part.
-            (32, 0, 2),
-        ] {
-            if 32 * warps as u32 > ReducePolicy::of::<T>().most_threads {
-                continue;
-            }
-            let chunks = self.length / ((batch * warps) << log_batches);
-            let many = (warps, log_batches, most_blocks) == (1, 0, 64);
-            if chunks > if many { MANY_CHUNKS } else { MOST_CHUNKS } {
-                continue;
-            }
-            let mut plan = ReducePlan::with_chunks(
-                policy,
-                self.length,
-                warps as u32,
-                log_batches,
-                most_blocks,
-            );
-            if plan.blocks < 2 {
-                continue;
-            }
-            if order == Order::Any {
-                plan.chunks = 0;
-            }
-            plans.push(plan);
-        }
-        plans
-    }
-
-    /// Whether there are several plans, each of which gives a result.
-    fn is_reduced_at_once(&self) -> bool {
-        self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Tiles(_))
-    }
-
-    /// How many results the reduction has: of the data and of the other data in turn.
-    fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
-        match self.engine {
-            Engine::Tiles(policy) => self.reduce_plans::<T, Op>(policy).len(),
-            _ => 1,
-        }
-    }
-
-    fn launch_levels<T: Element>(&self, script: &mut Script, out: &'static str, init: Argument) {
-        let plan = Plan::new::<T>(self.primitive, self.length);
-        script.buffer("workspace", 0, plan.workspace_bytes());
-        let level = |k: usize| match k {
-            0 => Argument::At("in", 0),
-            k if k == plan.levels() => Argument::Null,
-            k => Argument::At("workspace", plan.offset(k)),
-        };
-        let seeded = Argument::value(u32::from(self.seeded));
-
-        for launch in plan.launches().filter(|launch| launch.blocks > 0) {
-            let k = launch.level;
-            let length = Argument::value(plan.length(k));
-            let arguments = match launch.kernel {
-                Kernel::ReduceTiles => vec![level(k), level(k + 1)],
-                Kernel::ReduceFinish => vec![
-                    level(0),
-                    length,
-                    if plan.levels() > 1 {
-                        level(1)
-                    } else {
-                        Argument::Null
-                    },
-                    Argument::At(out, 0),
-                    init.clone(),
-                    seeded.clone(),
-                ],
-                Kernel::ScanTiles => vec![
-                    level(k),
-                    if k == 0 {
-                        Argument::At(out, 0)
-                    } else {
-                        level(k)
-                    },
-                    length,
-                    level(k + 1),
-                    init.clone(),
-                    seeded.clone(),
-                    Argument::value(u32::from(self.inclusive || k > 0)),
-                ],
-                Kernel::ReduceOnce | Kernel::ScanOnce | Kernel::ScanWave => {
-                    unreachable!("a plan of levels has no such kernel")
-                }
-            };
-            let function = launch.kernel.function(k, widens::<T>());
-            script.launch(
-                function,
-                Grid::new(launch.blocks, launch.threads),
-                &arguments,
-            );
-        }
-    }
-}
-
-/// One block leaves the workspace alone.
-fn workspace_of(blocks: u64) -> Argument {
-    match blocks {
-        1 => Argument::Null,
-        _ => Argument::At("workspace", 0),
-    }
-}
-
-/// Whether the kernels exist a second time, for sums in a wider type.
-fn widens<T: Element>() -> bool {
-    TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
-}
 
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
 /// A module takes seconds to compile, so what is the same text with other numbers or another word
@@ -339,22 +23,22 @@ fn widens<T: Element>() -> bool {
 fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     if matrix::is_like_another::<T, Op>() {
         return match primitive {
-            Primitive::Reduce => vec![Engine::Tiles(RowPolicy::of_reduce::<T>(
-                Order::of::<T, Op>(),
-            ))],
+            Primitive::Reduce => vec![Engine::Rows(
+                RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
+            )],
             Primitive::Scan => vec![],
         };
     }
-    let mut engines = vec![Engine::Blelloch];
+    let mut engines = vec![Engine::Levels];
     if primitive == Primitive::Reduce {
-        engines.push(Engine::Tiles(RowPolicy::of_reduce::<T>(
-            Order::of::<T, Op>(),
-        )));
+        engines.push(Engine::Rows(
+            RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
+        ));
     }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
         let wave = WavePolicy::of::<T>();
-        engines.push(Engine::Tiles(short));
+        engines.push(Engine::Rows(short));
         engines.extend(wave.map(tiny).map(Engine::Wave));
         let anywhere = wave.and_then(WavePolicy::anywhere::<T>);
         if !matrix::is_second::<Op>() {
@@ -367,7 +51,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
-            engines.push(Engine::Tiles(long));
+            engines.push(Engine::Rows(long));
             engines.extend(wave.map(Engine::Wave));
             engines.extend(anywhere.map(Engine::Wave));
         }
@@ -399,8 +83,8 @@ fn small(policy: WavePolicy) -> WavePolicy {
 
 fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
     match engine {
-        Engine::Blelloch => level_cases::<T>(primitive),
-        Engine::Tiles(policy) => match primitive {
+        Engine::Levels => level_cases::<T>(primitive),
+        Engine::Rows(policy) => match primitive {
             Primitive::Reduce => reduction_cases::<T>(policy),
             Primitive::Scan => tile_cases::<T>(policy),
         },
@@ -452,7 +136,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     ];
     let case = |(number, length): (usize, usize)| Case {
         primitive: Primitive::Scan,
-        engine: Engine::Tiles(policy),
+        engine: Engine::Rows(policy),
         length,
         seeded: number & 1 == 1,
         inclusive: (number ^ number >> 2) & 2 == 2,
@@ -505,7 +189,7 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     let shifts = [0, 1, 0, 3, 16 / align_of::<T>(), 2, 15];
     let case = |(number, length): (usize, usize)| Case {
         primitive: Primitive::Reduce,
-        engine: Engine::Tiles(policy),
+        engine: Engine::Rows(policy),
         length,
         seeded: number & 1 == 1,
         inclusive: false,
@@ -621,7 +305,7 @@ fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
             let (in_place, shifts) = placements[number % placements.len()];
             cases.push(Case {
                 primitive,
-                engine: Engine::Blelloch,
+                engine: Engine::Levels,
                 length,
                 seeded: number & 1 == 1,
                 inclusive: number & 2 == 2,
@@ -645,6 +329,12 @@ fn check<T: Sample, Op: Monoid<T>>(data: impl Fn(usize) -> Vec<T>) {
     }
 }
 
+/// The source of kernels, and its functions.
+fn generate<K: Kernels>(engine: Engine) -> (String, Vec<&'static str>) {
+    let text = source::<K>(engine).expect("the source can be generated");
+    (text, K::functions(engine))
+}
+
 fn check_engine<T: Sample, Op: Monoid<T>>(
     toolchain: &Toolchain,
     primitive: Primitive,
@@ -655,9 +345,9 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         "{} {} {} {}",
         primitive.name(),
         match engine {
-            Engine::Blelloch => "levels",
-            Engine::Tiles(policy) if policy == RowPolicy::of_scan::<T>(true) => "long tiles",
-            Engine::Tiles(_) => "tiles",
+            Engine::Levels => "levels",
+            Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
+            Engine::Rows(_) => "rows",
             Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
                 (true, false) => "tiny wave",
@@ -678,12 +368,10 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     if !matrix::is_drawn(&name, always) {
         return;
     }
-    let text = source::<T, Op>(primitive, engine).expect("the source can be generated");
-    let functions = Kernel::of(primitive, engine).iter();
-    let mut functions: Vec<_> = functions
-        .flat_map(|kernel| [0, 1].map(|level| kernel.function(level, widens::<T>())))
-        .collect();
-    functions.dedup();
+    let (text, functions) = match primitive {
+        Primitive::Reduce => generate::<kernels::Reduce<T, Op>>(engine),
+        Primitive::Scan => generate::<kernels::Scan<T, Op>>(engine),
+    };
     let module = toolchain.module(&name, &text, &functions);
 
     let cases = cases::<T>(primitive, engine);

@@ -2,29 +2,27 @@
 //! highest levels of sums, the longest parts, element types that are seldom used. Mutations of the
 //! kernels (`scripts/mutation/`) said which ones are needed.
 
-use crate::emulator::{Argument, Grid, Module, Script, Toolchain, base_seed};
+use super::cases::{slice, workspace_of};
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::operators::{Bracketing, Guarded, GuardedBracketing, Sums};
 use crate::support::oracle;
 use crate::support::workspace::{KEY, used_workspace, used_workspace_of};
 use half::f16;
 use warpfold::bytemuck::{self, Pod, Zeroable};
+use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    Definitions, Engine, HEADER_BYTES, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan,
-    WavePlan, WavePolicy, WorkspaceKey, source,
+    Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments, Order, Policy, Primitive,
+    ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey,
+    source,
 };
 use warpfold::ops::Add;
 use warpfold::{CudaType, Element, Monoid, monoid};
 
-fn module<T: Element, Op: Monoid<T>>(
-    name: &str,
-    primitive: Primitive,
-    engine: Engine,
-    kernel: &'static str,
-) -> Option<Module> {
+fn module<K: Kernels>(name: &str, engine: Engine, kernel: &'static str) -> Option<Module> {
     let toolchain = Toolchain::get()?;
-    let text = source::<T, Op>(primitive, engine).expect("the source can be generated");
+    let text = source::<K>(engine).expect("the source can be generated");
     Some(toolchain.module(&format!("harder {name}"), &text, &[kernel]))
 }
 
@@ -46,8 +44,8 @@ fn values<T: Element>(bytes: &[u8]) -> Vec<T> {
 /// A scan by blocks of one warp, which take their tiles by ticket.
 fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, lengths: &[usize]) {
     let policy = RowPolicy::of_scan::<T>(false);
-    let engine = Engine::Tiles(policy);
-    let Some(module) = module::<T, Op>(name, Primitive::Scan, engine, "scan_once") else {
+    let engine = Engine::Rows(policy);
+    let Some(module) = module::<Scan<T, Op>>(name, engine, "scan_rows") else {
         return;
     };
     for (seed, &length) in (0..).zip(lengths) {
@@ -59,19 +57,18 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, lengths: &[usize]) {
         script.seed(base_seed() + seed);
         script.filled("in", 0, bytes, "data");
         script.buffer("out", 0, bytes);
-        let arguments = [
-            Argument::At("in", 0),
-            Argument::At("out", 0),
-            Argument::value(length as u64),
-            Argument::At("workspace", 0),
-            Argument::value(KEY.key),
-            Argument::value(Op::identity().widen()),
-            Argument::value(0_u32),
-            Argument::value(u32::from(inclusive)),
-            Argument::value(u32::from(plan.by_ticket)),
-        ];
+        let arguments = ScanArguments {
+            source: slice("in"),
+            out: address("out", 0),
+            length: length as u64,
+            workspace: workspace_of(2),
+            init: Op::identity().widen(),
+            seeded: 0,
+            inclusive: u32::from(inclusive),
+            by_ticket: u32::from(plan.by_ticket),
+        };
         let grid = Grid::new(plan.blocks, 32 * plan.warps);
-        script.launch("scan_once", grid, &arguments);
+        script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
         script.save("out");
         let expected = match inclusive {
             true => oracle::inclusive::<T, Op>(&data, None),
@@ -183,8 +180,8 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
     rows: RowPolicy,
     cuts: &[(usize, u32, u32)],
 ) {
-    let engine = Engine::Tiles(rows);
-    let Some(module) = module::<T, Op>(name, Primitive::Reduce, engine, "reduce_once") else {
+    let engine = Engine::Rows(rows);
+    let Some(module) = module::<Reduce<T, Op>>(name, engine, "reduce_rows") else {
         return;
     };
     for (seed, &(length, warps, log_batches)) in (0..).zip(cuts) {
@@ -200,7 +197,7 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
             resident: plan.blocks,
             ..Grid::new(plan.blocks.into(), plan.threads)
         };
-        script.launch("reduce_once", grid, &arguments);
+        script.launch("reduce_rows", grid, &arguments);
         script.save("out");
         let got = values::<T>(&script.run_to_the_end(name, &module));
         let expected = oracle::reduce::<T, Op>(&data, None);
@@ -211,19 +208,19 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
 fn reduction_arguments<T: Element, Op: Monoid<T>>(
     length: usize,
     plan: &ReducePlan,
-) -> Vec<Argument> {
-    vec![
-        Argument::At("in", 0),
-        Argument::value(length as u64),
-        Argument::At("out", 0),
-        Argument::At("workspace", 0),
-        Argument::value(KEY.key),
-        Argument::value(Op::identity().widen()),
-        Argument::value(0_u32),
-        Argument::value(plan.chunks),
-        Argument::value(plan.log_chunk),
-        Argument::value(plan.log_batches),
-    ]
+) -> [Argument; 1] {
+    let arguments = ReduceArguments {
+        source: slice("in"),
+        length: length as u64,
+        out: address("out", 0),
+        workspace: workspace_of(2),
+        init: Op::identity().widen(),
+        seeded: 0,
+        chunks: plan.chunks,
+        log_chunk: plan.log_chunk,
+        log_batches: plan.log_batches,
+    };
+    [Argument::of_struct(&arguments)]
 }
 
 /// One row a batch: as many chunks as possible of as few elements as possible.
@@ -277,10 +274,9 @@ fn parts_of_many_batches() {
 fn reductions_end_if_blocks_start_in_order() {
     fn check<Op: Monoid<[u32; 3]>>(name: &str, order: Order) {
         let rows = RowPolicy::of_reduce::<[u32; 3]>(order);
-        let engine = Engine::Tiles(rows);
+        let engine = Engine::Rows(rows);
         let name = format!("reduce in order {name}");
-        let Some(module) = module::<[u32; 3], Op>(&name, Primitive::Reduce, engine, "reduce_once")
-        else {
+        let Some(module) = module::<Reduce<[u32; 3], Op>>(&name, engine, "reduce_rows") else {
             return;
         };
         let length = 23 * rows.elements() as usize + 5;
@@ -301,7 +297,7 @@ fn reductions_end_if_blocks_start_in_order() {
                 resident,
                 ..Grid::new(plan.blocks.into(), plan.threads)
             };
-            script.launch("reduce_once", grid, &arguments);
+            script.launch("reduce_rows", grid, &arguments);
             script.save("out");
             let got = values::<[u32; 3]>(&script.run_to_the_end(&name, &module));
             let expected = oracle::reduce::<[u32; 3], Op>(&data, None);
@@ -339,9 +335,9 @@ impl<const N: usize> Monoid<[u32; N]> for Weighted {
 /// take 16 million elements to get there.
 #[test]
 fn sums_of_sums_in_a_wider_type() {
-    let engine = Engine::Blelloch;
+    let engine = Engine::Levels;
     let name = "reduce wider sums";
-    let Some(module) = module::<f16, Add>(name, Primitive::Reduce, engine, "reduce_sums") else {
+    let Some(module) = module::<Reduce<f16, Add>>(name, engine, "reduce_sums") else {
         return;
     };
     let policy = Policy::of::<f32>(Primitive::Reduce);
@@ -351,8 +347,17 @@ fn sums_of_sums_in_a_wider_type() {
     script.seed(base_seed());
     script.filled("in", 0, 4 * data.len(), "data");
     script.buffer("out", 0, 12);
-    let arguments = [Argument::At("in", 0), Argument::At("out", 0)];
-    script.launch("reduce_sums", Grid::new(3, policy.threads), &arguments);
+    let arguments = LevelArguments {
+        source: slice("in"),
+        length: data.len() as u64,
+        out: 0,
+        above: address("out", 0),
+        init: 0_f32,
+        seeded: 0,
+        inclusive: 0,
+    };
+    let grid = Grid::new(3, policy.threads);
+    script.launch("reduce_sums", grid, &[Argument::of_struct(&arguments)]);
     script.save("out");
     let got = values::<f32>(&script.run_to_the_end(name, &module));
     let expected = data
@@ -379,7 +384,7 @@ fn what_nothing_set_is_not_taken_for_a_sum() {
     };
     let engine = Engine::Wave(policy);
     let name = "wave tag";
-    let Some(module) = module::<u32, Add>(name, Primitive::Scan, engine, "scan_wave") else {
+    let Some(module) = module::<Scan<u32, Add>>(name, engine, "scan_wave") else {
         return;
     };
     let length = 35 * policy.tile() as usize + 3;
@@ -397,21 +402,24 @@ fn what_nothing_set_is_not_taken_for_a_sum() {
         script.seed(base_seed() + u64::from(byte));
         script.filled("in", 0, 4 * length, "data");
         script.buffer("out", 0, 4 * length);
-        let arguments = [
-            Argument::At("in", 0),
-            Argument::At("out", 0),
-            Argument::value(length as u64),
-            Argument::At("workspace", 0),
-            Argument::value(key.key),
-            Argument::value(0_u32),
-            Argument::value(0_u32),
-            Argument::value(0_u32),
-        ];
+        let arguments = ScanArguments {
+            source: slice("in"),
+            out: address("out", 0),
+            length: length as u64,
+            workspace: WorkspaceArguments {
+                key: key.key,
+                ..workspace_of(2)
+            },
+            init: 0_u32,
+            seeded: 0,
+            inclusive: 0,
+            by_ticket: 1,
+        };
         let grid = Grid {
             shared: policy.shared_bytes::<u32>() as usize,
             ..Grid::new(3, plan.threads())
         };
-        script.launch("scan_wave", grid, &arguments);
+        script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
         script.save("out");
         let got = values::<u32>(&script.run_to_the_end(name, &module));
         assert_same(&got, &oracle::exclusive::<u32, Add>(&data, None), name);

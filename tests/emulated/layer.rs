@@ -1,4 +1,4 @@
-//! The kernels that use the whole of the layer in `kernels/device.cuh` give what they should, under
+//! The kernels that use the whole of the layer in `kernels/machine/device.cuh` give what they should, under
 //! any schedule. On a GPU they run too (`layer_on_the_gpu.rs`).
 
 use crate::emulator::{Argument, Grid, Script, Toolchain};

@@ -1,5 +1,6 @@
 //! What the emulator (`emulator/`) shows about the kernels.
 
+mod cases;
 mod counters;
 mod every_kernel;
 mod harder;

@@ -1,17 +1,18 @@
 //! What a workspace promises: no launch sees what an earlier one left, every launch leaves it ready
 //! for the next, and overwriting it is detected.
 
-use crate::emulator::{Argument, Grid, Module, Script, Toolchain, base_seed};
+use super::cases::{slice, workspace_of};
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::sample;
 use crate::support::oracle;
-use crate::support::workspace::{KEY, header_after, used_workspace};
+use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
+use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, HEADER_BYTES, Order, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+    Engine, HEADER_BYTES, Kernels, Order, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
     source,
 };
 use warpfold::ops::{Add, Max};
-use warpfold::{Element, Monoid};
 
 /// A kernel that needs a workspace for this many elements, and how it is launched.
 struct Call {
@@ -21,9 +22,8 @@ struct Call {
     length: usize,
     grid: Grid,
     workspace_bytes: usize,
-    /// What follows the key and the three arguments after it.
-    rest: Vec<Argument>,
-    is_reduction: bool,
+    /// How a reduction is cut up.
+    plan: Option<ReducePlan>,
     /// Whether blocks take tickets, and whether they count who has ended.
     takes: bool,
     counts: bool,
@@ -32,40 +32,43 @@ struct Call {
 impl Call {
     /// One launch of the call on buffer `input`.
     fn launch(&self, script: &mut Script, input: &'static str, out: &'static str, inclusive: bool) {
-        let length = Argument::value(self.length as u64);
-        let mut arguments = vec![Argument::At(input, 0)];
-        if self.is_reduction {
-            arguments.extend([length, Argument::At(out, 0)]);
-        } else {
-            arguments.extend([Argument::At(out, 0), length]);
-        }
-        arguments.extend([
-            Argument::At("workspace", 0),
-            Argument::value(KEY.key),
-            Argument::value(0_u32),
-            Argument::value(0_u32),
-        ]);
-        if !self.is_reduction {
-            arguments.push(Argument::value(u32::from(inclusive)));
-        }
-        arguments.extend(self.rest.iter().cloned());
-        script.launch(self.kernel, self.grid, &arguments);
+        let (source, length) = (slice(input), self.length as u64);
+        let (out, workspace) = (address(out, 0), workspace_of(2));
+        let (init, seeded) = (0_u32, 0);
+        let argument = match self.plan {
+            Some(plan) => Argument::of_struct(&ReduceArguments {
+                source,
+                length,
+                out,
+                workspace,
+                init,
+                seeded,
+                chunks: plan.chunks,
+                log_chunk: plan.log_chunk,
+                log_batches: plan.log_batches,
+            }),
+            None => Argument::of_struct(&ScanArguments {
+                source,
+                out,
+                length,
+                workspace,
+                init,
+                seeded,
+                inclusive: u32::from(inclusive),
+                by_ticket: u32::from(self.takes),
+            }),
+        };
+        script.launch(self.kernel, self.grid, &[argument]);
     }
 
     fn results(&self) -> usize {
-        if self.is_reduction { 1 } else { self.length }
+        if self.plan.is_some() { 1 } else { self.length }
     }
 }
 
-fn module<T: Element, Op: Monoid<T>>(
-    toolchain: &Toolchain,
-    name: &str,
-    primitive: Primitive,
-    engine: Engine,
-    kernel: &'static str,
-) -> Module {
-    let text = source::<T, Op>(primitive, engine).expect("the source can be generated");
-    toolchain.module(&format!("workspace {name}"), &text, &[kernel])
+fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
+    let text = source::<K>(engine).expect("the source can be generated");
+    toolchain.module(&format!("workspace {name}"), &text, &K::functions(engine))
 }
 
 /// A call of each engine on sums of `u32`, with a few blocks.
@@ -85,22 +88,15 @@ fn calls() -> Vec<Call> {
             } else {
                 "rows by index"
             },
-            module: module::<u32, Add>(
-                toolchain,
-                "rows",
-                Primitive::Scan,
-                Engine::Tiles(rows),
-                "scan_once",
-            ),
-            kernel: "scan_once",
+            module: module::<kernels::Scan<u32, Add>>(toolchain, "rows", Engine::Rows(rows)),
+            kernel: "scan_rows",
             length,
             grid: Grid {
                 resident: if by_ticket { 2 } else { plan.blocks as u32 },
                 ..Grid::new(plan.blocks, 32 * plan.warps)
             },
             workspace_bytes: ScanPlan::workspace_bytes_for::<u32>(plan.blocks),
-            rest: vec![Argument::value(u32::from(by_ticket))],
-            is_reduction: false,
+            plan: None,
             takes: by_ticket,
             counts: false,
         });
@@ -119,13 +115,7 @@ fn calls() -> Vec<Call> {
     let plan = WavePlan::new(wave, length);
     calls.push(Call {
         name: "wave",
-        module: module::<u32, Add>(
-            toolchain,
-            "wave",
-            Primitive::Scan,
-            Engine::Wave(wave),
-            "scan_wave",
-        ),
+        module: module::<kernels::Scan<u32, Add>>(toolchain, "wave", Engine::Wave(wave)),
         kernel: "scan_wave",
         length,
         grid: Grid {
@@ -134,8 +124,7 @@ fn calls() -> Vec<Call> {
             ..Grid::new(2, plan.threads())
         },
         workspace_bytes: plan.workspace_bytes::<u32>(),
-        rest: vec![],
-        is_reduction: false,
+        plan: None,
         takes: true,
         counts: true,
     });
@@ -147,29 +136,25 @@ fn calls() -> Vec<Call> {
         let rows = RowPolicy::of_reduce::<u32>(order);
         let length = 9 * rows.elements() as usize + 3;
         let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, 3);
-        let engine = Engine::Tiles(rows);
-        let (primitive, kernel) = (Primitive::Reduce, "reduce_once");
+        let engine = Engine::Rows(rows);
         let module = match order {
             Order::Any => {
                 plan.chunks = 0;
-                module::<u32, Add>(toolchain, name, primitive, engine, kernel)
+                module::<kernels::Reduce<u32, Add>>(toolchain, name, engine)
             }
-            Order::Law => module::<u32, InOrder>(toolchain, name, primitive, engine, kernel),
+            Order::Law => module::<kernels::Reduce<u32, InOrder>>(toolchain, name, engine),
         };
         calls.push(Call {
             name,
             module,
-            kernel,
+            kernel: "reduce_rows",
             length,
             grid: Grid {
                 resident: plan.blocks,
                 ..Grid::new(u64::from(plan.blocks), plan.threads)
             },
             workspace_bytes: ReducePlan::workspace_bytes::<u32>(rows, 1 << 20),
-            rest: [plan.chunks, plan.log_chunk, plan.log_batches]
-                .map(Argument::value)
-                .to_vec(),
-            is_reduction: true,
+            plan: Some(plan),
             takes: order == Order::Law,
             counts: false,
         });
@@ -201,7 +186,7 @@ fn script(call: &Call, seed: u64, spoil: impl FnOnce(&mut [u8])) -> (Script, [Ve
 }
 
 fn expected(call: &Call, data: &[u32], inclusive: bool) -> Vec<u32> {
-    match (call.is_reduction, inclusive) {
+    match (call.plan.is_some(), inclusive) {
         (true, _) => vec![oracle::reduce::<u32, Add>(data, None)],
         (false, true) => oracle::inclusive::<u32, Add>(data, None),
         (false, false) => oracle::exclusive::<u32, Add>(data, None),
@@ -291,13 +276,7 @@ fn data_is_never_taken_for_a_tag() {
     let length = 3 * rows.elements() as usize + 1;
     let plan = ScanPlan::with_warps(rows, length, false, u32::MAX, 1);
     let bytes = ScanPlan::workspace_bytes_for::<u64>(plan.blocks);
-    let module = module::<u64, Max>(
-        toolchain,
-        "data",
-        Primitive::Scan,
-        Engine::Tiles(rows),
-        "scan_once",
-    );
+    let module = module::<kernels::Scan<u64, Max>>(toolchain, "data", Engine::Rows(rows));
     let data = sample::<u64>(length, 3);
     // A caller can know everything but the key and the tags that are drawn with it.
     let known = [0, u64::MAX, 0x7761_7270_6630_6c64, data[0]];
@@ -313,22 +292,21 @@ fn data_is_never_taken_for_a_tag() {
         script.filled("in", 0, 8 * length, "in");
         script.filled("workspace", 0, bytes, "workspace");
         script.buffer("out", 0, 8 * length);
-        let arguments = [
-            Argument::At("in", 0),
-            Argument::At("out", 0),
-            Argument::value(length as u64),
-            Argument::At("workspace", 0),
-            Argument::value(KEY.key),
-            Argument::value(0_u64),
-            Argument::value(0_u32),
-            Argument::value(0_u32),
-            Argument::value(0_u32),
-        ];
+        let arguments = ScanArguments {
+            source: slice("in"),
+            out: address("out", 0),
+            length: length as u64,
+            workspace: workspace_of(2),
+            init: 0_u64,
+            seeded: 0,
+            inclusive: 0,
+            by_ticket: 0,
+        };
         let grid = Grid {
             resident: plan.blocks as u32,
             ..Grid::new(plan.blocks, 32 * plan.warps)
         };
-        script.launch("scan_once", grid, &arguments);
+        script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
         script.save("out");
         let output = script.run_to_the_end("data", &module);
         let got: Vec<u64> = bytemuck::pod_collect_to_vec(&output);

@@ -1,6 +1,6 @@
-// Kernels that use every function of the layer in kernels/device.cuh, and keep its rules. They run
+// Kernels that use every function of the layer in kernels/machine/device.cuh, and keep its rules. They run
 // in the emulator and on a GPU, and must give the same.
-#include "words.cuh"
+#include "machine/words.cuh"
 using namespace warpfold;
 
 constexpr int STAGES = 3, STAGE_ITEMS = 128;

@@ -1,7 +1,7 @@
 // Three ways for one block to add up 2 * blockDim.x numbers, each asking less of the machine than
 // the one before; after the reduction trees of "Programming Massively Parallel Processors" by Hwu,
 // Kirk and El Hajj, chapter 10.
-#include "device.cuh"
+#include "machine/device.cuh"
 using namespace warpfold;
 
 /// Threads at growing distances work, so that all warps stay busy with few of their lanes.

@@ -44,7 +44,7 @@ mod programs {
 const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/programs.rs"));
 const FIXED: &str = include_str!("fixed.rs");
 /// CUDA's words and built-in names, for C++.
-const CUDA: &str = include_str!("../../kernels/host.hpp");
+const CUDA: &str = include_str!("../../kernels/machine/host.hpp");
 const PROGRAM: &str = include_str!("program.hpp");
 
 /// How many arguments each program is called with.
@@ -275,7 +275,7 @@ fn cuda_source(programs: &[Program], expected: &[Expected]) -> warpfold::Result<
     }
     let functions = definitions.text()?;
     let text = format!(
-        "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n{CUDA}\n#include \"rust.cuh\"\n\
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n{CUDA}\n#include \"machine/rust.cuh\"\n\
          namespace user {{\nusing namespace warpfold;\n{functions}\n\
          constexpr int CASES = {CASES};\n{PROGRAM}\n{calls}}}  // namespace user\n\
          static const user::Program PROGRAMS[] = {{\n{table}}};\n\

@@ -75,7 +75,7 @@ impl<'a, T: Class> Bench<'a, T> {
         }
         // All policies fall back on these kernels, so they are compiled once, before many threads
         // want them.
-        Scan::<T, T::Operator>::load_engine(context, Engine::Blelloch)?;
+        Scan::<T, T::Operator>::load_engine(context, Engine::Levels)?;
         Ok(Bench {
             context: context.clone(),
             output: stream.alloc_zeros::<T>(elements).map_err(allocating)?,
@@ -243,7 +243,7 @@ impl<'a, T: Class> Bench<'a, T> {
             Turn::Scan(number) => {
                 let entrant = self.tried[number].1.as_mut();
                 let Entrant { scan, workspace } = entrant.expect("only those that run have turns");
-                Ok(scan.exclusive(stream, input, output, workspace)?)
+                Ok(scan.exclusive(stream, &*input, output, workspace)?)
             }
         }
     }

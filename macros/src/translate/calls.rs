@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
 /// The methods of numbers that exist on both sides, and the number of their arguments.
-/// `kernels/rust.cuh` has each by the same name.
+/// `kernels/machine/rust.cuh` has each by the same name.
 #[rustfmt::skip]
 const METHODS: &[(&str, usize)] = &[
     // Of integers and floats.

@@ -290,7 +290,7 @@ impl Translator {
     }
 }
 
-/// The function of `kernels/rust.cuh` for an operator, with assignment or without.
+/// The function of `kernels/machine/rust.cuh` for an operator, with assignment or without.
 pub(super) fn arithmetic(op: &BinOp) -> Option<&'static str> {
     Some(match op {
         BinOp::Add(_) | BinOp::AddAssign(_) => "add",

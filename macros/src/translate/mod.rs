@@ -9,7 +9,7 @@
 //!
 //! C++ has no blocks with values. One expression of Rust becomes statements that prepare a value,
 //! and the value (`Translator::value`). All arithmetic is done by the functions of
-//! `kernels/rust.cuh`, which mean what Rust's operators mean.
+//! `kernels/machine/rust.cuh`, which mean what Rust's operators mean.
 
 mod calls;
 mod control;

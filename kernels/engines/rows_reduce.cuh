@@ -1,0 +1,332 @@
+// The rows engine for reductions: any length in one launch, in the law's order.
+//
+// The input is cut into chunks of a power of two of elements. A block folds a chunk and publishes
+// its sum, as blocks of a scan do (look_back.cuh). There are no more blocks than the GPU holds at
+// once. The last block begins with what fills no chunk, the *rest*. When no chunk is left, it
+// collects the sums, appends the rest's, and writes the result. It starts last, or when all others
+// have started: so far every GPU starts blocks in that order, even where other work keeps some of
+// them waiting.
+//
+// A middling input has one chunk for each block. Of a long one, the chunks that no block begins
+// with are handed out in order. A short input is all rest: the task of a single block, which needs
+// no workspace.
+//
+// Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
+// A whole chunk has just one. A range is cut up like this:
+//
+//   parts      one for each warp
+//   batches    a warp folds one after the other, and adds them up in a binary counter
+//   rows       as many as a warp holds at once; each has 32 runs, one a lane
+//   runs       neighbouring elements, of 16 bytes if their size allows
+//
+// On each of these levels the range ends at one place. Before that place lie blocks of one size.
+// Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
+// the level is folded. Places after the end are filled up with elements from before it. What those
+// are combined to is part of no such block.
+#pragma once
+#include "block/padded.cuh"
+#include "grid/look_back.cuh"
+#include "source.cuh"
+
+namespace warpfold {
+
+/// The sums of aligned blocks, in shared memory. Entry l is the sum of 2^l elements.
+template <class Operator, class A, int LEVELS = 32>
+struct AlignedBlocks {
+    PaddedArray<A, LEVELS> sums;
+
+    /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has
+    /// been folded.
+    template <class Tree>
+    __device__ __forceinline__ void set_siblings(const Tree& tree, int place, int first) {
+        bool mine = (int)(threadIdx.x % WARP) == place;
+#pragma unroll
+        for (int level = 0; level < Tree::LEVELS; level++)
+            if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][0]);
+    }
+
+    /// The same for the tree over one value a lane. It is folded only as high as that leaf has
+    /// siblings. Returns the fold.
+    __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
+        int lane = threadIdx.x % WARP;
+#pragma unroll
+        for (int level = 0; level < 5; level++) {
+            if (place >> level == 0) break;
+            A sibling = shuffle_xor(sum, 1 << level);
+            if (lane == place && (place >> level & 1) != 0) sums.set(first + level, sibling);
+            sum = combine_neighbours<Operator>(sum, sibling, (lane >> level & 1) != 0);
+        }
+        return sum;
+    }
+
+    /// Appends the aligned blocks of `length` elements to a prefix.
+    __device__ __forceinline__ void append_to(Prefix<Operator, A>& prefix, u32 length) {
+        while (length != 0) {
+            int level = 31 - __clz(length);
+            prefix.append(sums.get(level));
+            length ^= 1u << level;
+        }
+    }
+};
+
+/// Folds ranges of an array, one after the other. Blocks may have up to 32 warps.
+template <class Operator, class Source, class Policy>
+struct BlockFolder {
+    using T = typename Source::Item;
+    using A = AccumulatorOf<T>;
+    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
+    static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
+    using Rows = SourceRows<Source, RUN, ROWS>;
+
+    struct Shared {
+        /// For two turns: one can be written while the other is still read.
+        PaddedArray<A, WARP> part_sums[2];
+        u64 tickets[2];
+        AlignedBlocks<Operator, A> blocks;
+    };
+    static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
+
+    Source source;
+    /// The number of all items.
+    u64 items;
+
+    /// Leaves the sums of the aligned blocks of `length` elements for the first warp. Parts have
+    /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
+    /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
+    /// once. Turns alternate between 0 and 1.
+    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
+        u64 ticket = 0;
+        if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
+        int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
+        u32 start = (u32)warp << log_part, part = 1u << log_part;
+        if (start < length) {
+            u32 rest = length - start;
+            fold_part(from + start, rest < part ? rest : part, log_batches, turn);
+        }
+        if (queue != nullptr && threadIdx.x == 0) shared().tickets[turn] = ticket;
+        __syncthreads();
+        if (warp == 0) fold_parts((int)(length >> log_part), log_part, turn);
+    }
+
+    /// The same for a part of at least one element, by a warp.
+    __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches, int turn) const {
+        int lane = threadIdx.x % WARP;
+        LaneCounter<Operator, A> batches;
+        A sum;
+        batches.count = 0;
+        for (; length >= BATCH; length -= BATCH, from += BATCH) {
+            A leaves[ROWS];
+            load_leaves(leaves, from, BATCH / RUN);
+            LaneTree<Operator, A, ROWS> tree;
+            sum = batches.push(tree.up_sweep(fold_rows<Operator>(leaves)));
+        }
+        if (length > 0) fold_end(from, (int)length);
+        if (batches.count >> log_batches != 0) {
+            if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
+        } else {
+            if ((batches.count >> lane & 1) != 0) shared().blocks.sums.set(LOG2<BATCH> + lane, batches.digit);
+        }
+    }
+
+    /// The same for less than a batch.
+    __device__ __forceinline__ void fold_end(u64 from, int length) const {
+        // The elements that fill no run, or no row: one a lane.
+        int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;
+        A element, leaves[ROWS];
+        // These loads are under way while the rows are read.
+        if (rest > 0) element = element_of_rest(from + (length - rest), rest);
+        if (runs > 0) load_leaves(leaves, from, runs);
+        auto& blocks = shared().blocks;
+        if (rest > 0) blocks.set_siblings_of(element, rest, 0);
+        if (runs == 0) return;
+        A end = leaves[0];
+#pragma unroll
+        for (int i = 1; i < ROWS; i++) end = choose(i == runs / WARP, leaves[i], end);
+        LaneTree<Operator, A, WARP> row;
+        row.up_sweep(end);
+        LaneTree<Operator, A, ROWS> rows;
+        rows.up_sweep(fold_rows<Operator>(leaves));
+        blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
+        blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
+    }
+
+    /// The sums of `runs` runs, at least one. A lane that has none gets the sum of some run.
+    __device__ __forceinline__ void load_leaves(A (&leaves)[ROWS], u64 from, int runs) const {
+        int first = 0, last = runs - 1;
+        bool shifted = Rows::SHIFTS && Rows::shifts(source, from);
+        if (shifted) {
+            if (Rows::reaches_before(source, from, 0)) first++;
+            if (Rows::reaches_beyond(source, from + last * RUN, items)) last--;
+        }
+        if (first <= last) {
+            Rows rows;
+            rows.load(source, from, first, last, shifted);
+            fold_runs(leaves, rows);
+        }
+        if (shifted && last - first < runs - 1) fold_edges(leaves, from, first, last, runs);
+    }
+
+    static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            A values[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
+            sums[row] = tree_fold<Operator>(values);
+        }
+    }
+
+    /// The sums that are left: of the run before the first, and of the one after the last.
+    __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], u64 from, int first, int last, int runs) const {
+#pragma unroll 1
+        for (int edge = first > 0 ? 0 : 1; edge < (last + 1 < runs ? 2 : 1); edge++) {
+            A sum = fold_elements(from + (edge == 0 ? 0 : runs - 1) * RUN);
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                int run = row * WARP + (int)(threadIdx.x % WARP);
+                leaves[row] = choose(run > last || (edge == 0 && run < first), sum, leaves[row]);
+            }
+        }
+    }
+
+    /// The sum of a run. Touches nothing but its elements.
+    __device__ __forceinline__ A fold_elements(u64 from) const {
+        A values[RUN];
+#pragma unroll
+        for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(source.at(from + i));
+        return tree_fold<Operator>(values);
+    }
+
+    /// The elements that fill no run, one a lane.
+    __device__ __forceinline__ A element_of_rest(u64 from, int rest) const {
+        int lane = threadIdx.x % WARP;
+        return Fold<T>::widen(source.at(from + (lane < rest ? lane : rest - 1)));
+    }
+
+    /// The first `whole` parts are whole.
+    static __device__ __forceinline__ void fold_parts(int whole, int log_part, int turn) {
+        int lane = threadIdx.x % WARP;
+        auto& blocks = shared().blocks;
+        if (whole > 0) {
+            A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0), whole, log_part);
+            if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
+        }
+        __syncwarp();
+    }
+};
+
+/// The reduction of an input. A block folds chunks of 2^log_chunk elements, of which each warp
+/// takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that is
+/// all.
+template <class Operator, class Source, class Policy>
+struct ChunkReducer {
+    using T = typename Source::Item;
+    using A = AccumulatorOf<T>;
+    using P = Prefix<Operator, A>;
+    using Elements = BlockFolder<Operator, Source, Policy>;
+    static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1;
+    using Sums = SumTree<Operator, A, PER_LANE>;
+
+    struct Shared {
+        u64 tag;
+        /// The sums of nodes. A node is as many chunks as a warp reads at once.
+        PaddedArray<A, WARP> nodes;
+        /// The sums of the aligned blocks of nodes.
+        AlignedBlocks<Operator, A, 5> blocks;
+    };
+    static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
+
+    Source source;
+    u64 length;
+    Workspace workspace;
+    u32 chunks;
+    int log_chunk, log_batches;
+
+    /// The elements that fill no chunk.
+    __device__ __forceinline__ u32 rest() const { return (u32)(length - ((u64)chunks << log_chunk)); }
+    __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
+    /// The chunk that this block begins with. The last block begins with the rest, whose sums it
+    /// does not publish.
+    __device__ __forceinline__ u32 first_task() const {
+        u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
+        return is_last() ? of_last : blockIdx.x;
+    }
+
+    /// Prefetches the first batches. Before the launch has begun.
+    __device__ __forceinline__ void prefetch() const {
+        constexpr int BATCH = Elements::BATCH;
+        u32 warp = threadIdx.x / WARP;
+        u64 first = ((u64)first_task() << log_chunk) + ((u64)warp << (LOG2<BATCH> + log_batches));
+        bool few = (u64)gridDim.x * (blockDim.x / WARP) * BATCH * sizeof(T) <= MOST_PREFETCHED;
+        source.prefetch(length, first, BATCH, few && threadIdx.x % WARP == 0);
+    }
+
+    /// Appends the elements to what precedes them. Returns whether this block has the result, in
+    /// its first warp.
+    __device__ __forceinline__ bool run(P& result) const {
+        Elements elements{source, length};
+        auto& blocks = Elements::shared().blocks;
+        u32 rest = this->rest(), task = first_task();
+        bool last = is_last();
+        WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? workspace.header : nullptr;
+        WorkspaceHeader::State state{};
+        if (chunks > 0 && threadIdx.x == 0) state = workspace.header->load_state();
+        for (int turn = 0;; turn ^= 1) {
+            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest, log_batches, queue, state.tag, turn);
+            if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
+            if (queue == nullptr) break;
+            // The chunks that no block begins with are handed out in order.
+            u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
+            if (ticket > chunks) trap("the start of the workspace was overwritten");
+            task = gridDim.x - 1 + (u32)ticket;
+            if (task >= (rest > 0 ? chunks : chunks - 1)) break;
+        }
+        if (!last) return false;
+        if (chunks > 0) {
+            if (threadIdx.x == 0) {
+                workspace.require(state);
+                shared().tag = state.tag;
+            }
+            __syncthreads();
+            collect({sums(shared().tag), chunks}, result);
+        }
+        if (warp_index() != 0) return true;
+        blocks.append_to(result, rest);
+        // All other blocks have read the state and taken their last tickets: otherwise this block
+        // would not have their sums.
+        if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
+        return true;
+    }
+
+    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 tag) const { return {workspace.packets(), tag}; }
+
+    /// Appends what the blocks publish. By the whole block, for its first warp.
+    __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {
+        int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
+        int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
+        auto& nodes = shared().nodes;
+        // All warps read at once. The first reads the sums that fill no node, and joins the others
+        // for the nodes after that.
+        typename Sums::Digit digit;
+        if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
+        for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
+            A members[PER_LANE];
+            chunks.read(node * Sums::RADIX, Sums::RADIX, members);
+            A sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+            if (lane == 0) nodes.set(node, sum);
+        }
+        if (whole > 0) __syncthreads();
+        if (warp != 0) return;
+        if (whole > 0) {
+            // Mostly there are one or two nodes: too few for a tree.
+            auto& blocks = shared().blocks;
+            A sum = blocks.set_siblings_of(nodes.get(lane < whole ? lane : 0), whole, 0);
+            __syncwarp();
+            if (whole == WARP) result.append(sum);
+            else blocks.append_to(result, whole);
+        }
+        if (rest > 0) result = digit.prefix(rest, result);
+    }
+};
+
+}  // namespace warpfold

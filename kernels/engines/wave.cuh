@@ -1,0 +1,372 @@
+// The wave engine for prefixes: any length in one pass. A scan moves 2n of memory, and brackets as
+// one tree over everything. What becomes of the prefixes is the sink's affair (scan.cuh,
+// select.cuh).
+//
+// Tiles are handed out in order. Each block passes its tiles through a ring of stages in shared
+// memory. Every warp has one job. So at one time one tile is loaded, another is summed, a third
+// waits for what comes before it, and a fourth is scanned:
+//
+//   loader       takes the next tile, and has the copy engine fetch it
+//   reducers     compute the sums of the tile's rows and warps
+//   publisher    publishes the tile's sum for all blocks
+//   historian    computes the prefix of the tile's wave: of all waves before it
+//   look-back    computes the prefix of the tile: from that, and the sums of its wave before it
+//   emitters     make the sink's results of the tile, and store them straight from their registers
+//
+// A wave is WAVE tiles. No tile waits for another tile's prefix, as it would in the usual chain of
+// single-pass scans (Duane Merrill, Michael Garland, "Single-pass Parallel Prefix Scan with
+// Decoupled Look-back", NVR-2016-002). Every block keeps the sums of all past waves itself, in a
+// binary counter. Its digits are the very blocks that the law asks for. From other blocks a tile
+// needs only sums (look_back.cuh), and those wait for nothing but memory.
+//
+//   1. A tile's number is the order in which it was taken. So running blocks hold the tiles before
+//      it, however many blocks run at a time, and nothing waits for a block that has not started.
+//      That also keeps memory busy to the end: with every block's tiles fixed beforehand, even a
+//      mere copy is 4% slower.
+//   2. Separate warps make the sums as soon as a tile is there: other blocks wait for them.
+//   3. The last block to find no tile left resets the workspace's header.
+//   4. Only the last tile can be unfinished. It is filled up with one of its items. What they are
+//      combined to lies behind the last result, where nothing reads it.
+//   5. With ANYWHERE, slices may start anywhere (displaced.cuh). The plain kernel needs all of them
+//      at multiples of 16 bytes.
+//
+// The barriers of a stage, each of which a phase of the stage's turn ends:
+//
+//   barrier      who arrives                                     who waits
+//   taken        the loader, lane 0                              all other warps
+//   loaded       the loader, all lanes; the copy engine          reducers
+//   summed       each reducer's lanes with a row's sum           publisher, look-back, emitters
+//   waved        the historian, all lanes                        look-back
+//   prefixed     the look-back, all lanes                        emitters
+//   free         each emitter and the publisher, lane 0          the loader, STAGES turns later
+#pragma once
+#include "block/blelloch.cuh"
+#include "grid/look_back.cuh"
+#include "source.cuh"
+#include "warp/row_store.cuh"
+
+namespace warpfold {
+
+template <class Sink, class Source, class Policy>
+struct WaveEngine {
+    using Operator = typename Sink::Operator;
+    using Item = typename Sink::Item;
+    using A = typename Sink::A;
+    using P = Prefix<Operator, A>;
+    static constexpr int WARPS = Policy::WARPS, ROWS = Policy::ROWS, RUN = Policy::RUN, REDUCERS = Policy::REDUCERS;
+    static constexpr int STAGES = Policy::STAGES, LOADS = Policy::LOADS;
+    static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
+    static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
+    static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW, TILE = WARPS * CHUNK;
+    static constexpr bool ANYWHERE = Policy::ANYWHERE;
+    static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
+    using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
+    using Batch = typename Sink::template Rows<RUN, BATCH>;
+    static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
+
+    /// What a stage holds besides the tile.
+    struct Notes {
+        u64 tile;
+        A row_sums[WARPS * ROWS], warp_sums[WARPS];
+        A wave_prefix, prefix;
+        Mbarrier taken, loaded, summed, waved, prefixed, free;
+    };
+    struct Shared {
+        Stage tiles[STAGES];
+        Notes notes[STAGES];
+        u64 tag;
+    };
+
+    /// The stage whose turn it is, for one warp.
+    struct Turn {
+        Shared& shared;
+        int stage = 0;
+        u32 phase = 0;
+
+        __device__ __forceinline__ void next() {
+            stage++;
+            if (stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
+            }
+        }
+        __device__ __forceinline__ Notes& notes() { return shared.notes[stage]; }
+        __device__ __forceinline__ Stage& items() { return shared.tiles[stage]; }
+        /// The tile that the loader took.
+        __device__ __forceinline__ u64 tile() {
+            mbarrier_wait(notes().taken, phase);
+            return notes().tile;
+        }
+    };
+
+    Source source;
+    Sink sink;
+    u64 length;
+    Workspace workspace;
+
+    __device__ __forceinline__ u64 tiles() const { return sink.tiles(length, TILE); }
+    __device__ __forceinline__ int valid(u64 tile) const {
+        u64 rest = length - tile * TILE;
+        return rest < TILE ? (int)rest : TILE;
+    }
+
+    // ---- the loader ----
+
+    __device__ __forceinline__ void load(Shared& shared) {
+        int lane = threadIdx.x % WARP;
+        u64 count = tiles(), tag = shared.tag;
+        Turn turn{shared}, arriving{shared};
+        for (int round = 0;; round++, turn.next()) {
+            Notes& notes = turn.notes();
+            u64 tile = count;
+            if (lane == 0) {
+                if (round >= STAGES) mbarrier_wait(notes.free, turn.phase ^ 1);
+                if (round >= LOADS) {
+                    // More copies at a time than memory needs would only slow each other down.
+                    mbarrier_wait(arriving.notes().loaded, arriving.phase);
+                    arriving.next();
+                }
+                tile = workspace.header->take(tag);
+                notes.tile = tile;
+                mbarrier_arrive(notes.taken);
+            }
+            tile = shuffle(tile, 0);
+            if (tile >= count) {
+                if (tile - count >= gridDim.x) trap("the start of the workspace was overwritten");
+                // The block takes no more tickets. The last block to get here resets the header for
+                // the next launch.
+                if (lane == 0 && workspace.header->end(tag)) workspace.header->reset(tag, workspace.key);
+                return;
+            }
+            int elements = valid(tile);
+            __syncwarp();  // the stage is free
+            Stage& stage = turn.items();
+            stage.prepare(source, tile, elements);
+            if (lane == 0) mbarrier_expect(notes.loaded, stage.fetched(source, tile, elements));
+            stage.load(source, tile, elements, notes.loaded);
+            if (lane > 0) mbarrier_arrive(notes.loaded);
+        }
+    }
+
+    // ---- the reducers and the publisher ----
+
+    __device__ __forceinline__ void reduce(Turn turn, int warp) {
+        int lane = threadIdx.x % WARP;
+        u64 count = tiles();
+        for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
+            Notes& notes = turn.notes();
+            mbarrier_wait(notes.loaded, turn.phase);
+            if (valid(tile) > 0) {
+#pragma unroll 1
+                for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, tile, notes, chunk);
+            }
+            __syncwarp();
+            // Each lane that has left a sum arrives itself. By now the rest of the warp has read
+            // its part of the stage.
+            if (lane < ROWS) mbarrier_arrive(notes.summed);
+        }
+    }
+
+    __device__ __forceinline__ void reduce_chunk(Turn turn, u64 tile, Notes& notes, int chunk) {
+        int lane = threadIdx.x % WARP;
+        A row_sums[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            Item items[RUN];
+            A values[RUN];
+            turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+            sink.values(values, items);
+            row_sums[row] = tree_fold<Operator>(values);
+        }
+        A sum = fold_rows<Operator>(row_sums);
+        if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
+        sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
+        if (lane == 0) notes.warp_sums[chunk] = sum;
+    }
+
+    __device__ __forceinline__ void publish(Turn turn, TileSums<A, PER_LANE> sums) {
+        int lane = threadIdx.x % WARP;
+        for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
+            Notes& notes = turn.notes();
+            mbarrier_wait(notes.summed, turn.phase);
+            // No tile comes after an unfinished one, so nobody needs its sum.
+            if (valid(tile) == TILE)
+                sums.publish(tile, LaneTree<Operator, A, WARPS>().up_sweep(notes.warp_sums[lane % WARPS]));
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(notes.free);  // it has read what the next tile will overwrite
+        }
+    }
+
+    // ---- the historian ----
+
+    __device__ __forceinline__ void remember(Turn turn, TileSums<A, PER_LANE> sums) {
+        int lane = threadIdx.x % WARP;
+        P start = sink.before(), prefix = start;
+        LaneCounter<Operator, A> counter{start.value, 0};
+        for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
+            Notes& notes = turn.notes();
+            while (counter.count < tile / WAVE) {
+                u64 members[PER_LANE];
+                A values[PER_LANE];
+#pragma unroll
+                for (int k = 0; k < PER_LANE; k++) members[k] = (u64)counter.count * WAVE + lane * PER_LANE + k;
+                sums.template wait<true>(members, values);
+                counter.push(LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values)));
+                prefix = counter.prefix(start);
+            }
+            if (lane == 0) notes.wave_prefix = prefix.value;
+            mbarrier_arrive(notes.waved);
+        }
+    }
+
+    // ---- the look-back ----
+
+    __device__ __forceinline__ void look_back(Turn turn, TileSums<A, PER_LANE> sums) {
+        int lane = threadIdx.x % WARP;
+        for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
+            Notes& notes = turn.notes();
+            int place = (int)(tile % WAVE);
+            LaneTree<Operator, A, WARP> tree;
+            A values[PER_LANE];
+            // Wait for this tile's own sum first. Earlier reads would only delay the stores we wait
+            // for.
+            mbarrier_wait(notes.summed, turn.phase);
+            if (place > 0) {
+                // Lanes that cover this tile or later ones read the wave's first sum instead: it
+                // will be there.
+                u64 members[PER_LANE];
+#pragma unroll
+                for (int k = 0; k < PER_LANE; k++)
+                    members[k] = tile - place + (lane * PER_LANE + k < place ? lane * PER_LANE + k : 0);
+                sums.template wait<true>(members, values);
+                run_up_sweep<Operator, true>(values, PER_LANE);
+                tree.up_sweep(values[PER_LANE - 1]);
+            }
+            mbarrier_wait(notes.waved, turn.phase);
+            // The lane to which the tile belongs knows all it needs.
+            if (lane == place / PER_LANE) {
+                P prefix{notes.wave_prefix, sink.seeded || tile >= WAVE};
+                if (place > 0) {
+                    prefix = tree.down_sweep(prefix);
+                    SumTree<Operator, A, PER_LANE>::append_members(prefix, values, place % PER_LANE);
+                }
+                notes.prefix = prefix.value;
+            }
+            mbarrier_arrive(notes.prefixed);
+        }
+    }
+
+    // ---- the emitters ----
+
+    __device__ __forceinline__ void emit(Turn turn, int warp) {
+        int lane = threadIdx.x % WARP;
+        u64 count = tiles();
+        for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
+            Notes& notes = turn.notes();
+            mbarrier_wait(notes.summed, turn.phase);
+            int elements = valid(tile);
+            LaneTree<Operator, A, ROWS> rows;
+            LaneTree<Operator, A, WARPS> warps;
+            if (elements > 0) {
+                if constexpr (Sink::NEEDS_ROWS) rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
+                warps.up_sweep(notes.warp_sums[lane % WARPS]);
+            }
+            mbarrier_wait(notes.prefixed, turn.phase);
+            bool present = sink.seeded || tile > 0;
+            A prefix = notes.prefix;
+            if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
+            if (elements > 0) {
+                P of_warps = warps.down_sweep(P{prefix, present});
+                P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
+                A next = shuffle(of_warps.value, (warp + 1) % WARPS);
+                emit_chunk(turn, tile, warp, rows, of_chunk, next, elements);
+            }
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(notes.free);
+        }
+    }
+
+    __device__ __forceinline__ void emit_chunk(Turn turn, u64 tile, int warp, const LaneTree<Operator, A, ROWS>& tree, P prefix,
+                                               const A& next, int elements) {
+        int results = sink.results(elements, elements == TILE);
+        auto kept = sink.begin_chunk(prefix.value);
+        bool present = prefix.present;
+        P of_rows = prefix;
+        if constexpr (Sink::NEEDS_ROWS) of_rows = tree.down_sweep(prefix);
+        Store store{turn.items().room(warp * CHUNK)};
+#pragma unroll 1
+        for (int first = 0; first < ROWS; first += BATCH) {
+            int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
+            Item items[BATCH][RUN];
+            P starts[BATCH];
+            A ends[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                turn.items().read(source, tile, index + k * WARP, items[k]);
+                if constexpr (!Sink::NEEDS_ROWS) continue;
+                starts[k] = {shuffle(of_rows.value, first + k), present || first + k > 0};
+                A of_next = shuffle(of_rows.value, (first + k + 1) % ROWS);
+                ends[k] = choose(first + k + 1 < ROWS, of_next, next);
+            }
+            A sums[BATCH];
+            Batch trees;
+            trees.up_sweep(sink, items, sums);
+            sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW, results, store);
+        }
+        sink.end_chunk(kept, store, tile * TILE + (warp + 1) * CHUNK >= length);
+    }
+
+    /// Stores from registers.
+    struct Store {
+        /// Where the warp may write when it has read its chunk: the chunk itself.
+        unsigned char* room;
+
+        /// Stores rows from `target` on, except what comes `limit` items after it or later.
+        template <class T, class Moved, int COUNT>
+        __device__ __forceinline__ void rows(T* target, Moved (&rows)[COUNT], int limit) const {
+            using R = Run<T, RUN>;
+            bool whole = limit >= COUNT * ROW;
+            int bytes = limit * (int)sizeof(T);
+            if constexpr (ANYWHERE && alignof(T) < 16) DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
+            else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
+        }
+    };
+
+    // ---- the block ----
+
+    /// Prefetches the tiles that the block, or a neighbour, will take first. Before the launch has
+    /// begun.
+    __device__ __forceinline__ void prefetch() const {
+        source.prefetch(length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
+    }
+
+    __device__ __forceinline__ void run() {
+        Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
+        if (threadIdx.x == 0) {
+            shared.tag = workspace.tag();
+            for (int i = 0; i < STAGES; i++) {
+                Notes& notes = shared.notes[i];
+                mbarrier_init(notes.taken, 1);
+                mbarrier_init(notes.loaded, WARP);
+                mbarrier_init(notes.summed, REDUCERS * ROWS);
+                mbarrier_init(notes.waved, WARP);
+                mbarrier_init(notes.prefixed, WARP);
+                mbarrier_init(notes.free, WARPS + 1);
+            }
+            fence_mbarrier_init();
+        }
+        if (threadIdx.x < STAGES) shared.tiles[threadIdx.x].begin(source);
+        __syncthreads();
+        int warp = threadIdx.x / WARP;
+        TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
+        Turn turn{shared};
+        if (warp < WARPS) emit(turn, warp);
+        else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
+        else if (warp == WARPS + REDUCERS) load(shared);
+        else if (warp == WARPS + REDUCERS + 1) publish(turn, tile_sums);
+        else if (warp == WARPS + REDUCERS + 2) remember(turn, tile_sums);
+        else look_back(turn, tile_sums);
+    }
+};
+
+}  // namespace warpfold

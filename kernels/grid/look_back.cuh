@@ -1,0 +1,189 @@
+// How blocks of one launch learn what comes before their tiles.
+//
+// A sum travels in packets of 16 bytes: 8 of value and 8 of tag. Each packet is written and read by
+// one access, so it needs no flag and no fence. The tag belongs to the launch (workspace.cuh), so
+// nothing has to be cleared before one.
+//
+// The workspace gets the sum of each tile, of RADIX tiles, of RADIX² tiles and so on. RADIX is as
+// many sums as a warp reads at once: 32, 64 or 128. The block that completes such a group publishes
+// its sum. On each of these levels, fewer than RADIX nodes precede a tile, and their aligned blocks
+// are the very ones that the law asks for. A warp reads the nodes at once, some a lane, and folds
+// them as a tree. No tile waits for another one's prefix, as in the chain of Merrill and Garland's
+// decoupled look-back (NVR-2016-002). It waits for sums only, and those wait for nothing but
+// memory.
+#pragma once
+#include "block/blelloch.cuh"
+#include "warp/lanes.cuh"
+#include "grid/workspace.cuh"
+
+namespace warpfold {
+
+/// The sums that blocks exchange. They lie as a warp reads them: PER_LANE neighbouring sums a lane,
+/// neighbouring lanes from neighbouring words. All blocks read the same few lines of the cache, so
+/// answers come sooner if there are fewer lines.
+template <class A, int PER_LANE>
+struct TileSums {
+    static constexpr int CHUNKS = ((int)sizeof(A) + 7) / 8;
+
+    union Packet {
+        u64x2 word;
+        u64 parts[2];  // value, tag
+    };
+    union Sum {
+        u64 chunks[CHUNKS];
+        A value;
+    };
+
+    u64x2* words;
+    u64 tag;
+
+    __device__ __forceinline__ u64x2* word(u64 tile, int chunk) const {
+        u64 row = tile / (WARP * PER_LANE) * PER_LANE + tile % PER_LANE;
+        return words + (row * CHUNKS + chunk) * WARP + tile / PER_LANE % WARP;
+    }
+
+    /// Publishes a sum. A whole warp calls; all its lanes hold the sum.
+    __device__ __forceinline__ void publish(u64 tile, const A& value) const {
+        Sum sum;
+        sum.chunks[CHUNKS - 1] = 0;
+        sum.value = value;
+        int lane = threadIdx.x % WARP;
+        Packet packet;
+        packet.parts[1] = tag;
+#pragma unroll
+        for (int i = 0; i < CHUNKS; i++)
+            if (lane == i) packet.parts[0] = sum.chunks[i];
+        if (lane < CHUNKS) store_relaxed(word(tile, lane), packet.word);
+    }
+
+    /// The sums of COUNT tiles. Waits until they are all there. SPARING repeats only the reads that
+    /// found nothing, to leave memory to others. That takes longer: a compiler that is short of
+    /// registers makes such reads one after the other.
+    template <bool SPARING = false, int COUNT>
+    __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
+        Packet packets[COUNT][CHUNKS];
+        bool missing[COUNT][CHUNKS], there = false;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) missing[k][i] = true;
+        while (!there) {
+            there = true;
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    if (!SPARING || missing[k][i]) packets[k][i].word = load_relaxed(word(tiles[k], i));
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++) {
+                    missing[k][i] = packets[k][i].parts[1] != tag;
+                    there = there && !missing[k][i];
+                }
+        }
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            Sum sum;
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) sum.chunks[i] = packets[k][i].parts[0];
+            values[k] = sum.value;
+        }
+    }
+};
+
+/// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads
+/// PER_LANE sums a lane at once.
+template <class Operator, class A, int PER_LANE>
+struct SumTree {
+    static constexpr int RADIX = WARP * PER_LANE, LOG_RADIX = LOG2<RADIX>;
+
+    TileSums<A, PER_LANE> sums;
+    /// The number of tiles.
+    u64 count;
+
+    /// Publishes the sum of a whole tile, and those of the nodes that it completes. A whole warp
+    /// calls; all its lanes hold the sum.
+    __device__ __forceinline__ void publish(u64 tile, A sum) const {
+        u64 start = 0, width = count + 1, place = tile;
+        sums.publish(place, sum);
+        while (place % RADIX == RADIX - 1) {
+            // This tile's own sum has only just been sent. The others are there or on their way.
+            A members[PER_LANE];
+            read(start + place - (RADIX - 1), RADIX - 1, members);
+            members[PER_LANE - 1] = choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
+            sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+            start += width;
+            width = (width - 1 >> LOG_RADIX) + 1;
+            place /= RADIX;
+            sums.publish(start + place, sum);
+        }
+    }
+
+    /// The prefix of a tile, given what precedes all tiles. Whole warps call; all lanes get it.
+    __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile, Prefix<Operator, A> before) const {
+        int level = 0;
+        while (tile >> level * LOG_RADIX >= RADIX) level++;
+        for (; level >= 0; level--) {
+            u64 place = tile >> level * LOG_RADIX;
+            int digit = (int)(place % RADIX);
+            if (digit == 0) continue;
+            Digit sums_before;
+            sums_before.read(*this, start_of(level) + place - digit, digit);
+            before = sums_before.prefix(digit, before);
+        }
+        return before;
+    }
+
+    /// The first `digit` of the RADIX sums from some place on, as a tree.
+    struct Digit {
+        A members[PER_LANE];
+        LaneTree<Operator, A, WARP> tree;
+
+        __device__ __forceinline__ void read(const SumTree& all, u64 first, int digit) {
+            all.read(first, digit, members);
+            run_up_sweep<Operator, true>(members, PER_LANE);
+            tree.up_sweep(members[PER_LANE - 1]);
+        }
+
+        /// The prefix of what comes after them. The lane to which this place belongs knows all it
+        /// needs.
+        __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
+            Prefix<Operator, A> own = tree.down_sweep(before);
+            append_members(own, members, digit % PER_LANE);
+            return {shuffle(own.value, digit / PER_LANE), true};
+        }
+    };
+
+    /// The sums from place `first` on, PER_LANE a lane. Only `there` of them exist or will; lanes
+    /// beyond read the first one instead.
+    __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {
+        u64 places[PER_LANE];
+#pragma unroll
+        for (int k = 0; k < PER_LANE; k++) {
+            int member = (int)(threadIdx.x % WARP) * PER_LANE + k;
+            places[k] = first + (member < there ? member : 0);
+        }
+        sums.wait(places, members);
+    }
+
+    /// Appends the first `count` of a lane's sums, as aligned blocks, given the sums of their
+    /// subtrees.
+    static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
+#pragma unroll
+        for (int half = PER_LANE / 2; half >= 1; half /= 2) {
+            A block = nodes[half - 1];
+#pragma unroll
+            for (int i = half - 1; i < PER_LANE; i += 2 * half) block = choose(i == (count & -2 * half) + half - 1, nodes[i], block);
+            prefix.append_if((count & half) != 0, block);
+        }
+    }
+
+    __device__ __forceinline__ u64 start_of(int level) const {
+        u64 start = 0;
+        for (int i = 0; i < level; i++) start += (count >> i * LOG_RADIX) + 1;
+        return start;
+    }
+};
+
+}  // namespace warpfold

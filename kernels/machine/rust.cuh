@@ -1,0 +1,464 @@
+// What translated functions call: Rust's operators, casts and numbers' methods, each with Rust's
+// meaning, by Rust's name (`warpfold::function` in the crate's documentation lists them).
+//
+// C++ promotes short integers to int. It leaves signed overflow, wide shifts and casts out of range
+// undefined. It has fmin where Rust has min. So translated functions use C++'s own operators for
+// comparisons only.
+//
+// Where Rust panics, a GPU cannot. These functions go on with a value that is always the same:
+//
+//   overflow                    wraps, as in Rust's release builds
+//   shifts                      the amount is taken modulo the width, as in release builds
+//   x / 0, x % 0 of integers    0
+//   MIN / -1, MIN % -1          MIN, 0
+//   an index out of bounds      the last element
+#pragma once
+#include "machine/types.cuh"
+
+namespace warpfold {
+
+// IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs). Equal numbers
+// differ at most in the sign of zero, which or/and settles. If they do not compare, one is a NaN,
+// which + passes on.
+template <class T>
+__device__ __forceinline__ T minimum_by_comparison(T a, T b) {
+    return a < b ? a : b < a ? b : a == b ? from_bits(bits_of(a) | bits_of(b)) : a + b;
+}
+
+template <class T>
+__device__ __forceinline__ T maximum_by_comparison(T a, T b) {
+    return b < a ? a : a < b ? b : a == b ? from_bits(bits_of(a) & bits_of(b)) : a + b;
+}
+
+namespace rust {
+
+#define RUST_FUNCTION __device__ __forceinline__
+
+// ---- types -------------------------------------------------------------------------------------
+
+template <class A, class B>
+constexpr bool is_same = false;
+template <class A>
+constexpr bool is_same<A, A> = true;
+
+template <class T>
+concept SignedInteger = is_same<T, i8> || is_same<T, i16> || is_same<T, i32> || is_same<T, i64>;
+template <class T>
+concept UnsignedInteger = is_same<T, u8> || is_same<T, u16> || is_same<T, u32> || is_same<T, u64>;
+template <class T>
+concept Integer = SignedInteger<T> || UnsignedInteger<T>;
+template <class T>
+concept Float = is_same<T, f32> || is_same<T, f64>;
+
+template <int BYTES> struct UnsignedOf;
+template <> struct UnsignedOf<1> { using Type = u8; };
+template <> struct UnsignedOf<2> { using Type = u16; };
+template <> struct UnsignedOf<4> { using Type = u32; };
+template <> struct UnsignedOf<8> { using Type = u64; };
+/// The unsigned integer of the same size.
+template <class T>
+using Unsigned = typename UnsignedOf<sizeof(T)>::Type;
+
+/// The type in which C++ computes instead. It is not promoted to a signed type, so overflow is
+/// defined.
+template <class T>
+using Wide = typename UnsignedOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::Type;
+
+template <Integer T>
+constexpr u32 BITS = 8 * sizeof(T);
+template <Integer T>
+constexpr T LEAST = SignedInteger<T> ? (T)((Unsigned<T>)1 << (BITS<T> - 1)) : (T)0;
+template <Integer T>
+constexpr T GREATEST = (T)~LEAST<T>;
+
+// ---- tuples and arrays -------------------------------------------------------------------------
+
+template <class A>
+RUST_FUNCTION Tuple<A> tuple(A a) { return {a}; }
+template <class A, class B>
+RUST_FUNCTION Tuple<A, B> tuple(A a, B b) { return {a, b}; }
+template <class A, class B, class C>
+RUST_FUNCTION Tuple<A, B, C> tuple(A a, B b, C c) { return {a, b, c}; }
+template <class A, class B, class C, class D>
+RUST_FUNCTION Tuple<A, B, C, D> tuple(A a, B b, C c, D d) { return {a, b, c, d}; }
+template <class A, class B, class C, class D, class E>
+RUST_FUNCTION Tuple<A, B, C, D, E> tuple(A a, B b, C c, D d, E e) { return {a, b, c, d, e}; }
+template <class A, class B, class C, class D, class E, class F>
+RUST_FUNCTION Tuple<A, B, C, D, E, F> tuple(A a, B b, C c, D d, E e, F f) { return {a, b, c, d, e, f}; }
+
+template <class E, int N>
+RUST_FUNCTION u64 bounded(u64 index) { return index < (u64)N ? index : (u64)(N - 1); }
+template <class E, int N>
+RUST_FUNCTION E& at(Array<E, N>& array, u64 index) { return array.values[bounded<E, N>(index)]; }
+template <class E, int N>
+RUST_FUNCTION const E& at(const Array<E, N>& array, u64 index) { return array.values[bounded<E, N>(index)]; }
+
+/// `[value; N]`
+template <class A, class E>
+RUST_FUNCTION A filled(E value) {
+    A array;
+    for (E& element : array.values) element = value;
+    return array;
+}
+
+// ---- loops -------------------------------------------------------------------------------------
+
+/// `a..b`
+template <Integer T>
+struct Range {
+    T next, end;
+    RUST_FUNCTION bool more() const { return next < end; }
+    RUST_FUNCTION T at() const { return next; }
+    RUST_FUNCTION void step() { next = (T)((Wide<T>)next + 1); }
+};
+template <class T>
+Range(T, T) -> Range<T>;
+
+/// `(a..b).rev()`
+template <Integer T>
+struct RangeDown {
+    T end, next;
+    RUST_FUNCTION bool more() const { return end < next; }
+    RUST_FUNCTION T at() const { return (T)((Wide<T>)next - 1); }
+    RUST_FUNCTION void step() { next = at(); }
+};
+template <class T>
+RangeDown(T, T) -> RangeDown<T>;
+
+/// `a..=b`, which may end at the type's greatest value.
+template <Integer T>
+struct RangeInclusive {
+    T next, last;
+    bool is_over = last < next;
+    RUST_FUNCTION bool more() const { return !is_over; }
+    RUST_FUNCTION T at() const { return next; }
+    RUST_FUNCTION void step() {
+        is_over = next == last;
+        next = (T)((Wide<T>)next + 1);
+    }
+};
+template <class T>
+RangeInclusive(T, T) -> RangeInclusive<T>;
+
+/// `(a..=b).rev()`
+template <Integer T>
+struct RangeInclusiveDown {
+    T last, next;
+    bool is_over = next < last;
+    RUST_FUNCTION bool more() const { return !is_over; }
+    RUST_FUNCTION T at() const { return next; }
+    RUST_FUNCTION void step() {
+        is_over = next == last;
+        next = (T)((Wide<T>)next - 1);
+    }
+};
+template <class T>
+RangeInclusiveDown(T, T) -> RangeInclusiveDown<T>;
+
+// ---- patterns ----------------------------------------------------------------------------------
+// A literal of a pattern has the type of what it is compared with.
+
+/// A literal whose nearest f32 is not the one nearest to its nearest f64.
+struct FloatLiteral {
+    f32 single;
+    f64 twofold;
+    RUST_FUNCTION explicit operator f32() const { return single; }
+    RUST_FUNCTION explicit operator f64() const { return twofold; }
+};
+
+template <class T, class Literal> RUST_FUNCTION bool is(T value, Literal literal) { return value == (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool at_least(T value, Literal literal) { return value >= (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool at_most(T value, Literal literal) { return value <= (T)literal; }
+template <class T, class Literal> RUST_FUNCTION bool below(T value, Literal literal) { return value < (T)literal; }
+
+// ---- integers ----------------------------------------------------------------------------------
+
+template <Integer T> RUST_FUNCTION T add(T a, T b) { return (T)((Wide<T>)a + (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T sub(T a, T b) { return (T)((Wide<T>)a - (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T mul(T a, T b) { return (T)((Wide<T>)a * (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T neg(T a) { return (T)(0 - (Wide<T>)a); }
+
+template <Integer T>
+RUST_FUNCTION T div(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (SignedInteger<T>)
+        if (b == -1) return neg(a);
+    return (T)(a / b);
+}
+
+template <Integer T>
+RUST_FUNCTION T rem(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (SignedInteger<T>)
+        if (b == -1) return 0;
+    return (T)(a % b);
+}
+
+template <Integer T> RUST_FUNCTION T not_(T a) { return (T)~(Wide<T>)a; }
+template <Integer T> RUST_FUNCTION T bit_and(T a, T b) { return (T)((Wide<T>)a & (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T bit_or(T a, T b) { return (T)((Wide<T>)a | (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T bit_xor(T a, T b) { return (T)((Wide<T>)a ^ (Wide<T>)b); }
+RUST_FUNCTION bool not_(bool a) { return !a; }
+RUST_FUNCTION bool bit_and(bool a, bool b) { return a && b; }
+RUST_FUNCTION bool bit_or(bool a, bool b) { return a || b; }
+RUST_FUNCTION bool bit_xor(bool a, bool b) { return a != b; }
+
+// The amount may be of any integer type.
+template <Integer T, Integer Amount>
+RUST_FUNCTION T shl(T a, Amount amount) { return (T)((Wide<T>)a << ((u32)amount & (BITS<T> - 1))); }
+template <Integer T, Integer Amount>
+RUST_FUNCTION T shr(T a, Amount amount) { return (T)(a >> ((u32)amount & (BITS<T> - 1))); }
+
+template <Integer T> RUST_FUNCTION T wrapping_add(T a, T b) { return add(a, b); }
+template <Integer T> RUST_FUNCTION T wrapping_sub(T a, T b) { return sub(a, b); }
+template <Integer T> RUST_FUNCTION T wrapping_mul(T a, T b) { return mul(a, b); }
+template <Integer T> RUST_FUNCTION T wrapping_div(T a, T b) { return div(a, b); }
+template <Integer T> RUST_FUNCTION T wrapping_rem(T a, T b) { return rem(a, b); }
+template <Integer T> RUST_FUNCTION T wrapping_neg(T a) { return neg(a); }
+template <Integer T> RUST_FUNCTION T wrapping_shl(T a, u32 amount) { return shl(a, amount); }
+template <Integer T> RUST_FUNCTION T wrapping_shr(T a, u32 amount) { return shr(a, amount); }
+
+template <Integer T>
+RUST_FUNCTION T saturating_add(T a, T b) {
+    T sum = add(a, b);
+    if constexpr (UnsignedInteger<T>) return sum < a ? GREATEST<T> : sum;
+    else return (b < 0) == (sum < a) ? sum : b < 0 ? LEAST<T> : GREATEST<T>;
+}
+
+template <Integer T>
+RUST_FUNCTION T saturating_sub(T a, T b) {
+    T difference = sub(a, b);
+    if constexpr (UnsignedInteger<T>) return a < b ? (T)0 : difference;
+    else return (b > 0) == (difference < a) ? difference : b > 0 ? LEAST<T> : GREATEST<T>;
+}
+
+template <Integer T>
+RUST_FUNCTION T saturating_mul(T a, T b) {
+    if (a == 0 || b == 0) return 0;
+    if constexpr (SignedInteger<T>) {
+        T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
+        // The magnitudes. That of the least value fits the unsigned type only.
+        Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a, y = b < 0 ? (Unsigned<T>)neg(b) : (Unsigned<T>)b;
+        Unsigned<T> most = bound < 0 ? (Unsigned<T>)LEAST<T> : (Unsigned<T>)GREATEST<T>;
+        return x > (Unsigned<T>)(most / y) ? bound : mul(a, b);
+    } else {
+        return a > (T)(GREATEST<T> / b) ? GREATEST<T> : mul(a, b);
+    }
+}
+
+template <Integer T> RUST_FUNCTION T min(T a, T b) { return b < a ? b : a; }
+template <Integer T> RUST_FUNCTION T max(T a, T b) { return b < a ? a : b; }
+template <Integer T> RUST_FUNCTION T clamp(T a, T low, T high) { return a < low ? low : high < a ? high : a; }
+template <Integer T> RUST_FUNCTION T abs(T a) { return a < 0 ? neg(a) : a; }
+template <Integer T> RUST_FUNCTION T wrapping_abs(T a) { return abs(a); }
+template <Integer T> RUST_FUNCTION Unsigned<T> unsigned_abs(T a) { return (Unsigned<T>)abs(a); }
+template <Integer T> RUST_FUNCTION T signum(T a) { return (T)((a > 0) - (a < 0)); }
+template <Integer T> RUST_FUNCTION bool is_positive(T a) { return a > 0; }
+template <Integer T> RUST_FUNCTION bool is_negative(T a) { return a < 0; }
+template <Integer T>
+RUST_FUNCTION Unsigned<T> abs_diff(T a, T b) {
+    return (Unsigned<T>)(a < b ? (Wide<T>)b - (Wide<T>)a : (Wide<T>)a - (Wide<T>)b);
+}
+
+/// The remainder that is not negative.
+template <Integer T>
+RUST_FUNCTION T rem_euclid(T a, T b) {
+    T r = rem(a, b);
+    return r < 0 ? (b < 0 ? sub(r, b) : add(r, b)) : r;
+}
+
+template <Integer T>
+RUST_FUNCTION T div_euclid(T a, T b) {
+    T q = div(a, b);
+    return rem(a, b) < 0 ? (b > 0 ? sub(q, (T)1) : add(q, (T)1)) : q;
+}
+
+template <Integer T>
+RUST_FUNCTION T div_ceil(T a, T b) {
+    return add(div(a, b), (T)(rem(a, b) != 0));
+}
+
+/// By squaring; multiplication wraps.
+template <Integer T>
+RUST_FUNCTION T pow(T base, u32 exponent) {
+    T power = 1;
+    for (; exponent != 0; exponent >>= 1) {
+        if (exponent & 1) power = mul(power, base);
+        base = mul(base, base);
+    }
+    return power;
+}
+template <Integer T> RUST_FUNCTION T wrapping_pow(T base, u32 exponent) { return pow(base, exponent); }
+
+template <Integer T>
+RUST_FUNCTION u32 count_ones(T a) {
+    if constexpr (sizeof(T) == 8) return (u32)__popcll((u64)a);
+    else return (u32)__popc((Unsigned<T>)a);
+}
+template <Integer T> RUST_FUNCTION u32 count_zeros(T a) { return BITS<T> - count_ones(a); }
+template <Integer T>
+RUST_FUNCTION u32 leading_zeros(T a) {
+    if constexpr (sizeof(T) == 8) return (u32)__clzll((i64)a);
+    else return (u32)__clz((i32)(u32)(Unsigned<T>)a) - (32 - BITS<T>);
+}
+template <Integer T>
+RUST_FUNCTION u32 trailing_zeros(T a) {
+    if (a == 0) return BITS<T>;
+    if constexpr (sizeof(T) == 8) return (u32)__ffsll((i64)a) - 1;
+    else return (u32)__ffs((i32)(u32)(Unsigned<T>)a) - 1;
+}
+template <Integer T> RUST_FUNCTION u32 leading_ones(T a) { return leading_zeros(not_(a)); }
+template <Integer T> RUST_FUNCTION u32 trailing_ones(T a) { return trailing_zeros(not_(a)); }
+template <Integer T> RUST_FUNCTION bool is_power_of_two(T a) { return count_ones(a) == 1; }
+
+template <Integer T>
+RUST_FUNCTION T rotate_left(T a, u32 amount) {
+    Wide<T> bits = (Unsigned<T>)a;
+    u32 left = amount & (BITS<T> - 1), right = (0 - left) & (BITS<T> - 1);
+    return (T)(bits << left | bits >> right);
+}
+template <Integer T> RUST_FUNCTION T rotate_right(T a, u32 amount) { return rotate_left(a, 0 - amount); }
+
+template <Integer T>
+RUST_FUNCTION T swap_bytes(T a) {
+    Unsigned<T> from = (Unsigned<T>)a;
+    Wide<T> to = 0;
+    for (u32 i = 0; i < sizeof(T); i++) to = to << 8 | (from >> (8 * i) & 0xff);
+    return (T)to;
+}
+template <Integer T>
+RUST_FUNCTION T reverse_bits(T a) {
+    if constexpr (sizeof(T) == 8) return (T)__brevll((u64)a);
+    else return (T)(__brev((u32)(Unsigned<T>)a) >> (32 - BITS<T>));
+}
+
+// ---- floats ------------------------------------------------------------------------------------
+// Kernels are compiled without contraction, denormals are kept, and division and square root are
+// rounded exactly: the same bits as on the host, the payloads of NaN aside.
+
+template <Float T> RUST_FUNCTION T add(T a, T b) { return a + b; }
+template <Float T> RUST_FUNCTION T sub(T a, T b) { return a - b; }
+template <Float T> RUST_FUNCTION T mul(T a, T b) { return a * b; }
+template <Float T> RUST_FUNCTION T div(T a, T b) { return a / b; }
+RUST_FUNCTION f32 rem(f32 a, f32 b) { return fmodf(a, b); }
+RUST_FUNCTION f64 rem(f64 a, f64 b) { return fmod(a, b); }
+template <Float T> RUST_FUNCTION T neg(T a) { return -a; }
+
+template <Float T> RUST_FUNCTION bool is_nan(T a) { return a != a; }
+template <Float T> RUST_FUNCTION auto to_bits(T a) { return bits_of(a); }
+RUST_FUNCTION f32 from_bits(u32 bits) { return warpfold::from_bits(bits); }
+RUST_FUNCTION f64 from_bits(u64 bits) { return warpfold::from_bits(bits); }
+
+/// All bits but the sign.
+template <Float T> RUST_FUNCTION auto magnitude(T a) { return to_bits(a) << 1 >> 1; }
+template <Float T> RUST_FUNCTION T abs(T a) { return from_bits(magnitude(a)); }
+template <Float T> RUST_FUNCTION bool is_sign_negative(T a) { return to_bits(a) != magnitude(a); }
+template <Float T> RUST_FUNCTION bool is_sign_positive(T a) { return !is_sign_negative(a); }
+template <Float T> RUST_FUNCTION T copysign(T a, T sign) { return from_bits(magnitude(a) | (to_bits(sign) ^ magnitude(sign))); }
+template <Float T> RUST_FUNCTION T signum(T a) { return is_nan(a) ? a : copysign((T)1, a); }
+RUST_FUNCTION f32 infinity(f32) { return from_bits(0x7f800000u); }
+RUST_FUNCTION f64 infinity(f64) { return from_bits((u64)0x7ff0000000000000ull); }
+template <Float T> RUST_FUNCTION bool is_finite(T a) { return abs(a) < infinity(a); }
+template <Float T> RUST_FUNCTION bool is_infinite(T a) { return abs(a) == infinity(a); }
+RUST_FUNCTION bool is_normal(f32 a) { return is_finite(a) && magnitude(a) >= 0x00800000u; }
+RUST_FUNCTION bool is_normal(f64 a) { return is_finite(a) && magnitude(a) >= 0x0010000000000000ull; }
+
+/// If one is NaN, the other. Of two zeros, either.
+template <Float T> RUST_FUNCTION T min(T a, T b) { return is_nan(a) ? b : b < a ? b : a; }
+template <Float T> RUST_FUNCTION T max(T a, T b) { return is_nan(a) ? b : a < b ? b : a; }
+/// NaN stays NaN.
+template <Float T> RUST_FUNCTION T clamp(T a, T low, T high) { return a < low ? low : high < a ? high : a; }
+
+RUST_FUNCTION f32 mul_add(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
+RUST_FUNCTION f64 mul_add(f64 a, f64 b, f64 c) { return fma(a, b, c); }
+template <Float T> RUST_FUNCTION T recip(T a) { return (T)1 / a; }
+
+#define RUST_FLOAT(NAME, FUNCTION)                                   \
+    RUST_FUNCTION f32 NAME(f32 a) { return FUNCTION##f(a); }         \
+    RUST_FUNCTION f64 NAME(f64 a) { return FUNCTION(a); }
+RUST_FLOAT(sqrt, ::sqrt)
+RUST_FLOAT(floor, ::floor)
+RUST_FLOAT(ceil, ::ceil)
+RUST_FLOAT(round, ::round)
+RUST_FLOAT(round_ties_even, ::rint)
+RUST_FLOAT(trunc, ::trunc)
+// Not rounded exactly, here or there.
+RUST_FLOAT(exp, ::exp)
+RUST_FLOAT(exp2, ::exp2)
+RUST_FLOAT(exp_m1, ::expm1)
+RUST_FLOAT(ln, ::log)
+RUST_FLOAT(log2, ::log2)
+RUST_FLOAT(log10, ::log10)
+RUST_FLOAT(ln_1p, ::log1p)
+RUST_FLOAT(cbrt, ::cbrt)
+RUST_FLOAT(sin, ::sin)
+RUST_FLOAT(cos, ::cos)
+RUST_FLOAT(tan, ::tan)
+RUST_FLOAT(asin, ::asin)
+RUST_FLOAT(acos, ::acos)
+RUST_FLOAT(atan, ::atan)
+RUST_FLOAT(sinh, ::sinh)
+RUST_FLOAT(cosh, ::cosh)
+RUST_FLOAT(tanh, ::tanh)
+#undef RUST_FLOAT
+RUST_FUNCTION f32 powf(f32 a, f32 b) { return ::powf(a, b); }
+RUST_FUNCTION f64 powf(f64 a, f64 b) { return ::pow(a, b); }
+RUST_FUNCTION f32 hypot(f32 a, f32 b) { return ::hypotf(a, b); }
+RUST_FUNCTION f64 hypot(f64 a, f64 b) { return ::hypot(a, b); }
+RUST_FUNCTION f32 atan2(f32 a, f32 b) { return ::atan2f(a, b); }
+RUST_FUNCTION f64 atan2(f64 a, f64 b) { return ::atan2(a, b); }
+
+/// By squaring; Rust does not say in which order.
+template <Float T>
+RUST_FUNCTION T powi(T base, i32 exponent) {
+    T power = 1;
+    for (u32 rest = exponent < 0 ? 0u - (u32)exponent : (u32)exponent; rest != 0; rest >>= 1) {
+        if (rest & 1) power *= base;
+        base *= base;
+    }
+    return exponent < 0 ? 1 / power : power;
+}
+
+template <Float T> RUST_FUNCTION T fract(T a) { return a - trunc(a); }
+template <Float T>
+RUST_FUNCTION T rem_euclid(T a, T b) {
+    T r = rem(a, b);
+    return r < 0 ? r + abs(b) : r;
+}
+template <Float T>
+RUST_FUNCTION T div_euclid(T a, T b) {
+    T q = trunc(a / b);
+    return rem(a, b) < 0 ? (b > 0 ? q - 1 : q + 1) : q;
+}
+
+/// IEEE 754-2019, which the functions of `warpfold::ops` are: NaN if one is NaN, and -0 is less
+/// than +0.
+RUST_FUNCTION f32 minimum(f32 a, f32 b) { return minimum_f32(a, b); }
+RUST_FUNCTION f32 maximum(f32 a, f32 b) { return maximum_f32(a, b); }
+RUST_FUNCTION f64 minimum(f64 a, f64 b) { return minimum_by_comparison(a, b); }
+RUST_FUNCTION f64 maximum(f64 a, f64 b) { return maximum_by_comparison(a, b); }
+template <Integer T> RUST_FUNCTION T minimum(T a, T b) { return min(a, b); }
+template <Integer T> RUST_FUNCTION T maximum(T a, T b) { return max(a, b); }
+
+// ---- casts -------------------------------------------------------------------------------------
+
+/// 2^(bits of a type but its sign), which is the least float above all its values.
+template <Integer To, Float From>
+RUST_FUNCTION From beyond() { return (From)(Unsigned<To>)((Unsigned<To>)1 << (BITS<To> - 1)) * (SignedInteger<To> ? 1 : 2); }
+
+/// `value as To`: integers are cut off or extended, floats go towards zero and stop at the ends,
+/// NaN becomes 0.
+template <class To, class From>
+RUST_FUNCTION To cast(From value) {
+    if constexpr (Integer<To> && Float<From>) {
+        if (is_nan(value)) return 0;
+        if (value >= beyond<To, From>()) return GREATEST<To>;
+        if (value <= (From)LEAST<To>) return LEAST<To>;
+    }
+    return (To)value;
+}
+
+#undef RUST_FUNCTION
+
+}  // namespace rust
+}  // namespace warpfold

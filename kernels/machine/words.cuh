@@ -1,0 +1,165 @@
+// Moving elements of any size as machine words.
+#pragma once
+#include "machine/types.cuh"
+
+namespace warpfold {
+
+/// An unsigned word of BYTES bytes; the hardware moves 16 at once.
+template <int BYTES>
+struct WordOf;
+template <> struct WordOf<1> { using Type = u8; };
+template <> struct WordOf<2> { using Type = u16; };
+template <> struct WordOf<4> { using Type = u32; };
+template <> struct WordOf<8> { using Type = u64; };
+template <> struct WordOf<16> { using Type = u64x2; };
+
+template <int BYTES>
+using Word = typename WordOf<BYTES>::Type;
+
+/// The largest power of two, at most 16, that divides `bytes`.
+constexpr int word_bytes(int bytes) {
+    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
+}
+
+/// Whether two types are one.
+template <class S, class T>
+constexpr bool SAME = false;
+template <class T>
+constexpr bool SAME<T, T> = true;
+
+/// The exponent of a power of two.
+template <int POWER>
+constexpr int LOG2 = 1 + LOG2<POWER / 2>;
+template <>
+constexpr int LOG2<1> = 0;
+
+/// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
+template <class T, int ITEMS>
+struct alignas(16) Run {
+    static constexpr int BYTES = ITEMS * (int)sizeof(T);
+    /// The widest word that tiles a run, and the one that every element address is aligned to.
+    static constexpr int WIDE = word_bytes(BYTES);
+    static constexpr int NARROW = alignof(T) < 16 ? (int)alignof(T) : 16;
+
+    T items[ITEMS];
+
+    template <int BYTES_PER_WORD>
+    __device__ __forceinline__ Word<BYTES_PER_WORD>* words() {
+        return reinterpret_cast<Word<BYTES_PER_WORD>*>(items);
+    }
+};
+
+/// Whether `address` is a multiple of `bytes`.
+__device__ __forceinline__ bool is_aligned(const void* address, int bytes) {
+    return ((u64)address & (u64)(bytes - 1)) == 0;
+}
+
+/// A value as the words that lanes exchange.
+template <class T>
+union Words {
+    static constexpr int COUNT = ((int)sizeof(T) + 3) / 4;
+    u32 words[COUNT];
+    T value;
+};
+
+/// A run that is only moved from now on, as words.
+template <class T, int ITEMS, bool BYTES = sizeof(T) == 1 && ITEMS % 4 == 0>
+struct MovedRunOf {
+    using Type = Run<T, ITEMS>;
+};
+template <class T, int ITEMS>
+struct MovedRunOf<T, ITEMS, true> {
+    using Type = Run<u32, ITEMS / 4>;
+};
+template <class T, int ITEMS>
+using MovedRun = typename MovedRunOf<T, ITEMS>::Type;
+
+/// The run of these elements. The compiler by itself would put bytes together in three times as
+/// many instructions.
+template <class T, int ITEMS>
+__device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) {
+    MovedRun<T, ITEMS> run;
+    if constexpr (SAME<MovedRun<T, ITEMS>, Run<T, ITEMS>>) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) run.items[i] = items[i];
+    } else {
+        union Byte {
+            T value;
+            u8 bits;
+        };
+#pragma unroll
+        for (int i = 0; i < ITEMS; i += 4) {
+            Byte bytes[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) bytes[k].value = items[i + k];
+            run.items[i / 4] = pack_bytes(bytes[0].bits, bytes[1].bits, bytes[2].bits, bytes[3].bits);
+        }
+    }
+    return run;
+}
+
+/// Whether the compiler moves values of a type through registers by itself. It does, unless the
+/// type is a struct. Leaving such values to it compiles faster.
+template <class T>
+constexpr bool IS_SCALAR = !__is_class(T) && !__is_union(T);
+
+/// `condition ? a : b`; for structs, word by word. Choosing between addresses would move the values
+/// out of the registers.
+template <class T>
+__device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
+    if constexpr (IS_SCALAR<T>) {
+        T first = a, second = b;
+        return condition ? first : second;
+    } else {
+        Words<T> first, second, chosen;
+        first.words[Words<T>::COUNT - 1] = 0;
+        first.value = a;
+        second.words[Words<T>::COUNT - 1] = 0;
+        second.value = b;
+#pragma unroll
+        for (int i = 0; i < Words<T>::COUNT; i++) chosen.words[i] = condition ? first.words[i] : second.words[i];
+        return chosen.value;
+    }
+}
+
+/// The value that the lane whose index differs in the bits of `mask` holds.
+template <class T>
+__device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
+    if constexpr (IS_SCALAR<T> && sizeof(T) >= 4 && sizeof(T) <= 8) {
+        return __shfl_xor_sync(ALL_LANES, value, mask);
+    } else {
+        Words<T> mine, theirs;
+        mine.words[Words<T>::COUNT - 1] = 0;
+        mine.value = value;
+#pragma unroll
+        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+        return theirs.value;
+    }
+}
+
+/// The value that `lane` holds.
+template <class T>
+__device__ __forceinline__ T shuffle(const T& value, int lane) {
+    if constexpr (IS_SCALAR<T> && sizeof(T) >= 4 && sizeof(T) <= 8) {
+        return __shfl_sync(ALL_LANES, value, lane);
+    } else {
+        Words<T> mine, theirs;
+        mine.words[Words<T>::COUNT - 1] = 0;
+        mine.value = value;
+#pragma unroll
+        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
+        return theirs.value;
+    }
+}
+
+/// A value that is the same in all lanes of a warp anyway. This tells the compiler, so that it need
+/// not rejoin lanes that branched on such a value.
+template <class T>
+__device__ __forceinline__ T same_in_all_lanes(const T& value) {
+    return shuffle(value, 0);
+}
+
+/// The number of the warp in its block.
+__device__ __forceinline__ int warp_index() { return same_in_all_lanes((int)threadIdx.x / WARP); }
+
+}  // namespace warpfold

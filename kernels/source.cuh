@@ -1,0 +1,636 @@
+// Sources: what primitives read. `src/source.rs` builds the same on the host.
+//
+// A source is an expression over slices: map, zip, numbers. It is used in two ways.
+//
+//   SourceRows     rows of items in registers. Each slice under the expression is loaded in words of
+//                  its own, as wide as they can be. An item is made of them when it is asked for.
+//   SourceStage    a tile of items in shared memory, where the copy engine has put the slices
+//
+// A type `S` of source has `S::Item`, and
+//
+//   at(i)                       item i, read by itself
+//   is(out)                     whether it is the slice that starts at `out`: then we work in place
+//   prefetch(…)                 as in device.cuh, for each slice
+#pragma once
+#include "warp/displaced.cuh"
+#include "warp/row_load.cuh"
+
+namespace warpfold {
+
+/// The elements of an array.
+template <class T>
+struct Slice {
+    using Item = T;
+
+    const T* data;
+
+    __device__ __forceinline__ T at(u64 i) const { return data[i]; }
+    __device__ __forceinline__ bool is(const void* out) const { return data == out; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        warpfold::prefetch(data, length, first, count, wanted);
+    }
+};
+
+/// Calls a function with an item, or with its parts.
+template <auto FUNCTION, bool SPREADS, class X>
+__device__ __forceinline__ auto call_with(const X& x) {
+    if constexpr (!SPREADS) return FUNCTION(x);
+    else if constexpr (requires { x._2; }) return FUNCTION(x._0, x._1, x._2);
+    else return FUNCTION(x._0, x._1);
+}
+
+/// The items of another source, each given to a function. SPREADS says that an item is a tuple of
+/// the function's arguments.
+template <auto FUNCTION, class S, bool SPREADS>
+struct Map {
+    using Item = decltype(call_with<FUNCTION, SPREADS>(typename S::Item()));
+
+    S source;
+
+    static __device__ __forceinline__ Item call(const typename S::Item& x) { return call_with<FUNCTION, SPREADS>(x); }
+
+    __device__ __forceinline__ Item at(u64 i) const { return call(source.at(i)); }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        source.prefetch(length, first, count, wanted);
+    }
+};
+
+/// The pairs of the items of two sources.
+template <class A, class B>
+struct Zip {
+    using Item = Tuple<typename A::Item, typename B::Item>;
+
+    A a;
+    B b;
+
+    __device__ __forceinline__ Item at(u64 i) const { return {a.at(i), b.at(i)}; }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        a.prefetch(length, first, count, wanted);
+        b.prefetch(length, first, count, wanted);
+    }
+};
+
+/// The triples of the items of three sources.
+template <class A, class B, class C>
+struct Zip3 {
+    using Item = Tuple<typename A::Item, typename B::Item, typename C::Item>;
+
+    A a;
+    B b;
+    C c;
+
+    __device__ __forceinline__ Item at(u64 i) const { return {a.at(i), b.at(i), c.at(i)}; }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        a.prefetch(length, first, count, wanted);
+        b.prefetch(length, first, count, wanted);
+        c.prefetch(length, first, count, wanted);
+    }
+};
+
+/// The numbers from `first` on.
+struct Index {
+    using Item = u64;
+
+    u64 first;
+
+    __device__ __forceinline__ u64 at(u64 i) const { return first + i; }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
+};
+
+/// One value, again and again.
+template <class T>
+struct Constant {
+    using Item = T;
+
+    T value;
+
+    __device__ __forceinline__ T at(u64) const { return value; }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
+};
+
+/// The first `width` elements of every row of `stride` elements.
+template <class T>
+struct Strided {
+    using Item = T;
+
+    const T* data;
+    u64 width, stride;
+
+    /// The row and the column of an item.
+    struct Place {
+        u64 row, column;
+    };
+    __device__ __forceinline__ Place place(u64 i) const {
+        // A division of 64 bits takes four times as long.
+        u64 row = ((i | width) >> 32) == 0 ? (u64)((u32)i / (u32)width) : i / width;
+        return {row, i - row * width};
+    }
+    __device__ __forceinline__ const T* address(const Place& place) const {
+        return data + (place.row * stride + place.column);
+    }
+
+    __device__ __forceinline__ T at(u64 i) const { return *address(place(i)); }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
+};
+
+// ---- rows in registers -------------------------------------------------------------------------
+
+/// ROWS rows of a source, RUN items a lane, in registers. A position is that of an item in the
+/// source.
+///
+///   shifts(s, from)                   whether runs from there on are shifted into place
+///   reaches_before(s, from, begin)    whether the words that hold the run there reach outside of
+///   reaches_beyond(s, from, end)      the items from `begin` to `end`
+///   load(s, from, first, last, …)     loads rows from there on. A lane whose run comes before the
+///                                     first, or after the last, gets one of those
+///   load_run(s, row, from, count, filler)
+///                                     loads one run by single items, of which only `count` are to be
+///                                     read; the item at `filler` stands for the others
+///   item(row, i)                      an item of this lane
+template <class S, int RUN, int ROWS>
+struct SourceRows;
+
+template <class T, int RUN, int ROWS>
+struct SourceRows<Slice<T>, RUN, ROWS> {
+    using Loader = LoaderOf<T, RUN, ROWS>;
+    static constexpr bool SHIFTS = Loader::SHIFTS;
+
+    PackedRun<T, RUN> rows[ROWS];
+
+    static __device__ __forceinline__ bool shifts(const Slice<T>& s, u64 from) { return Loader::shifts(s.data + from); }
+    static __device__ __forceinline__ bool reaches_before(const Slice<T>& s, u64 from, u64 begin) {
+        return Loader::reaches_before(s.data + from, s.data + begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const Slice<T>& s, u64 from, u64 end) {
+        return Loader::reaches_beyond(s.data + from, s.data + end);
+    }
+
+    __device__ __forceinline__ void load(const Slice<T>& s, u64 from, int first, int last, bool shifted) {
+        Loader::load(rows, s.data + from, first, last, shifted);
+    }
+    __device__ __forceinline__ void load_run(const Slice<T>& s, int row, u64 from, int count, u64 filler) {
+        T items[RUN];
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = s.data[i < count ? from + i : filler];
+        rows[row].set(items);
+    }
+    __device__ __forceinline__ T item(int row, int i) const { return rows[row].get(i); }
+};
+
+template <auto FUNCTION, class S, bool SPREADS, int RUN, int ROWS>
+struct SourceRows<Map<FUNCTION, S, SPREADS>, RUN, ROWS> {
+    using M = Map<FUNCTION, S, SPREADS>;
+    using Inner = SourceRows<S, RUN, ROWS>;
+    static constexpr bool SHIFTS = Inner::SHIFTS;
+
+    Inner inner;
+
+    static __device__ __forceinline__ bool shifts(const M& s, u64 from) { return Inner::shifts(s.source, from); }
+    static __device__ __forceinline__ bool reaches_before(const M& s, u64 from, u64 begin) {
+        return Inner::reaches_before(s.source, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const M& s, u64 from, u64 end) {
+        return Inner::reaches_beyond(s.source, from, end);
+    }
+
+    __device__ __forceinline__ void load(const M& s, u64 from, int first, int last, bool shifted) {
+        inner.load(s.source, from, first, last, shifted);
+    }
+    __device__ __forceinline__ void load_run(const M& s, int row, u64 from, int count, u64 filler) {
+        inner.load_run(s.source, row, from, count, filler);
+    }
+    __device__ __forceinline__ typename M::Item item(int row, int i) const { return M::call(inner.item(row, i)); }
+};
+
+template <class A, class B, int RUN, int ROWS>
+struct SourceRows<Zip<A, B>, RUN, ROWS> {
+    using Z = Zip<A, B>;
+    using RowsA = SourceRows<A, RUN, ROWS>;
+    using RowsB = SourceRows<B, RUN, ROWS>;
+    static constexpr bool SHIFTS = RowsA::SHIFTS || RowsB::SHIFTS;
+
+    RowsA a;
+    RowsB b;
+
+    static __device__ __forceinline__ bool shifts(const Z& s, u64 from) {
+        return RowsA::shifts(s.a, from) || RowsB::shifts(s.b, from);
+    }
+    static __device__ __forceinline__ bool reaches_before(const Z& s, u64 from, u64 begin) {
+        return RowsA::reaches_before(s.a, from, begin) || RowsB::reaches_before(s.b, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const Z& s, u64 from, u64 end) {
+        return RowsA::reaches_beyond(s.a, from, end) || RowsB::reaches_beyond(s.b, from, end);
+    }
+
+    __device__ __forceinline__ void load(const Z& s, u64 from, int first, int last, bool) {
+        a.load(s.a, from, first, last, RowsA::shifts(s.a, from));
+        b.load(s.b, from, first, last, RowsB::shifts(s.b, from));
+    }
+    __device__ __forceinline__ void load_run(const Z& s, int row, u64 from, int count, u64 filler) {
+        a.load_run(s.a, row, from, count, filler);
+        b.load_run(s.b, row, from, count, filler);
+    }
+    __device__ __forceinline__ typename Z::Item item(int row, int i) const { return {a.item(row, i), b.item(row, i)}; }
+};
+
+template <class A, class B, class C, int RUN, int ROWS>
+struct SourceRows<Zip3<A, B, C>, RUN, ROWS> {
+    using Z = Zip3<A, B, C>;
+    using RowsA = SourceRows<A, RUN, ROWS>;
+    using RowsB = SourceRows<B, RUN, ROWS>;
+    using RowsC = SourceRows<C, RUN, ROWS>;
+    static constexpr bool SHIFTS = RowsA::SHIFTS || RowsB::SHIFTS || RowsC::SHIFTS;
+
+    RowsA a;
+    RowsB b;
+    RowsC c;
+
+    static __device__ __forceinline__ bool shifts(const Z& s, u64 from) {
+        return RowsA::shifts(s.a, from) || RowsB::shifts(s.b, from) || RowsC::shifts(s.c, from);
+    }
+    static __device__ __forceinline__ bool reaches_before(const Z& s, u64 from, u64 begin) {
+        return RowsA::reaches_before(s.a, from, begin) || RowsB::reaches_before(s.b, from, begin) ||
+               RowsC::reaches_before(s.c, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const Z& s, u64 from, u64 end) {
+        return RowsA::reaches_beyond(s.a, from, end) || RowsB::reaches_beyond(s.b, from, end) || RowsC::reaches_beyond(s.c, from, end);
+    }
+
+    __device__ __forceinline__ void load(const Z& s, u64 from, int first, int last, bool) {
+        a.load(s.a, from, first, last, RowsA::shifts(s.a, from));
+        b.load(s.b, from, first, last, RowsB::shifts(s.b, from));
+        c.load(s.c, from, first, last, RowsC::shifts(s.c, from));
+    }
+    __device__ __forceinline__ void load_run(const Z& s, int row, u64 from, int count, u64 filler) {
+        a.load_run(s.a, row, from, count, filler);
+        b.load_run(s.b, row, from, count, filler);
+        c.load_run(s.c, row, from, count, filler);
+    }
+    __device__ __forceinline__ typename Z::Item item(int row, int i) const {
+        return {a.item(row, i), b.item(row, i), c.item(row, i)};
+    }
+};
+
+/// What needs no memory: nothing is shifted, and nothing reaches outside.
+template <class S>
+struct NoMemory {
+    static constexpr bool SHIFTS = false;
+
+    static __device__ __forceinline__ bool shifts(const S&, u64) { return false; }
+    static __device__ __forceinline__ bool reaches_before(const S&, u64, u64) { return false; }
+    static __device__ __forceinline__ bool reaches_beyond(const S&, u64, u64) { return false; }
+};
+
+template <int RUN, int ROWS>
+struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
+    /// The first number of each run; those from `end` on are `filler` instead.
+    u64 firsts[ROWS], end, filler;
+
+    __device__ __forceinline__ void load(const Index& s, u64 from, int first, int last, bool) {
+        end = ~(u64)0;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+            firsts[row] = s.first + from + run * RUN;
+        }
+    }
+    __device__ __forceinline__ void load_run(const Index& s, int row, u64 from, int count, u64 of_filler) {
+        firsts[row] = s.first + from;
+        if (count < RUN) {
+            end = s.first + (count > 0 ? from + count : 0);
+            filler = s.first + of_filler;
+        }
+    }
+    __device__ __forceinline__ u64 item(int row, int i) const {
+        u64 number = firsts[row] + i;
+        return number < end ? number : filler;
+    }
+};
+
+template <class T, int RUN, int ROWS>
+struct SourceRows<Constant<T>, RUN, ROWS> : NoMemory<Constant<T>> {
+    T value;
+
+    __device__ __forceinline__ void load(const Constant<T>& s, u64, int, int, bool) { value = s.value; }
+    __device__ __forceinline__ void load_run(const Constant<T>& s, int, u64, int, u64) { value = s.value; }
+    __device__ __forceinline__ T item(int, int) const { return value; }
+};
+
+template <class T, int RUN, int ROWS>
+struct SourceRows<Strided<T>, RUN, ROWS> : NoMemory<Strided<T>> {
+    using R = Run<T, RUN>;
+    using Place = typename Strided<T>::Place;
+
+    PackedRun<T, RUN> rows[ROWS];
+
+    __device__ __forceinline__ void load(const Strided<T>& s, u64 from, int first, int last, bool) {
+        R runs[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+            Place place = s.place(from + (u64)run * RUN);
+            const T* address = s.address(place);
+            if (place.column + RUN <= s.width && is_aligned(address, R::WIDE)) {
+#pragma unroll
+                for (int i = 0; i < R::BYTES / R::WIDE; i++)
+                    runs[row].template words<R::WIDE>()[i] = reinterpret_cast<const Word<R::WIDE>*>(address)[i];
+            } else {
+#pragma unroll
+                for (int i = 0; i < RUN; i++) {
+                    runs[row].items[i] = *s.address(place);
+                    if (++place.column == s.width) place = {place.row + 1, 0};
+                }
+            }
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) rows[row].set(runs[row].items);
+    }
+    __device__ __forceinline__ void load_run(const Strided<T>& s, int row, u64 from, int count, u64 filler) {
+        T items[RUN];
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = s.at(i < count ? from + i : filler);
+        rows[row].set(items);
+    }
+    __device__ __forceinline__ T item(int row, int i) const { return rows[row].get(i); }
+};
+
+/// Loads rows from position `from` on, of which `here` items count; there may be none. Touches
+/// nothing outside of the items from `begin` to `end`. The item at `filler` stands for those that
+/// do not count.
+template <class S, int RUN, int ROWS>
+__device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const S& source, u64 from, int here, u64 begin, u64 end,
+                                          u64 filler) {
+    using Rows = SourceRows<S, RUN, ROWS>;
+    constexpr int RUNS = ROWS * WARP;
+    bool shifted = Rows::SHIFTS && Rows::shifts(source, from);
+    // The first and the last whole run that can be moved in words. Words that hold a run hold
+    // neighbours of it, too, which may be none of ours.
+    int runs = here < 0 ? 0 : here < RUNS * RUN ? here / RUN : RUNS;
+    int low = shifted && Rows::reaches_before(source, from, begin) ? 1 : 0, high = runs - 1;
+    if (shifted && runs > 0 && Rows::reaches_beyond(source, from + high * RUN, end)) high--;
+    if (low <= high) rows.load(source, from, low, high, shifted);
+    if (low == 0 && high == RUNS - 1) return;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        int run = row * WARP + (int)(threadIdx.x % WARP);
+        if (run < low || run > high) rows.load_run(source, row, from + run * RUN, here - run * RUN, filler);
+    }
+}
+
+// ---- a tile in shared memory -------------------------------------------------------------------
+
+/// A tile of TILE items of a source, in shared memory.
+///
+///   begin(s)              before all tiles, by one thread: initialises what no tile writes
+///   prepare(s, tile, elements)
+///                         by a warp: if fewer items are there than a tile has, puts copies of one
+///                         of them in place of the others
+///   fetched(s, tile, elements)
+///                         the bytes that the copy engine will bring
+///   load(s, tile, elements, loaded)
+///                         by a warp: has the copy engine fetch the tile. Lane 0 has arrived at the
+///                         barrier and has told it the bytes; the other lanes arrive afterwards
+///   read(s, tile, run, items)
+///                         the items of a run
+///   room(item)            where a plain slice's items lie from one on; null for other sources
+///
+/// With ANYWHERE, slices may start anywhere; otherwise at multiples of 16 bytes.
+template <class S, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage;
+
+/// What the copy engine is to fetch for a tile.
+struct Fetch {
+    void* to;
+    const void* from;
+    int bytes;
+};
+
+template <class T, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
+    using R = Run<T, RUN>;
+    using Word16 = Word<16>;
+    using Runs = DisplacedRuns<T, RUN>;
+    static constexpr bool DISPLACED = ANYWHERE && alignof(T) < 16;
+    static constexpr int BYTES = TILE * (int)sizeof(T);
+    static_assert(R::BYTES % 16 == 0, "runs are moved in words of 16 bytes");
+
+    alignas(16) unsigned char bytes[BYTES + (ANYWHERE ? 16 : 0)];
+
+    __device__ __forceinline__ Word16* words() { return reinterpret_cast<Word16*>(bytes); }
+
+    __device__ __forceinline__ unsigned char* room(int item) { return bytes + item * (int)sizeof(T); }
+
+    __device__ __forceinline__ void begin(const Slice<T>& s) {
+        // Whole words are read, even if a tile begins or ends within one.
+        if constexpr (DISPLACED)
+            if (offset_of(s.data) > 0) words()[0] = words()[BYTES / 16] = Word16{};
+    }
+
+    /// What the copy engine brings of a tile: the words that belong to this tile alone. Other blocks
+    /// may be writing to the rest of the first word and the last.
+    __device__ __forceinline__ Fetch fetch(const Slice<T>& s, u64 tile, int elements) {
+        const unsigned char* from = reinterpret_cast<const unsigned char*>(s.data + tile * TILE);
+        if constexpr (DISPLACED) {
+            int offset = offset_of(s.data), end = offset + elements * (int)sizeof(T);
+            int first = offset > 0 ? 16 : 0, last = end / 16 * 16 > first ? end / 16 * 16 : first;
+            return {bytes + first, from - offset + first, last - first};
+        } else {
+            return {bytes, from, elements * (int)sizeof(T) / 16 * 16};
+        }
+    }
+    __device__ __forceinline__ int fetched(const Slice<T>& s, u64 tile, int elements) { return fetch(s, tile, elements).bytes; }
+
+    __device__ __forceinline__ void prepare(const Slice<T>& s, u64 tile, int elements) {
+        if (elements == 0 || elements == TILE) return;
+        const T* from = s.data + tile * TILE;
+        if constexpr (DISPLACED) {
+            int offset = offset_of(s.data);
+            Runs::fill(bytes, from, offset, offset + elements * (int)sizeof(T), offset + BYTES);
+        } else {
+            fill(from, elements, fetched(s, tile, elements));
+        }
+    }
+
+    __device__ __forceinline__ void load(const Slice<T>& s, u64 tile, int elements, Mbarrier& loaded) {
+        Fetch fetch = this->fetch(s, tile, elements);
+        if (threadIdx.x % WARP == 0 && fetch.bytes > 0) bulk_load(fetch.to, fetch.from, fetch.bytes, loaded);
+        if constexpr (DISPLACED) {
+            int offset = offset_of(s.data), first = offset > 0 ? 16 : 0;
+            const unsigned char* from = reinterpret_cast<const unsigned char*>(s.data + tile * TILE) - offset;
+            Runs::load_ends(bytes, from, offset, first, first + fetch.bytes, offset + elements * (int)sizeof(T));
+        }
+    }
+
+    /// Fills the end of an unfinished tile, from the first byte that the copy engine leaves.
+    __device__ __forceinline__ void fill(const T* tile, int elements, int copied) {
+        using Narrow = Word<R::NARROW>;
+        constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
+        int lane = threadIdx.x % WARP;
+        const Narrow* from = reinterpret_cast<const Narrow*>(tile);
+        Narrow* to = reinterpret_cast<Narrow*>(bytes);
+        int loaded = copied / R::NARROW, there = elements * PER_ELEMENT, run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
+#pragma unroll 1
+        for (int i = loaded + lane; i < run_end; i += WARP) to[i] = from[i < there ? i : i % PER_ELEMENT];
+        R run;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) run.items[i] = tile[0];
+#pragma unroll 1
+        for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) {
+#pragma unroll
+            for (int k = 0; k < R::BYTES / 16; k++) words()[i * (R::BYTES / 16) + k] = run.template words<16>()[k];
+        }
+    }
+
+    __device__ __forceinline__ void read(const Slice<T>& s, u64, int run, T (&items)[RUN]) {
+        const Word16* from = words() + run * (R::BYTES / 16);
+        R moved;
+        if constexpr (DISPLACED) {
+            moved = Runs::read(from, offset_of(s.data));
+        } else {
+#pragma unroll
+            for (int i = 0; i < R::BYTES / 16; i++) moved.template words<16>()[i] = from[i];
+        }
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = moved.items[i];
+    }
+};
+
+template <auto FUNCTION, class S, bool SPREADS, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Map<FUNCTION, S, SPREADS>, RUN, TILE, ANYWHERE> {
+    using M = Map<FUNCTION, S, SPREADS>;
+
+    SourceStage<S, RUN, TILE, ANYWHERE> inner;
+
+    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    __device__ __forceinline__ void begin(const M& s) { inner.begin(s.source); }
+    __device__ __forceinline__ int fetched(const M& s, u64 tile, int elements) { return inner.fetched(s.source, tile, elements); }
+    __device__ __forceinline__ void prepare(const M& s, u64 tile, int elements) { inner.prepare(s.source, tile, elements); }
+    __device__ __forceinline__ void load(const M& s, u64 tile, int elements, Mbarrier& loaded) {
+        inner.load(s.source, tile, elements, loaded);
+    }
+    __device__ __forceinline__ void read(const M& s, u64 tile, int run, typename M::Item (&items)[RUN]) {
+        typename S::Item from[RUN];
+        inner.read(s.source, tile, run, from);
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = M::call(from[i]);
+    }
+};
+
+template <class A, class B, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
+    using Z = Zip<A, B>;
+
+    SourceStage<A, RUN, TILE, ANYWHERE> a;
+    SourceStage<B, RUN, TILE, ANYWHERE> b;
+
+    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    __device__ __forceinline__ void begin(const Z& s) {
+        a.begin(s.a);
+        b.begin(s.b);
+    }
+    __device__ __forceinline__ int fetched(const Z& s, u64 tile, int elements) {
+        return a.fetched(s.a, tile, elements) + b.fetched(s.b, tile, elements);
+    }
+    __device__ __forceinline__ void prepare(const Z& s, u64 tile, int elements) {
+        a.prepare(s.a, tile, elements);
+        b.prepare(s.b, tile, elements);
+    }
+    __device__ __forceinline__ void load(const Z& s, u64 tile, int elements, Mbarrier& loaded) {
+        a.load(s.a, tile, elements, loaded);
+        b.load(s.b, tile, elements, loaded);
+    }
+    __device__ __forceinline__ void read(const Z& s, u64 tile, int run, typename Z::Item (&items)[RUN]) {
+        typename A::Item of_a[RUN];
+        typename B::Item of_b[RUN];
+        a.read(s.a, tile, run, of_a);
+        b.read(s.b, tile, run, of_b);
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = {of_a[i], of_b[i]};
+    }
+};
+
+template <class A, class B, class C, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Zip3<A, B, C>, RUN, TILE, ANYWHERE> {
+    using Z = Zip3<A, B, C>;
+
+    SourceStage<A, RUN, TILE, ANYWHERE> a;
+    SourceStage<B, RUN, TILE, ANYWHERE> b;
+    SourceStage<C, RUN, TILE, ANYWHERE> c;
+
+    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    __device__ __forceinline__ void begin(const Z& s) {
+        a.begin(s.a);
+        b.begin(s.b);
+        c.begin(s.c);
+    }
+    __device__ __forceinline__ int fetched(const Z& s, u64 tile, int elements) {
+        return a.fetched(s.a, tile, elements) + b.fetched(s.b, tile, elements) + c.fetched(s.c, tile, elements);
+    }
+    __device__ __forceinline__ void prepare(const Z& s, u64 tile, int elements) {
+        a.prepare(s.a, tile, elements);
+        b.prepare(s.b, tile, elements);
+        c.prepare(s.c, tile, elements);
+    }
+    __device__ __forceinline__ void load(const Z& s, u64 tile, int elements, Mbarrier& loaded) {
+        a.load(s.a, tile, elements, loaded);
+        b.load(s.b, tile, elements, loaded);
+        c.load(s.c, tile, elements, loaded);
+    }
+    __device__ __forceinline__ void read(const Z& s, u64 tile, int run, typename Z::Item (&items)[RUN]) {
+        typename A::Item of_a[RUN];
+        typename B::Item of_b[RUN];
+        typename C::Item of_c[RUN];
+        a.read(s.a, tile, run, of_a);
+        b.read(s.b, tile, run, of_b);
+        c.read(s.c, tile, run, of_c);
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = {of_a[i], of_b[i], of_c[i]};
+    }
+};
+
+/// What needs no memory: nothing is fetched.
+template <class S>
+struct NoStage {
+    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    __device__ __forceinline__ void begin(const S&) {}
+    __device__ __forceinline__ int fetched(const S&, u64, int) { return 0; }
+    __device__ __forceinline__ void prepare(const S&, u64, int) {}
+    __device__ __forceinline__ void load(const S&, u64, int, Mbarrier&) {}
+};
+
+template <int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Index, RUN, TILE, ANYWHERE> : NoStage<Index> {
+    /// How many numbers of the tile are there.
+    int elements;
+
+    __device__ __forceinline__ void prepare(const Index&, u64, int elements_there) {
+        if (threadIdx.x % WARP == 0) elements = elements_there;
+    }
+    __device__ __forceinline__ void read(const Index& s, u64 tile, int run, u64 (&items)[RUN]) {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) {
+            int place = run * RUN + i;
+            items[i] = s.first + tile * TILE + (place < elements ? place : 0);
+        }
+    }
+};
+
+template <class T, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Constant<T>, RUN, TILE, ANYWHERE> : NoStage<Constant<T>> {
+    __device__ __forceinline__ void read(const Constant<T>& s, u64, int, T (&items)[RUN]) {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = s.value;
+    }
+};
+
+}  // namespace warpfold

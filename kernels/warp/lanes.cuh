@@ -1,0 +1,159 @@
+// Trees whose leaves are the values that the lanes of a warp hold.
+//
+// Five exchanges serve up-sweep and down-sweep together. At level d a lane receives the sum of its
+// sibling's 2^d lanes. If bit d of the lane's index is set, that is the left sibling: just what the
+// down-sweep will need.
+#pragma once
+#include "machine/words.cuh"
+
+namespace warpfold {
+
+/// Folds VALUES values pairwise. Each is the sum of a block, neighbours in order, all of one size.
+/// VALUES is a power of two.
+template <class Operator, class A, int VALUES>
+__device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
+#pragma unroll
+    for (int half = 1; half < VALUES; half *= 2) {
+#pragma unroll
+        for (int i = 0; i < VALUES; i += 2 * half) values[i] = Operator::combine(values[i], values[i + half]);
+    }
+    return values[0];
+}
+
+/// The fold of everything before some position. Absent if there is nothing before it.
+template <class Operator, class A>
+struct Prefix {
+    A value;
+    bool present;
+
+    __device__ __forceinline__ void append(const A& sum) {
+        value = choose(present, Operator::combine(value, sum), sum);
+        present = true;
+    }
+    /// Appends if `follows`, without a branch.
+    __device__ __forceinline__ void append_if(bool follows, const A& sum) {
+        value = choose(follows, choose(present, Operator::combine(value, sum), sum), value);
+        present = present || follows;
+    }
+};
+
+/// Combines a lane's value with its neighbour's, which is the left one for odd lanes.
+template <class Operator, class A>
+__device__ __forceinline__ A combine_neighbours(const A& mine, const A& other, bool odd) {
+    if constexpr (Operator::COMMUTATIVE) return Operator::combine(mine, other);
+    else return Operator::combine(choose(odd, other, mine), choose(odd, mine, other));
+}
+
+/// COUNT trees at once, level by level: their exchanges do not wait for each other.
+template <class Operator, class A, int LANES, int COUNT = 1>
+struct LaneTrees {
+    static_assert(1 <= LANES && LANES <= WARP && (LANES & (LANES - 1)) == 0);
+    static constexpr int LEVELS = LOG2<LANES>;
+
+    A siblings[LEVELS > 0 ? LEVELS : 1][COUNT];
+
+    /// Replaces sums by those over LANES neighbouring lanes, in each of them.
+    __device__ __forceinline__ void up_sweep(A (&sums)[COUNT]) {
+#pragma unroll
+        for (int level = 0; level < LEVELS; level++) {
+            bool odd = (threadIdx.x >> level & 1) != 0;
+#pragma unroll
+            for (int k = 0; k < COUNT; k++) siblings[level][k] = shuffle_xor(sums[k], 1 << level);
+#pragma unroll
+            for (int k = 0; k < COUNT; k++) sums[k] = combine_neighbours<Operator>(sums[k], siblings[level][k], odd);
+        }
+    }
+
+    /// Replaces the prefixes of the first of the LANES by that of this lane.
+    __device__ __forceinline__ void down_sweep(Prefix<Operator, A> (&prefixes)[COUNT]) const {
+#pragma unroll
+        for (int level = LEVELS - 1; level >= 0; level--) {
+            bool follows = (threadIdx.x >> level & 1) != 0;
+#pragma unroll
+            for (int k = 0; k < COUNT; k++) prefixes[k].append_if(follows, siblings[level][k]);
+        }
+    }
+
+    __device__ __forceinline__ A up_sweep(A sum) {
+        A sums[1] = {sum};
+        up_sweep(sums);
+        return sums[0];
+    }
+    /// The same, but returns the sum over the first `count` lanes, a power of two, to those.
+    __device__ __forceinline__ A up_sweep_over(A sum, int count) {
+        A of_first = sum;
+#pragma unroll
+        for (int level = 0; level < LEVELS; level++) {
+            siblings[level][0] = shuffle_xor(sum, 1 << level);
+            sum = combine_neighbours<Operator>(sum, siblings[level][0], (threadIdx.x >> level & 1) != 0);
+            of_first = choose(count >> level == 2, sum, of_first);
+        }
+        return of_first;
+    }
+    __device__ __forceinline__ Prefix<Operator, A> down_sweep(Prefix<Operator, A> prefix) const {
+        Prefix<Operator, A> prefixes[1] = {prefix};
+        down_sweep(prefixes);
+        return prefixes[0];
+    }
+};
+
+template <class Operator, class A, int LANES>
+using LaneTree = LaneTrees<Operator, A, LANES, 1>;
+
+/// The sums of ROWS rows. Every lane holds one leaf of each; lane l gets the sum of row l % ROWS.
+///
+/// A tree for each row would take 5 exchanges, and each lane would know every sum. One sum a lane
+/// is enough. So at level d, lanes that differ in bit d share out the rows that are left: the lane
+/// with the bit set goes on with the odd ones, and each gets from the other what it lacks. 8 rows
+/// take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the tree's.
+template <class Operator, class A, int ROWS>
+__device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
+    static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
+#pragma unroll
+    for (int level = 0; level < 5; level++) {
+        bool odd = (threadIdx.x >> level & 1) != 0;
+        int rows = ROWS >> level;
+        if (rows > 1) {
+#pragma unroll
+            for (int i = 0; i < rows; i += 2) {
+                A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << level);
+                A mine = choose(odd, leaves[i + 1], leaves[i]);
+                leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
+            }
+        } else {
+            leaves[0] = combine_neighbours<Operator>(leaves[0], shuffle_xor(leaves[0], 1 << level), odd);
+        }
+    }
+    return leaves[0];
+}
+
+/// A binary counter over the sums of blocks of one size, as they come. If bit l of the count is
+/// set, lane l holds the sum of the 2^l blocks that ended last. These are the aligned blocks of
+/// what was pushed.
+template <class Operator, class A>
+struct LaneCounter {
+    A digit;
+    u32 count;
+
+    /// Pushes one more block. Whole warps call; the sum is in each lane. Returns the sum of the
+    /// largest block that ends here.
+    __device__ __forceinline__ A push(A sum) {
+        int lane = threadIdx.x % WARP, level = 0;
+        for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);
+        if (lane == level) digit = sum;
+        count++;
+        return sum;
+    }
+
+    /// Everything pushed, appended to what precedes it.
+    __device__ __forceinline__ Prefix<Operator, A> prefix(Prefix<Operator, A> before) const {
+        for (u32 rest = count; rest != 0;) {
+            int level = 31 - __clz(rest);
+            before.append(shuffle(digit, level));
+            rest ^= 1u << level;
+        }
+        return before;
+    }
+};
+
+}  // namespace warpfold

@@ -1,0 +1,71 @@
+// Partial stores: a warp stores what lies in shared memory, or in registers, to where wide words do
+// not fit.
+#pragma once
+#include "machine/words.cuh"
+
+namespace warpfold {
+
+/// Moves four words a lane at a time: all are read before the first is stored.
+template <class W, class Read>
+__device__ __forceinline__ void copy_words(W* to, int count, Read read) {
+#pragma unroll 1
+    for (int i = threadIdx.x % WARP; i < count; i += 4 * WARP) {
+        W words[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (i + k * WARP < count) words[k] = read(i + k * WARP);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (i + k * WARP < count) to[i + k * WARP] = words[k];
+    }
+}
+
+/// Stores bytes that lie at a multiple of 16 in shared memory, by a warp, in words as wide as the
+/// target takes. If elements are shorter than 4 bytes, words have 4 bytes, except at the ends.
+template <class T>
+__device__ __forceinline__ void store_bytes(T* target, const unsigned char* row, int bytes) {
+    constexpr int NARROW = Run<T, 1>::NARROW;
+    if constexpr (NARROW >= 4) {
+        using Narrow = Word<NARROW>;
+        const Narrow* from = reinterpret_cast<const Narrow*>(row);
+        copy_words(reinterpret_cast<Narrow*>(target), bytes / NARROW, [=](int i) { return from[i]; });
+    } else {
+        unsigned char* to = reinterpret_cast<unsigned char*>(target);
+        const u32* from = reinterpret_cast<const u32*>(row);
+        int lane = threadIdx.x % WARP, head = (int)(-(u64)to % 4);
+        if (head > bytes) head = bytes;
+        int words = (bytes - head) / 4, end = head + 4 * words;
+        int next = head > 0 ? 1 : 0;
+        copy_words(reinterpret_cast<u32*>(to + head), words,
+                   [=](int i) { return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * head); });
+        // At most three bytes at either end.
+        int byte = lane < 4 ? lane : end + lane - 4;
+        if (byte < (lane < 4 ? head : lane < 8 ? bytes : 0)) to[byte] = row[byte];
+    }
+}
+
+/// Stores rows of runs to `target`, a multiple of 16 bytes, from registers. What lies `limit` bytes
+/// after it, or farther, stays as it is. `whole` says that nothing does. Elements are multiples of
+/// NARROW bytes.
+template <int NARROW, int BYTES, class Moved, int ROWS>
+__device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS], int limit, bool whole) {
+    constexpr int WORDS = BYTES / 16;
+    unsigned char* to = reinterpret_cast<unsigned char*>(target);
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            int at = ((row * WARP + (int)(threadIdx.x % WARP)) * WORDS + i) * 16;
+            if (whole || at + 16 <= limit) {
+                *reinterpret_cast<Word<16>*>(to + at) = rows[row].template words<16>()[i];
+            } else if (at < limit) {
+#pragma unroll
+                for (int byte = 0; byte < 16; byte += NARROW)
+                    if (at + byte < limit)
+                        *reinterpret_cast<Word<NARROW>*>(to + at + byte) = rows[row].template words<NARROW>()[(i * 16 + byte) / NARROW];
+            }
+        }
+    }
+}
+
+}  // namespace warpfold

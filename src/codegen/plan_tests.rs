@@ -1,0 +1,159 @@
+//! What holds for the plans of all engines.
+
+use super::levels::MAX_LEVELS;
+use super::workspace::{MOST_AT_ONCE, sums_bytes};
+use super::*;
+
+#[test]
+fn a_scan_goes_up_to_one_tile_and_down_again() {
+    let tile = Policy::of::<f32>(Primitive::Scan).tile();
+    let plan = Plan::new::<f32>(Primitive::Scan, (tile * tile + 1) as usize);
+    let steps: Vec<_> = plan
+        .launches()
+        .map(|l| (l.step, l.level, l.blocks))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (Step::ReduceTiles, 0, tile),
+            (Step::ScanTiles, 1, 1),
+            (Step::ScanTiles, 0, tile + 1),
+        ]
+    );
+    assert_eq!(plan.workspace_bytes() as u64, 64 + tile * 4);
+}
+
+#[test]
+fn a_reduction_leaves_less_than_a_tile() {
+    let tile = Policy::of::<u8>(Primitive::Reduce).tile();
+    let plan = Plan::new::<u8>(Primitive::Reduce, (tile * tile) as usize);
+    assert_eq!(
+        (plan.levels(), plan.length(1), plan.length(2)),
+        (3, tile, 1)
+    );
+    assert_eq!(
+        plan.launches().last().map(|l| l.step),
+        Some(Step::ReduceFinish)
+    );
+}
+
+#[test]
+fn the_longest_input_has_a_plan() {
+    for primitive in Primitive::ALL {
+        let plan = Plan::new::<[u8; 64]>(primitive, usize::MAX);
+        assert!(plan.levels() <= MAX_LEVELS);
+    }
+}
+
+/// One workspace serves all lengths up to the one it was asked for, exclusive and inclusive, on
+/// any GPU.
+#[test]
+fn a_workspace_serves_all_shorter_inputs() {
+    fn check<T: Element>() {
+        let lengths = || (0..34).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+        for multiprocessors in [1, 16, 132, 160] {
+            let mut needed = 0;
+            let mut granted = 0;
+            for length in lengths() {
+                for long in [false, true] {
+                    let policy = RowPolicy::of_scan::<T>(long);
+                    for inclusive in [false, true] {
+                        let plan = ScanPlan::new::<T>(policy, length, inclusive, multiprocessors);
+                        if plan.blocks > 1 {
+                            needed = needed.max(ScanPlan::workspace_bytes_for::<T>(plan.blocks));
+                        }
+                    }
+                    granted = granted.max(ScanPlan::workspace_bytes::<T>(policy, length));
+                }
+                assert!(needed <= granted, "scan {length}: {needed} > {granted}");
+            }
+            for order in [Order::Law, Order::Any] {
+                let (mut needed, mut granted) = (0, 0);
+                for length in lengths() {
+                    let rows = RowPolicy::of_reduce::<T>(order);
+                    let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
+                    if plan.blocks > 1 {
+                        let sums = plan.chunks.max(plan.blocks - 1).into();
+                        needed = needed.max(sums_bytes::<T>(sums, MOST_AT_ONCE));
+                    }
+                    let bytes = ReducePlan::workspace_bytes::<T>(rows, length);
+                    assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
+                    granted = bytes;
+                    assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
+                }
+            }
+        }
+    }
+    check::<u8>();
+    check::<half::f16>();
+    check::<f32>();
+    check::<u64>();
+    check::<[f32; 3]>();
+    check::<[u64; 2]>();
+    check::<[u8; 33]>();
+    check::<[f32; 16]>();
+}
+
+/// `TileSums::word` in `kernels/grid/look_back.cuh`: where the last packet of the last tile ends.
+#[test]
+fn the_packets_of_every_tile_lie_in_the_workspace() {
+    fn check<T: Element>() {
+        let packets = size_of::<T::Accumulator>().div_ceil(8) as u64;
+        let policy = WavePolicy::of::<T>().expect("a policy");
+        for wave in [32, 64, 128, 256, 512] {
+            let policy = WavePolicy { wave, ..policy };
+            let per_lane = u64::from(wave) / 32;
+            for tiles in (1..1200).chain([4095, 4096, 4097]) {
+                let length = (tiles * policy.tile()) as usize;
+                let plan = WavePlan::new(policy, length);
+                let last = (0..plan.tiles(true)).flat_map(|tile| {
+                    (0..packets).map(move |packet| {
+                        let row = tile / (32 * per_lane) * per_lane + tile % per_lane;
+                        (row * packets + packet) * 32 + tile / per_lane % 32
+                    })
+                });
+                let end = HEADER_BYTES as u64 + 16 * (1 + last.max().expect("a tile"));
+                let given = plan.workspace_bytes::<T>() as u64;
+                assert!(
+                    end <= given,
+                    "{tiles} tiles, waves of {wave}: {end} > {given}"
+                );
+            }
+        }
+    }
+    check::<u8>();
+    check::<f64>();
+    check::<[u64; 2]>();
+}
+
+#[test]
+fn the_workspace_is_under_one_percent_of_the_input() {
+    fn check<T: Element>() {
+        for primitive in Primitive::ALL {
+            let plan = Plan::new::<T>(primitive, 1 << 24);
+            assert_small::<T>(plan.workspace_bytes());
+        }
+        for long in [false, true] {
+            let policy = RowPolicy::of_scan::<T>(long);
+            assert_small::<T>(ScanPlan::workspace_bytes::<T>(policy, 1 << 24));
+        }
+        if let Some(policy) = WavePolicy::of::<T>() {
+            assert_small::<T>(WavePlan::new(policy, 1 << 24).workspace_bytes::<T>());
+        }
+    }
+    fn assert_small<T: Element>(workspace: usize) {
+        let input = (1 << 24) * size_of::<T>();
+        assert!(
+            workspace * 100 <= input,
+            "{}: {workspace} for {input}",
+            std::any::type_name::<T>()
+        );
+    }
+    check::<u8>();
+    check::<half::f16>();
+    check::<f32>();
+    check::<u64>();
+    check::<[f32; 3]>();
+    check::<[u8; 33]>();
+    check::<[f32; 16]>();
+}

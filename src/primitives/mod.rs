@@ -1,0 +1,4 @@
+//! The primitives, a room each. This list is the only one.
+
+pub(crate) mod reduce;
+pub(crate) mod scan;

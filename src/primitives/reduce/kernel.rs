@@ -1,0 +1,87 @@
+//! The kernels of reductions, and what they take.
+
+use crate::codegen::{
+    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, ReducePolicy,
+    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
+};
+use crate::source::{Form, Slice};
+use crate::{Element, Monoid};
+use std::marker::PhantomData;
+
+/// The kernels of the reductions of sources of a form with `Op`.
+#[derive(Debug)]
+pub struct Reduce<T, Op, F = Slice<T>>(PhantomData<fn() -> (T, Op, F)>);
+
+arguments! {
+    /// What a reduction in one launch takes.
+    pub struct ReduceArguments<S, A> {
+        /// What is reduced.
+        pub source: S => "Source",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// The result.
+        pub out: u64 => "Element*",
+        /// Where blocks exchange sums.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// What comes first; the result if there is no item.
+        pub init: A => "T",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// How the input is cut up: see `ReducePlan`.
+        pub chunks: u32 => "u32",
+        /// See `ReducePlan`.
+        pub log_chunk: u32 => "u32",
+        /// See `ReducePlan`.
+        pub log_batches: u32 => "u32",
+    }
+}
+
+/// The arguments of a reduction in one launch of a form `F`.
+pub(crate) type ArgumentsOf<T, F> =
+    ReduceArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
+    /// The rows engine's function.
+    pub const ROWS: Function<ArgumentsOf<T, F>> = Function::new("reduce_rows");
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> {
+    const NAME: &'static str = "reduce";
+    type Form = F;
+
+    fn bind(engine: Engine, definitions: &mut Definitions) -> minijinja::Value {
+        let monoid = bind_monoid::<T, Op>(definitions);
+        match engine {
+            Engine::Levels => {
+                let levels = bind_levels::<T, F>(Primitive::Reduce);
+                minijinja::context! { ..levels, ..monoid }
+            }
+            Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
+                arguments => ArgumentsOf::<T, F>::cuda(),
+                any_order => Order::of::<T, Op>() == Order::Any,
+                most_threads => ReducePolicy::of::<T>().most_threads,
+                ..monoid
+            },
+        }
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        match engine {
+            Engine::Levels => None,
+            Engine::Rows(policy) => policy.fault::<F>(),
+            Engine::Wave(_) => Some("the engine scans only"),
+        }
+    }
+
+    fn functions(engine: Engine) -> Vec<&'static str> {
+        match engine {
+            Engine::Levels => level_functions::<T, F>(Primitive::Reduce),
+            Engine::Rows(_) => vec![Self::ROWS.name],
+            Engine::Wave(_) => Vec::new(),
+        }
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<Op>()
+    }
+}

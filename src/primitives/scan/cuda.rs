@@ -1,0 +1,518 @@
+//! Scans for callers that bring their own stream, slices and workspace.
+
+use super::kernel::{self, ScanArguments};
+use super::plan::{ScanPlan, WavePlan};
+use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
+use crate::cpu::Prefixes;
+use crate::cuda::kernels::Loaded;
+use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::levels::{self, Call};
+use crate::cuda::library::require_driver;
+use crate::cuda::{StreamBinder, Workspace, check_context, context_capability, driver_error};
+use crate::element::assert_element_size;
+use crate::source::{Form, Slice, Source};
+use crate::{Element, Error, Monoid, Result};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, sys};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The scans of `T` with `Op`, loaded into a context. Cheap to clone.
+///
+/// `F` is the [form](Form) of what is scanned: a slice, unless you say otherwise.
+///
+/// Bracketing and results are those of [`scan`](crate::scan()). The names of the eight methods say:
+///
+/// - `exclusive` or `inclusive`: whether an element's own value takes part;
+/// - `_from`: an `init` comes first;
+/// - `_in_place`: the data is overwritten.
+///
+/// # Launches
+///
+/// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
+/// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
+/// of elements on, slices that start at a multiple of 16 bytes are fastest. Other slices have
+/// kernels of their own there, which the first such call loads. That takes some 0.5 s, unless they
+/// are in the disk cache.
+///
+/// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
+/// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
+/// every element is read twice; it is written once.
+///
+/// # The workspace
+///
+/// A call takes a [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which
+/// serves the call's stream. Calls on one stream can share it, whatever their primitive, type,
+/// operator and length. Inputs of up to some thousands of elements do not use it.
+#[derive(Debug)]
+pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
+    context: Arc<CudaContext>,
+    engines: Engines,
+    types: PhantomData<fn() -> (T, Op, F)>,
+}
+
+/// The engines that a scan can choose from.
+#[derive(Debug, Clone)]
+enum Engines {
+    Levels {
+        /// The rows engine, for what few blocks hold.
+        short: Option<Rows>,
+        /// The levels engine (`Engine::Levels`).
+        levels: Arc<Loaded>,
+    },
+    OneLaunch {
+        /// The rows engine (`Engine::Rows`), for what the GPU holds at once.
+        short: Rows,
+        /// The rows engine, for everything else that the wave engine does not take.
+        long: Rows,
+        wave: Option<Wave>,
+    },
+}
+
+/// The rows engine (`Engine::Rows`).
+#[derive(Debug, Clone)]
+struct Rows {
+    kernels: Arc<Loaded>,
+    policy: RowPolicy,
+}
+
+impl Rows {
+    /// Longer elements do not leave a thread enough registers for its tree.
+    const LARGEST_ELEMENT: usize = 16;
+
+    /// Up to this many blocks, one launch takes less time than the launches of the levels engine.
+    const FEW_BLOCKS: u64 = 32;
+}
+
+/// The wave engine, where it can run.
+#[derive(Debug, Clone)]
+struct Wave {
+    kernels: Arc<Loaded>,
+    policy: WavePolicy,
+    /// The policy for unaligned addresses, no multiples of 16. Its kernels are loaded when one is
+    /// met.
+    anywhere: Option<WavePolicy>,
+    /// Whether it is to take short inputs too.
+    always: bool,
+}
+
+impl Wave {
+    /// The alignment that addresses need, unless the policy says `anywhere`.
+    const ALIGN: u64 = 16;
+
+    /// Kernels and policy. `aligned` says that all addresses are multiples of [`Wave::ALIGN`].
+    fn for_addresses<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        context: &Arc<CudaContext>,
+        aligned: bool,
+    ) -> Result<Option<(Arc<Loaded>, WavePolicy)>> {
+        if self.policy.anywhere || aligned {
+            return Ok(Some((self.kernels.clone(), self.policy)));
+        }
+        let Some(policy) = self.anywhere else {
+            return Ok(None);
+        };
+        let engine = Engine::Wave(policy);
+        let load = || Loaded::get::<kernel::Scan<T, Op, F>>(context, engine);
+        Ok(Some((while_capturing(load)?, policy)))
+    }
+}
+
+/// Does what CUDA forbids a thread by default while a stream is captured into a graph, such as to
+/// load a module.
+fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let exchange = |mode: &mut sys::CUstreamCaptureMode| {
+        // SAFETY: the pointer is valid; the mode is this thread's own.
+        let result = unsafe { sys::cuThreadExchangeStreamCaptureMode(mode) };
+        let result = result.result();
+        result.map_err(|error| driver_error("asking for the mode of captures", error))
+    };
+    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    exchange(&mut mode)?;
+    let result = work();
+    exchange(&mut mode)?;
+    result
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
+    fn clone(&self) -> Self {
+        Scan {
+            context: self.context.clone(),
+            engines: self.engines.clone(),
+            types: PhantomData,
+        }
+    }
+}
+
+/// What the methods of [`Scan`] share in their documentation and arguments.
+macro_rules! scan_methods {
+    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if
+        /// `workspace` is too small, [`Error::WorkspaceStream`] if it serves another stream,
+        /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a
+        /// launch fails.
+        pub fn $name(
+            &self,
+            stream: &CudaStream,
+            $($init: T,)?
+            input: impl Source<CudaStream, Item = T, Form = F>,
+            output: &mut impl DevicePtrMut<T>,
+            workspace: &mut Workspace,
+        ) -> Result<()> {
+            #[allow(unused_mut, unused_assignments)]
+            let mut first = None;
+            $(first = Some($init);)?
+            let mut binder = StreamBinder::new(stream, &self.context);
+            let (len, source) = (input.items()?, input.bind(&mut binder)?);
+            // SAFETY: the binder keeps what the source reads borrowed until the launches are
+            // enqueued.
+            unsafe {
+                self.run(stream, first, Prefixes::$prefixes, Some((source, len)), output, workspace)
+            }
+        }
+    )*};
+}
+
+/// The same for the methods that work in place.
+macro_rules! scan_in_place_methods {
+    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
+        $(#[$doc])*
+        /// The data is overwritten with the result.
+        ///
+        /// # Errors
+        ///
+        /// As for the method that does not work in place.
+        pub fn $name(
+            &self,
+            stream: &CudaStream,
+            $($init: T,)?
+            data: &mut impl DevicePtrMut<T>,
+            workspace: &mut Workspace,
+        ) -> Result<()> {
+            #[allow(unused_mut, unused_assignments)]
+            let mut first = None;
+            $(first = Some($init);)?
+            // SAFETY: nothing but the data is read.
+            unsafe { self.run(stream, first, Prefixes::$prefixes, None, data, workspace) }
+        }
+    )*};
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
+    /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
+    /// the disk cache, and 0.5 to 1.2 s if they must be compiled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
+    pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        require_driver()?;
+        let capability = context_capability(context)?;
+        if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
+            let policy = RowPolicy::of_scan_of::<F>(false);
+            let engines = [Engine::Rows(policy), Engine::Levels];
+            let [kernels, levels] = Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, engines)?;
+            let short = Some(Rows { kernels, policy });
+            return Scan::with(Engines::Levels { short, levels }, context);
+        }
+        let wave = WavePolicy::for_form::<F>(capability);
+        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        Scan::with(Self::one_launch(context, wave, false)?, context)
+    }
+
+    /// Loads the kernels of one engine, which will be used for every length.
+    ///
+    /// With the wave engine ([`Engine::Wave`]), slices that do not start at a multiple of 16 bytes
+    /// take other kernels. If the policy has room for such slices, these are the wave engine's,
+    /// loaded by the first call with one. If not, they are those of the rows engine
+    /// ([`Engine::Rows`]), loaded here as well.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
+    /// have. The wave engine does not compile for GPUs that it cannot run on.
+    pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        require_driver()?;
+        check::<kernel::Scan<T, Op, F>>(engine)?;
+        let engines = match engine {
+            Engine::Levels => Engines::Levels {
+                short: None,
+                levels: Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?,
+            },
+            Engine::Rows(policy) => {
+                let kernels = Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?;
+                let rows = Rows { kernels, policy };
+                Engines::OneLaunch {
+                    short: rows.clone(),
+                    long: rows,
+                    wave: None,
+                }
+            }
+            Engine::Wave(policy) => Self::one_launch(context, Some(policy), true)?,
+        };
+        Scan::with(engines, context)
+    }
+
+    fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
+        Ok(Scan {
+            context: context.clone(),
+            engines,
+            types: PhantomData,
+        })
+    }
+
+    fn one_launch(
+        context: &Arc<CudaContext>,
+        wave: Option<WavePolicy>,
+        always: bool,
+    ) -> Result<Engines> {
+        let [short, long] = [false, true].map(RowPolicy::of_scan_of::<F>);
+        let [short_rows, long_rows] = [short, long].map(Engine::Rows);
+        let rows = |kernels, policy| Rows { kernels, policy };
+        Ok(match wave {
+            Some(policy) => {
+                let engines = [short_rows, long_rows, Engine::Wave(policy)];
+                let [short_kernels, long_kernels, wave_kernels] =
+                    Loaded::get_all::<kernel::Scan<T, Op, F>, 3>(context, engines)?;
+                Engines::OneLaunch {
+                    short: rows(short_kernels, short),
+                    long: rows(long_kernels, long),
+                    wave: Some(Wave {
+                        kernels: wave_kernels,
+                        policy,
+                        anywhere: policy.anywhere_of::<F>(),
+                        always,
+                    }),
+                }
+            }
+            None => {
+                let [short_kernels, long_kernels] =
+                    Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, [short_rows, long_rows])?;
+                Engines::OneLaunch {
+                    short: rows(short_kernels, short),
+                    long: rows(long_kernels, long),
+                    wave: None,
+                }
+            }
+        })
+    }
+
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
+    pub fn workspace_bytes(&self, len: usize) -> usize {
+        let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
+        match &self.engines {
+            Engines::Levels { short, .. } => {
+                let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
+                let few = ScanPlan::workspace_bytes_for::<T>(Rows::FEW_BLOCKS);
+                short.as_ref().map_or(0, bytes).min(few).max(levels)
+            }
+            Engines::OneLaunch { short, long, wave } => {
+                let wave = wave.as_ref();
+                let wave = wave.map(|wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>());
+                bytes(short).max(bytes(long)).max(wave.unwrap_or(0))
+            }
+        }
+    }
+
+    scan_methods! {
+        /// Enqueues the exclusive scan: every element becomes the fold of those before it.
+        exclusive: (), Exclusive;
+        /// Enqueues the exclusive scan that starts with `init`.
+        exclusive_from: (init), Exclusive;
+        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
+        /// it.
+        inclusive: (), Inclusive;
+        /// Enqueues the inclusive scan that starts with `init`.
+        inclusive_from: (init), Inclusive;
+    }
+
+    /// # Safety
+    ///
+    /// `input` has the arguments of a source in the kernels' context, and its number of items.
+    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
+    /// is read.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        prefixes: Prefixes,
+        input: Option<(F::Arguments, usize)>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let len = output.len();
+        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
+        if let Some((_, items)) = input
+            && items != len
+        {
+            return Err(Error::Length {
+                input: items,
+                output: len,
+            });
+        }
+        check("stream", stream.context())?;
+        check("output", output.stream().context())?;
+        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let source = match input {
+            Some((source, _)) => source,
+            None => F::of_address(output).expect("only slices are scanned in place"),
+        };
+        let call = Call {
+            source,
+            output,
+            workspace,
+            init: init.unwrap_or_else(Op::identity).widen(),
+            seeded: init.is_some(),
+            inclusive: prefixes == Prefixes::Inclusive,
+        };
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
+        unsafe { self.enqueue(stream, len, &call) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`levels::enqueue`].
+    unsafe fn enqueue(
+        &self,
+        stream: &CudaStream,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let plan = |rows: &Rows| {
+            let multiprocessors = rows.kernels.multiprocessors();
+            ScanPlan::new::<T>(rows.policy, len, call.inclusive, multiprocessors)
+        };
+        let (short, long, wave) = match &self.engines {
+            Engines::Levels { short, levels } => {
+                if let Some(short) = short {
+                    let plan = plan(short);
+                    if plan.blocks <= Rows::FEW_BLOCKS {
+                        // SAFETY: the caller's.
+                        return unsafe {
+                            self.enqueue_rows(&short.kernels, stream, &plan, len, call)
+                        };
+                    }
+                }
+                let plan = Plan::new::<T>(Primitive::Scan, len);
+                // SAFETY: the caller's.
+                return unsafe { levels::enqueue::<T, F>(levels, stream, &plan, call) };
+            }
+            Engines::OneLaunch { short, long, wave } => (short, long, wave),
+        };
+        let (rows, plan) = match plan(short) {
+            ScanPlan {
+                by_ticket: true, ..
+            } => (long, plan(long)),
+            fits => (short, fits),
+        };
+        let aligned =
+            call.output.is_multiple_of(Wave::ALIGN) && F::is_aligned(&call.source, Wave::ALIGN);
+        if let Some(wave) = wave
+            && (wave.always || plan.is_long(rows.kernels.multiprocessors()))
+            && let Some((kernels, policy)) =
+                wave.for_addresses::<T, Op, F>(&self.context, aligned)?
+        {
+            let plan = WavePlan::new(policy, len);
+            // SAFETY: the caller's, and the addresses were looked at.
+            return unsafe { self.enqueue_wave(&kernels, stream, &plan, len, call) };
+        }
+        // SAFETY: the caller's.
+        unsafe { self.enqueue_rows(&rows.kernels, stream, &plan, len, call) }
+    }
+
+    unsafe fn enqueue_rows(
+        &self,
+        kernels: &Loaded,
+        stream: &CudaStream,
+        plan: &ScanPlan,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let grid = Grid {
+            blocks: blocks(plan.blocks, len as u64)?,
+            threads: 32 * plan.warps,
+            shared_bytes: 0,
+        };
+        let function = &kernel::Scan::<T, Op, F>::ROWS;
+        // SAFETY: the caller's.
+        unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
+    }
+
+    unsafe fn enqueue_wave(
+        &self,
+        kernels: &Loaded,
+        stream: &CudaStream,
+        plan: &WavePlan,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let blocks = plan
+            .tiles(call.inclusive)
+            .min(u64::from(kernels.multiprocessors()));
+        let grid = Grid {
+            blocks: blocks as u32,
+            threads: plan.threads(),
+            shared_bytes: WavePolicy::SHARED_BYTES,
+        };
+        let function = &kernel::Scan::<T, Op, F>::WAVE;
+        // SAFETY: the caller's.
+        unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }
+    }
+}
+
+impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
+    scan_in_place_methods! {
+        /// Enqueues the exclusive scan: every element becomes the fold of those before it.
+        exclusive_in_place: (), Exclusive;
+        /// Enqueues the exclusive scan that starts with `init`.
+        exclusive_from_in_place: (init), Exclusive;
+        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
+        /// it.
+        inclusive_in_place: (), Inclusive;
+        /// Enqueues the inclusive scan that starts with `init`.
+        inclusive_from_in_place: (init), Inclusive;
+    }
+}
+
+/// Enqueues a kernel that scans in one launch.
+///
+/// # Safety
+///
+/// As for [`levels::enqueue`]. Also, if the engine is the wave engine, input and output must start
+/// at multiples of 16, unless its policy says `anywhere`; and the workspace must be a [`Workspace`]
+/// that serves the stream.
+unsafe fn one_launch<T: Element, F: Form<Item = T>>(
+    kernels: &Loaded,
+    stream: &CudaStream,
+    function: &Function<kernel::ArgumentsOf<T, F>>,
+    grid: Grid,
+    len: usize,
+    call: &Call<F::Arguments, T::Accumulator>,
+    by_ticket: bool,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let arguments = ScanArguments {
+        source: call.source,
+        out: call.output,
+        length: len as u64,
+        workspace: call.workspace,
+        init: call.init,
+        seeded: u32::from(call.seeded),
+        inclusive: u32::from(call.inclusive),
+        by_ticket: u32::from(by_ticket),
+    };
+    // SAFETY: the caller's.
+    unsafe { launch(kernels, stream, function, grid, arguments) }
+}

@@ -1,0 +1,87 @@
+//! The kernels of scans, and what they take.
+
+use crate::codegen::{
+    Arguments, Definitions, Engine, Function, Kernels, Primitive, WorkspaceArguments, arguments,
+    bind_levels, bind_monoid, level_functions, scan_sums_per_lane, scan_warps,
+};
+use crate::source::{Form, Slice};
+use crate::{Element, Monoid};
+use std::marker::PhantomData;
+
+/// The kernels of the scans of sources of a form with `Op`.
+#[derive(Debug)]
+pub struct Scan<T, Op, F = Slice<T>>(PhantomData<fn() -> (T, Op, F)>);
+
+arguments! {
+    /// What a scan in one launch takes.
+    pub struct ScanArguments<S, A> {
+        /// What is scanned.
+        pub source: S => "Source",
+        /// The results.
+        pub out: u64 => "Element*",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// Where blocks exchange sums.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// What comes first, or else is shown where nothing does.
+        pub init: A => "T",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// Whether an item takes part in its own result.
+        pub inclusive: u32 => "u32",
+        /// Whether blocks take tiles in the order in which they start. The wave engine always does.
+        pub by_ticket: u32 => "u32",
+    }
+}
+
+/// The arguments of a scan in one launch of a form `F`.
+pub(crate) type ArgumentsOf<T, F> =
+    ScanArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
+    /// The rows engine's function.
+    pub const ROWS: Function<ArgumentsOf<T, F>> = Function::new("scan_rows");
+    /// The wave engine's function.
+    pub const WAVE: Function<ArgumentsOf<T, F>> = Function::new("scan_wave");
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
+    const NAME: &'static str = "scan";
+    type Form = F;
+
+    fn bind(engine: Engine, definitions: &mut Definitions) -> minijinja::Value {
+        let monoid = bind_monoid::<T, Op>(definitions);
+        match engine {
+            Engine::Levels => {
+                let levels = bind_levels::<T, F>(Primitive::Scan);
+                minijinja::context! { ..levels, ..monoid }
+            }
+            Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
+                arguments => ArgumentsOf::<T, F>::cuda(),
+                most_warps => scan_warps::<T>(),
+                sums_per_lane => scan_sums_per_lane::<T>(),
+                ..monoid
+            },
+        }
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        match engine {
+            Engine::Levels => None,
+            Engine::Rows(policy) => policy.fault::<F>(),
+            Engine::Wave(policy) => policy.fault::<F>(),
+        }
+    }
+
+    fn functions(engine: Engine) -> Vec<&'static str> {
+        match engine {
+            Engine::Levels => level_functions::<T, F>(Primitive::Scan),
+            Engine::Rows(_) => vec![Self::ROWS.name],
+            Engine::Wave(_) => vec![Self::WAVE.name],
+        }
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<Op>()
+    }
+}

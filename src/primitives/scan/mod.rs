@@ -1,0 +1,360 @@
+//! Scan: all prefixes of an array.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+pub(crate) mod kernel;
+pub(crate) mod plan;
+
+use crate::buffer::Storage;
+use crate::cpu::Prefixes;
+use crate::device::Backend;
+use crate::element::assert_element_size;
+#[cfg(feature = "cuda")]
+use crate::source::Slice;
+use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
+
+/// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
+/// identity.
+///
+/// Blelloch's scan ("Prefix Sums and Their Applications", CMU-CS-90-190, 1990). Every element of
+/// the result is bracketed over the aligned blocks before it (see [the law](crate#the-law)).
+/// [`Device::for_host_data`] says where it runs.
+///
+/// Complexity: O(n) work, in a bracketing O(log n) deep. Memory on the CPU: the result, up to 64
+/// KiB for each thread, and less than 1% of the input.
+///
+/// ```
+/// use warpfold::{ops::Add, scan};
+/// assert_eq!(scan::<u32, Add>(&[3, 1, 7, 0, 4, 1, 6, 3])?, [0, 3, 4, 11, 11, 15, 16, 22]);
+/// assert_eq!(scan::<u32, Add>(&[])?, []);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::OutOfHostMemory`] if there is no room for the result, [`Error::Zip`] if zipped sources
+/// have different lengths. If `WARPFOLD_DEVICE` is set, also
+/// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
+/// [`Device::scan`] and [`Buffer::to_vec`].
+pub fn scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, None, Prefixes::Exclusive)
+}
+
+/// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
+/// `input[..i]`.
+///
+/// The bracketing is `((init ⊕ S₁) ⊕ S₂) ⊕ …`; otherwise as [`scan`].
+///
+/// ```
+/// use warpfold::{ops::Max, scan_from};
+/// assert_eq!(scan_from::<i32, Max>(5, &[3, 8, 1])?, [5, 5, 8]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn scan_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
+}
+
+/// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as
+/// [`scan`()].
+///
+/// ```
+/// use warpfold::{inclusive_scan, ops::Add};
+/// assert_eq!(inclusive_scan::<u8, Add>(&[100, 100, 100])?, [100, 200, 44]); // integers wrap
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, None, Prefixes::Inclusive)
+}
+
+/// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
+/// `input[..=i]`.
+///
+/// The bracketing is `((init ⊕ S₁) ⊕ S₂) ⊕ …`; otherwise as [`scan`].
+///
+/// ```
+/// use warpfold::{inclusive_scan_from, ops::Mul};
+/// assert_eq!(inclusive_scan_from::<f64, Mul>(0.5, &[2.0, 3.0])?, [1.0, 3.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
+}
+
+fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    input: S,
+    init: Option<T>,
+    prefixes: Prefixes,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }?.into_vec()
+}
+
+/// # Scan
+///
+/// The twelve methods are one grid. Each is `scan` or `inclusive_scan`; it starts from the first
+/// element, or `_from` an `init`; and it writes to a new buffer, `_into` a given one, or
+/// `_in_place`.
+///
+/// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
+/// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a
+/// tile squared, and so on; from 3 launches on, every element is read twice. Calls return without
+/// waiting; [`Buffer::to_vec`] waits. Memory: a workspace that the device keeps, for the sums of
+/// tiles; less than 1% of a long input.
+///
+/// # Errors
+///
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Library`] without
+/// NVRTC; [`Error::Compile`] if an operator's CUDA text is wrong; [`Error::OutOfMemory`], after
+/// which the device is usable as before; [`Error::Driver`]. Of the `_into` methods also
+/// [`Error::Length`], if the lengths differ. A call that fails before its first launch leaves the
+/// output as it was.
+impl Device {
+    /// The exclusive scan of `input` into a new buffer; see [`scan`](crate::scan()).
+    pub fn scan<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        self.scan_source::<T, Op, _>(input, None, Prefixes::Exclusive)
+    }
+
+    /// The exclusive scan from `init` into a new buffer; see [`scan_from`](crate::scan_from()).
+    pub fn scan_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
+    }
+
+    /// The inclusive scan of `input` into a new buffer; see
+    /// [`inclusive_scan`](crate::inclusive_scan()).
+    pub fn inclusive_scan<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        self.scan_source::<T, Op, _>(input, None, Prefixes::Inclusive)
+    }
+
+    /// The inclusive scan from `init` into a new buffer; see
+    /// [`inclusive_scan_from`](crate::inclusive_scan_from()).
+    pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
+    }
+
+    /// The exclusive scan of `input` into `output`.
+    pub fn scan_into<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Exclusive)
+    }
+
+    /// The exclusive scan from `init` into `output`.
+    pub fn scan_from_into<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Exclusive)
+    }
+
+    /// The inclusive scan of `input` into `output`.
+    pub fn inclusive_scan_into<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Inclusive)
+    }
+
+    /// The inclusive scan from `init` into `output`.
+    pub fn inclusive_scan_from_into<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Inclusive)
+    }
+
+    /// The exclusive scan of `data`, in its place.
+    pub fn scan_in_place<T: Element, Op: Monoid<T>>(&self, data: &mut Buffer<T>) -> Result<()> {
+        self.scan_buffer_in_place::<T, Op>(data, None, Prefixes::Exclusive)
+    }
+
+    /// The exclusive scan of `data` from `init`, in its place.
+    pub fn scan_from_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Exclusive)
+    }
+
+    /// The inclusive scan of `data`, in its place.
+    pub fn inclusive_scan_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_buffer_in_place::<T, Op>(data, None, Prefixes::Inclusive)
+    }
+
+    /// The inclusive scan of `data` from `init`, in its place.
+    pub fn inclusive_scan_from_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Inclusive)
+    }
+
+    fn scan_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+        &self,
+        input: S,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<Buffer<T>> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }
+    }
+
+    /// Scans into a new buffer.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let storage = match &self.backend {
+            Backend::Cpu => {
+                let mut output = Vec::new();
+                let requested = len.saturating_mul(size_of::<T>());
+                output
+                    .try_reserve_exact(len)
+                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                let room = &mut output.spare_capacity_mut()[..len];
+                // SAFETY: the caller's; and the scan writes `len` elements.
+                unsafe {
+                    Items::with::<F, _>(&arguments, len, |items| {
+                        cpu::scan::<T, Op>(items, room, init, prefixes);
+                    });
+                    output.set_len(len);
+                }
+                Storage::Cpu(output)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let mut output = gpu.allocate(len)?;
+                let input = Some((arguments, len));
+                // SAFETY: the caller's.
+                unsafe { gpu.scan::<T, Op, F>(input, &mut output, init, prefixes) }?;
+                Storage::Cuda(output)
+            }
+        };
+        Ok(Buffer {
+            device: self.clone(),
+            storage,
+        })
+    }
+
+    fn scan_source_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+        &self,
+        input: S,
+        output: &mut Buffer<T>,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<()> {
+        const { assert_element_size::<T>() };
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        self.check_owns(output)?;
+        if len != output.len() {
+            return Err(Error::Length {
+                input: len,
+                output: output.len(),
+            });
+        }
+        match (&self.backend, &mut output.storage) {
+            (Backend::Cpu, Storage::Cpu(output)) => {
+                // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements
+                // only. The binder saw to it that all buffers are on the CPU; they are borrowed.
+                unsafe {
+                    let output = &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]);
+                    Items::with::<S::Form, _>(&arguments, len, |items| {
+                        cpu::scan::<T, Op>(items, output, init, prefixes);
+                    });
+                }
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(gpu), Storage::Cuda(output)) => {
+                let input = Some((arguments, len));
+                // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
+                unsafe { gpu.scan::<T, Op, S::Form>(input, output, init, prefixes) }
+            }
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+
+    fn scan_buffer_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        data: &mut Buffer<T>,
+        init: Option<T>,
+        prefixes: Prefixes,
+    ) -> Result<()> {
+        const { assert_element_size::<T>() };
+        self.check_owns(data)?;
+        match (&self.backend, &mut data.storage) {
+            (Backend::Cpu, Storage::Cpu(data)) => {
+                cpu::scan_in_place::<T, Op>(data, init, prefixes);
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(gpu), Storage::Cuda(data)) => {
+                // SAFETY: nothing but the data is read.
+                unsafe { gpu.scan::<T, Op, Slice<T>>(None, data, init, prefixes) }
+            }
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+}

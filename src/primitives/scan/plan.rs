@@ -1,0 +1,144 @@
+//! How a scan in one launch is cut up.
+
+use crate::Element;
+use crate::codegen::{
+    MOST_AT_ONCE, RowPolicy, WavePolicy, scan_sums_per_lane, scan_warps, sums_bytes,
+};
+
+/// One scan by the rows engine (`Engine::Rows`): a single launch, of a block a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanPlan {
+    /// The number of blocks. An inclusive scan by several ends with one whose tile is not full; it
+    /// may be empty.
+    pub blocks: u64,
+    /// The number of warps of a block, a power of two.
+    pub warps: u32,
+    /// Whether the GPU cannot hold all blocks at once. Then they take tiles in the order in which
+    /// they start.
+    pub by_ticket: bool,
+}
+
+impl ScanPlan {
+    /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors.
+    pub fn new<T: Element>(
+        policy: RowPolicy,
+        length: usize,
+        inclusive: bool,
+        multiprocessors: u32,
+    ) -> ScanPlan {
+        let (length, share, most) = (length as u64, policy.elements(), scan_warps::<T>());
+        if length <= share * u64::from(most) {
+            let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
+            return ScanPlan {
+                blocks: 1,
+                warps,
+                by_ticket: false,
+            };
+        }
+        // With more blocks, exchanging sums takes longer. With fewer, each of them takes longer.
+        let mut warps = 1;
+        while warps < most && Self::BLOCKS_PER_WARP * u64::from(warps * warps) * share < length {
+            warps *= 2;
+        }
+        let plan = |warps| {
+            ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
+        };
+        match plan(warps) {
+            long if long.is_long(multiprocessors) => plan(warps.min(Self::LONG_WARPS)),
+            plan => plan,
+        }
+    }
+
+    /// Whether there are more than two blocks for each multiprocessor, at once or one after the
+    /// other. If so, the wave engine is worth it: it is slower to start, but loads while it stores.
+    pub fn is_long(&self, multiprocessors: u32) -> bool {
+        self.blocks > 2 * u64::from(multiprocessors)
+    }
+
+    /// The most warps of a block for long inputs. Two blocks then share a multiprocessor: one loads
+    /// while the other waits.
+    const LONG_WARPS: u32 = 8;
+
+    /// The same with blocks of this many warps, a power of two; for several blocks.
+    pub fn with_warps(
+        policy: RowPolicy,
+        length: usize,
+        inclusive: bool,
+        multiprocessors: u32,
+        warps: u32,
+    ) -> ScanPlan {
+        let (length, tile) = (length as u64, policy.elements() * u64::from(warps));
+        let blocks = if inclusive {
+            length / tile + 1
+        } else {
+            length.div_ceil(tile)
+        };
+        ScanPlan {
+            blocks,
+            warps,
+            by_ticket: blocks > u64::from(multiprocessors) * u64::from(policy.blocks),
+        }
+    }
+
+    const BLOCKS_PER_WARP: u64 = 8;
+
+    /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
+    /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
+    pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
+        let most = scan_warps::<T>();
+        let tile = policy.elements() * u64::from(most);
+        if length as u64 <= tile {
+            return 0;
+        }
+        let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
+        let tiles = (length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1;
+        ScanPlan::workspace_bytes_for::<T>(tiles)
+    }
+
+    /// The size of the workspace in bytes for this many blocks.
+    pub fn workspace_bytes_for<T: Element>(blocks: u64) -> usize {
+        let radix = u64::from(32 * scan_sums_per_lane::<T>());
+        let levels = std::iter::successors(Some(blocks), |&nodes| {
+            (nodes >= radix).then_some(nodes / radix)
+        });
+        sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
+    }
+}
+
+/// One call of the wave engine: a single launch.
+#[derive(Debug, Clone, Copy)]
+pub struct WavePlan {
+    policy: WavePolicy,
+    length: u64,
+}
+
+impl WavePlan {
+    /// The plan for `length` elements.
+    pub fn new(policy: WavePolicy, length: usize) -> WavePlan {
+        WavePlan {
+            policy,
+            length: length as u64,
+        }
+    }
+
+    /// The number of tiles. An inclusive scan ends with a tile that is not full; it may be empty.
+    pub fn tiles(&self, inclusive: bool) -> u64 {
+        let tile = self.policy.tile();
+        if inclusive {
+            self.length / tile + 1
+        } else {
+            self.length.div_ceil(tile)
+        }
+    }
+
+    /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for
+    /// each 8 of every tile's sum. Sums come in whole waves, as they lie in memory.
+    pub fn workspace_bytes<T: Element>(&self) -> usize {
+        sums_bytes::<T>(self.tiles(true), self.policy.wave.into())
+    }
+
+    /// The number of threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.policy.threads()
+    }
+}

@@ -1,0 +1,313 @@
+//! One call of a primitive in the emulator, and the launches that it takes.
+
+use crate::emulator::{Argument, Grid, Script, address};
+use crate::support::workspace::KEY;
+use std::any::TypeId;
+use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
+use warpfold::codegen::{
+    Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
+    WavePlan, WavePolicy, WorkspaceArguments,
+};
+use warpfold::source::SliceArguments;
+use warpfold::{Element, Monoid};
+
+/// The most chunks that a reduction is cut into here, but for those with more than a warp reads at once.
+const MOST_CHUNKS: usize = 64;
+/// The most of all: two whole nodes of sums, and more.
+const MANY_CHUNKS: usize = 300;
+
+/// One call of a primitive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    pub(super) primitive: Primitive,
+    pub(super) engine: Engine,
+    pub(super) length: usize,
+    pub(super) seeded: bool,
+    pub(super) inclusive: bool,
+    pub(super) in_place: bool,
+    /// How far input and output are from where an allocation starts, in units of the element's
+    /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
+    pub(super) shifts: (usize, usize),
+}
+
+impl Case {
+    /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
+    /// Other launches before it use the same workspace for a prefix of the file `other`: what they
+    /// leave there must not show.
+    pub(super) fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
+        let bytes = self.length * size_of::<T>();
+        let output_bytes = match self.primitive {
+            Primitive::Scan => bytes,
+            Primitive::Reduce => size_of::<T>(),
+        };
+        let shift = |units: usize| units * align_of::<T>();
+        script.filled("in", shift(self.shifts.0), bytes, "data");
+        script.filled("other", 0, bytes, "other");
+        script.buffer("unused", 0, output_bytes);
+        if !self.in_place {
+            script.buffer("out", shift(self.shifts.1), output_bytes);
+        }
+        let out = if self.in_place { "in" } else { "out" };
+        let init = if self.seeded { init } else { Op::identity() };
+        let init = init.widen();
+        match self.engine {
+            Engine::Levels => self.launch_levels::<T>(script, out, init),
+            Engine::Rows(policy) => match self.primitive {
+                Primitive::Reduce => {
+                    self.launch_reductions::<T, Op>(script, out, init, policy);
+                }
+                Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
+            },
+            Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
+        }
+        if !self.is_reduced_at_once() {
+            script.save(out);
+        }
+        script.clear();
+    }
+
+    /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. They
+    /// take tiles by index if all live at a time, or by ticket. Another launch, with other data and
+    /// flags, comes before.
+    fn launch_scan<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: T::Accumulator,
+        policy: RowPolicy,
+    ) {
+        let by_ticket = self.length % 2 == 1;
+        let plan = |inclusive: bool| match ScanPlan::new::<T>(policy, self.length, inclusive, 1) {
+            plan if plan.blocks == 1 && !self.length.is_multiple_of(3) => plan,
+            _ => {
+                let multiprocessors = if by_ticket { 1 } else { u32::MAX };
+                let warps = [1, 2, 4][self.length / 3 % 3];
+                ScanPlan::with_warps(policy, self.length, inclusive, multiprocessors, warps)
+            }
+        };
+        let blocks = plan(true).blocks.max(plan(false).blocks);
+        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(blocks);
+        script.filled("workspace", 0, workspace_bytes, "workspace");
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
+            let plan = plan(inclusive);
+            let arguments = ScanArguments {
+                source: slice(input),
+                out: address(out, 0),
+                length: self.length as u64,
+                workspace: workspace_of(plan.blocks),
+                init,
+                seeded: u32::from(seeded),
+                inclusive: u32::from(inclusive),
+                by_ticket: u32::from(plan.by_ticket),
+            };
+            let grid = Grid {
+                blocks: plan.blocks,
+                threads: 32 * plan.warps,
+                shared: 0,
+                // By index, all blocks must live at a time.
+                resident: if plan.by_ticket {
+                    0
+                } else {
+                    plan.blocks as u32
+                },
+            };
+            script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
+        };
+        if self.length > 0 && blocks < 20 {
+            let same = self.length.is_multiple_of(2);
+            launch(
+                "other",
+                "unused",
+                self.seeded == same,
+                self.inclusive == same,
+            );
+        }
+        if self.length > 0 {
+            launch("in", out, self.seeded, self.inclusive);
+        }
+    }
+
+    /// One launch. Before it another one, with other data and flags.
+    fn launch_wave<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: T::Accumulator,
+        policy: WavePolicy,
+    ) {
+        let plan = WavePlan::new(policy, self.length);
+        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
+            let arguments = ScanArguments {
+                source: slice(input),
+                out: address(out, 0),
+                length: self.length as u64,
+                workspace: workspace_of(2),
+                init,
+                seeded: u32::from(seeded),
+                inclusive: u32::from(inclusive),
+                by_ticket: 1,
+            };
+            let grid = Grid {
+                blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
+                threads: plan.threads(),
+                // No more than it uses.
+                shared: policy.shared_bytes::<T>() as usize,
+                resident: 0,
+            };
+            script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
+        };
+        if self.length > 0 && plan.tiles(true) < 8 {
+            let same = self.length.is_multiple_of(2);
+            launch(
+                "other",
+                "unused",
+                self.seeded == same,
+                self.inclusive == same,
+            );
+        }
+        if self.length > 0 {
+            launch("in", out, self.seeded, self.inclusive);
+        }
+    }
+
+    /// A launch for each plan, in one workspace: on the data and on the other data in turn.
+    fn launch_reductions<T: Element, Op: Monoid<T>>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: T::Accumulator,
+        policy: RowPolicy,
+    ) {
+        let bytes = ScanPlan::workspace_bytes_for::<T>(MANY_CHUNKS as u64 + 2);
+        script.filled("workspace", 0, bytes, "workspace");
+        for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
+            let arguments = ReduceArguments {
+                source: slice(if number % 2 == 0 { "in" } else { "other" }),
+                length: self.length as u64,
+                out: address(out, 0),
+                workspace: workspace_of(plan.blocks.into()),
+                init,
+                seeded: u32::from(self.seeded),
+                chunks: plan.chunks,
+                log_chunk: plan.log_chunk,
+                log_batches: plan.log_batches,
+            };
+            let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
+            // All blocks must live at a time.
+            grid.resident = plan.blocks;
+            script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+            script.save(out);
+        }
+    }
+
+    /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and
+    /// more.
+    fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
+        let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
+        let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
+        let mut plans = vec![plan];
+        let batch = policy.elements() as usize;
+        for (warps, log_batches, most_blocks) in [
+            (1, 0, 64),
+            (1, 0, 3),
+            (2, 0, 2),
+            (1, 1, 64),
+            (4, 2, 2),
+            (2, 3, 5),
+            // A block of all warps there can be, each of which has a whole part.
+            (32, 0, 2),
+        ] {
+            if 32 * warps as u32 > ReducePolicy::of::<T>().most_threads {
+                continue;
+            }
+            let chunks = self.length / ((batch * warps) << log_batches);
+            let many = (warps, log_batches, most_blocks) == (1, 0, 64);
+            if chunks > if many { MANY_CHUNKS } else { MOST_CHUNKS } {
+                continue;
+            }
+            let mut plan = ReducePlan::with_chunks(
+                policy,
+                self.length,
+                warps as u32,
+                log_batches,
+                most_blocks,
+            );
+            if plan.blocks < 2 {
+                continue;
+            }
+            if order == Order::Any {
+                plan.chunks = 0;
+            }
+            plans.push(plan);
+        }
+        plans
+    }
+
+    /// Whether there are several plans, each of which gives a result.
+    fn is_reduced_at_once(&self) -> bool {
+        self.primitive == Primitive::Reduce && matches!(self.engine, Engine::Rows(_))
+    }
+
+    /// How many results the reduction has: of the data and of the other data in turn.
+    pub(super) fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
+        match self.engine {
+            Engine::Rows(policy) => self.reduce_plans::<T, Op>(policy).len(),
+            _ => 1,
+        }
+    }
+
+    fn launch_levels<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: T::Accumulator,
+    ) {
+        let plan = Plan::new::<T>(self.primitive, self.length);
+        script.buffer("workspace", 0, plan.workspace_bytes());
+        let level = |k: usize| match k {
+            0 => address("in", 0),
+            k if k == plan.levels() => 0,
+            k => address("workspace", plan.offset(k)),
+        };
+        for launch in plan.launches().filter(|launch| launch.blocks > 0) {
+            let k = launch.level;
+            let arguments = LevelArguments {
+                source: SliceArguments { address: level(k) },
+                length: plan.length(k),
+                out: if k == 0 { address(out, 0) } else { level(k) },
+                above: level(k + 1),
+                init,
+                seeded: u32::from(self.seeded),
+                inclusive: u32::from(self.inclusive || k > 0),
+            };
+            let function = launch.step.function(k > 0 && widens::<T>());
+            let grid = Grid::new(launch.blocks, launch.threads);
+            script.launch(function, grid, &[Argument::of_struct(&arguments)]);
+        }
+    }
+}
+
+/// A slice that is a whole buffer.
+pub(super) fn slice(buffer: &'static str) -> SliceArguments {
+    SliceArguments {
+        address: address(buffer, 0),
+    }
+}
+
+/// The workspace of a launch of some blocks. One block leaves it alone.
+pub(super) fn workspace_of(blocks: u64) -> WorkspaceArguments {
+    WorkspaceArguments {
+        address: if blocks == 1 {
+            0
+        } else {
+            address("workspace", 0)
+        },
+        key: KEY.key,
+    }
+}
+
+/// Whether the kernels exist a second time, for sums in a wider type.
+fn widens<T: Element>() -> bool {
+    TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
+}
