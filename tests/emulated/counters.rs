@@ -266,8 +266,8 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
     Tally::sum(&tallies, |t| t.operation == "global_load")
 }
 
-/// Whole batches: words of 16 bytes are as many as the input has. Where a run is one word, each line
-/// of memory is read by one request.
+/// Whole batches: words of 16 bytes are as many as the input has. Where a run is one word, each
+/// line of memory is read by one request.
 fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
     let rows = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
     let text = source::<kernels::Reduce<T, Op>>(Engine::Rows(rows)).unwrap();
