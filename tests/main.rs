@@ -21,6 +21,7 @@ mod same_bits_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;
+mod where_rust_panics;
 
 /// The emulator, as the tests use it.
 mod emulator {

@@ -483,3 +483,20 @@ mod nvrtc {
         assert!(error.to_string().contains("Mine"), "{error}");
     }
 }
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn without_the_feature_a_gpu_is_an_error_that_says_so() {
+    let error = Device::cuda(0).expect_err("there is no CUDA in this build");
+    assert_eq!(error, Error::Feature { feature: "cuda" });
+    let text = error.to_string();
+    for words in [
+        "without warpfold's `cuda` feature",
+        "remedy: enable the feature",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+    let named = "cuda:1".parse::<Device>();
+    assert_eq!(named.expect_err("as above"), error);
+    assert_eq!(Device::available().len(), 1);
+}

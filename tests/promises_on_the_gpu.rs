@@ -1,11 +1,12 @@
 //! What the documentation promises of calls on a GPU: launches, waiting, order, memory, threads.
 
 use crate::support::data::{Sample, assert_same, sample};
-use crate::support::operators::Sums;
+use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
 use crate::support::spinner::{Spinner, alone};
 use crate::support::{gpu, oracle, skip, stream};
 use std::ptr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use warpfold::codegen::{Engine, Order, RowPolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace};
@@ -258,5 +259,151 @@ fn a_workspace_that_was_overwritten_ends_the_launch() {
         let launched = scan.exclusive(&stream, &data, &mut output, &mut workspace);
         let ended = launched.is_err() || stream.synchronize().is_err();
         assert!(ended, "a cleared header was taken for a new one");
+    });
+}
+
+/// What a workspace is used for, with a number that the data depend on.
+type Call<'a> = Box<dyn FnMut(&mut Workspace, u64) + 'a>;
+
+/// A scan and a reduction of new data at each call, compared with the oracle; and the bytes that
+/// they need.
+fn calls<'a, T: Sample + DeviceRepr, Op: Monoid<T>>(
+    (context, stream): &'a (Arc<CudaContext>, Arc<CudaStream>),
+    length: usize,
+) -> (usize, Call<'a>) {
+    let scan = Scan::<T, Op>::load(context).unwrap();
+    let reduce = Reduce::<T, Op>::load(context).unwrap();
+    let needed = scan
+        .workspace_bytes(length)
+        .max(reduce.workspace_bytes(length));
+    let call = move |workspace: &mut Workspace, seed| {
+        let data = sample::<T>(length, seed);
+        let mut values = stream.clone_htod(&data).unwrap();
+        let mut total = stream.clone_htod(&data[..1]).unwrap();
+        reduce
+            .enqueue(stream, &values, &mut total, workspace)
+            .unwrap();
+        scan.inclusive_in_place(stream, &mut values, workspace)
+            .unwrap();
+        let expected = oracle::inclusive::<T, Op>(&data, None);
+        let what = std::any::type_name::<Op>();
+        assert_same(&stream.clone_dtoh(&values).unwrap(), &expected, what);
+        let total = stream.clone_dtoh(&total).unwrap();
+        assert_same(&total, &expected[length - 1..], what);
+    };
+    (needed, Box::new(call))
+}
+
+#[test]
+fn calls_of_all_types_and_operators_share_a_workspace() {
+    let Some(gpu) = stream() else { return };
+    let mut calls = [
+        calls::<u8, Add>(&gpu, 300_001),
+        calls::<f64, Max>(&gpu, 100_003),
+        calls::<u32, Add>(&gpu, 1 << 20),
+        calls::<u32, Max>(&gpu, 1 << 20),
+        calls::<Bicyclic, BicyclicProduct>(&gpu, 70_001),
+        calls::<[u64; 2], Sums>(&gpu, 50_000),
+        calls::<f32, Add>(&gpu, 200_000),
+        calls::<[u64; 8], Sums>(&gpu, 20_000),
+    ];
+    let bytes = calls.iter().map(|(bytes, _)| *bytes).max();
+    let mut workspace = Workspace::new(&gpu.1, bytes.expect("some calls")).unwrap();
+    for round in 0..20 {
+        for (_, call) in &mut calls {
+            call(&mut workspace, round);
+        }
+    }
+}
+
+/// All threads give the same handle to streams that are not the same.
+#[test]
+fn the_default_stream_of_each_thread_is_another_stream() {
+    let Some((context, _)) = stream() else { return };
+    let length = 1 << 20;
+    let scan = &Scan::<f32, Add>::load(&context).unwrap();
+    let data = &sample::<f32>(length, 1);
+    let expected = &oracle::inclusive::<f32, Add>(data, None);
+    let check = |stream: &Arc<CudaStream>, workspace: &mut Workspace| {
+        let mut values = stream.clone_htod(data).unwrap();
+        scan.inclusive_in_place(stream, &mut values, workspace)
+            .unwrap();
+        let got = stream.clone_dtoh(&values).unwrap();
+        assert_same(&got, expected, "on a thread's own stream");
+    };
+    let stream = &context.per_thread_stream();
+    let bytes = scan.workspace_bytes(length);
+    let mut workspace = Workspace::new(stream, bytes).unwrap();
+    check(stream, &mut workspace);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut values = stream.clone_htod(data).unwrap();
+            let result = scan.inclusive_in_place(stream, &mut values, &mut workspace);
+            assert_eq!(result, Err(Error::WorkspaceStream));
+            check(stream, &mut Workspace::new(stream, bytes).unwrap());
+            workspace.move_to(stream).unwrap();
+            check(stream, &mut workspace);
+        });
+    });
+    let mut values = stream.clone_htod(data).unwrap();
+    let result = scan.inclusive_in_place(stream, &mut values, &mut workspace);
+    assert_eq!(result, Err(Error::WorkspaceStream));
+    assert_eq!(workspace.grow(2 * bytes), Err(Error::WorkspaceStream));
+}
+
+/// A workspace goes from thread to thread, with calls still under way on the stream of the last.
+#[test]
+fn a_workspace_that_goes_to_another_thread_waits_for_the_calls_so_far() {
+    let Some((context, first)) = stream() else {
+        return;
+    };
+    let length = (1 << 24) + 3;
+    let scan = &Scan::<u32, Add>::load(&context).unwrap();
+    let mut expected = sample::<u32>(length, 4);
+    let stream = &context.per_thread_stream();
+    let mut workspace = Workspace::new(stream, scan.workspace_bytes(length)).unwrap();
+    let mut all: Vec<_> = (0..4)
+        .map(|_| first.clone_htod(&expected).unwrap())
+        .collect();
+    first.synchronize().unwrap();
+    for values in &mut all {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                workspace.move_to(stream).unwrap();
+                for _ in 0..20 {
+                    scan.inclusive_in_place(stream, values, &mut workspace)
+                        .unwrap();
+                }
+            });
+        });
+    }
+    context.default_stream().synchronize().unwrap();
+    for _ in 0..20 {
+        expected = oracle::inclusive::<u32, Add>(&expected, None);
+    }
+    for values in &all {
+        let got = first.clone_dtoh(values).unwrap();
+        assert_same(&got, &expected, "in place, 20 times");
+    }
+}
+
+/// Once kernels are loaded, loading them again neither compiles them nor looks at the disk.
+#[test]
+fn kernels_stay_in_memory() {
+    let name = concat!(module_path!(), "::kernels_stay_in_memory");
+    alone(name, || {
+        let Some((context, _)) = stream() else { return };
+        warpfold::cuda::without_disk_cache();
+        let load = || {
+            let started = Instant::now();
+            Scan::<f32, Add>::load(&context).unwrap();
+            Reduce::<f32, Add>::load(&context).unwrap();
+            started.elapsed()
+        };
+        let first = load();
+        let second = (0..10).map(|_| load()).max().expect("ten times");
+        eprintln!("loaded in {first:?}, and again in {second:?}");
+        assert!(first > Duration::from_millis(50), "nothing was compiled");
+        assert!(second < Duration::from_millis(5), "{second:?}");
     });
 }

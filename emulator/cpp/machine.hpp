@@ -201,6 +201,7 @@ inline Memory memory;
 inline Counters counters;
 
 inline const Launch* launched;
+inline bool starts_in_order = false;
 inline std::vector<unsigned> order;  // of the blocks: which one is started as number …
 inline std::vector<std::unique_ptr<Block>> living_blocks;
 inline size_t started_blocks;
@@ -982,7 +983,7 @@ void launch(const Launch& what) {
     numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block, what.threads + COPY_AGENTS};
     order.resize(what.blocks);
     for (unsigned i = 0; i < what.blocks; i++) order[i] = i;
-    std::shuffle(order.begin(), order.end(), random_bits);
+    if (!starts_in_order) std::shuffle(order.begin(), order.end(), random_bits);
     newest_first = draw(2);
     copies_first = draw(2);
     stores_first = draw(2);

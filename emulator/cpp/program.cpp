@@ -13,6 +13,8 @@
 //   save NAME                    writes the buffer to the standard output; all of it must have been
 //                                written
 //   clear                        frees all buffers
+//   start in order | start drawn whether blocks start in the order of their indices, or in one that
+//                                is drawn, as at first
 //   seconds N                    how long a launch may go on without any thread returning, or any
 //                                block starting: seconds of the processor's time; 120 at first
 //   count                        counts warp instructions from here on
@@ -405,6 +407,10 @@ void execute(const std::string& line) {
     } else if (command == "clear") {
         for (auto& [key, region] : buffers) memory.remove(region);
         buffers.clear();
+    } else if (line == "start in order") {
+        starts_in_order = true;
+    } else if (line == "start drawn") {
+        starts_in_order = false;
     } else if (command == "seconds" && words >> seconds) {
     } else if (command == "count") {
         counters.on = true;

@@ -162,6 +162,13 @@ impl Script {
         self.line(format_args!("seed {seed}"));
     }
 
+    /// From here on blocks start in the order of their indices, as they do on GPUs.
+    ///
+    /// Without this command they start in an order drawn from the seed.
+    pub fn start_in_order(&mut self) {
+        self.line(format_args!("start in order"));
+    }
+
     /// How long a launch may go on without any thread returning, in seconds of the processor's
     /// time.
     ///

@@ -210,6 +210,14 @@ __global__ void leaves_a_local_array(const u32* in, u32* out) {
     u32 values[4] = {in[0], in[1], in[2], in[3]};
     out[threadIdx.x] = values[threadIdx.x / 8];
 }
+struct Row {
+    u32 of[4];
+};
+__global__ void leaves_the_array_of_a_struct(const u32* in, u32* out) {
+    begin_launch();
+    Row row{{in[0], in[1], in[2], in[3]}};
+    out[threadIdx.x] = row.of[threadIdx.x / 8];
+}
 __global__ void reads_unwritten_shared(const u32*, u32* out) {
     begin_launch();
     out[threadIdx.x] = block_shared<Values>().at[threadIdx.x];
@@ -309,6 +317,21 @@ __device__ void chain(const u32* in, u32* out, u32* flags, u32* sums, u32* ticke
     else store_relaxed(&flags[block], 1u);
     out[block] = sum;
 }
+/// One block waits for all others.
+__device__ void collect(const u32* in, u32* out, u32* flags, u32 collector) {
+    begin_launch();
+    if (threadIdx.x != 0) return;
+    store_relaxed(&flags[blockIdx.x], in[blockIdx.x] + 1);
+    if (blockIdx.x != collector) return;
+    for (u32 block = 0; block < gridDim.x; block++) {
+        u32 flag = 0;
+        while (flag == 0) flag = load_relaxed(&flags[block]);
+        out[block] = flag;
+    }
+}
+__global__ void first_block_collects(const u32* in, u32* out, u32* work) { collect(in, out, work, 0); }
+__global__ void last_block_collects(const u32* in, u32* out, u32* work) { collect(in, out, work, gridDim.x - 1); }
+
 __global__ void chain_of_tickets(const u32* in, u32* out, u32* work) { chain<true, true>(in, out, work + 1, work + 65, work); }
 __global__ void chain_of_blocks(const u32* in, u32* out, u32* work) { chain<false, true>(in, out, work + 1, work + 65, work); }
 __global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, false>(in, out, work + 1, work + 65, work); }

@@ -38,12 +38,25 @@ fn run_in(
     grid: Grid,
     work: usize,
 ) -> Result<Vec<u32>, String> {
+    run_after(module, kernel, seed, grid, work, |_| ())
+}
+
+/// The same after other commands.
+fn run_after(
+    module: &Module,
+    kernel: &str,
+    seed: u64,
+    grid: Grid,
+    work: usize,
+    prepare: impl FnOnce(&mut Script),
+) -> Result<Vec<u32>, String> {
     let input: Vec<u32> = (0..64).collect();
     let mut script = Script::new();
     script.file("numbers", bytemuck::cast_slice(&input));
     script.file("zeros", &vec![0; 4 * work]);
     script.seed(seed);
     script.seconds(1);
+    prepare(&mut script);
     script.filled("in", 0, 256, "numbers");
     script.buffer("out", 0, 256);
     let mut arguments = vec![Argument::At("in", 0), Argument::At("out", 0)];
@@ -136,6 +149,7 @@ fn accesses_out_of_bounds() {
             &["out of bounds: 4 bytes at shared", "Values+-4"],
         ),
         ("leaves_a_local_array", &["out of bounds for type"]),
+        ("leaves_the_array_of_a_struct", &["out of bounds for type"]),
         ("copies_too_much", &["out of bounds: 272 bytes at"]),
         ("clears_too_much", &["out of bounds: 260 bytes at out+0"]),
         (
@@ -575,6 +589,32 @@ fn loops_without_an_end_are_stopped() {
         let message = run(kernel, 0).unwrap_err();
         for words in words {
             assert!(message.contains(words), "{kernel}:\n{message}");
+        }
+    }
+}
+
+/// Blocks that start in order may wait for those before them, but not for those after them: not if
+/// one lives at a time.
+#[test]
+fn blocks_that_start_in_order() {
+    let Some(module) = module() else {
+        return;
+    };
+    let collected: Vec<u32> = (1..65).collect();
+    let sums: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+    for (seed, resident) in (0..SEEDS).zip([1, 2, 3, 8].into_iter().cycle()) {
+        let grid = Grid {
+            resident,
+            ..Grid::new(64, 32)
+        };
+        let start_in_order = |script: &mut Script| script.start_in_order();
+        let run = |kernel| run_after(module, kernel, seed, grid, 129, start_in_order);
+        assert_eq!(run("chain_of_blocks").as_ref(), Ok(&sums), "seed {seed}");
+        let last = run("last_block_collects");
+        assert_eq!(last.as_ref(), Ok(&collected), "seed {seed}");
+        match run("first_block_collects") {
+            Ok(result) => assert!(resident > 1 && result == collected, "seed {seed}"),
+            Err(message) => assert!(resident == 1 && message.contains("a deadlock"), "{message}"),
         }
     }
 }

@@ -161,8 +161,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Workspace::new), and [`Error::Borrowed`] if
-    /// [`from_raw`](Workspace::from_raw) made the workspace. Then the workspace is as it was.
+    /// Those of [`new`](Workspace::new), [`Error::Borrowed`] if [`from_raw`](Workspace::from_raw)
+    /// made the workspace, and [`Error::WorkspaceStream`] if it serves the per-thread default
+    /// stream of another thread. Then the workspace is as it was.
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());
@@ -173,12 +174,16 @@ impl Workspace {
                 needed: bytes,
             });
         }
+        if self.is_of_another_thread() {
+            return Err(Error::WorkspaceStream);
+        }
         *self = Workspace::new(&self.stream, bytes)?;
         Ok(())
     }
 
     /// From now on the workspace serves `stream`, of the same context. That stream waits for the
-    /// calls so far.
+    /// calls so far. If they are on the per-thread default stream of another thread, it waits for
+    /// all streams that the legacy default stream waits for.
     ///
     /// # Errors
     ///
@@ -189,7 +194,7 @@ impl Workspace {
         Workspace::check_not_captured(&self.stream)?;
         Workspace::check_not_captured(stream)?;
         stream
-            .join(&self.stream)
+            .join(&self.named_stream())
             .map_err(|error| driver_error("having a stream wait for another one", error))?;
         self.stream = stream.clone();
         self.serves = StreamIdentity::of(stream);
@@ -217,6 +222,21 @@ impl Workspace {
             address: self.address,
             key: self.key,
         })
+    }
+
+    /// Whether it serves the per-thread default stream of another thread.
+    fn is_of_another_thread(&self) -> bool {
+        let thread = self.serves.thread;
+        thread.is_some_and(|thread| thread != thread::current().id())
+    }
+
+    /// A stream that waits for the calls so far. A thread cannot name the per-thread default stream
+    /// of another one, but the legacy default stream waits for it.
+    fn named_stream(&self) -> Arc<CudaStream> {
+        match self.is_of_another_thread() {
+            true => self.stream.context().default_stream(),
+            false => self.stream.clone(),
+        }
     }
 
     /// Clears the memory, and gives it a key of its own.
@@ -255,15 +275,15 @@ impl Drop for Workspace {
         if !self.owned {
             return;
         }
-        let context = self.stream.context();
+        let (context, stream) = (self.stream.context(), self.named_stream());
         let freed = context.bind_to_thread().and_then(|()| {
             // SAFETY: the memory was allocated for this workspace alone, from the pool if there is
             // one. Its calls are on this stream, or the stream waits for them.
             unsafe {
                 if context.has_async_alloc() {
-                    result::free_async(self.address, self.stream.cu_stream())
+                    result::free_async(self.address, stream.cu_stream())
                 } else {
-                    self.stream.synchronize()?;
+                    stream.synchronize()?;
                     result::free_sync(self.address)
                 }
             }

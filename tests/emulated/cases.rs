@@ -151,7 +151,8 @@ impl Case {
             let grid = Grid {
                 blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
                 threads: plan.threads(),
-                shared: WavePolicy::SHARED_BYTES as usize,
+                // No more than it uses.
+                shared: policy.shared_bytes::<T>() as usize,
                 resident: 0,
             };
             script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);

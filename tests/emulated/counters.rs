@@ -1,16 +1,18 @@
 //! What kernels ask of the machine, counted in the emulator: lanes that work, requests to memory,
 //! bank conflicts.
 
-use super::cases::slice;
+use super::cases::{slice, workspace_of};
 use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain, address};
 use crate::support::data::{Sample, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
+use crate::support::workspace::used_workspace;
 use std::any::type_name;
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, LevelArguments, Policy, Primitive, Step, kernels, source, with_kernels,
+    Engine, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, Step, kernels, source,
+    with_kernels,
 };
-use warpfold::ops::Add;
+use warpfold::ops::{Add, Max};
 use warpfold::{Element, Monoid};
 
 // ---- textbook kernels, whose figures are known ----
@@ -222,4 +224,79 @@ fn a_scan_touches_each_line_of_memory_once() {
     check_requests::<u8>(toolchain);
     check_requests::<f32>(toolchain);
     check_requests::<u64>(toolchain);
+}
+
+/// What a reduction in one launch reads. Blocks take one chunk each, or several.
+fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
+    module: &Module,
+    rows: RowPolicy,
+    batches: usize,
+    blocks: u64,
+) -> Tally {
+    let length = batches * rows.elements() as usize;
+    let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, blocks);
+    if Order::of::<T, Op>() == Order::Any {
+        plan.chunks = 0;
+    }
+    let workspace = used_workspace(1 << 16);
+    let mut script = Script::new();
+    script.file("data", bytemuck::cast_slice(&sample::<T>(length, 0)));
+    script.file("workspace", &workspace);
+    script.filled("in", 0, length * size_of::<T>(), "data");
+    script.filled("workspace", 0, workspace.len(), "workspace");
+    script.buffer("out", 0, size_of::<T>());
+    let arguments = kernels::ReduceArguments {
+        source: slice("in"),
+        length: length as u64,
+        out: address("out", 0),
+        workspace: workspace_of(2),
+        init: Op::identity().widen(),
+        seeded: 0,
+        chunks: plan.chunks,
+        log_chunk: plan.log_chunk,
+        log_batches: plan.log_batches,
+    };
+    let grid = Grid {
+        resident: plan.blocks,
+        ..Grid::new(plan.blocks.into(), plan.threads)
+    };
+    script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+    script.save("out");
+    let tallies = script.count("reduce_rows", module).1;
+    Tally::sum(&tallies, |t| t.operation == "global_load")
+}
+
+/// Whole batches: words of 16 bytes are as many as the input has. Where a run is one word, each
+/// line of memory is read by one request.
+fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
+    let rows = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
+    let text = source::<kernels::Reduce<T, Op>>(Engine::Rows(rows)).unwrap();
+    let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
+    let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_rows"]);
+    for (batches, blocks) in [(1, 1), (6, 6), (9, 4)] {
+        let bytes = batches as u64 * rows.elements() * size_of::<T>() as u64;
+        let loads = reads_of_a_reduction::<T, Op>(&module, rows, batches, blocks);
+        let what = format!("{name}: {batches} batches by {blocks} blocks");
+        assert_eq!(loads.lanes, bytes / 16, "{what}");
+        if rows.run as usize * size_of::<T>() == 16 {
+            assert_eq!(
+                (loads.lines, loads.sectors),
+                (bytes / 128, bytes / 32),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_reduction_reads_each_word_of_memory_once() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    check_reads::<u8, Add>(toolchain);
+    check_reads::<u32, Max>(toolchain);
+    check_reads::<f32, Add>(toolchain);
+    check_reads::<f64, Add>(toolchain);
+    check_reads::<Bicyclic, BicyclicProduct>(toolchain);
+    check_reads::<[u64; 8], Sums>(toolchain);
 }

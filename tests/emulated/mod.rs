@@ -3,6 +3,7 @@
 mod cases;
 mod counters;
 mod every_kernel;
+mod harder;
 mod layer;
 mod sources;
 mod workspace;

@@ -20,13 +20,18 @@ pub(crate) fn header_after(launches: u64) -> [u8; HEADER_BYTES] {
 /// A workspace whose header is new, and whose packets are as earlier launches left them: with their
 /// tags, and wrong values.
 pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
-    let mut words = Vec::from(header_after(0));
+    used_workspace_of(KEY, bytes)
+}
+
+/// The same for another key and tag.
+pub(crate) fn used_workspace_of(key: WorkspaceKey, bytes: usize) -> Vec<u8> {
+    let mut words = Vec::from(key.header());
     for packet in 0_u64.. {
         if words.len() >= bytes {
             break;
         }
         let launches_ago = 1 + packet % 7;
-        let tag = KEY.first_tag.wrapping_sub(launches_ago.wrapping_mul(STEP));
+        let tag = key.first_tag.wrapping_sub(launches_ago.wrapping_mul(STEP));
         words.extend(packet.wrapping_mul(STEP).to_ne_bytes());
         words.extend(tag.to_ne_bytes());
     }
