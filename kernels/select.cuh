@@ -44,17 +44,14 @@ struct Select {
         static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return a + b; }
     };
 
-    /// The count of a chunk, given the flags of its rows. By a warp.
-    struct ChunkFold {
+    /// How many items of a run have a flag.
+    template <int RUN>
+    static __device__ __forceinline__ u32 count_run(const Item (&items)[RUN]) {
         u32 count = 0;
-
-        template <int RUN>
-        __device__ __forceinline__ void add(const Item (&items)[RUN]) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++) count += items[i]._1 ? 1 : 0;
-        }
-        __device__ __forceinline__ A sum() const { return LaneTree<ShortSum, u32, WARP>().up_sweep(count); }
-    };
+        for (int i = 0; i < RUN; i++) count += items[i]._1 ? 1 : 0;
+        return count;
+    }
 
     /// There are no trees over rows.
     template <int RUN, int ROWS>

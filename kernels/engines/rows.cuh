@@ -137,15 +137,15 @@ struct RowsEngine {
 
         __device__ __forceinline__ void fold(const Sink& sink, const Rows& from) {
             if constexpr (!Sink::NEEDS_ROWS) {
-                typename Sink::ChunkFold chunk;
+                u32 count = 0;
 #pragma unroll
                 for (int row = 0; row < ROWS; row++) {
                     Item items[RUN];
 #pragma unroll
                     for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
-                    chunk.add(items);
+                    count += Sink::count_run(items);
                 }
-                sum = chunk.sum();
+                sum = LaneTree<typename Sink::ShortSum, u32, WARP>().up_sweep(count);
             } else if constexpr (KEEPS) {
                 unpack(from, 0);
                 trees.up_sweep(sink, batch, sums_of_rows);

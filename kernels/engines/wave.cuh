@@ -157,8 +157,12 @@ struct WaveEngine {
             Notes& notes = turn.notes();
             mbarrier_wait(notes.loaded, turn.phase);
             if (valid(tile) > 0) {
+                if constexpr (Sink::NEEDS_ROWS) {
 #pragma unroll 1
-                for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, tile, notes, chunk);
+                    for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, tile, notes, chunk);
+                } else {
+                    count_chunks(turn, tile, notes, warp);
+                }
             }
             __syncwarp();
             // Each lane that has left a sum arrives itself. By now the rest of the warp has read
@@ -169,31 +173,40 @@ struct WaveEngine {
 
     __device__ __forceinline__ void reduce_chunk(Turn turn, u64 tile, Notes& notes, int chunk) {
         int lane = threadIdx.x % WARP;
-        A sum;
-        if constexpr (Sink::NEEDS_ROWS) {
-            A row_sums[ROWS];
+        A row_sums[ROWS];
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                Item items[RUN];
-                A values[RUN];
-                turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
-                sink.values(values, items);
-                row_sums[row] = tree_fold<Operator>(values);
-            }
-            sum = fold_rows<Operator>(row_sums);
-            if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
-            sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
-        } else {
-            typename Sink::ChunkFold fold;
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                Item items[RUN];
-                turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
-                fold.add(items);
-            }
-            sum = fold.sum();
+        for (int row = 0; row < ROWS; row++) {
+            Item items[RUN];
+            A values[RUN];
+            turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+            sink.values(values, items);
+            row_sums[row] = tree_fold<Operator>(values);
         }
+        A sum = fold_rows<Operator>(row_sums);
+        if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
+        sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
         if (lane == 0) notes.warp_sums[chunk] = sum;
+    }
+
+    /// The sums of all chunks of a reducer at once, where those of rows are not needed.
+    __device__ __forceinline__ void count_chunks(Turn turn, u64 tile, Notes& notes, int warp) {
+        constexpr int CHUNKS = WARPS / REDUCERS;
+        int lane = threadIdx.x % WARP;
+        u32 counts[CHUNKS];
+#pragma unroll
+        for (int k = 0; k < CHUNKS; k++) {
+            counts[k] = 0;
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                Item items[RUN];
+                turn.items().read(source, tile, ((warp + k * REDUCERS) * ROWS + row) * WARP + lane, items);
+                counts[k] += Sink::count_run(items);
+            }
+        }
+        LaneTrees<typename Sink::ShortSum, u32, WARP, CHUNKS>().up_sweep(counts);
+#pragma unroll
+        for (int k = 0; k < CHUNKS; k++)
+            if (lane == k) notes.warp_sums[warp + k * REDUCERS] = counts[k];
     }
 
     __device__ __forceinline__ void publish(Turn turn, TileSums<A, PER_LANE> sums) {

@@ -33,7 +33,9 @@ pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
 pub(crate) use kernel::arguments;
-pub(crate) use levels::{bind_levels, has_functions_of_sums, level_functions};
+#[cfg(feature = "cuda")]
+pub(crate) use levels::has_functions_of_sums;
+pub(crate) use levels::{bind_levels, level_functions};
 pub(crate) use policy::{Shape, scan_sums_per_lane, scan_warps};
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 

@@ -356,7 +356,11 @@ impl WavePolicy {
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         F::LEAVES.kept.then_some(())?;
-        WavePolicy::for_shape(capability, Shape::of_select::<T, F>())
+        let policy = WavePolicy::for_shape(capability, Shape::of_select::<T, F>())?;
+        // A warp has few values to hold, and waits for shared memory most of the time: the more
+        // rows it has under way, the better.
+        let batch = policy.rows.min((32 / policy.run).max(1));
+        Some(WavePolicy { batch, ..policy })
     }
 
     fn for_shape(capability: u32, shape: Shape) -> Option<WavePolicy> {

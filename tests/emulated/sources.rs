@@ -19,7 +19,7 @@ use warpfold::source::{
     Constant, ConstantArguments, Flagged, Form, Index, IndexArguments, Map, Slice, SliceArguments,
     Strided, StridedArguments, Zip, Zip3Arguments, ZipArguments,
 };
-use warpfold::{Element, Monoid, bytemuck, function};
+use warpfold::{Monoid, bytemuck, function};
 
 /// A slice under a source: the bytes of its elements, and their alignment.
 struct Leaf {
