@@ -68,7 +68,6 @@ struct Select {
     template <int RUN, int ROWS, class Store>
     __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&, const Item (&items)[ROWS][RUN], const P (&)[ROWS],
                                          const A (&)[ROWS], u64, int first, int results, const Store& store) const {
-        T* room = reinterpret_cast<T*>(store.room);
         int lane = threadIdx.x % WARP;
         static_assert(RUN <= 16, "flags of a run fit into a word, and counts of a row into half of one");
         u32 flags[ROWS];
@@ -102,11 +101,13 @@ struct Select {
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             int shift = k % 2 * 16, place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
+            int at = place * (int)sizeof(T);
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
-                bool keeps = (flags[k] >> i & 1) != 0;
-                if (keeps) room[place] = items[k][i]._0;
-                place += keeps ? 1 : 0;
+                if ((flags[k] >> i & 1) != 0) {
+                    *reinterpret_cast<T*>(store.room + at) = items[k][i]._0;
+                    at += (int)sizeof(T);
+                }
             }
             chunk.kept += (int)(counts[k / 2] >> shift & 0xffff);
         }

@@ -292,19 +292,28 @@ struct WaveEngine {
             int elements = valid(tile);
             LaneTree<Operator, A, ROWS> rows;
             LaneTree<Operator, A, WARPS> warps;
+            u32 before = 0;
             if (elements > 0) {
-                if constexpr (Sink::NEEDS_ROWS) rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
-                warps.up_sweep(notes.warp_sums[lane % WARPS]);
+                if constexpr (Sink::NEEDS_ROWS) {
+                    rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
+                    warps.up_sweep(notes.warp_sums[lane % WARPS]);
+                } else {
+                    before = __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
+                }
             }
             mbarrier_wait(notes.prefixed, turn.phase);
             bool present = sink.seeded || tile > 0;
             A prefix = notes.prefix;
             if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
             if (elements > 0) {
-                P of_warps = warps.down_sweep(P{prefix, present});
-                P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
-                A next = shuffle(of_warps.value, (warp + 1) % WARPS);
-                emit_chunk(turn, tile, warp, rows, of_chunk, next, elements);
+                if constexpr (Sink::NEEDS_ROWS) {
+                    P of_warps = warps.down_sweep(P{prefix, present});
+                    P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
+                    A next = shuffle(of_warps.value, (warp + 1) % WARPS);
+                    emit_chunk(turn, tile, warp, rows, of_chunk, next, elements);
+                } else {
+                    emit_chunk(turn, tile, warp, rows, P{prefix + before, true}, prefix, elements);
+                }
             }
             __syncwarp();
             if (lane == 0) mbarrier_arrive(notes.free);
