@@ -866,7 +866,11 @@ unsafe impl<T: Element> Form for Strided<Slice<T>> {
     #[inline(always)]
     unsafe fn get(arguments: &StridedArguments, i: usize) -> T {
         let (width, stride) = (arguments.width as usize, arguments.stride as usize);
-        let place = i / width * stride + i % width;
+        // A division takes longer than all the rest.
+        let place = match width {
+            1 => i * stride,
+            _ => i / width * stride + i % width,
+        };
         // SAFETY: the caller's.
         unsafe { *(arguments.address as *const T).add(place) }
     }
@@ -911,6 +915,34 @@ pub(crate) struct Items<'a, T> {
     fill: Fill<'a, T>,
 }
 
+/// Calls `write` with each of the targets and an item, from item `start` on, in a loop that the
+/// compiler turns into SIMD code.
+///
+/// The arguments come by value. The compiler must assume that a write changes what they are read
+/// from otherwise, reads an address again for each item, and vectorises nothing.
+///
+/// # Safety
+///
+/// As for [`Form::get`], for as many items as there are targets.
+#[inline(always)]
+unsafe fn evaluate<F: Form, To>(
+    arguments: F::Arguments,
+    start: usize,
+    targets: impl Iterator<Item = To>,
+    mut write: impl FnMut(To, F::Item),
+) {
+    crate::cpu::with_simd(
+        #[inline(always)]
+        move || {
+            let arguments = arguments;
+            for (i, to) in targets.enumerate() {
+                // SAFETY: the caller's.
+                write(to, unsafe { F::get(&arguments, start + i) });
+            }
+        },
+    );
+}
+
 /// Writes the items from a position on: as many as there is room for.
 type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
 
@@ -927,15 +959,12 @@ impl<'a, T: Element> Items<'a, T> {
     ) -> R {
         let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
             assert!(start + to.len() <= len);
-            crate::cpu::with_simd(
-                #[inline(always)]
-                || {
-                    for (i, to) in to.iter_mut().enumerate() {
-                        // SAFETY: the position is below `len`; the rest is the caller's.
-                        to.write(unsafe { F::get(arguments, start + i) });
-                    }
-                },
-            );
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
+                    to.write(item);
+                });
+            }
         };
         work(&Items {
             len,
