@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use rayon::prelude::*;
 use std::hint::black_box;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Element, Monoid, function, map, reduce, zip};
+use warpfold::{Device, Element, Function, Monoid, function, map, reduce, zip};
 
 const BYTES: usize = 256 << 20;
 
@@ -164,6 +164,61 @@ fn sources(c: &mut Criterion) {
     group.finish();
 }
 
+#[function]
+fn is_in_lower_half(x: u32) -> bool {
+    x < 1 << 31
+}
+
+#[function]
+fn is_in_lowest_twentieth(x: u32) -> bool {
+    x < 214_748_365
+}
+
+/// Selections, beside their traffic's limit: a read of the input that also writes as much as is
+/// kept. The throughput counts both.
+fn selections(c: &mut Criterion) {
+    let numbers = random_numbers(BYTES / 4);
+    selection::<is_in_lower_half>(c, "select u32, 50% kept", &numbers);
+    selection::<is_in_lowest_twentieth>(c, "select u32, 5% kept", &numbers);
+}
+
+fn selection<P>(c: &mut Criterion, name: &str, numbers: &[u32])
+where
+    P: Function<Input = (u32,), Output = bool>,
+{
+    let cpu = Device::cpu();
+    let input = cpu.upload(numbers).expect("memory");
+    let mut output = cpu.allocate::<u32>(numbers.len()).expect("memory");
+    let count = cpu.select_into::<u32, P>(&input, &mut output);
+    let count = count.expect("room for all");
+    let mut group = c.benchmark_group(name);
+    let bytes = (numbers.len() + count) * size_of::<u32>();
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(bytes as u64));
+    group.bench_function("select", |b| {
+        b.iter(|| cpu.select_into::<u32, P>(black_box(&input), &mut output));
+    });
+    let words: Vec<u64> = (0..BYTES as u64 / 8).collect();
+    let mut target = vec![0_u64; count / 2];
+    group.bench_function("read and copy", |b| {
+        b.iter(|| {
+            let (copied, rest) = words.split_at(target.len());
+            copy(black_box(copied), &mut target);
+            read(black_box(rest))
+        });
+    });
+    group.bench_function("by hand, sequential", |b| {
+        let mut kept = Vec::<u32>::with_capacity(count);
+        b.iter(|| {
+            kept.clear();
+            kept.extend(black_box(numbers).iter().filter(|x| P::call((**x,))));
+            kept.len()
+        });
+    });
+    group.finish();
+}
+
 /// Numbers without a pattern that a branch predictor could learn.
 fn random_numbers(len: usize) -> Vec<u32> {
     (0..len as u64)
@@ -175,5 +230,5 @@ fn random_numbers(len: usize) -> Vec<u32> {
         .collect()
 }
 
-criterion_group!(benches, memory, pairs, sources);
+criterion_group!(benches, memory, pairs, sources, selections);
 criterion_main!(benches);

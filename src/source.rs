@@ -490,6 +490,74 @@ where
     }
 }
 
+// ---- flags ----
+
+/// The source whose items are those of another, each with what a predicate says of it; the
+/// primitives that select make it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Flagged<P, S> {
+    source: S,
+    predicate: PhantomData<fn() -> P>,
+}
+
+impl<P, S> Flagged<P, S> {
+    pub(crate) fn new(source: S) -> Flagged<P, S> {
+        Flagged {
+            source,
+            predicate: PhantomData,
+        }
+    }
+}
+
+impl<P, S> sealed::Sealed for Flagged<P, S> {}
+
+// SAFETY: `warpfold::Flagged` in `kernels/source.cuh` holds its source, and nothing else.
+unsafe impl<P, S> Form for Flagged<P, S>
+where
+    P: Function<Output = bool>,
+    S: Form<Item: Feeds<P::Input>>,
+{
+    type Item = (S::Item, bool);
+    type Arguments = S::Arguments;
+
+    const LEAVES: Leaves = S::LEAVES.mapped();
+
+    #[inline(always)]
+    unsafe fn get(arguments: &S::Arguments, i: usize) -> (S::Item, bool) {
+        // SAFETY: the caller's.
+        let item = unsafe { S::get(arguments, i) };
+        (item, P::call(item.feed()))
+    }
+
+    fn is_aligned(arguments: &S::Arguments, bytes: u64) -> bool {
+        S::is_aligned(arguments, bytes)
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        let (source, function) = (S::cuda(definitions), P::cuda(definitions));
+        let spreads = <S::Item as Feeds<P::Input>>::SPREADS;
+        format!("warpfold::Flagged<{function}, {source}, {spreads}>")
+    }
+}
+
+impl<At: Place, P, S> Source<At> for Flagged<P, S>
+where
+    P: Function<Output = bool>,
+    S: Source<At, Item: Feeds<P::Input>>,
+{
+    type Item = (S::Item, bool);
+    type Form = Flagged<P, S::Form>;
+
+    fn items(&self) -> Result<usize> {
+        self.source.items()
+    }
+
+    fn bind<'a>(&'a self, binder: &mut At::Binder<'a>) -> Result<<S::Form as Form>::Arguments> {
+        self.source.bind(binder)
+    }
+}
+
 // ---- zip ----
 
 /// The source of the tuples of several sources' items; [`zip`] and [`zip3`] make it.
@@ -1014,5 +1082,61 @@ impl<'a, T: Element> Items<'a, T> {
         // SAFETY: `fill` wrote that many.
         unsafe { room.set_len(len) };
         room
+    }
+}
+
+/// The items of a source in host memory, each with a flag, as the CPU's loops take them.
+///
+/// They are evaluated a block at a time. So the loops are compiled once for a type, whatever the
+/// source.
+pub(crate) struct FlaggedItems<'a, T> {
+    len: usize,
+    fill: FillFlagged<'a, T>,
+}
+
+/// Writes the items from a position on, and their flags: as many as there is room for.
+type FillFlagged<'a, T> =
+    &'a (dyn Fn(usize, &mut [MaybeUninit<T>], &mut [MaybeUninit<bool>]) + Sync);
+
+impl<T: Element> FlaggedItems<'_, T> {
+    /// Calls `work` with the items of a form.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are of a source in host memory with `len` items, which nothing but `work`
+    /// writes to meanwhile, and which `work` does not read with what it has written over.
+    pub(crate) unsafe fn with<F: Form<Item = (T, bool)>, R>(
+        arguments: &F::Arguments,
+        len: usize,
+        work: impl FnOnce(&FlaggedItems<'_, T>) -> R,
+    ) -> R {
+        let fill = |start: usize, items: &mut [MaybeUninit<T>], flags: &mut [MaybeUninit<bool>]| {
+            assert!(items.len() == flags.len() && start + items.len() <= len);
+            let targets = items.iter_mut().zip(flags);
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, targets, |(to, flag), item| {
+                    to.write(item.0);
+                    flag.write(item.1);
+                });
+            }
+        };
+        work(&FlaggedItems { len, fill: &fill })
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes the items from `start` on, and their flags: all of the two slices, which have one
+    /// length.
+    pub(crate) fn evaluate(
+        &self,
+        start: usize,
+        items: &mut [MaybeUninit<T>],
+        flags: &mut [MaybeUninit<bool>],
+    ) {
+        (self.fill)(start, items, flags);
     }
 }

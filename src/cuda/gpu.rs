@@ -2,8 +2,8 @@
 
 use super::{Reduce, Scan, Workspace, driver_error, library::require_driver, workspace};
 use crate::cpu::Prefixes;
-use crate::source::Form;
-use crate::{Element, Error, Monoid, Result};
+use crate::source::{Feeds, Form};
+use crate::{Element, Error, Function, Monoid, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -214,6 +214,36 @@ impl Gpu {
         })
     }
 
+    /// Selects from a source of items and flags into `output`, and returns the number of items that
+    /// are kept. If that is more than there is room for, the first ones are written.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    #[allow(clippy::unused_self)]
+    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        _source: F::Arguments,
+        _len: usize,
+        _output: &mut DeviceArray<T>,
+    ) -> Result<usize> {
+        Err(Error::Codegen("select does not run on GPUs yet".into()))
+    }
+
+    /// Moves the elements that `P` keeps to the front, and returns their number.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    #[allow(clippy::unused_self)]
+    pub(crate) unsafe fn select_in_place<T, P>(&self, _data: &mut DeviceArray<T>) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        Err(Error::Codegen("select does not run on GPUs yet".into()))
+    }
+
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
     fn with_workspace(
         &self,
@@ -241,6 +271,11 @@ impl Gpu {
 impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Gives up all elements from `len` on. The memory stays.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
     }
 
     /// Where the elements lie. Work on them is ordered by the device's one stream.

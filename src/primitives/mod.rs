@@ -2,3 +2,4 @@
 
 pub(crate) mod reduce;
 pub(crate) mod scan;
+pub(crate) mod select;
