@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use rayon::prelude::*;
 use std::hint::black_box;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Element, Monoid, reduce};
+use warpfold::{Device, Element, Function, Monoid, function, map, reduce, zip};
 
 const BYTES: usize = 256 << 20;
 
@@ -80,5 +80,155 @@ fn pairs(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, memory, pairs);
+#[function]
+fn product(x: f32, y: f32) -> f32 {
+    x * y
+}
+
+#[function]
+fn widen(byte: u8) -> u64 {
+    byte as u64
+}
+
+#[function]
+fn is_small(x: u32) -> u64 {
+    (x < 1 << 30) as u64
+}
+
+/// What a loop adds up at a time, so that no sum waits for the one before it.
+const LANES: usize = 64;
+
+/// The items of a hand-written loop's part: as many bytes as a chunk of the library's.
+const PART: usize = 1 << 17;
+
+/// Mapped reductions, each beside the loop that one would write by hand.
+fn sources(c: &mut Criterion) {
+    let len = BYTES / 8;
+    let a: Vec<f32> = (0..len).map(|i| (i % 1000) as f32 * 0.001 - 0.5).collect();
+    let b: Vec<f32> = (0..len).map(|i| (i % 777) as f32 * 0.001 - 0.3).collect();
+    let mut group = c.benchmark_group("dot");
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("reduce", |bench| {
+        bench.iter(|| reduce::<f32, Add>(map::<product, _>(zip(black_box(&a), &b))));
+    });
+    let dot = |(a, b): (&[f32], &[f32])| {
+        let mut sums = [0.0; LANES];
+        for (a, b) in a
+            .as_chunks::<LANES>()
+            .0
+            .iter()
+            .zip(b.as_chunks::<LANES>().0)
+        {
+            for (sum, (x, y)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                *sum += x * y;
+            }
+        }
+        sums.iter().sum::<f32>()
+    };
+    group.bench_function("by hand", |bench| {
+        let parts = || black_box(&a).par_chunks(PART).zip(b.par_chunks(PART));
+        bench.iter(|| parts().map(dot).sum::<f32>());
+    });
+    group.finish();
+    drop((a, b));
+
+    let bytes: Vec<u8> = (0..BYTES).map(|i| i as u8).collect();
+    let mut group = c.benchmark_group("sum of bytes in u64");
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("reduce", |bench| {
+        bench.iter(|| reduce::<u64, Add>(map::<widen, _>(black_box(&bytes))));
+    });
+    let sum = |part: &[u8]| part.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    group.bench_function("by hand", |bench| {
+        bench.iter(|| black_box(&bytes).par_chunks(4 * PART).map(sum).sum::<u64>());
+    });
+    group.finish();
+    drop(bytes);
+
+    let numbers = random_numbers(BYTES / 4);
+    let mut group = c.benchmark_group("count");
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("reduce", |bench| {
+        bench.iter(|| reduce::<u64, Add>(map::<is_small, _>(black_box(&numbers))));
+    });
+    let count = |part: &[u32]| part.iter().map(|&x| u64::from(x < 1 << 30)).sum::<u64>();
+    group.bench_function("by hand", |bench| {
+        bench.iter(|| black_box(&numbers).par_chunks(PART).map(count).sum::<u64>());
+    });
+    group.finish();
+}
+
+#[function]
+fn is_in_lower_half(x: u32) -> bool {
+    x < 1 << 31
+}
+
+#[function]
+fn is_in_lowest_twentieth(x: u32) -> bool {
+    x < 214_748_365
+}
+
+/// Selections, beside their traffic's limit: a read of the input that also writes as much as is
+/// kept. The throughput counts both.
+fn selections(c: &mut Criterion) {
+    let numbers = random_numbers(BYTES / 4);
+    selection::<is_in_lower_half>(c, "select u32, 50% kept", &numbers);
+    selection::<is_in_lowest_twentieth>(c, "select u32, 5% kept", &numbers);
+}
+
+fn selection<P>(c: &mut Criterion, name: &str, numbers: &[u32])
+where
+    P: Function<Input = (u32,), Output = bool>,
+{
+    let cpu = Device::cpu();
+    let input = cpu.upload(numbers).expect("memory");
+    let mut output = cpu.allocate::<u32>(numbers.len()).expect("memory");
+    let count = cpu.select_into::<u32, P>(&input, &mut output);
+    let count = count.expect("room for all");
+    let mut group = c.benchmark_group(name);
+    let bytes = (numbers.len() + count) * size_of::<u32>();
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(bytes as u64));
+    group.bench_function("select", |b| {
+        b.iter(|| cpu.select_into::<u32, P>(black_box(&input), &mut output));
+    });
+    let words: Vec<u64> = (0..BYTES as u64 / 8).collect();
+    let mut target = vec![0_u64; count / 2];
+    group.bench_function("read and copy", |b| {
+        b.iter(|| {
+            let (copied, rest) = words.split_at(target.len());
+            copy(black_box(copied), &mut target);
+            read(black_box(rest))
+        });
+    });
+    group.bench_function("by hand, sequential", |b| {
+        let mut kept = Vec::<u32>::with_capacity(count);
+        b.iter(|| {
+            kept.clear();
+            kept.extend(black_box(numbers).iter().filter(|x| P::call((**x,))));
+            kept.len()
+        });
+    });
+    group.finish();
+}
+
+/// Numbers without a pattern that a branch predictor could learn.
+fn random_numbers(len: usize) -> Vec<u32> {
+    (0..len as u64)
+        .map(|i| {
+            let mixed = (i ^ i >> 15).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) as u32
+        })
+        .map(|x| x ^ x >> 15)
+        .collect()
+}
+
+criterion_group!(benches, memory, pairs, sources, selections);
 criterion_main!(benches);

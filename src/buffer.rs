@@ -43,6 +43,15 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
+    /// Gives up all elements from `len` on.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        match &mut self.storage {
+            Storage::Cpu(data) => data.truncate(len),
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => data.truncate(len),
+        }
+    }
+
     /// Where the elements lie, in the memory of the buffer's device.
     pub(crate) fn address(&self) -> u64 {
         match &self.storage {

@@ -530,7 +530,7 @@ impl<P, S: Copy> Copy for Flagged<P, S> {}
 ///     x % 2 == 0
 /// }
 ///
-/// assert_eq!(select_flagged(flagged::<even, _>(&[3_u32, 8, 1, 4]))?, [8, 4]);
+/// assert_eq!(select_flagged::<u32>(flagged::<even, _>(&[3, 8, 1, 4]))?, [8, 4]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn flagged<P, S>(source: S) -> Flagged<P, S> {
@@ -969,7 +969,11 @@ unsafe impl<T: Element> Form for Strided<Slice<T>> {
     #[inline(always)]
     unsafe fn get(arguments: &StridedArguments, i: usize) -> T {
         let (width, stride) = (arguments.width as usize, arguments.stride as usize);
-        let place = i / width * stride + i % width;
+        // A division takes longer than all the rest.
+        let place = match width {
+            1 => i * stride,
+            _ => i / width * stride + i % width,
+        };
         // SAFETY: the caller's.
         unsafe { *(arguments.address as *const T).add(place) }
     }
@@ -1014,6 +1018,34 @@ pub(crate) struct Items<'a, T> {
     fill: Fill<'a, T>,
 }
 
+/// Calls `write` with each of the targets and an item, from item `start` on, in a loop that the
+/// compiler turns into SIMD code.
+///
+/// The arguments come by value. The compiler must assume that a write changes what they are read
+/// from otherwise, reads an address again for each item, and vectorises nothing.
+///
+/// # Safety
+///
+/// As for [`Form::get`], for as many items as there are targets.
+#[inline(always)]
+unsafe fn evaluate<F: Form, To>(
+    arguments: F::Arguments,
+    start: usize,
+    targets: impl Iterator<Item = To>,
+    mut write: impl FnMut(To, F::Item),
+) {
+    crate::cpu::with_simd(
+        #[inline(always)]
+        move || {
+            let arguments = arguments;
+            for (i, to) in targets.enumerate() {
+                // SAFETY: the caller's.
+                write(to, unsafe { F::get(&arguments, start + i) });
+            }
+        },
+    );
+}
+
 /// Writes the items from a position on: as many as there is room for.
 type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
 
@@ -1030,15 +1062,12 @@ impl<'a, T: Element> Items<'a, T> {
     ) -> R {
         let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
             assert!(start + to.len() <= len);
-            crate::cpu::with_simd(
-                #[inline(always)]
-                || {
-                    for (i, to) in to.iter_mut().enumerate() {
-                        // SAFETY: the position is below `len`; the rest is the caller's.
-                        to.write(unsafe { F::get(arguments, start + i) });
-                    }
-                },
-            );
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
+                    to.write(item);
+                });
+            }
         };
         work(&Items {
             len,
@@ -1088,5 +1117,61 @@ impl<'a, T: Element> Items<'a, T> {
         // SAFETY: `fill` wrote that many.
         unsafe { room.set_len(len) };
         room
+    }
+}
+
+/// The items of a source in host memory, each with a flag, as the CPU's loops take them.
+///
+/// They are evaluated a block at a time. So the loops are compiled once for a type, whatever the
+/// source.
+pub(crate) struct FlaggedItems<'a, T> {
+    len: usize,
+    fill: FillFlagged<'a, T>,
+}
+
+/// Writes the items from a position on, and their flags: as many as there is room for.
+type FillFlagged<'a, T> =
+    &'a (dyn Fn(usize, &mut [MaybeUninit<T>], &mut [MaybeUninit<bool>]) + Sync);
+
+impl<T: Element> FlaggedItems<'_, T> {
+    /// Calls `work` with the items of a form.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are of a source in host memory with `len` items, which nothing but `work`
+    /// writes to meanwhile, and which `work` does not read with what it has written over.
+    pub(crate) unsafe fn with<F: Form<Item = (T, bool)>, R>(
+        arguments: &F::Arguments,
+        len: usize,
+        work: impl FnOnce(&FlaggedItems<'_, T>) -> R,
+    ) -> R {
+        let fill = |start: usize, items: &mut [MaybeUninit<T>], flags: &mut [MaybeUninit<bool>]| {
+            assert!(items.len() == flags.len() && start + items.len() <= len);
+            let targets = items.iter_mut().zip(flags);
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, targets, |(to, flag), item| {
+                    to.write(item.0);
+                    flag.write(item.1);
+                });
+            }
+        };
+        work(&FlaggedItems { len, fill: &fill })
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes the items from `start` on, and their flags: all of the two slices, which have one
+    /// length.
+    pub(crate) fn evaluate(
+        &self,
+        start: usize,
+        items: &mut [MaybeUninit<T>],
+        flags: &mut [MaybeUninit<bool>],
+    ) {
+        (self.fill)(start, items, flags);
     }
 }

@@ -18,6 +18,8 @@ mod promises_on_the_gpu;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
+mod select;
+mod sources;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;

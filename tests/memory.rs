@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use warpfold::ops::Add;
-use warpfold::{Device, Error, inclusive_scan, reduce, scan};
+use warpfold::{Device, Error, function, inclusive_scan, map, reduce, scan, select, zip};
 
 /// Counts the bytes that are allocated, and refuses allocations of a size.
 struct Counting;
@@ -24,6 +24,20 @@ unsafe impl GlobalAlloc for Counting {
         PEAK.fetch_max(live, Relaxed);
         // SAFETY: the caller's.
         unsafe { System.alloc(layout) }
+    }
+
+    /// What shrinks stays where it is, and takes nothing in addition.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size >= REFUSED.load(Relaxed) {
+            return std::ptr::null_mut();
+        }
+        let live = LIVE.fetch_add(size, Relaxed) + size;
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        if size > layout.size() {
+            PEAK.fetch_max(live, Relaxed);
+        }
+        // SAFETY: the caller's.
+        unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -76,6 +90,42 @@ fn working_memory_is_64_kib_for_each_thread_and_one_percent() {
 }
 
 #[test]
+fn what_is_evaluated_takes_a_chunk_for_each_thread() {
+    let _turn = TURN.lock();
+    const THREADS: usize = 3;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS);
+    let pool = pool.build().unwrap();
+    let cpu = Device::cpu();
+    for len in [0, 1, 1000, 100_000, 8_000_000] {
+        let input: Vec<f32> = (0..len).map(|i| (i % 2) as f32).collect();
+        let mut data = cpu.upload(&input).unwrap();
+        let bytes = len * size_of::<f32>();
+        let halves = || map::<half_of, _>(&input);
+        let [reduced, scanned, selected, in_place] = pool.install(|| {
+            reduce::<f32, Add>(&vec![1.0; 1 << 20]).unwrap();
+            [
+                peak(|| reduce::<f32, Add>(halves()).unwrap()).1,
+                peak(|| scan::<f32, Add>(halves()).unwrap()).1,
+                peak(|| select::<f32, positive_float>(halves()).unwrap()).1,
+                peak(|| {
+                    cpu.select_in_place::<f32, positive_float>(&mut data)
+                        .unwrap()
+                })
+                .1,
+            ]
+        });
+        let more = bytes / 100;
+        let threads = |kib: usize| THREADS * (kib << 10);
+        assert!(reduced <= threads(64) + more, "reduce, {len}: {reduced}");
+        assert!(scanned <= bytes + threads(192) + more, "{len}: {scanned}");
+        assert!(selected <= bytes + threads(160), "{len}: {selected}");
+        assert!(in_place <= threads(160), "in place, {len}: {in_place}");
+        let (kept, _) = peak(|| select::<f32, positive_float>(&input).unwrap());
+        assert_eq!((kept.len(), kept.capacity()), (len / 2, len / 2));
+    }
+}
+
+#[test]
 fn the_cpu_takes_and_gives_vectors_without_a_copy() {
     let _turn = TURN.lock();
     let data = vec![7_u64; 1 << 20];
@@ -95,9 +145,54 @@ fn a_dropped_buffer_frees_its_memory() {
     let _turn = TURN.lock();
     let before = LIVE.load(Relaxed);
     let buffer = Device::cpu().allocate::<u64>(1 << 20).unwrap();
-    assert!(LIVE.load(Relaxed) >= before + (8 << 20));
+    // Threads of the tests before may still be ending, and free what they had.
+    assert!(LIVE.load(Relaxed) >= before + (7 << 20));
     drop(buffer);
     assert!(LIVE.load(Relaxed) < before + (1 << 20));
+}
+
+#[function]
+fn quotient(x: u32, y: u32) -> u32 {
+    x / y
+}
+
+#[function]
+fn positive(x: u32) -> bool {
+    x > 0
+}
+
+#[function]
+fn positive_float(x: f32) -> bool {
+    x > 0.0
+}
+
+#[function]
+fn half_of(x: f32) -> f32 {
+    x * 0.5
+}
+
+#[test]
+fn a_panic_in_a_function_leaks_nothing() {
+    let _turn = TURN.lock();
+    let x = vec![1_u32; 1 << 20];
+    let mut y = x.clone();
+    y[700_001] = 0;
+    let fail = || {
+        let quotients = map::<quotient, _>(zip(&x, &y));
+        assert!(std::panic::catch_unwind(|| reduce::<u32, Add>(quotients)).is_err());
+        assert!(std::panic::catch_unwind(|| scan::<u32, Add>(quotients)).is_err());
+        assert!(std::panic::catch_unwind(|| select::<u32, positive>(quotients)).is_err());
+    };
+    // The usual hook keeps what it prints, for the test's report.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    // The first time, the threads set up what they keep.
+    fail();
+    let before = LIVE.load(Relaxed);
+    (0..4).for_each(|_| fail());
+    let kept = LIVE.load(Relaxed).saturating_sub(before);
+    std::panic::set_hook(hook);
+    assert!(kept < 64 << 10, "{kept} bytes");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
-use super::{Reduce, Scan, Workspace, driver_error, library::require_driver, workspace};
+use super::{Reduce, Scan, Select, Workspace, driver_error, library::require_driver, workspace};
 use crate::cpu::Prefixes;
-use crate::source::Form;
-use crate::{Element, Error, Monoid, Result};
+use crate::source::{Feeds, Flagged, Form, Slice};
+use crate::{Element, Error, Function, Monoid, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -214,6 +214,52 @@ impl Gpu {
         })
     }
 
+    /// Selects from a source of items and flags into `output`, and returns the number of items that
+    /// are kept. If that is more than there is room for, the first ones are written.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        output: &mut DeviceArray<T>,
+    ) -> Result<usize> {
+        // SAFETY: the caller's.
+        unsafe { self.select_from::<T, F>(Some((source, len)), output) }
+    }
+
+    /// Moves the elements that `P` keeps to the front, and returns their number.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    pub(crate) unsafe fn select_in_place<T, P>(&self, data: &mut DeviceArray<T>) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        // SAFETY: the caller's.
+        unsafe { self.select_from::<T, Flagged<P, Slice<T>>>(None, data) }
+    }
+
+    /// Selects from a source, or from `output` itself if there is none.
+    unsafe fn select_from<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        source: Option<(F::Arguments, usize)>,
+        output: &mut DeviceArray<T>,
+    ) -> Result<usize> {
+        let select = Select::<T, F>::load(&self.0.context)?;
+        let mut count = self.allocate::<u64>(1)?;
+        let len = source.as_ref().map_or(output.len, |&(_, len)| len);
+        self.with_workspace(select.workspace_bytes(len), |stream, workspace| {
+            // SAFETY: the caller's; the stream keeps calls and frees in order.
+            unsafe { select.run(stream, source, output, &mut count, workspace) }
+        })?;
+        Ok(self.download(&count)?[0] as usize)
+    }
+
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
     fn with_workspace(
         &self,
@@ -241,6 +287,11 @@ impl Gpu {
 impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Gives up all elements from `len` on. The memory stays.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
     }
 
     /// Where the elements lie. Work on them is ordered by the device's one stream.

@@ -1,32 +1,18 @@
-//! Scan on the CPU, in one pass over memory.
+//! Scan on the CPU, in one pass over memory, [in turns](crate::cpu::turns).
 //!
-//! Threads take chunks in order. A thread
-//!
-//! 1. sums its chunk, which brings it into the L2 cache;
-//! 2. waits for its turn;
-//! 3. enters the sum into the binary counter that all chunks share, and learns the prefix of its
-//!    chunk;
-//! 4. writes the prefixes of the elements, which it now reads from the cache.
-//!
-//! So each element crosses the memory bus once in either direction. The wait is short: the chunks
-//! before it were begun before it. Nobody waits for a chunk that no thread works on.
+//! A thread sums its chunk. In its turn it enters the sum into the binary counter that all chunks
+//! share, and learns the prefix of its chunk. Then it writes the prefixes of the elements, which it
+//! now reads from the cache.
 
 use crate::cpu::counter::Counter;
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
+use crate::cpu::turns::{self, CHUNK_BYTES, STREAM_BYTES, in_turns};
 use crate::cpu::{Prefixes, block_len, chunk_len, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// The bytes of a chunk. It is read twice, and must stay in the L2 cache between.
-const CHUNK_BYTES: usize = 128 << 10;
-
-/// Results larger than this are written past the caches: the caches could not hold them.
-const STREAM_BYTES: usize = 64 << 20;
 
 /// A part of the data: where its items start, and where their prefixes go.
 enum Chunk<'a, T> {
@@ -101,108 +87,16 @@ struct Scan<'a, T: Element> {
     streams: bool,
 }
 
-/// What the threads of one scan share.
-struct Shared<A, I> {
-    /// The chunks that no thread has taken yet.
-    chunks: Mutex<std::iter::Enumerate<I>>,
-    /// The number of chunks that have entered the counter.
-    turn: AtomicUsize,
-    /// The sums of those chunks. Only the thread whose turn it is locks it, so it is never
-    /// contended.
-    counter: Mutex<Counter<A>>,
-    /// Set when an operator panics in a thread: the others must not wait for its turn.
-    abandoned: AtomicBool,
-}
-
 fn run<'a, T: Element>(
     chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Send,
     scan: Scan<'_, T>,
 ) {
-    let threads = rayon::current_num_threads().min(chunks.len());
-    let shared = Shared {
-        chunks: Mutex::new(chunks.enumerate()),
-        turn: AtomicUsize::new(0),
-        counter: Mutex::new(Counter::new()),
-        abandoned: AtomicBool::new(false),
-    };
-    if threads <= 1 {
-        in_rust_mode(|| work(&shared, scan));
-    } else {
-        rayon::scope(|scope| {
-            (0..threads).for_each(|_| scope.spawn(|_| in_rust_mode(|| work(&shared, scan))));
-        });
-    }
-}
-
-/// Takes chunks until there are none.
-fn work<'a, T: Element, I: Iterator<Item = Chunk<'a, T>>>(
-    shared: &Shared<T::Accumulator, I>,
-    scan: Scan<'_, T>,
-) {
-    let combine = scan.fold.combine;
-    let mut worker = Worker::<T>::new();
-    let unwinding = Abandon(&shared.abandoned);
-    loop {
-        // The lock is released before the work begins.
-        let taken = shared
-            .chunks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next();
-        let Some((index, chunk)) = taken else { break };
-        let sum = worker.sum(&chunk, &scan);
-        if !shared.wait_for_turn(index) {
-            break;
-        }
-        let (base, end) = {
-            let mut counter = shared
-                .counter
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let base = counter.prefix(scan.init, combine);
-            let end = sum.and_then(|sum| {
-                counter.push(sum, combine);
-                counter.prefix(scan.init, combine)
-            });
-            (base, end)
-        };
-        shared.turn.store(index + 1, Ordering::Release);
-        worker.scan(chunk, &scan, base, end);
-    }
-    std::mem::forget(unwinding);
-}
-
-/// Tells the other threads when its own unwinds.
-struct Abandon<'a>(&'a AtomicBool);
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
-impl<A, I> Shared<A, I> {
-    /// Waits until all chunks before `index` have entered the counter; false if they never will.
-    fn wait_for_turn(&self, index: usize) -> bool {
-        let mut spins = 0_u32;
-        while self.turn.load(Ordering::Acquire) != index {
-            if self.abandoned.load(Ordering::Acquire) {
-                return false;
-            }
-            // The other thread may need this very core.
-            if spins < 1 << 10 {
-                spins += 1;
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-        true
-    }
+    in_turns(chunks, Counter::new(), || Worker::new(scan));
 }
 
 /// A thread's working memory.
-struct Worker<T: Element> {
+struct Worker<'s, T: Element> {
+    scan: Scan<'s, T>,
     tree: Tree<T::Accumulator>,
     /// The chunk's items, unless they are used where they lie.
     items: Vec<T>,
@@ -213,22 +107,33 @@ struct Worker<T: Element> {
     results: Vec<MaybeUninit<T>>,
 }
 
-impl<T: Element> Worker<T> {
-    fn new() -> Worker<T> {
+impl<'s, T: Element> Worker<'s, T> {
+    fn new(scan: Scan<'s, T>) -> Worker<'s, T> {
         let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         let block = block_len::<T::Accumulator>();
         Worker {
+            scan,
             tree: Tree::new(),
             items: Vec::new(),
             sums: Vec::with_capacity(chunk / block),
             results: vec![MaybeUninit::uninit(); block],
         }
     }
+}
+
+/// The state is the counter. The place of a chunk is the prefix of its start and, if it is
+/// complete, of its end.
+impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Worker<'_, T> {
+    type Prepared = Option<T::Accumulator>;
+    type Place = (Option<T::Accumulator>, Option<T::Accumulator>);
 
     /// Computes the sums of the chunk's complete blocks, and that of the chunk if it is complete.
-    fn sum(&mut self, chunk: &Chunk<'_, T>, scan: &Scan<'_, T>) -> Option<T::Accumulator> {
+    fn prepare(&mut self, chunk: &Chunk<'a, T>) -> Option<T::Accumulator> {
         self.sums.clear();
-        let (fold, input) = (&scan.fold, chunk.items(scan.input, &mut self.items));
+        let (fold, input) = (
+            &self.scan.fold,
+            chunk.items(self.scan.input, &mut self.items),
+        );
         (fold.block_sums)(&mut self.tree, input, &mut self.sums);
         let complete = input.len() == chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         complete.then(|| {
@@ -242,15 +147,23 @@ impl<T: Element> Worker<T> {
         })
     }
 
-    /// Writes the prefixes of a chunk, given the prefix of its start and, if it is complete, of its
-    /// end.
-    fn scan(
+    fn turn(
         &mut self,
-        mut chunk: Chunk<'_, T>,
-        scan: &Scan<'_, T>,
-        base: Option<T::Accumulator>,
-        end: Option<T::Accumulator>,
-    ) {
+        sum: Option<T::Accumulator>,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Self::Place {
+        let (init, combine) = (self.scan.init, self.scan.fold.combine);
+        let base = counter.prefix(init, combine);
+        let end = sum.and_then(|sum| {
+            counter.push(sum, combine);
+            counter.prefix(init, combine)
+        });
+        (base, end)
+    }
+
+    /// Writes the prefixes of a chunk.
+    fn finish(&mut self, mut chunk: Chunk<'a, T>, (base, end): Self::Place) {
+        let scan = self.scan;
         let block = block_len::<T::Accumulator>();
         let len = chunk.len();
         let mut counter = Counter::new();

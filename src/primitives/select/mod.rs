@@ -1,5 +1,318 @@
-//! Select: the items that a predicate holds for, in their order.
+//! Select: the items that a predicate keeps, in their order.
 
+mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+
+use crate::buffer::Storage;
+use crate::device::Backend;
+use crate::element::assert_element_size;
+use crate::source::{
+    DeviceBinder, Feeds, Flagged, FlaggedItems, Form, HostBinder, Slice, SliceArguments, Source,
+    flagged,
+};
+use crate::{Buffer, Device, Element, Error, Function, Result};
+
+/// The items that the predicate `P` keeps, in their order.
+///
+/// `P` is the type that [`#[function]`](macro@crate::function) makes of a function that returns a
+/// `bool`. Stable compaction by a prefix sum of the flags: Billeter, Olsson and Assarsson,
+/// "Efficient Stream Compaction on Wide SIMD Many-Core Architectures" (HPG 2009), in one pass: a
+/// chunk is held in the cache until it knows its place. [`Device::for_host_data`] says where it
+/// runs.
+///
+/// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: room for all items while
+/// it runs, of which the result keeps what it needs, and up to 160 KiB for each thread.
+///
+/// ```
+/// use warpfold::{function, select};
+///
+/// #[function]
+/// fn even(x: u32) -> bool {
+///     x % 2 == 0
+/// }
+///
+/// assert_eq!(select::<u32, even>(&[3, 1, 4, 1, 5, 9, 2, 6])?, [4, 2, 6]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// For a predicate with parameters, and to keep something else than the items that it looks at, see
+/// [`select_flagged`].
+///
+/// # Errors
+///
+/// [`Error::OutOfHostMemory`] if there is no room for all items, [`Error::Zip`] if zipped sources
+/// have different lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and
+/// if it names a GPU, those of [`Device::upload`], [`Device::select`] and [`Buffer::to_vec`].
+pub fn select<T, P>(input: impl Source<Item = T>) -> Result<Vec<T>>
+where
+    T: Element + Feeds<P::Input>,
+    P: Function<Output = bool>,
+{
+    select_host(flagged::<P, _>(input))
+}
+
+/// The first part of every pair whose second part is true, in their order.
+///
+/// The pairs are what a function returns that [`map`](crate::map()) gives the items to. So a
+/// predicate can have parameters, which are [constants](crate::constant()):
+///
+/// ```
+/// use warpfold::{constant, function, map, select_flagged, zip};
+///
+/// #[function]
+/// fn up_to(x: f64, limit: f64) -> (f64, bool) {
+///     (x, x <= limit)
+/// }
+///
+/// let x = [3.0, 1.0, 4.0, f64::NAN, 2.5];
+/// let low = map::<up_to, _>(zip(&x, constant(3.0, x.len())));
+/// assert_eq!(select_flagged::<f64>(low)?, [3.0, 1.0, 2.5]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// And what is kept can be something else than what the predicate looks at, such as the places of
+/// the items:
+///
+/// ```
+/// use warpfold::{function, index, map, select_flagged, zip};
+///
+/// #[function]
+/// fn place_of_nan(place: u64, x: f64) -> (u64, bool) {
+///     (place, x.is_nan())
+/// }
+///
+/// let x = [3.0, f64::NAN, 4.0, f64::NAN];
+/// let places = select_flagged::<u64>(map::<place_of_nan, _>(zip(index(x.len()), &x)))?;
+/// assert_eq!(places, [1, 3]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Otherwise as [`select`].
+///
+/// # Errors
+///
+/// As [`select`].
+pub fn select_flagged<T: Element>(input: impl Source<Item = (T, bool)>) -> Result<Vec<T>> {
+    select_host(input)
+}
+
+fn select_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    unsafe { device.select_bound::<T, S::Form>(arguments, len) }?.into_vec()
+}
+
+/// # Select
+///
+/// Every item is read once, and every kept one is written once. Calls wait for the number of kept
+/// items. Memory: on the CPU up to 160 KiB for each thread; on a GPU a workspace that the device
+/// keeps, less than 1% of a long input. The methods that give a new buffer take memory for all
+/// items; on a GPU the buffer keeps it.
+///
+/// # Errors
+///
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Zip`] if zipped
+/// sources have different lengths; [`Error::Library`] without NVRTC; [`Error::Compile`] if a
+/// function's CUDA text is wrong; [`Error::OutOfMemory`] or [`Error::OutOfHostMemory`], after which
+/// the device is usable as before; [`Error::Driver`]. Of the `_into` methods also
+/// [`Error::Length`], with the size needed, if the output is too small for what is kept. Then it
+/// holds the first items, as many as it has room for. A call with another error leaves the output
+/// as it was.
+///
+/// # Panics
+///
+/// On the CPU if the predicate does. What stands in an output then, or in a buffer whose items are
+/// selected in place, is not specified.
+impl Device {
+    /// The items that `P` keeps, in a new buffer of their number; see [`select`](crate::select()).
+    ///
+    /// ```
+    /// use warpfold::{Device, function};
+    ///
+    /// #[function]
+    /// fn positive(x: f32) -> bool {
+    ///     x > 0.0
+    /// }
+    ///
+    /// let device = Device::cpu();
+    /// let mut samples = device.upload(&[0.5_f32, -1.0, 2.0, f32::NAN])?;
+    /// let kept = device.select::<f32, positive>(&samples)?;
+    /// assert_eq!(kept.to_vec()?, [0.5, 2.0]);
+    ///
+    /// let count = device.select_in_place::<f32, positive>(&mut samples)?;
+    /// assert_eq!((count, samples.to_vec()?), (2, vec![0.5, 2.0]));
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn select<T, P>(&self, input: impl Source<Device, Item = T>) -> Result<Buffer<T>>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        self.select_source(flagged::<P, _>(input))
+    }
+
+    /// The first parts of the pairs whose second part is true, in a new buffer of their number; see
+    /// [`select_flagged`](crate::select_flagged()).
+    pub fn select_flagged<T: Element>(
+        &self,
+        input: impl Source<Device, Item = (T, bool)>,
+    ) -> Result<Buffer<T>> {
+        self.select_source(input)
+    }
+
+    /// Writes the items that `P` keeps to the front of `output`, and returns their number. What
+    /// comes after them stays as it is.
+    pub fn select_into<T, P>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        self.select_source_into(flagged::<P, _>(input), output)
+    }
+
+    /// Writes the first parts of the pairs whose second part is true to the front of `output`, and
+    /// returns their number. What comes after them stays as it is.
+    pub fn select_flagged_into<T: Element>(
+        &self,
+        input: impl Source<Device, Item = (T, bool)>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        self.select_source_into(input, output)
+    }
+
+    /// Keeps the elements of `data` that `P` keeps, in their order, and returns their number, which
+    /// is the buffer's new length.
+    pub fn select_in_place<T, P>(&self, data: &mut Buffer<T>) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        const { assert_element_size::<T>() };
+        self.check_owns(data)?;
+        let count = match (&self.backend, &mut data.storage) {
+            (Backend::Cpu, Storage::Cpu(data)) => {
+                let (start, len) = (data.as_mut_ptr(), data.len());
+                let arguments = SliceArguments {
+                    address: start as u64,
+                };
+                // SAFETY: the vector is borrowed for writing. Item `i` is element `i` alone.
+                unsafe {
+                    FlaggedItems::with::<Flagged<P, Slice<T>>, _>(&arguments, len, |items| {
+                        cpu::select(items, start, len, true)
+                    })
+                }
+            }
+            #[cfg(feature = "cuda")]
+            // SAFETY: nothing but the data is read.
+            (Backend::Cuda(gpu), Storage::Cuda(data)) => unsafe {
+                gpu.select_in_place::<T, P>(data)?
+            },
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        };
+        data.truncate(count);
+        Ok(count)
+    }
+
+    fn select_source<T: Element, S: Source<Device, Item = (T, bool)>>(
+        &self,
+        input: S,
+    ) -> Result<Buffer<T>> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.select_bound::<T, S::Form>(arguments, len) }
+    }
+
+    /// Selects into a new buffer.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn select_bound<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let storage = match &self.backend {
+            Backend::Cpu => {
+                let mut output = Vec::<T>::new();
+                let requested = len.saturating_mul(size_of::<T>());
+                output
+                    .try_reserve_exact(len)
+                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                // SAFETY: the caller's. The vector has room for all items, and the selection writes
+                // as many as it counts.
+                unsafe {
+                    let start = output.as_mut_ptr();
+                    let count = FlaggedItems::with::<F, _>(&arguments, len, |items| {
+                        cpu::select(items, start, len, false)
+                    });
+                    output.set_len(count);
+                }
+                output.shrink_to_fit();
+                Storage::Cpu(output)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let mut output = gpu.allocate(len)?;
+                // SAFETY: the caller's.
+                let count = unsafe { gpu.select::<T, F>(arguments, len, &mut output) }?;
+                output.truncate(count);
+                Storage::Cuda(output)
+            }
+        };
+        Ok(Buffer {
+            device: self.clone(),
+            storage,
+        })
+    }
+
+    fn select_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
+        &self,
+        input: S,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        const { assert_element_size::<T>() };
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        self.check_owns(output)?;
+        let room = output.len();
+        let count = match (&self.backend, &mut output.storage) {
+            (Backend::Cpu, Storage::Cpu(output)) => {
+                let start = output.as_mut_ptr();
+                // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed,
+                // and the output for writing.
+                unsafe {
+                    FlaggedItems::with::<S::Form, _>(&arguments, len, |items| {
+                        cpu::select(items, start, room, false)
+                    })
+                }
+            }
+            #[cfg(feature = "cuda")]
+            // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
+            (Backend::Cuda(gpu), Storage::Cuda(output)) => unsafe {
+                gpu.select::<T, S::Form>(arguments, len, output)?
+            },
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        };
+        if count > room {
+            return Err(Error::Length {
+                input: count,
+                output: room,
+            });
+        }
+        Ok(count)
+    }
+}
