@@ -21,6 +21,8 @@ mod same_bits_on_the_gpu;
 mod select;
 mod sources;
 #[cfg(feature = "cuda")]
+mod sources_on_the_gpu;
+#[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;
 mod where_rust_panics;
