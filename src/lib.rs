@@ -1,5 +1,6 @@
-//! Parallel reduce and scan for any element type and any associative operator: on NVIDIA GPUs
-//! through `cudarc`, on CPUs, and with **the same bits** wherever they run, floats included.
+//! Parallel reduce and scan for any element type and any associative operator, and select by any
+//! predicate: on NVIDIA GPUs through `cudarc`, on CPUs, and with **the same bits** wherever they
+//! run, floats included.
 //!
 //! ```
 //! use warpfold::{inclusive_scan, ops::{Add, Max}, reduce, scan};
@@ -14,7 +15,7 @@
 //! # Three levels, each built on the next
 //!
 //! 1. **Host slices**: [`reduce()`], [`reduce_from`], [`scan()`], [`scan_from`],
-//!    [`inclusive_scan`], [`inclusive_scan_from`]. One line each.
+//!    [`inclusive_scan`], [`inclusive_scan_from`], [`select()`], [`select_flagged`]. One line each.
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other.
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
@@ -23,6 +24,32 @@
 //! Operators are types: those of [`ops`], and your own, which [`#[monoid]`](macro@monoid) makes
 //! from a Rust function. Elements are numbers, and your own structs that derive
 //! [`Element`](derive@Element).
+//!
+//! # Sources and select
+//!
+//! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
+//! [`constant()`] and [`strided()`] make of them. A source is evaluated in registers, item by item,
+//! and takes no memory. So a dot product, a count or an arg-max is a reduction that reads its input
+//! once. [`select()`] keeps the items that a predicate keeps, in their order.
+//!
+//! ```
+//! use warpfold::{function, map, ops::Add, reduce, select, zip};
+//!
+//! #[function]
+//! fn product(x: f32, y: f32) -> f32 {
+//!     x * y
+//! }
+//!
+//! #[function]
+//! fn positive(x: f32) -> bool {
+//!     x > 0.0
+//! }
+//!
+//! let (a, b) = ([1.0_f32, 2.0, 3.0], [4.0_f32, -5.0, 6.0]);
+//! assert_eq!(reduce::<f32, Add>(map::<product, _>(zip(&a, &b)))?, 12.0);
+//! assert_eq!(select::<f32, positive>(map::<product, _>(zip(&a, &b)))?, [4.0, 18.0]);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
 //!
 //! # The law
 //!

@@ -212,6 +212,27 @@ fn sums_of_halves_in_f32_and_f64() {
     }
 }
 
+/// A half is stored only, but a function can turn it into a number.
+#[cfg(feature = "cuda")]
+#[test]
+fn halves_become_numbers_in_cuda_too() {
+    use crate::support::skip;
+    use warpfold::codegen::{Engine, kernels, source};
+    use warpfold::cuda::nvrtc::{self, Target};
+    use warpfold::source::{Map, Slice};
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+    let compile = |text: String| nvrtc::compile(&text, "halves", Target::Cubin(90)).unwrap();
+    type Halves<F> = Map<F, Slice<f16>>;
+    let text = source::<kernels::Reduce<f32, Add, Halves<half_to_f32>>>(Engine::Levels);
+    compile(text.unwrap());
+    let text = source::<kernels::Reduce<f64, Add, Halves<half_to_f64>>>(Engine::Levels);
+    compile(text.unwrap());
+    type Brains = Map<brain_to_f32, Slice<bf16>>;
+    compile(source::<kernels::Scan<f32, Add, Brains>>(Engine::Levels).unwrap());
+}
+
 /// A value and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]

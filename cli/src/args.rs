@@ -4,7 +4,7 @@ use crate::number::{DType, Operator};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reduce and scan the numbers in a file, on CUDA GPUs and CPUs, with the same bits on each.
+/// Reduce, scan and select the numbers in a file, on CUDA GPUs and CPUs, with the same bits on each.
 #[derive(Debug, Parser)]
 #[command(name = "warpfold", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
@@ -27,6 +27,16 @@ pub(crate) enum Command {
         /// Fold each number in too: without --init, the first output is the first input
         #[arg(short, long)]
         inclusive: bool,
+    },
+
+    /// Keep the numbers that satisfy a condition, in their order
+    #[command(after_help = SELECT_HELP, after_long_help = SELECT_LONG_HELP)]
+    Select {
+        #[command(flatten)]
+        condition: Condition,
+
+        #[command(flatten)]
+        files: FileArguments,
     },
 
     /// List the devices, and say why CUDA cannot be used if it cannot
@@ -69,9 +79,6 @@ pub(crate) struct TuneArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FoldArguments {
-    /// The file to read; `-` or nothing is the standard input
-    pub(crate) file: Option<PathBuf>,
-
     /// The operator
     #[arg(long, value_enum, default_value_t = Operator::Add)]
     pub(crate) op: Operator,
@@ -79,6 +86,73 @@ pub(crate) struct FoldArguments {
     /// Start from this value instead of the operator's identity
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) init: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+/// What a number must satisfy: one bound, a lower and an upper one, or one of the others.
+#[derive(Debug, Args)]
+#[group(id = "condition", required = true, multiple = true)]
+pub(crate) struct Condition {
+    /// Keep numbers greater than this
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) gt: Option<String>,
+
+    /// Keep numbers greater than or equal to this
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        conflicts_with = "gt"
+    )]
+    pub(crate) ge: Option<String>,
+
+    /// Keep numbers less than this
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) lt: Option<String>,
+
+    /// Keep numbers less than or equal to this
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        conflicts_with = "lt"
+    )]
+    pub(crate) le: Option<String>,
+
+    /// Keep numbers equal to this
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["gt", "ge", "lt", "le"]
+    )]
+    pub(crate) eq: Option<String>,
+
+    /// Keep numbers not equal to this; NaN equals nothing
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["gt", "ge", "lt", "le", "eq"]
+    )]
+    pub(crate) ne: Option<String>,
+
+    /// Keep what is NaN, of floats
+    #[arg(long, conflicts_with_all = ["gt", "ge", "lt", "le", "eq", "ne"])]
+    pub(crate) nan: bool,
+
+    /// Keep what is not NaN, of floats
+    #[arg(long, conflicts_with_all = ["gt", "ge", "lt", "le", "eq", "ne", "nan"])]
+    pub(crate) not_nan: bool,
+}
+
+/// Where numbers come from and go to, what they are, and where the work is done.
+#[derive(Debug, Args)]
+pub(crate) struct FileArguments {
+    /// The file to read; `-` or nothing is the standard input
+    pub(crate) file: Option<PathBuf>,
 
     /// The file to write, replaced only once the result is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -158,7 +232,7 @@ fn gpu_number(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "write `cuda` or `cuda:N`".into())
 }
 
-/// What the help of both commands says about formats; a macro, for `concat!` to take.
+/// What the help of the commands says about formats; a macro, for `concat!` to take.
 macro_rules! formats {
     () => {
         "\
@@ -177,9 +251,10 @@ Examples:
   warpfold reduce --op max data.npy          the largest element
   warpfold scan -i data.npy -o sums.npy      running sums, in the same shape
   warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
+  warpfold select --gt 0 data.npy            the numbers above 0
   warpfold devices                           what there is to work on
 
-`warpfold reduce --help` and `warpfold scan --help` describe the formats.";
+`warpfold reduce --help`, `scan --help` and `select --help` describe the formats.";
 
 const TUNE_HELP: &str = "\
 Examples:
@@ -229,6 +304,32 @@ Examples:
   warpfold scan --dtype f32 samples.bin --output-format text | head
 
 An array of several axes is scanned in the order it is stored in, and keeps its shape.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);
+
+const SELECT_HELP: &str = "\
+Examples:
+  seq 10 | warpfold select --gt 3
+  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
+  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin";
+
+const SELECT_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold select --gt 3
+  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
+  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
+
+Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE is read as a \
+number of the elements' type. A NaN satisfies --ne and --nan only. The result has one axis, also of \
+an array of several.
 
 ",
     formats!(),

@@ -1,6 +1,6 @@
 //! What the commands do.
 
-use crate::args::{Command, FoldArguments, Format, PrimitiveName};
+use crate::args::{Command, Condition, FileArguments, FoldArguments, Format, PrimitiveName};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, format_of_name};
 use crate::number::{DType, Number, Operator, Work, with_number};
@@ -18,6 +18,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             fold: arguments,
             inclusive,
         } => fold(&arguments, Task::Scan { inclusive }),
+        Command::Select { condition, files } => select(&files, &condition),
         Command::Devices => list_devices(),
         Command::Source {
             primitive,
@@ -49,26 +50,19 @@ enum Source {
 
 /// Reduces or scans. All that can fail early does so, before the long work.
 fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
-    let device = choose_device(arguments.device.as_deref())?;
-    let destination = Destination::look_at(arguments.output.as_deref())?;
-    let mut input = Input::open(arguments.file.as_deref())?;
-    let format = match arguments.format {
-        Some(format) => format,
-        None => input.guess_format()?,
+    let default_format = match task {
+        Task::Reduce => Some(Format::Text),
+        Task::Scan { .. } => None,
     };
-    let output_format = choose_output_format(arguments, task, format);
-    if output_format.is_binary() && destination.is_terminal() {
-        return Err(Failure::with_remedy(
-            &destination.name,
-            "binary data would garble the terminal",
-            "give -o FILE, or --output-format text",
-        ));
-    }
-    let (source, dtype) = look_into(input, format, arguments.dtype)?;
-    arguments.op.check(dtype)?;
-    if output_format == Format::Npy {
-        npy::check_output(dtype, &destination.name)?;
-    }
+    let Job {
+        device,
+        source,
+        dtype,
+        output_format,
+        destination,
+    } = Job::new(&arguments.files, default_format, |dtype| {
+        arguments.op.check(dtype)
+    })?;
     with_number!(dtype, T => {
         let init = parse_init::<T>(arguments.init.as_deref())?;
         let (values, shape) = read_elements::<T>(source)?;
@@ -83,6 +77,70 @@ fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
     })
 }
 
+/// Keeps what satisfies a condition.
+fn select(files: &FileArguments, condition: &Condition) -> Result<()> {
+    let job = Job::new(files, None, |dtype| condition.check(dtype))?;
+    with_number!(job.dtype, T => {
+        let kept = condition.parse::<T>()?;
+        let (values, _) = read_elements::<T>(job.source)?;
+        let bytes = size_of_val(values.as_slice()) as u64;
+        let values = spin("computing", bytes, || kept.select(&job.device, values))?;
+        write_elements(&values, &[values.len()], job.output_format, job.destination)
+    })
+}
+
+/// A command on numbers that has looked at everything, and read as little as it could.
+struct Job {
+    device: Device,
+    source: Source,
+    dtype: DType,
+    output_format: Format,
+    destination: Destination,
+}
+
+impl Job {
+    /// The output has the default format, or else that of the input, unless the user says
+    /// otherwise. `check` says whether the command can work on a type.
+    fn new(
+        files: &FileArguments,
+        default_format: Option<Format>,
+        check: impl FnOnce(DType) -> Result<()>,
+    ) -> Result<Job> {
+        let device = choose_device(files.device.as_deref())?;
+        let destination = Destination::look_at(files.output.as_deref())?;
+        let mut input = Input::open(files.file.as_deref())?;
+        let format = match files.format {
+            Some(format) => format,
+            None => input.guess_format()?,
+        };
+        let of_name = || files.output.as_deref().and_then(format_of_name);
+        let output_format = files
+            .output_format
+            .or_else(of_name)
+            .or(default_format)
+            .unwrap_or(format);
+        if output_format.is_binary() && destination.is_terminal() {
+            return Err(Failure::with_remedy(
+                &destination.name,
+                "binary data would garble the terminal",
+                "give -o FILE, or --output-format text",
+            ));
+        }
+        let (source, dtype) = look_into(input, format, files.dtype)?;
+        check(dtype)?;
+        if output_format == Format::Npy {
+            npy::check_output(dtype, &destination.name)?;
+        }
+        Ok(Job {
+            device,
+            source,
+            dtype,
+            output_format,
+            destination,
+        })
+    }
+}
+
 pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
     let Some(name) = name else {
         return Ok(Device::for_host_data()?);
@@ -95,17 +153,6 @@ pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
         }
         Failure::at(format_args!("--device {name}"), cause)
     })
-}
-
-fn choose_output_format(arguments: &FoldArguments, task: Task, input: Format) -> Format {
-    let of_name = || arguments.output.as_deref().and_then(format_of_name);
-    arguments
-        .output_format
-        .or_else(of_name)
-        .unwrap_or(match task {
-            Task::Reduce => Format::Text,
-            Task::Scan { .. } => input,
-        })
 }
 
 /// Finds the type of the elements; reads no further than needed for that.

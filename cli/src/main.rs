@@ -1,4 +1,5 @@
-//! `warpfold`: reduce and scan the numbers in a file, on CUDA GPUs and CPUs with the same bits.
+//! `warpfold`: reduce, scan and select the numbers in a file, on CUDA GPUs and CPUs with the same
+//! bits.
 
 #![deny(unsafe_code)]
 
@@ -7,6 +8,7 @@ compile_error!("raw and .npy data are read and written in the machine's own orde
 
 mod args;
 mod commands;
+mod condition;
 mod failure;
 mod input;
 mod logger;

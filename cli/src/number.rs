@@ -1,10 +1,11 @@
 //! The element types and operators, and the way from their names to generic code.
 
+use crate::condition;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Element, Monoid, ops};
+use warpfold::{Element, Function, Monoid, Scalar, ops};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,7 +47,7 @@ impl DType {
         with_number!(self, T => size_of::<T>())
     }
 
-    fn is_float(self) -> bool {
+    pub(crate) fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
     }
 }
@@ -146,8 +147,21 @@ impl BadNumber {
 }
 
 /// An element type of the command line.
-pub(crate) trait Number: Element {
+pub(crate) trait Number: Element<Accumulator = Self::Bound> {
     const DTYPE: DType;
+
+    /// What the bounds of a selection are: the type itself, or the `f32` that a half is.
+    type Bound: Scalar;
+
+    /// The functions of `condition.rs` for the type.
+    type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
+    type Outside: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
+
+    /// The least bound above another.
+    fn next_above(bound: Self::Bound) -> Option<Self::Bound>;
+
+    /// The greatest bound below another.
+    fn next_below(bound: Self::Bound) -> Option<Self::Bound>;
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
 
@@ -162,6 +176,18 @@ macro_rules! integers {
     ($($name:ident $number:ty),*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
+
+            type Bound = Self;
+            type Within = condition::within<Self>;
+            type Outside = condition::outside<Self>;
+
+            fn next_above(bound: Self) -> Option<Self> {
+                bound.checked_add(1)
+            }
+
+            fn next_below(bound: Self) -> Option<Self> {
+                bound.checked_sub(1)
+            }
 
             #[inline]
             fn parse(token: &[u8]) -> Result<Self, BadNumber> {
@@ -194,9 +220,23 @@ macro_rules! integers {
 integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
 
 macro_rules! floats {
-    ($($name:ident $number:ty, $parse:expr, $widen:expr);*) => {$(
+    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr);*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
+
+            type Bound = $bound;
+            type Within = $within;
+            type Outside = $outside;
+
+            // What lies between a half and the next one is no half, and changes nothing. A NaN
+            // stays one, and nothing is greater or less.
+            fn next_above(bound: $bound) -> Option<$bound> {
+                (bound != <$bound>::INFINITY).then(|| bound.next_up())
+            }
+
+            fn next_below(bound: $bound) -> Option<$bound> {
+                (bound != <$bound>::NEG_INFINITY).then(|| bound.next_down())
+            }
 
             #[inline]
             fn parse(token: &[u8]) -> Result<Self, BadNumber> {
@@ -228,10 +268,12 @@ macro_rules! floats {
 }
 
 floats!(
-    F16 f16, |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))), f16::to_f32;
-    Bf16 bf16, |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))), bf16::to_f32;
-    F32 f32, str::parse, std::convert::identity;
-    F64 f64, str::parse, std::convert::identity
+    F16 f16, f32, condition::f16::within, condition::f16::outside,
+        |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))), f16::to_f32;
+    Bf16 bf16, f32, condition::bf16::within, condition::bf16::outside,
+        |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))), bf16::to_f32;
+    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse, std::convert::identity;
+    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse, std::convert::identity
 );
 
 /// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made from it is

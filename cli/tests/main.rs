@@ -5,6 +5,7 @@ mod commands;
 mod driver;
 mod errors;
 mod formats;
+mod select;
 mod streams;
 mod support;
 #[cfg(target_os = "linux")]

@@ -458,6 +458,12 @@ RUST_FUNCTION To cast(From value) {
     return (To)value;
 }
 
+/// A half is widened first, which is exact.
+template <class To>
+RUST_FUNCTION To cast(f16 value) { return cast<To>(Fold<f16>::widen(value)); }
+template <class To>
+RUST_FUNCTION To cast(bf16 value) { return cast<To>(Fold<bf16>::widen(value)); }
+
 #undef RUST_FUNCTION
 
 }  // namespace rust

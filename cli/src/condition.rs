@@ -1,0 +1,128 @@
+//! What `warpfold select` keeps: intervals, and what lies outside them.
+
+use crate::args::Condition;
+use crate::failure::{Failure, Result};
+use crate::number::{DType, Number};
+use warpfold::{Device, Scalar, constant, function, map, zip3};
+
+/// Keeps the numbers from `low` to `high`. A NaN is not among them.
+#[function]
+pub(crate) fn within<T: Scalar>(x: T, low: T, high: T) -> (T, bool) {
+    (x, low <= x && x <= high)
+}
+
+/// Keeps all other numbers, NaN too.
+#[function]
+pub(crate) fn outside<T: Scalar>(x: T, low: T, high: T) -> (T, bool) {
+    (x, !(low <= x && x <= high))
+}
+
+/// The same for halves, which are compared as `f32`. That is exact.
+pub(crate) mod f16 {
+    use warpfold::function;
+    use warpfold::half::f16;
+
+    #[function]
+    pub(crate) fn within(x: f16, low: f32, high: f32) -> (f16, bool) {
+        (x, low <= f32::from(x) && f32::from(x) <= high)
+    }
+
+    #[function]
+    pub(crate) fn outside(x: f16, low: f32, high: f32) -> (f16, bool) {
+        (x, !(low <= f32::from(x) && f32::from(x) <= high))
+    }
+}
+
+/// The same for bfloat16.
+pub(crate) mod bf16 {
+    use warpfold::function;
+    use warpfold::half::bf16;
+
+    #[function]
+    pub(crate) fn within(x: bf16, low: f32, high: f32) -> (bf16, bool) {
+        (x, low <= f32::from(x) && f32::from(x) <= high)
+    }
+
+    #[function]
+    pub(crate) fn outside(x: bf16, low: f32, high: f32) -> (bf16, bool) {
+        (x, !(low <= f32::from(x) && f32::from(x) <= high))
+    }
+}
+
+/// A condition for numbers of type `T`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Kept<T: Number> {
+    /// The least number of the interval.
+    low: T::Bound,
+    /// The greatest.
+    high: T::Bound,
+    /// Whether all others are kept instead.
+    outside: bool,
+}
+
+impl Condition {
+    /// Fails if the condition has no meaning for a type, before anything is read.
+    pub(crate) fn check(&self, dtype: DType) -> Result<()> {
+        for (name, given) in [("--nan", self.nan), ("--not-nan", self.not_nan)] {
+            if given && !dtype.is_float() {
+                return Err(Failure::with_remedy(
+                    name,
+                    format_args!("not defined on {dtype}: integers are never NaN"),
+                    "the types it takes are f16, bf16, f32, f64",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The condition in the elements' own type.
+    pub(crate) fn parse<T: Number>(&self) -> Result<Kept<T>> {
+        let read = |name: &str, value: &Option<String>| -> Result<Option<T::Bound>> {
+            let Some(text) = value else { return Ok(None) };
+            match T::parse(text.as_bytes()) {
+                Ok(value) => Ok(Some(value.widen())),
+                Err(bad) => Err(Failure::at(name, bad.describe(text, T::DTYPE))),
+            }
+        };
+        let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);
+        let low = match read("--gt", &self.gt)? {
+            Some(bound) => T::next_above(bound),
+            None => Some(read("--ge", &self.ge)?.unwrap_or(least)),
+        };
+        let high = match read("--lt", &self.lt)? {
+            Some(bound) => T::next_below(bound),
+            None => Some(read("--le", &self.le)?.unwrap_or(greatest)),
+        };
+        // Beyond the ends of a type there is nothing to keep, and nothing is at least the greatest
+        // number and at most the least.
+        let (low, high) = low.zip(high).unwrap_or((greatest, least));
+        let mut kept = Kept {
+            low,
+            high,
+            outside: self.nan,
+        };
+        if let Some(value) = read("--eq", &self.eq)? {
+            (kept.low, kept.high) = (value, value);
+        }
+        if let Some(value) = read("--ne", &self.ne)? {
+            (kept.low, kept.high, kept.outside) = (value, value, true);
+        }
+        Ok(kept)
+    }
+}
+
+impl<T: Number> Kept<T> {
+    /// The numbers that are kept.
+    pub(crate) fn select(self, device: &Device, values: Vec<T>) -> Result<Vec<T>> {
+        let len = values.len();
+        let values = device.upload_vec(values)?;
+        let (low, high) = (constant(self.low, len), constant(self.high, len));
+        let source = zip3(&values, low, high);
+        let kept = if self.outside {
+            device.select_flagged::<T>(map::<T::Outside, _>(source))?
+        } else {
+            device.select_flagged::<T>(map::<T::Within, _>(source))?
+        };
+        Ok(kept.into_vec()?)
+    }
+}
