@@ -202,7 +202,7 @@ fn check_shared_memory<T: Element, Op: Monoid<T>>() {
     for policy in [policy, other, anywhere] {
         let mut text = source::<kernels::Scan<T, Op>>(Engine::Wave(policy)).unwrap();
         let bytes = policy.shared_bytes::<T>();
-        text += &format!("static_assert(sizeof(user::Wave::Shared) == {bytes});\n");
+        text += &format!("static_assert(sizeof(user::Engine::Shared) == {bytes});\n");
         let name = std::any::type_name::<T>();
         if let Err(error) = nvrtc::compile(&text, name, Target::Cubin(90)) {
             panic!("{name} with {policy:?}: {error}");
