@@ -162,6 +162,13 @@ pub unsafe trait Form: sealed::Sealed + 'static {
     #[doc(hidden)]
     unsafe fn get(arguments: &Self::Arguments, i: usize) -> Self::Item;
 
+    /// Has the caches fetch what some items are made of. That is never wrong, whatever the numbers.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch(arguments: &Self::Arguments, items: std::ops::Range<usize>) {
+        let _ = (arguments, items);
+    }
+
     /// The items, if they lie in host memory as they are.
     ///
     /// # Safety
@@ -309,6 +316,12 @@ unsafe impl<T: Element> Form for Slice<T> {
     unsafe fn get(arguments: &SliceArguments, i: usize) -> T {
         // SAFETY: the caller's.
         unsafe { *(arguments.address as *const T).add(i) }
+    }
+
+    #[inline(always)]
+    fn prefetch(arguments: &SliceArguments, items: std::ops::Range<usize>) {
+        let start = (arguments.address as *const T).wrapping_add(items.start);
+        crate::cpu::stream::prefetch(start.cast(), items.len() * size_of::<T>());
     }
 
     unsafe fn as_slice<'a>(arguments: &SliceArguments, len: usize) -> Option<&'a [T]> {
@@ -475,6 +488,11 @@ where
         F::call(unsafe { S::get(arguments, i) }.feed())
     }
 
+    #[inline(always)]
+    fn prefetch(arguments: &S::Arguments, items: std::ops::Range<usize>) {
+        S::prefetch(arguments, items);
+    }
+
     fn is_aligned(arguments: &S::Arguments, bytes: u64) -> bool {
         S::is_aligned(arguments, bytes)
     }
@@ -562,6 +580,11 @@ where
 
     fn of_address(address: u64) -> Option<Self::Arguments> {
         S::of_address(address)
+    }
+
+    #[inline(always)]
+    fn prefetch(arguments: &S::Arguments, items: std::ops::Range<usize>) {
+        S::prefetch(arguments, items);
     }
 
     fn is_aligned(arguments: &S::Arguments, bytes: u64) -> bool {
@@ -675,6 +698,12 @@ unsafe impl<A: Form, B: Form> Form for Zip<(A, B)> {
         unsafe { (A::get(&arguments.0, i), B::get(&arguments.1, i)) }
     }
 
+    #[inline(always)]
+    fn prefetch(arguments: &Self::Arguments, items: std::ops::Range<usize>) {
+        A::prefetch(&arguments.0, items.clone());
+        B::prefetch(&arguments.1, items);
+    }
+
     fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool {
         A::is_aligned(&arguments.0, bytes) && B::is_aligned(&arguments.1, bytes)
     }
@@ -727,6 +756,13 @@ unsafe impl<A: Form, B: Form, C: Form> Form for Zip<(A, B, C)> {
                 C::get(&arguments.2, i),
             )
         }
+    }
+
+    #[inline(always)]
+    fn prefetch(arguments: &Self::Arguments, items: std::ops::Range<usize>) {
+        A::prefetch(&arguments.0, items.clone());
+        B::prefetch(&arguments.1, items.clone());
+        C::prefetch(&arguments.2, items);
     }
 
     fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool {
@@ -1129,6 +1165,10 @@ pub(crate) struct FlaggedItems<'a, T> {
     fill: FillFlagged<'a, T>,
 }
 
+/// How far ahead of what is evaluated the caches fetch, in bytes of items. The loops that take the
+/// items in turn with the evaluation would leave the memory idle otherwise.
+const AHEAD_BYTES: usize = 8 << 10;
+
 /// Writes the items from a position on, and their flags: as many as there is room for.
 type FillFlagged<'a, T> =
     &'a (dyn Fn(usize, &mut [MaybeUninit<T>], &mut [MaybeUninit<bool>]) + Sync);
@@ -1147,6 +1187,7 @@ impl<T: Element> FlaggedItems<'_, T> {
     ) -> R {
         let fill = |start: usize, items: &mut [MaybeUninit<T>], flags: &mut [MaybeUninit<bool>]| {
             assert!(items.len() == flags.len() && start + items.len() <= len);
+            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), items.len());
             let targets = items.iter_mut().zip(flags);
             // SAFETY: the positions are below `len`; the rest is the caller's.
             unsafe {
@@ -1155,6 +1196,7 @@ impl<T: Element> FlaggedItems<'_, T> {
                     flag.write(item.1);
                 });
             }
+            F::prefetch(arguments, first.min(len)..(first + count).min(len));
         };
         work(&FlaggedItems { len, fill: &fill })
     }

@@ -118,8 +118,8 @@ fn what_is_evaluated_takes_a_chunk_for_each_thread() {
         let threads = |kib: usize| THREADS * (kib << 10);
         assert!(reduced <= threads(64) + more, "reduce, {len}: {reduced}");
         assert!(scanned <= bytes + threads(192) + more, "{len}: {scanned}");
-        assert!(selected <= bytes + threads(160), "{len}: {selected}");
-        assert!(in_place <= threads(160), "in place, {len}: {in_place}");
+        assert!(selected <= bytes + threads(288), "{len}: {selected}");
+        assert!(in_place <= threads(288), "in place, {len}: {in_place}");
         let (kept, _) = peak(|| select::<f32, positive_float>(&input).unwrap());
         assert_eq!((kept.len(), kept.capacity()), (len / 2, len / 2));
     }

@@ -70,8 +70,8 @@ fn patterns(length: usize) -> [(&'static str, Vec<bool>); 5] {
 
 /// Elements of `N` bytes at the ends of vectors, blocks and chunks.
 fn check_size<const N: usize>() {
-    let block = (4 << 10) / N;
-    let chunk = 1 << ((128 << 10) / N).ilog2();
+    let block = (1 << 10) / N;
+    let chunk = 1 << ((256 << 10) / N).ilog2();
     let mut lengths = vec![0, 1, 2, 3, 15, 16, 17, 63, 64, 65];
     for edge in [block, chunk, 2 * chunk] {
         lengths.extend([edge - 1, edge, edge + 1]);

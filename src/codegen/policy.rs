@@ -472,7 +472,9 @@ impl WavePolicy {
         let sums = (self.warps * self.rows + self.warps + 2) * size;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;
         let launch = 8;
-        (self.stages * (tile + notes.next_multiple_of(align)) + launch).next_multiple_of(align)
+        let all = self.stages * (tile + notes.next_multiple_of(align)) + launch;
+        // Tiles are aligned to words of 16.
+        all.next_multiple_of(align.max(16))
     }
 
     /// The elements of a tile.

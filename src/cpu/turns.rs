@@ -13,9 +13,6 @@ use super::mode::in_rust_mode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The bytes of a chunk. It is read twice, and must stay in the L2 cache between.
-pub(crate) const CHUNK_BYTES: usize = 128 << 10;
-
 /// Results larger than this are written past the caches: the caches could not hold them.
 pub(crate) const STREAM_BYTES: usize = 64 << 20;
 

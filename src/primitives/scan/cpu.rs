@@ -8,11 +8,14 @@ use crate::cpu::counter::Counter;
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
-use crate::cpu::turns::{self, CHUNK_BYTES, STREAM_BYTES, in_turns};
+use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
 use crate::cpu::{Prefixes, block_len, chunk_len, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
+
+/// The bytes of a chunk. It is read twice, and must stay in the L2 cache between.
+const CHUNK_BYTES: usize = 128 << 10;
 
 /// A part of the data: where its items start, and where their prefixes go.
 enum Chunk<'a, T> {

@@ -9,14 +9,18 @@
 //! what they keep elsewhere, and their old memory is free. A chunk after it is never touched.
 
 use crate::Element;
-use crate::cpu::turns::{self, CHUNK_BYTES, STREAM_BYTES, in_turns};
+use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
 use crate::cpu::{chunk_len, compact::compact, stream};
 use crate::source::FlaggedItems;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The bytes of items that are evaluated at a time. They and their flags stay in the L1 cache.
-const BLOCK_BYTES: usize = 4 << 10;
+/// The bytes of a chunk. What it keeps must stay in the L2 cache; the rest is read once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// The bytes of items that are evaluated at a time. So short a block lets a CPU begin with the next
+/// one while the memory for this one is still on its way.
+const BLOCK_BYTES: usize = 1 << 10;
 
 /// Where the kept items go. All threads write there, each at its own place.
 #[derive(Clone, Copy)]

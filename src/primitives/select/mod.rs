@@ -23,7 +23,7 @@ use crate::{Buffer, Device, Element, Error, Function, Result};
 /// runs.
 ///
 /// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: room for all items while
-/// it runs, of which the result keeps what it needs, and up to 160 KiB for each thread.
+/// it runs, of which the result keeps what it needs, and up to 288 KiB for each thread.
 ///
 /// ```
 /// use warpfold::{function, select};
@@ -109,7 +109,7 @@ fn select_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Vec<
 /// # Select
 ///
 /// Every item is read once, and every kept one is written once. Calls wait for the number of kept
-/// items. Memory: on the CPU up to 160 KiB for each thread; on a GPU a workspace that the device
+/// items. Memory: on the CPU up to 288 KiB for each thread; on a GPU a workspace that the device
 /// keeps, less than 1% of a long input. The methods that give a new buffer take memory for all
 /// items; on a GPU the buffer keeps it.
 ///
