@@ -45,7 +45,8 @@ struct Scan {
     struct Rows {
         RowTrees<Operator, A, RUN, ROWS> trees;
 
-        __device__ __forceinline__ void up_sweep(const Scan& scan, const T (&items)[ROWS][RUN], A (&sums)[ROWS]) {
+        __device__ __forceinline__ void up_sweep(const Scan& scan, const T (&items)[ROWS][RUN],
+                                                 A (&sums)[ROWS]) {
             A values[ROWS][RUN];
 #pragma unroll
             for (int k = 0; k < ROWS; k++) scan.values(values[k], items[k]);
@@ -61,8 +62,9 @@ struct Scan {
 
     /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
     template <int RUN, int ROWS, class Store>
-    __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN], const P (&starts)[ROWS],
-                                         const A (&ends)[ROWS], u64 start, int first, int results, const Store& store) const {
+    __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN],
+                                         const P (&starts)[ROWS], const A (&ends)[ROWS], u64 start,
+                                         int first, int results, const Store& store) const {
         A scanned[ROWS][RUN];
         rows.trees.down_sweep(scanned, starts, ends, init, inclusive);
         MovedRun<T, RUN> moved[ROWS];
@@ -79,7 +81,9 @@ struct Scan {
     __device__ __forceinline__ void end_chunk(const Chunk&, const Store&, bool) const {}
 
     /// How many of the items of a tile have a result that this tile stores.
-    __device__ __forceinline__ int results(int elements, bool whole) const { return elements - (inclusive && whole ? 1 : 0); }
+    __device__ __forceinline__ int results(int elements, bool whole) const {
+        return elements - (inclusive && whole ? 1 : 0);
+    }
 };
 
 }  // namespace warpfold

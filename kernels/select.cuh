@@ -1,8 +1,8 @@
 // Select: a count of flags, and the sink that stores the items that have one, in their order.
 //
-// What is folded are counts, so the prefix of a warp's share of a tile, its *chunk*, is the place of
-// the first item that the chunk keeps. The warp packs what it keeps in shared memory, and then
-// stores it in words, so that stores stay coalesced wherever the place is.
+// What is folded are counts. So the prefix of a warp's share of a tile, its *chunk*, is the place
+// of the first item that the chunk keeps. The warp packs what it keeps in shared memory. Then it
+// stores that in words, so that stores stay coalesced wherever the place is.
 #pragma once
 #include "warp/lanes.cuh"
 #include "warp/row_store.cuh"
@@ -35,7 +35,9 @@ struct Select {
     u64 capacity;
     u64* count;
 
-    __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const { return (length + tile - 1) / tile; }
+    __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
+        return (length + tile - 1) / tile;
+    }
     __device__ __forceinline__ P before() const { return {0, true}; }
 
     /// Counts of a tile's items, which fit into 32 bits.
@@ -56,20 +58,24 @@ struct Select {
     /// There are no trees over rows.
     template <int RUN, int ROWS>
     struct Rows {
-        __device__ __forceinline__ void up_sweep(const Select&, const Item (&)[ROWS][RUN], A (&)[ROWS]) {}
+        __device__ __forceinline__ void up_sweep(const Select&, const Item (&)[ROWS][RUN],
+                                                 A (&)[ROWS]) {}
     };
 
     __device__ __forceinline__ void begin_tile(u64, const A&) const {}
     __device__ __forceinline__ int results(int elements, bool) const { return elements; }
     __device__ __forceinline__ Chunk begin_chunk(const A& place) const { return {place, 0}; }
 
-    /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room may
-    /// be the chunk itself: no more is kept of rows than was read.
+    /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
+    /// may be the chunk itself: no more is kept of rows than was read.
     template <int RUN, int ROWS, class Store>
-    __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&, const Item (&items)[ROWS][RUN], const P (&)[ROWS],
-                                         const A (&)[ROWS], u64, int first, int results, const Store& store) const {
+    __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&,
+                                         const Item (&items)[ROWS][RUN], const P (&)[ROWS],
+                                         const A (&)[ROWS], u64, int first, int results,
+                                         const Store& store) const {
         int lane = threadIdx.x % WARP;
-        static_assert(RUN <= 16, "flags of a run fit into a word, and counts of a row into half of one");
+        static_assert(RUN <= 16,
+                      "flags of a run fit into a word, and counts of a row into half of one");
         u32 flags[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -100,7 +106,8 @@ struct Select {
         __syncwarp();  // all lanes have read these rows
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            int shift = k % 2 * 16, place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
+            int shift = k % 2 * 16,
+                place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
             int at = place * (int)sizeof(T);
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
@@ -115,7 +122,8 @@ struct Select {
 
     /// Stores what the chunk has kept. The last one knows the count.
     template <class Store>
-    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const Store& store, bool is_last) const {
+    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const Store& store,
+                                              bool is_last) const {
         // The last word is read as a whole.
         int end = chunk.kept * (int)sizeof(T), lane = threadIdx.x % WARP;
         if (sizeof(T) % 4 != 0 && lane < (-end & 3)) store.room[end + lane] = 0;

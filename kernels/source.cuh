@@ -2,8 +2,8 @@
 //
 // A source is an expression over slices: map, zip, numbers. It is used in two ways.
 //
-//   SourceRows     rows of items in registers. Each slice under the expression is loaded in words of
-//                  its own, as wide as they can be. An item is made of them when it is asked for.
+//   SourceRows     rows of items in registers. Each slice under the expression is loaded in words
+//                  of its own, as wide as they can be. An item is made when it is asked for.
 //   SourceStage    a tile of items in shared memory, where the copy engine has put the slices
 //
 // A type `S` of source has `S::Item`, and
@@ -39,8 +39,8 @@ __device__ __forceinline__ auto call_with(const X& x) {
     else return FUNCTION(x._0, x._1);
 }
 
-/// What becomes of each item of a source: what a function gives for it. SPREADS says that an item is
-/// a tuple of the function's arguments.
+/// What becomes of each item of a source: what a function gives for it. SPREADS says that an item
+/// is a tuple of the function's arguments.
 template <auto FUNCTION, bool SPREADS>
 struct Mapped {
     /// Whether items lie in memory as they are.
@@ -71,7 +71,9 @@ struct Each {
     S source;
 
     __device__ __forceinline__ Item at(u64 i) const { return Made::call(source.at(i)); }
-    __device__ __forceinline__ bool is(const void* out) const { return Made::KEEPS && source.is(out); }
+    __device__ __forceinline__ bool is(const void* out) const {
+        return Made::KEEPS && source.is(out);
+    }
     __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
         source.prefetch(length, first, count, wanted);
     }
@@ -171,15 +173,15 @@ struct Strided {
 /// ROWS rows of a source, RUN items a lane, in registers. A position is that of an item in the
 /// source.
 ///
-///   shifts(s, from)                   whether runs from there on are shifted into place
-///   reaches_before(s, from, begin)    whether the words that hold the run there reach outside of
-///   reaches_beyond(s, from, end)      the items from `begin` to `end`
-///   load(s, from, first, last, …)     loads rows from there on. A lane whose run comes before the
-///                                     first, or after the last, gets one of those
+///   shifts(s, from)                 whether runs from there on are shifted into place
+///   reaches_before(s, from, begin)  whether the words that hold the run there reach outside of
+///   reaches_beyond(s, from, end)    the items from `begin` to `end`
+///   load(s, from, first, last, …)   loads rows from there on. A lane whose run comes before the
+///                                   first, or after the last, gets one of those
 ///   load_run(s, row, from, count, filler)
-///                                     loads one run by single items, of which only `count` are to be
-///                                     read; the item at `filler` stands for the others
-///   item(row, i)                      an item of this lane
+///                                   loads one run by single items, of which only `count` are to
+///                                   be read; the item at `filler` stands for the others
+///   item(row, i)                    an item of this lane
 template <class S, int RUN, int ROWS>
 struct SourceRows;
 
@@ -190,7 +192,9 @@ struct SourceRows<Slice<T>, RUN, ROWS> {
 
     PackedRun<T, RUN> rows[ROWS];
 
-    static __device__ __forceinline__ bool shifts(const Slice<T>& s, u64 from) { return Loader::shifts(s.data + from); }
+    static __device__ __forceinline__ bool shifts(const Slice<T>& s, u64 from) {
+        return Loader::shifts(s.data + from);
+    }
     static __device__ __forceinline__ bool reaches_before(const Slice<T>& s, u64 from, u64 begin) {
         return Loader::reaches_before(s.data + from, s.data + begin);
     }
@@ -198,10 +202,12 @@ struct SourceRows<Slice<T>, RUN, ROWS> {
         return Loader::reaches_beyond(s.data + from, s.data + end);
     }
 
-    __device__ __forceinline__ void load(const Slice<T>& s, u64 from, int first, int last, bool shifted) {
+    __device__ __forceinline__ void load(const Slice<T>& s, u64 from, int first, int last,
+                                         bool shifted) {
         Loader::load(rows, s.data + from, first, last, shifted);
     }
-    __device__ __forceinline__ void load_run(const Slice<T>& s, int row, u64 from, int count, u64 filler) {
+    __device__ __forceinline__ void load_run(const Slice<T>& s, int row, u64 from, int count,
+                                             u64 filler) {
         T items[RUN];
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = s.data[i < count ? from + i : filler];
@@ -218,7 +224,9 @@ struct SourceRows<Each<Made, S>, RUN, ROWS> {
 
     Inner inner;
 
-    static __device__ __forceinline__ bool shifts(const M& s, u64 from) { return Inner::shifts(s.source, from); }
+    static __device__ __forceinline__ bool shifts(const M& s, u64 from) {
+        return Inner::shifts(s.source, from);
+    }
     static __device__ __forceinline__ bool reaches_before(const M& s, u64 from, u64 begin) {
         return Inner::reaches_before(s.source, from, begin);
     }
@@ -232,7 +240,9 @@ struct SourceRows<Each<Made, S>, RUN, ROWS> {
     __device__ __forceinline__ void load_run(const M& s, int row, u64 from, int count, u64 filler) {
         inner.load_run(s.source, row, from, count, filler);
     }
-    __device__ __forceinline__ typename M::Item item(int row, int i) const { return Made::call(inner.item(row, i)); }
+    __device__ __forceinline__ typename M::Item item(int row, int i) const {
+        return Made::call(inner.item(row, i));
+    }
 };
 
 template <class A, class B, int RUN, int ROWS>
@@ -263,7 +273,9 @@ struct SourceRows<Zip<A, B>, RUN, ROWS> {
         a.load_run(s.a, row, from, count, filler);
         b.load_run(s.b, row, from, count, filler);
     }
-    __device__ __forceinline__ typename Z::Item item(int row, int i) const { return {a.item(row, i), b.item(row, i)}; }
+    __device__ __forceinline__ typename Z::Item item(int row, int i) const {
+        return {a.item(row, i), b.item(row, i)};
+    }
 };
 
 template <class A, class B, class C, int RUN, int ROWS>
@@ -286,7 +298,8 @@ struct SourceRows<Zip3<A, B, C>, RUN, ROWS> {
                RowsC::reaches_before(s.c, from, begin);
     }
     static __device__ __forceinline__ bool reaches_beyond(const Z& s, u64 from, u64 end) {
-        return RowsA::reaches_beyond(s.a, from, end) || RowsB::reaches_beyond(s.b, from, end) || RowsC::reaches_beyond(s.c, from, end);
+        return RowsA::reaches_beyond(s.a, from, end) || RowsB::reaches_beyond(s.b, from, end) ||
+               RowsC::reaches_beyond(s.c, from, end);
     }
 
     __device__ __forceinline__ void load(const Z& s, u64 from, int first, int last, bool) {
@@ -329,7 +342,8 @@ struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
             firsts[row] = s.first + from + run * RUN;
         }
     }
-    __device__ __forceinline__ void load_run(const Index& s, int row, u64 from, int count, u64 of_filler) {
+    __device__ __forceinline__ void load_run(const Index& s, int row, u64 from, int count,
+                                             u64 of_filler) {
         firsts[row] = s.first + from;
         end = s.first + from + count;  // the same for every run of a source
         filler = s.first + of_filler;
@@ -344,8 +358,12 @@ template <class T, int RUN, int ROWS>
 struct SourceRows<Constant<T>, RUN, ROWS> : NoMemory<Constant<T>> {
     T value;
 
-    __device__ __forceinline__ void load(const Constant<T>& s, u64, int, int, bool) { value = s.value; }
-    __device__ __forceinline__ void load_run(const Constant<T>& s, int, u64, int, u64) { value = s.value; }
+    __device__ __forceinline__ void load(const Constant<T>& s, u64, int, int, bool) {
+        value = s.value;
+    }
+    __device__ __forceinline__ void load_run(const Constant<T>& s, int, u64, int, u64) {
+        value = s.value;
+    }
     __device__ __forceinline__ T item(int, int) const { return value; }
 };
 
@@ -368,7 +386,8 @@ struct SourceRows<Strided<T>, RUN, ROWS> : NoMemory<Strided<T>> {
             if (place.column + RUN <= s.width && is_aligned(address, R::WIDE)) {
 #pragma unroll
                 for (int i = 0; i < R::BYTES / R::WIDE; i++)
-                    runs[row].template words<R::WIDE>()[i] = reinterpret_cast<const Word<R::WIDE>*>(address)[i];
+                    runs[row].template words<R::WIDE>()[i] =
+                        reinterpret_cast<const Word<R::WIDE>*>(address)[i];
             } else {
 #pragma unroll
                 for (int i = 0; i < RUN; i++) {
@@ -380,7 +399,8 @@ struct SourceRows<Strided<T>, RUN, ROWS> : NoMemory<Strided<T>> {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) rows[row].set(runs[row].items);
     }
-    __device__ __forceinline__ void load_run(const Strided<T>& s, int row, u64 from, int count, u64 filler) {
+    __device__ __forceinline__ void load_run(const Strided<T>& s, int row, u64 from, int count,
+                                             u64 filler) {
         T items[RUN];
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = s.at(i < count ? from + i : filler);
@@ -393,8 +413,8 @@ struct SourceRows<Strided<T>, RUN, ROWS> : NoMemory<Strided<T>> {
 /// nothing outside of the items from `begin` to `end`. The item at `filler` stands for those that
 /// do not count.
 template <class S, int RUN, int ROWS>
-__device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const S& source, u64 from, int here, u64 begin, u64 end,
-                                          u64 filler) {
+__device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const S& source, u64 from,
+                                          int here, u64 begin, u64 end, u64 filler) {
     using Rows = SourceRows<S, RUN, ROWS>;
     constexpr int RUNS = ROWS * WARP;
     bool shifted = Rows::SHIFTS && Rows::shifts(source, from);
@@ -408,7 +428,8 @@ __device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const 
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         int run = row * WARP + (int)(threadIdx.x % WARP);
-        if (run < low || run > high) rows.load_run(source, row, from + run * RUN, here - run * RUN, filler);
+        if (run < low || run > high)
+            rows.load_run(source, row, from + run * RUN, here - run * RUN, filler);
     }
 }
 
@@ -453,7 +474,9 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
 
     __device__ __forceinline__ Word16* words() { return reinterpret_cast<Word16*>(bytes); }
 
-    __device__ __forceinline__ unsigned char* room(int item) { return bytes + item * (int)sizeof(T); }
+    __device__ __forceinline__ unsigned char* room(int item) {
+        return bytes + item * (int)sizeof(T);
+    }
 
     __device__ __forceinline__ void begin(const Slice<T>& s) {
         // Whole words are read, even if a tile begins or ends within one.
@@ -461,8 +484,8 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
             if (offset_of(s.data) > 0) words()[0] = words()[BYTES / 16] = Word16{};
     }
 
-    /// What the copy engine brings of a tile: the words that belong to this tile alone. Other blocks
-    /// may be writing to the rest of the first word and the last.
+    /// What the copy engine brings of a tile: the words that belong to this tile alone. Other
+    /// blocks may be writing to the rest of the first word and the last.
     __device__ __forceinline__ Fetch fetch(const Slice<T>& s, u64 tile, int elements) {
         const unsigned char* from = reinterpret_cast<const unsigned char*>(s.data + tile * TILE);
         if constexpr (DISPLACED) {
@@ -473,7 +496,9 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
             return {bytes, from, elements * (int)sizeof(T) / 16 * 16};
         }
     }
-    __device__ __forceinline__ int fetched(const Slice<T>& s, u64 tile, int elements) { return fetch(s, tile, elements).bytes; }
+    __device__ __forceinline__ int fetched(const Slice<T>& s, u64 tile, int elements) {
+        return fetch(s, tile, elements).bytes;
+    }
 
     __device__ __forceinline__ void prepare(const Slice<T>& s, u64 tile, int elements) {
         if (elements == 0 || elements == TILE) return;
@@ -486,13 +511,17 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
         }
     }
 
-    __device__ __forceinline__ void load(const Slice<T>& s, u64 tile, int elements, Mbarrier& loaded) {
+    __device__ __forceinline__ void load(const Slice<T>& s, u64 tile, int elements,
+                                         Mbarrier& loaded) {
         Fetch fetch = this->fetch(s, tile, elements);
-        if (threadIdx.x % WARP == 0 && fetch.bytes > 0) bulk_load(fetch.to, fetch.from, fetch.bytes, loaded);
+        if (threadIdx.x % WARP == 0 && fetch.bytes > 0)
+            bulk_load(fetch.to, fetch.from, fetch.bytes, loaded);
         if constexpr (DISPLACED) {
             int offset = offset_of(s.data), first = offset > 0 ? 16 : 0;
-            const unsigned char* from = reinterpret_cast<const unsigned char*>(s.data + tile * TILE) - offset;
-            Runs::load_ends(bytes, from, offset, first, first + fetch.bytes, offset + elements * (int)sizeof(T));
+            const unsigned char* from =
+                reinterpret_cast<const unsigned char*>(s.data + tile * TILE) - offset;
+            Runs::load_ends(bytes, from, offset, first, first + fetch.bytes,
+                            offset + elements * (int)sizeof(T));
         }
     }
 
@@ -503,16 +532,19 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
         int lane = threadIdx.x % WARP;
         const Narrow* from = reinterpret_cast<const Narrow*>(tile);
         Narrow* to = reinterpret_cast<Narrow*>(bytes);
-        int loaded = copied / R::NARROW, there = elements * PER_ELEMENT, run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
+        int loaded = copied / R::NARROW, there = elements * PER_ELEMENT,
+            run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
 #pragma unroll 1
-        for (int i = loaded + lane; i < run_end; i += WARP) to[i] = from[i < there ? i : i % PER_ELEMENT];
+        for (int i = loaded + lane; i < run_end; i += WARP)
+            to[i] = from[i < there ? i : i % PER_ELEMENT];
         R run;
 #pragma unroll
         for (int i = 0; i < RUN; i++) run.items[i] = tile[0];
 #pragma unroll 1
         for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) {
 #pragma unroll
-            for (int k = 0; k < R::BYTES / 16; k++) words()[i * (R::BYTES / 16) + k] = run.template words<16>()[k];
+            for (int k = 0; k < R::BYTES / 16; k++)
+                words()[i * (R::BYTES / 16) + k] = run.template words<16>()[k];
         }
     }
 
@@ -536,14 +568,21 @@ struct SourceStage<Each<Made, S>, RUN, TILE, ANYWHERE> {
 
     SourceStage<S, RUN, TILE, ANYWHERE> inner;
 
-    __device__ __forceinline__ unsigned char* room(int item) { return Made::KEEPS ? inner.room(item) : nullptr; }
+    __device__ __forceinline__ unsigned char* room(int item) {
+        return Made::KEEPS ? inner.room(item) : nullptr;
+    }
     __device__ __forceinline__ void begin(const M& s) { inner.begin(s.source); }
-    __device__ __forceinline__ int fetched(const M& s, u64 tile, int elements) { return inner.fetched(s.source, tile, elements); }
-    __device__ __forceinline__ void prepare(const M& s, u64 tile, int elements) { inner.prepare(s.source, tile, elements); }
+    __device__ __forceinline__ int fetched(const M& s, u64 tile, int elements) {
+        return inner.fetched(s.source, tile, elements);
+    }
+    __device__ __forceinline__ void prepare(const M& s, u64 tile, int elements) {
+        inner.prepare(s.source, tile, elements);
+    }
     __device__ __forceinline__ void load(const M& s, u64 tile, int elements, Mbarrier& loaded) {
         inner.load(s.source, tile, elements, loaded);
     }
-    __device__ __forceinline__ void read(const M& s, u64 tile, int run, typename M::Item (&items)[RUN]) {
+    __device__ __forceinline__ void read(const M& s, u64 tile, int run,
+                                         typename M::Item (&items)[RUN]) {
         typename S::Item from[RUN];
         inner.read(s.source, tile, run, from);
 #pragma unroll
@@ -574,7 +613,8 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
         a.load(s.a, tile, elements, loaded);
         b.load(s.b, tile, elements, loaded);
     }
-    __device__ __forceinline__ void read(const Z& s, u64 tile, int run, typename Z::Item (&items)[RUN]) {
+    __device__ __forceinline__ void read(const Z& s, u64 tile, int run,
+                                         typename Z::Item (&items)[RUN]) {
         typename A::Item of_a[RUN];
         typename B::Item of_b[RUN];
         a.read(s.a, tile, run, of_a);
@@ -599,7 +639,8 @@ struct SourceStage<Zip3<A, B, C>, RUN, TILE, ANYWHERE> {
         c.begin(s.c);
     }
     __device__ __forceinline__ int fetched(const Z& s, u64 tile, int elements) {
-        return a.fetched(s.a, tile, elements) + b.fetched(s.b, tile, elements) + c.fetched(s.c, tile, elements);
+        return a.fetched(s.a, tile, elements) + b.fetched(s.b, tile, elements) +
+               c.fetched(s.c, tile, elements);
     }
     __device__ __forceinline__ void prepare(const Z& s, u64 tile, int elements) {
         a.prepare(s.a, tile, elements);
@@ -611,7 +652,8 @@ struct SourceStage<Zip3<A, B, C>, RUN, TILE, ANYWHERE> {
         b.load(s.b, tile, elements, loaded);
         c.load(s.c, tile, elements, loaded);
     }
-    __device__ __forceinline__ void read(const Z& s, u64 tile, int run, typename Z::Item (&items)[RUN]) {
+    __device__ __forceinline__ void read(const Z& s, u64 tile, int run,
+                                         typename Z::Item (&items)[RUN]) {
         typename A::Item of_a[RUN];
         typename B::Item of_b[RUN];
         typename C::Item of_c[RUN];

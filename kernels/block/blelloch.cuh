@@ -40,7 +40,8 @@ __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
 /// part ends within the run, its end gets its prefix too. `present` says whether there is a prefix
 /// at all.
 template <class Operator, bool WHOLE, class A, int ITEMS>
-__device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A prefix, bool present) {
+__device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A prefix,
+                                               bool present) {
     node[ITEMS - 1] = prefix;
 #pragma unroll
     for (int half = ITEMS / 2; half >= 1; half /= 2) {
@@ -49,7 +50,8 @@ __device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A pr
             A left = node[i - half], above = node[i];
             bool has_above = i >= 2 * half || present;
             node[i - half] = above;
-            if (WHOLE || i - half < valid) node[i] = has_above ? Operator::combine(above, left) : left;
+            if (WHOLE || i - half < valid)
+                node[i] = has_above ? Operator::combine(above, left) : left;
         }
     }
 }
@@ -72,7 +74,9 @@ struct BlockTree {
 #pragma unroll
         for (int half = 1; half < COUNT; half *= 2) {
             bool owner = lane < complete && (lane & (2 * half - 1)) == 2 * half - 1;
-            if (owner) nodes.set(slot, Operator::combine(nodes.get(slot - half * STRIDE), nodes.get(slot)));
+            if (owner)
+                nodes.set(slot,
+                          Operator::combine(nodes.get(slot - half * STRIDE), nodes.get(slot)));
             __syncwarp();
         }
     }
@@ -87,7 +91,8 @@ struct BlockTree {
                 A left = nodes.get(slot - half * STRIDE), above = nodes.get(slot);
                 bool has_above = lane >= 2 * half || present;
                 nodes.set(slot - half * STRIDE, above);
-                if (lane - half < complete) nodes.set(slot, has_above ? Operator::combine(above, left) : left);
+                if (lane - half < complete)
+                    nodes.set(slot, has_above ? Operator::combine(above, left) : left);
             }
             __syncwarp();
         }

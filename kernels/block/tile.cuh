@@ -30,8 +30,8 @@ struct StagedTile {
         return bytes + offset + offset / ROW * PADDING;
     }
 
-    /// Copies `valid` elements of a slice, from `first` on; the block must synchronise before it reads runs.
-    /// A run that is valid in part is filled up with zeros.
+    /// Copies `valid` elements of a slice, from `first` on; the block must synchronise before it
+    /// reads runs. A run that is valid in part is filled up with zeros.
     __device__ __forceinline__ void load(const Slice<T>& all, u64 first, int valid) {
         const T* source = all.data + first;
         if (valid == LENGTH && is_aligned(source, WIDE)) {
@@ -43,7 +43,8 @@ struct StagedTile {
             for (int i = 0; i < WORDS; i++) words[i] = from[i * THREADS];
 #pragma unroll
             for (int i = 0; i < WORDS; i++)
-                *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE)) = words[i];
+                *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE)) =
+                    words[i];
         } else {
             using Narrow = Word<R::NARROW>;
             const Narrow* from = reinterpret_cast<const Narrow*>(source);
@@ -65,11 +66,13 @@ struct StagedTile {
         for (int i = threadIdx.x; i < filled; i += THREADS) {
             Run<T, 1> item;
 #pragma unroll
-            for (int word = 0; word < WORDS; word++) item.template words<R::NARROW>()[word] = Narrow{};
+            for (int word = 0; word < WORDS; word++)
+                item.template words<R::NARROW>()[word] = Narrow{};
             if (i < valid) item.items[0] = source.at(first + i);
 #pragma unroll
             for (int word = 0; word < WORDS; word++)
-                *reinterpret_cast<Narrow*>(at((i * WORDS + word) * R::NARROW)) = item.template words<R::NARROW>()[word];
+                *reinterpret_cast<Narrow*>(at((i * WORDS + word) * R::NARROW)) =
+                    item.template words<R::NARROW>()[word];
         }
     }
 
@@ -81,7 +84,8 @@ struct StagedTile {
             Word<WIDE>* to = reinterpret_cast<Word<WIDE>*>(target) + threadIdx.x;
 #pragma unroll
             for (int i = 0; i < WORDS; i++)
-                to[i * THREADS] = *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE));
+                to[i * THREADS] =
+                    *reinterpret_cast<Word<WIDE>*>(at(((int)threadIdx.x + i * THREADS) * WIDE));
         } else {
             using Narrow = Word<R::NARROW>;
             Narrow* to = reinterpret_cast<Narrow*>(target);
@@ -96,7 +100,8 @@ struct StagedTile {
     /// instead: nothing was written to this one.
     __device__ __forceinline__ R read_run(int valid) {
         R run;
-        Word<WIDE>* from = reinterpret_cast<Word<WIDE>*>(at((valid > 0 ? (int)threadIdx.x : 0) * R::BYTES));
+        Word<WIDE>* from =
+            reinterpret_cast<Word<WIDE>*>(at((valid > 0 ? (int)threadIdx.x : 0) * R::BYTES));
 #pragma unroll
         for (int i = 0; i < R::BYTES / WIDE; i++) run.template words<WIDE>()[i] = from[i];
         return run;

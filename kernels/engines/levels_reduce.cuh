@@ -47,7 +47,8 @@ struct TileReducer {
         constexpr int WORDS = R::BYTES / BYTES;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const Word<BYTES>* words = reinterpret_cast<const Word<BYTES>*>(from + row * WARP * RUN);
+            const Word<BYTES>* words =
+                reinterpret_cast<const Word<BYTES>*>(from + row * WARP * RUN);
 #pragma unroll
             for (int i = 0; i < WORDS; i++) rows[row].template words<BYTES>()[i] = words[i];
         }
@@ -62,7 +63,8 @@ struct TileReducer {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++) rows[row].items[i] = source.at(from + row * WARP * RUN + i);
+            for (int i = 0; i < RUN; i++)
+                rows[row].items[i] = source.at(from + row * WARP * RUN + i);
         }
     }
 
@@ -104,7 +106,8 @@ struct RemainderFolder {
         BlockTree<Operator, A, THREADS> tree;
     };
 
-    static __device__ __noinline__ A fold(Shared& shared, const Source& source, u64 from, int length, A prefix, bool present) {
+    static __device__ __noinline__ A fold(Shared& shared, const Source& source, u64 from,
+                                          int length, A prefix, bool present) {
         shared.tile.load(source, from, length);
         __syncthreads();
 
@@ -161,8 +164,8 @@ struct ReduceFinisher {
         typename Sums::Shared sums;
     };
 
-    static __device__ __forceinline__ void finish(const Source& source, u64 length, const A* levels, T* out, A init,
-                                                  bool seeded) {
+    static __device__ __forceinline__ void finish(const Source& source, u64 length, const A* levels,
+                                                  T* out, A init, bool seeded) {
         auto& shared = block_shared<Shared>();
 
         const A* level[MAX_LEVELS];
@@ -184,14 +187,16 @@ struct ReduceFinisher {
             constexpr int TILE = SumPolicy::THREADS * SumPolicy::ITEMS;
             int remainder = (int)(lengths[k] % TILE);
             if (remainder > 0) {
-                result = Sums::fold(shared.sums, Slice<A>{level[k]}, lengths[k] - remainder, remainder, result, present);
+                result = Sums::fold(shared.sums, Slice<A>{level[k]}, lengths[k] - remainder,
+                                    remainder, result, present);
                 present = true;
             }
         }
         constexpr int TILE = TilePolicy::THREADS * TilePolicy::ITEMS;
         int remainder = (int)(length % TILE);
         if (remainder > 0)
-            result = Elements::fold(shared.elements, source, length - remainder, remainder, result, present);
+            result = Elements::fold(shared.elements, source, length - remainder, remainder, result,
+                                    present);
         if (threadIdx.x == 0) *out = Fold<T>::narrow(result);
     }
 };

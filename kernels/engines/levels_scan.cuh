@@ -29,8 +29,9 @@ struct TileScanner {
 
     /// Scans one tile that is in shared memory, of which `length` elements are valid.
     /// `end` is the prefix of the position after the tile, if `has_end`.
-    static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init, bool seeded, const A& seed,
-                                                     bool inclusive, const A& end, bool has_end) {
+    static __device__ __forceinline__ void scan_tile(Shared& shared, int length, const A& init,
+                                                     bool seeded, const A& seed, bool inclusive,
+                                                     const A& end, bool has_end) {
         bool whole = length == TILE;
         int valid = length - (int)threadIdx.x * ITEMS;
         auto run = shared.tile.read_run(valid);
@@ -69,7 +70,8 @@ struct TileScanner {
     /// so the last ones are still in the L2 cache. `bases` holds the inclusive prefixes of the
     /// tiles, and is null if there is one tile only. `init` precedes everything if `seeded`.
     /// Otherwise an exclusive scan shows it as its first result.
-    static __device__ __forceinline__ void scan(const Source& source, T* out, u64 length, const A* bases, A init, bool seeded,
+    static __device__ __forceinline__ void scan(const Source& source, T* out, u64 length,
+                                                const A* bases, A init, bool seeded,
                                                 bool inclusive) {
         auto& shared = block_shared<Shared>();
 

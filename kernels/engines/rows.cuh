@@ -38,7 +38,8 @@ struct RowsEngine {
     using Item = typename Sink::Item;
     using A = typename Sink::A;
     using P = Prefix<Operator, A>;
-    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS, BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
+    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS,
+                         BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
     /// The room of a warp in shared memory, in items: for rows on their way to memory that does not
     /// take words of 16 bytes, or for what is kept of a chunk.
@@ -53,7 +54,8 @@ struct RowsEngine {
         A warp_sums[Policy::MOST_WARPS];
         A prefix;
         u64 tile;
-        alignas(16) unsigned char rooms[Policy::MOST_WARPS][(ROOM * sizeof(typename Sink::Result) + 15) / 16 * 16];
+        alignas(16) unsigned char rooms[Policy::MOST_WARPS]
+                                       [(ROOM * sizeof(typename Sink::Result) + 15) / 16 * 16];
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -101,7 +103,8 @@ struct RowsEngine {
     __device__ __forceinline__ Tile take_tile() {
         u64 number = blockIdx.x;
         if (by_ticket) {
-            if (threadIdx.x == 0) shared().tile = workspace.header->take(workspace.header->load_state().tag);
+            if (threadIdx.x == 0)
+                shared().tile = workspace.header->take(workspace.header->load_state().tag);
             __syncthreads();
             number = shared().tile;
             // By all threads: a branch for one of them would cost the others registers.
@@ -122,7 +125,8 @@ struct RowsEngine {
         u64 begin = in_place ? tile.start : 0, end = in_place ? tile.start + tile.valid : length;
         // Any item will do to fill up with. An empty tile has one before it.
         u64 filler = tile.valid > 0 ? tile.start : tile.start - 1;
-        load_rows<Source, RUN, ROWS>(rows, source, tile.start + first, tile.valid - first, begin, end, filler);
+        load_rows<Source, RUN, ROWS>(rows, source, tile.start + first, tile.valid - first, begin,
+                                     end, filler);
     }
 
     // ---- fold ----
@@ -175,7 +179,8 @@ struct RowsEngine {
     };
 
     /// The sum of the tile, and the tree over its warps.
-    static __device__ __forceinline__ A fold_warps(LaneTree<Operator, A, Policy::MOST_WARPS>& tree) {
+    static __device__ __forceinline__ A
+    fold_warps(LaneTree<Operator, A, Policy::MOST_WARPS>& tree) {
         int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
         // Lanes without a warp take the first one's sum; nothing reads what they compute.
         return shuffle(tree.up_sweep_over(shared().warp_sums[lane < warps ? lane : 0], warps), 0);
@@ -184,7 +189,8 @@ struct RowsEngine {
     // ---- look back ----
 
     /// What precedes the tile. Publishes its sum.
-    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state, const A& sum) {
+    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state,
+                                           const A& sum) {
         P before = sink.before();
         if (gridDim.x == 1) return before;
         if (warp_index() == 0) {
@@ -207,7 +213,8 @@ struct RowsEngine {
     // ---- emit ----
 
     __device__ __forceinline__ void emit(const Rows& rows, Chunk& chunk, const Tile& tile,
-                                         const LaneTree<Operator, A, Policy::MOST_WARPS>& warp_tree, P before, const A& sum) {
+                                         const LaneTree<Operator, A, Policy::MOST_WARPS>& warp_tree,
+                                         P before, const A& sum) {
         int warp = warp_index(), warps = blockDim.x / WARP;
         P of_warps = warp_tree.down_sweep(before);
         bool present = before.present || warp > 0;
@@ -221,7 +228,8 @@ struct RowsEngine {
         }
         P own{shuffle(of_warps.value, warp), present};
         auto kept = sink.begin_chunk(own.value);
-        if constexpr (KEEPS) run_down_sweep<Operator, true>(chunk.sums_of_rows, ROWS, own.value, present);
+        if constexpr (KEEPS)
+            run_down_sweep<Operator, true>(chunk.sums_of_rows, ROWS, own.value, present);
         else if constexpr (Sink::NEEDS_ROWS) own = chunk.rows.down_sweep(own);
         Store store{shared().rooms[warp], is_aligned(sink.out, 16)};
 #pragma unroll
@@ -232,15 +240,19 @@ struct RowsEngine {
             for (int k = 0; k < BATCH; k++) {
                 if constexpr (!Sink::NEEDS_ROWS) break;
                 int row = first + k, next = (row + 1) % ROWS;
-                starts[k] = {KEEPS ? chunk.sums_of_rows[row] : shuffle(own.value, row), present || row > 0};
-                ends[k] = row + 1 == ROWS ? after : KEEPS ? chunk.sums_of_rows[next] : shuffle(own.value, next);
+                starts[k] = {KEEPS ? chunk.sums_of_rows[row] : shuffle(own.value, row),
+                             present || row > 0};
+                ends[k] = row + 1 == ROWS ? after
+                          : KEEPS         ? chunk.sums_of_rows[next]
+                                          : shuffle(own.value, next);
             }
             if constexpr (!KEEPS) {
                 A unused[BATCH];
                 chunk.unpack(rows, first);
                 chunk.trees.up_sweep(sink, chunk.batch, unused);
             }
-            sink.emit(kept, chunk.trees, chunk.batch, starts, ends, tile.start, warp * CHUNK + first * ROW, results, store);
+            sink.emit(kept, chunk.trees, chunk.batch, starts, ends, tile.start,
+                      warp * CHUNK + first * ROW, results, store);
         }
         sink.end_chunk(kept, store, tile.start + (warp + 1) * CHUNK >= length);
     }
@@ -263,7 +275,8 @@ struct RowsEngine {
             for (int k = 0; k < COUNT; k++) {
                 int end = limit - k * ROW < ROW ? limit - k * ROW : ROW;
                 if (R::BYTES % 16 == 0 && aligned && end == ROW) {
-                    Word<16>* to = reinterpret_cast<Word<16>*>(target + k * ROW) + lane * (R::BYTES / 16);
+                    Word<16>* to =
+                        reinterpret_cast<Word<16>*>(target + k * ROW) + lane * (R::BYTES / 16);
 #pragma unroll
                     for (int i = 0; i < R::BYTES / 16; i++) to[i] = rows[k].template words<16>()[i];
                 } else if (end > 0) {
@@ -271,7 +284,8 @@ struct RowsEngine {
                     __syncwarp();
 #pragma unroll
                     for (int i = 0; i < WORDS; i++)
-                        reinterpret_cast<Word<R::WIDE>*>(room)[lane * WORDS + i] = rows[k].template words<R::WIDE>()[i];
+                        reinterpret_cast<Word<R::WIDE>*>(room)[lane * WORDS + i] =
+                            rows[k].template words<R::WIDE>()[i];
                     __syncwarp();
                     store_bytes(target + k * ROW, room, end * (int)sizeof(T));
                 }

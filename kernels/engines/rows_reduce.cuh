@@ -94,7 +94,8 @@ struct BlockFolder {
     /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
     /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
     /// once. Turns alternate between 0 and 1.
-    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, WorkspaceHeader* queue, u64 tag, int turn) const {
+    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches,
+                                         WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
         int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
@@ -109,7 +110,8 @@ struct BlockFolder {
     }
 
     /// The same for a part of at least one element, by a warp.
-    __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches, int turn) const {
+    __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches,
+                                              int turn) const {
         int lane = threadIdx.x % WARP;
         LaneCounter<Operator, A> batches;
         A sum;
@@ -124,7 +126,8 @@ struct BlockFolder {
         if (batches.count >> log_batches != 0) {
             if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
         } else {
-            if ((batches.count >> lane & 1) != 0) shared().blocks.sums.set(LOG2<BATCH> + lane, batches.digit);
+            if ((batches.count >> lane & 1) != 0)
+                shared().blocks.sums.set(LOG2<BATCH> + lane, batches.digit);
         }
     }
 
@@ -177,7 +180,8 @@ struct BlockFolder {
     }
 
     /// The sums that are left: of the run before the first, and of the one after the last.
-    __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], u64 from, int first, int last, int runs) const {
+    __device__ __forceinline__ void fold_edges(A (&leaves)[ROWS], u64 from, int first, int last,
+                                               int runs) const {
 #pragma unroll 1
         for (int edge = first > 0 ? 0 : 1; edge < (last + 1 < runs ? 2 : 1); edge++) {
             A sum = fold_elements(from + (edge == 0 ? 0 : runs - 1) * RUN);
@@ -208,7 +212,8 @@ struct BlockFolder {
         int lane = threadIdx.x % WARP;
         auto& blocks = shared().blocks;
         if (whole > 0) {
-            A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0), whole, log_part);
+            A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0),
+                                           whole, log_part);
             if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
         }
         __syncwarp();
@@ -243,7 +248,9 @@ struct ChunkReducer {
     int log_chunk, log_batches;
 
     /// The elements that fill no chunk.
-    __device__ __forceinline__ u32 rest() const { return (u32)(length - ((u64)chunks << log_chunk)); }
+    __device__ __forceinline__ u32 rest() const {
+        return (u32)(length - ((u64)chunks << log_chunk));
+    }
     __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
     /// The chunk that this block begins with. The last block begins with the rest, whose sums it
     /// does not publish.
@@ -272,8 +279,10 @@ struct ChunkReducer {
         WorkspaceHeader::State state{};
         if (chunks > 0 && threadIdx.x == 0) state = workspace.header->load_state();
         for (int turn = 0;; turn ^= 1) {
-            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest, log_batches, queue, state.tag, turn);
-            if (task < chunks && warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
+            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest,
+                          log_batches, queue, state.tag, turn);
+            if (task < chunks && warp_index() == 0)
+                sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.
             u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
@@ -298,7 +307,9 @@ struct ChunkReducer {
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 tag) const { return {workspace.packets(), tag}; }
+    __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 tag) const {
+        return {workspace.packets(), tag};
+    }
 
     /// Appends what the blocks publish. By the whole block, for its first warp.
     __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {

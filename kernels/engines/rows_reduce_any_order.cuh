@@ -54,7 +54,8 @@ struct FirstRun<Slice<T>, RUN, ROWS> {
     using Rows = SourceRows<Slice<T>, RUN, ROWS>;
     static constexpr int BYTES = (int)sizeof(T);
     /// Whether of some slice no run starts at a multiple of 16 bytes.
-    static constexpr bool SHIFTS = Rows::SHIFTS && (RUN * BYTES % 16 != 0 || (int)alignof(T) < word_bytes(BYTES));
+    static constexpr bool SHIFTS =
+        Rows::SHIFTS && (RUN * BYTES % 16 != 0 || (int)alignof(T) < word_bytes(BYTES));
 
     static __device__ __forceinline__ u32 items_before(const Slice<T>& source) {
         if constexpr (!SHIFTS && 16 % BYTES == 0) {
@@ -121,7 +122,8 @@ struct AnyOrderReducer {
         }
         A total = fold_block(sum);
         if (!collects) {
-            if (warp_index() == 0) sums(same_in_all_lanes(state.tag)).publish(blockIdx.x, shuffle(total, 0));
+            if (warp_index() == 0)
+                sums(same_in_all_lanes(state.tag)).publish(blockIdx.x, shuffle(total, 0));
             return false;
         }
         result.append(total);
@@ -130,18 +132,23 @@ struct AnyOrderReducer {
         return true;
     }
 
-    __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const { return {workspace.packets(), tag}; }
+    __device__ __forceinline__ TileSums<A, 1> sums(u64 tag) const {
+        return {workspace.packets(), tag};
+    }
 
     /// Appends the elements of this lane.
     __device__ __forceinline__ void fold_elements(P& sum) const {
         u32 lane = threadIdx.x % WARP, head = Head::items_before(source);
         bool shifted = Head::SHIFTS && Rows::shifts(source, head);
         u64 runs = length > head ? (length - head) / RUN : 0;
-        if (runs > 0 && shifted && Rows::reaches_beyond(source, head + (runs - 1) * RUN, length)) runs--;
+        if (runs > 0 && shifted && Rows::reaches_beyond(source, head + (runs - 1) * RUN, length))
+            runs--;
 
-        u32 batch = blockIdx.x * (blockDim.x / WARP) + warp_index(), step = gridDim.x * (blockDim.x / WARP);
+        u32 batch = blockIdx.x * (blockDim.x / WARP) + warp_index(),
+            step = gridDim.x * (blockDim.x / WARP);
         u32 whole = (u32)(runs / BATCH), rest = (u32)(runs % BATCH);
-        u32 edges = blockIdx.x == gridDim.x - 1 && warp_index() == 0 ? (u32)(length - runs * RUN) : 0;
+        u32 edges =
+            blockIdx.x == gridDim.x - 1 && warp_index() == 0 ? (u32)(length - runs * RUN) : 0;
         // These loads are under way while the rest is read.
         T edge;
         if (lane < edges) edge = source.at(lane < head ? lane : lane + runs * RUN);
@@ -184,7 +191,8 @@ struct AnyOrderReducer {
             }
             sums.wait(blocks, values);
 #pragma unroll
-            for (int k = 0; k < PER_LANE; k++) sum.append_if(first + k * threads < others, values[k]);
+            for (int k = 0; k < PER_LANE; k++)
+                sum.append_if(first + k * threads < others, values[k]);
         }
     }
 
@@ -198,7 +206,8 @@ struct AnyOrderReducer {
         __syncthreads();
         if (warp == 0) {
             bool there = lane < (int)blockDim.x / WARP;
-            sum = fold_lanes({sums[there ? lane : 0].value, there && sums[there ? lane : 0].present});
+            sum =
+                fold_lanes({sums[there ? lane : 0].value, there && sums[there ? lane : 0].present});
         }
         return sum.value;
     }
@@ -209,7 +218,8 @@ struct AnyOrderReducer {
 #pragma unroll
         for (int offset = 1; offset < WARP; offset *= 2) {
             A other = shuffle(sum.value, (lane + offset) % WARP);
-            sum.value = choose(lane + offset < count, Operator::combine(sum.value, other), sum.value);
+            sum.value =
+                choose(lane + offset < count, Operator::combine(sum.value, other), sum.value);
         }
         return sum;
     }

@@ -53,7 +53,8 @@ struct WaveEngine {
     using Item = typename Sink::Item;
     using A = typename Sink::A;
     using P = Prefix<Operator, A>;
-    static constexpr int WARPS = Policy::WARPS, ROWS = Policy::ROWS, RUN = Policy::RUN, REDUCERS = Policy::REDUCERS;
+    static constexpr int WARPS = Policy::WARPS, ROWS = Policy::ROWS, RUN = Policy::RUN,
+                         REDUCERS = Policy::REDUCERS;
     static constexpr int STAGES = Policy::STAGES, LOADS = Policy::LOADS;
     static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
@@ -135,7 +136,8 @@ struct WaveEngine {
                 if (tile - count >= gridDim.x) trap("the start of the workspace was overwritten");
                 // The block takes no more tickets. The last block to get here resets the header for
                 // the next launch.
-                if (lane == 0 && workspace.header->end(tag)) workspace.header->reset(tag, workspace.key);
+                if (lane == 0 && workspace.header->end(tag))
+                    workspace.header->reset(tag, workspace.key);
                 return;
             }
             int elements = valid(tile);
@@ -159,7 +161,8 @@ struct WaveEngine {
             if (valid(tile) > 0) {
                 if constexpr (Sink::NEEDS_ROWS) {
 #pragma unroll 1
-                    for (int chunk = warp; chunk < WARPS; chunk += REDUCERS) reduce_chunk(turn, tile, notes, chunk);
+                    for (int chunk = warp; chunk < WARPS; chunk += REDUCERS)
+                        reduce_chunk(turn, tile, notes, chunk);
                 } else {
                     count_chunks(turn, tile, notes, warp);
                 }
@@ -199,7 +202,8 @@ struct WaveEngine {
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 Item items[RUN];
-                turn.items().read(source, tile, ((warp + k * REDUCERS) * ROWS + row) * WARP + lane, items);
+                turn.items().read(source, tile, ((warp + k * REDUCERS) * ROWS + row) * WARP + lane,
+                                  items);
                 counts[k] += Sink::count_run(items);
             }
         }
@@ -216,9 +220,11 @@ struct WaveEngine {
             mbarrier_wait(notes.summed, turn.phase);
             // No tile comes after an unfinished one, so nobody needs its sum.
             if (valid(tile) == TILE)
-                sums.publish(tile, LaneTree<Operator, A, WARPS>().up_sweep(notes.warp_sums[lane % WARPS]));
+                sums.publish(
+                    tile, LaneTree<Operator, A, WARPS>().up_sweep(notes.warp_sums[lane % WARPS]));
             __syncwarp();
-            if (lane == 0) mbarrier_arrive(notes.free);  // it has read what the next tile will overwrite
+            if (lane == 0)
+                mbarrier_arrive(notes.free);  // it has read what the next tile will overwrite
         }
     }
 
@@ -234,7 +240,8 @@ struct WaveEngine {
                 u64 members[PER_LANE];
                 A values[PER_LANE];
 #pragma unroll
-                for (int k = 0; k < PER_LANE; k++) members[k] = (u64)counter.count * WAVE + lane * PER_LANE + k;
+                for (int k = 0; k < PER_LANE; k++)
+                    members[k] = (u64)counter.count * WAVE + lane * PER_LANE + k;
                 sums.template wait<true>(members, values);
                 counter.push(LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values)));
                 prefix = counter.prefix(start);
@@ -262,7 +269,8 @@ struct WaveEngine {
                 u64 members[PER_LANE];
 #pragma unroll
                 for (int k = 0; k < PER_LANE; k++)
-                    members[k] = tile - place + (lane * PER_LANE + k < place ? lane * PER_LANE + k : 0);
+                    members[k] =
+                        tile - place + (lane * PER_LANE + k < place ? lane * PER_LANE + k : 0);
                 sums.template wait<true>(members, values);
                 run_up_sweep<Operator, true>(values, PER_LANE);
                 tree.up_sweep(values[PER_LANE - 1]);
@@ -273,7 +281,8 @@ struct WaveEngine {
                 P prefix{notes.wave_prefix, sink.seeded || tile >= WAVE};
                 if (place > 0) {
                     prefix = tree.down_sweep(prefix);
-                    SumTree<Operator, A, PER_LANE>::append_members(prefix, values, place % PER_LANE);
+                    SumTree<Operator, A, PER_LANE>::append_members(prefix, values,
+                                                                   place % PER_LANE);
                 }
                 notes.prefix = prefix.value;
             }
@@ -298,7 +307,8 @@ struct WaveEngine {
                     rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
                     warps.up_sweep(notes.warp_sums[lane % WARPS]);
                 } else {
-                    before = __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
+                    before =
+                        __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
                 }
             }
             mbarrier_wait(notes.prefixed, turn.phase);
@@ -320,7 +330,8 @@ struct WaveEngine {
         }
     }
 
-    __device__ __forceinline__ void emit_chunk(Turn turn, u64 tile, int warp, const LaneTree<Operator, A, ROWS>& tree, P prefix,
+    __device__ __forceinline__ void emit_chunk(Turn turn, u64 tile, int warp,
+                                               const LaneTree<Operator, A, ROWS>& tree, P prefix,
                                                const A& next, int elements) {
         int results = sink.results(elements, elements == TILE);
         auto kept = sink.begin_chunk(prefix.value);
@@ -345,7 +356,8 @@ struct WaveEngine {
             A sums[BATCH];
             Batch trees;
             trees.up_sweep(sink, items, sums);
-            sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW, results, store);
+            sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW,
+                      results, store);
         }
         u64 begin = tile * TILE + warp * CHUNK;
         sink.end_chunk(kept, store, begin < length && begin + CHUNK >= length);
@@ -365,7 +377,8 @@ struct WaveEngine {
             using R = Run<T, RUN>;
             bool whole = limit >= COUNT * ROW;
             int bytes = limit * (int)sizeof(T);
-            if constexpr (ANYWHERE && alignof(T) < 16) DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
+            if constexpr (ANYWHERE && alignof(T) < 16)
+                DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
             else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
         }
     };
@@ -375,7 +388,8 @@ struct WaveEngine {
     /// Prefetches the tiles that the block, or a neighbour, will take first. Before the launch has
     /// begun.
     __device__ __forceinline__ void prefetch() const {
-        source.prefetch(length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE, threadIdx.x < LOADS);
+        source.prefetch(length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE,
+                        threadIdx.x < LOADS);
     }
 
     __device__ __forceinline__ void run() {

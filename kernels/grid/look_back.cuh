@@ -73,7 +73,8 @@ struct TileSums {
             for (int k = 0; k < COUNT; k++)
 #pragma unroll
                 for (int i = 0; i < CHUNKS; i++)
-                    if (!SPARING || missing[k][i]) packets[k][i].word = load_relaxed(word(tiles[k], i));
+                    if (!SPARING || missing[k][i])
+                        packets[k][i].word = load_relaxed(word(tiles[k], i));
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
 #pragma unroll
@@ -111,7 +112,8 @@ struct SumTree {
             // This tile's own sum has only just been sent. The others are there or on their way.
             A members[PER_LANE];
             read(start + place - (RADIX - 1), RADIX - 1, members);
-            members[PER_LANE - 1] = choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
+            members[PER_LANE - 1] =
+                choose(threadIdx.x % WARP == WARP - 1, sum, members[PER_LANE - 1]);
             sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
             start += width;
             width = (width - 1 >> LOG_RADIX) + 1;
@@ -121,7 +123,8 @@ struct SumTree {
     }
 
     /// The prefix of a tile, given what precedes all tiles. Whole warps call; all lanes get it.
-    __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile, Prefix<Operator, A> before) const {
+    __device__ __forceinline__ Prefix<Operator, A> prefix(u64 tile,
+                                                          Prefix<Operator, A> before) const {
         int level = 0;
         while (tile >> level * LOG_RADIX >= RADIX) level++;
         for (; level >= 0; level--) {
@@ -148,7 +151,8 @@ struct SumTree {
 
         /// The prefix of what comes after them. The lane to which this place belongs knows all it
         /// needs.
-        __device__ __forceinline__ Prefix<Operator, A> prefix(int digit, const Prefix<Operator, A>& before) const {
+        __device__ __forceinline__ Prefix<Operator, A> prefix(
+            int digit, const Prefix<Operator, A>& before) const {
             Prefix<Operator, A> own = tree.down_sweep(before);
             append_members(own, members, digit % PER_LANE);
             return {shuffle(own.value, digit / PER_LANE), true};
@@ -169,12 +173,14 @@ struct SumTree {
 
     /// Appends the first `count` of a lane's sums, as aligned blocks, given the sums of their
     /// subtrees.
-    static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix, const A (&nodes)[PER_LANE], int count) {
+    static __device__ __forceinline__ void append_members(Prefix<Operator, A>& prefix,
+                                                          const A (&nodes)[PER_LANE], int count) {
 #pragma unroll
         for (int half = PER_LANE / 2; half >= 1; half /= 2) {
             A block = nodes[half - 1];
 #pragma unroll
-            for (int i = half - 1; i < PER_LANE; i += 2 * half) block = choose(i == (count & -2 * half) + half - 1, nodes[i], block);
+            for (int i = half - 1; i < PER_LANE; i += 2 * half)
+                block = choose(i == (count & -2 * half) + half - 1, nodes[i], block);
             prefix.append_if((count & half) != 0, block);
         }
     }

@@ -74,7 +74,9 @@ struct Workspace {
     WorkspaceHeader* header;
     u64 key;
 
-    __device__ __forceinline__ u64x2* packets() const { return reinterpret_cast<u64x2*>(header + 1); }
+    __device__ __forceinline__ u64x2* packets() const {
+        return reinterpret_cast<u64x2*>(header + 1);
+    }
 
     /// Ends the launch unless the state is as the host or a launch left it.
     __device__ __forceinline__ void require(const WorkspaceHeader::State& state) const {

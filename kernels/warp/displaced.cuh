@@ -27,14 +27,17 @@ struct DisplacedRuns {
         typename Loader::Span span;
 #pragma unroll
         for (int i = 0; i < WORDS; i++) span.words[i] = from[i];
-        span.words[WORDS] = from[offset > 0 ? WORDS : WORDS - 1];  // nobody wrote a word that holds nothing of the run
+        span.words[WORDS] =
+            from[offset > 0 ? WORDS
+                            : WORDS - 1];  // nobody wrote a word that holds nothing of the run
         R run;
         shift(run, span, offset);
         return run;
     }
 
     template <class Row>
-    static __device__ __forceinline__ void shift(Row& run, const typename Loader::Span& span, int offset) {
+    static __device__ __forceinline__ void shift(Row& run, const typename Loader::Span& span,
+                                                 int offset) {
         PackedRun<T, RUN> packed;
         Loader::shift(packed, span, (u32)offset);
 #pragma unroll
@@ -43,31 +46,38 @@ struct DisplacedRuns {
 
     /// Copies those of the bytes from `offset` to `end` that lie outside of the words from `first`
     /// to `last`. Lane 0 has nothing to do.
-    static __device__ __forceinline__ void load_ends(unsigned char* to, const unsigned char* from, int offset, int first, int last, int end) {
+    static __device__ __forceinline__ void load_ends(unsigned char* to, const unsigned char* from,
+                                                     int offset, int first, int last, int end) {
         int lane = threadIdx.x % WARP, byte = lane % 16 * R::NARROW;
         if (lane >= 16) byte += last;
         else if (byte < offset || byte >= first) return;
-        if (byte < end) *reinterpret_cast<Narrow*>(to + byte) = *reinterpret_cast<const Narrow*>(from + byte);
+        if (byte < end)
+            *reinterpret_cast<Narrow*>(to + byte) = *reinterpret_cast<const Narrow*>(from + byte);
     }
 
     /// Fills the bytes from `begin` to `end` of shared memory with copies of an element. Whole
     /// warps call.
-    static __device__ __forceinline__ void fill(unsigned char* to, const T* element, int offset, int begin, int end) {
+    static __device__ __forceinline__ void fill(unsigned char* to, const T* element, int offset,
+                                                int begin, int end) {
         constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
         int lane = threadIdx.x % WARP;
         // The first run of words; the others are copies of it.
-        int first = (begin + 15) / 16, until = first * 16 + R::BYTES < end ? first * 16 + R::BYTES : end;
+        int first = (begin + 15) / 16,
+            until = first * 16 + R::BYTES < end ? first * 16 + R::BYTES : end;
         for (int byte = begin + lane * R::NARROW; byte < until; byte += WARP * R::NARROW)
-            *reinterpret_cast<Narrow*>(to + byte) = reinterpret_cast<const Narrow*>(element)[(byte - offset) / R::NARROW % PER_ELEMENT];
+            *reinterpret_cast<Narrow*>(to + byte) =
+                reinterpret_cast<const Narrow*>(element)[(byte - offset) / R::NARROW % PER_ELEMENT];
         __syncwarp();
         Word16* words = reinterpret_cast<Word16*>(to);
-        for (int i = first + WORDS + lane; i < (end + 15) / 16; i += WARP) words[i] = words[first + (i - first) % WORDS];
+        for (int i = first + WORDS + lane; i < (end + 15) / 16; i += WARP)
+            words[i] = words[first + (i - first) % WORDS];
     }
 
     /// Stores rows of runs from `target` on, except what lies `limit` bytes after it or farther.
     /// `whole` says that nothing does.
     template <int ROWS>
-    static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target, int limit, bool whole) {
+    static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target,
+                                                 int limit, bool whole) {
         int lane = threadIdx.x % WARP, offset = offset_of(target);
         unsigned char* to = reinterpret_cast<unsigned char*>(target) - offset;
         limit += offset;
@@ -79,9 +89,11 @@ struct DisplacedRuns {
                 const Word16& word = rows[row].template words<16>()[i];
                 int at = row * WARP * R::BYTES + lane * R::BYTES + i * 16;
                 bool has_both_ends = row == 0 && i == 0 && lane == 0 && offset > 0;
-                if ((whole || at + 16 <= limit) && !has_both_ends) *reinterpret_cast<Word16*>(to + at) = word;
+                if ((whole || at + 16 <= limit) && !has_both_ends)
+                    *reinterpret_cast<Word16*>(to + at) = word;
                 if (!whole) {
-                    u32 cut = __ballot_sync(ALL_LANES, at < limit && limit < at + 16 && !has_both_ends);
+                    u32 cut =
+                        __ballot_sync(ALL_LANES, at < limit && limit < at + 16 && !has_both_ends);
                     if (cut != 0) {
                         int by = 31 - __clz(cut), cut_at = shuffle(at, by);
                         store_part(to + cut_at, shuffle(word, by), 0, limit - cut_at);
@@ -104,7 +116,8 @@ struct DisplacedRuns {
         Word16 before[ROWS];
 #pragma unroll
         for (int row = 0; row < ROWS; row++)
-            before[row] = shuffle(rows[row].template words<16>()[WORDS - 1], (lane + WARP - 1) % WARP);
+            before[row] =
+                shuffle(rows[row].template words<16>()[WORDS - 1], (lane + WARP - 1) % WARP);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             typename Loader::Span span;
@@ -116,7 +129,8 @@ struct DisplacedRuns {
     }
 
     /// Stores the bytes from `begin` to `end` of a word that all lanes know.
-    static __device__ __forceinline__ void store_part(unsigned char* to, const Word16& word, int begin, int end) {
+    static __device__ __forceinline__ void store_part(unsigned char* to, const Word16& word,
+                                                      int begin, int end) {
         int byte = (int)(threadIdx.x % WARP) * R::NARROW;
         union {
             Word16 both;

@@ -15,7 +15,8 @@ __device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
 #pragma unroll
     for (int half = 1; half < VALUES; half *= 2) {
 #pragma unroll
-        for (int i = 0; i < VALUES; i += 2 * half) values[i] = Operator::combine(values[i], values[i + half]);
+        for (int i = 0; i < VALUES; i += 2 * half)
+            values[i] = Operator::combine(values[i], values[i + half]);
     }
     return values[0];
 }
@@ -60,7 +61,8 @@ struct LaneTrees {
 #pragma unroll
             for (int k = 0; k < COUNT; k++) siblings[level][k] = shuffle_xor(sums[k], 1 << level);
 #pragma unroll
-            for (int k = 0; k < COUNT; k++) sums[k] = combine_neighbours<Operator>(sums[k], siblings[level][k], odd);
+            for (int k = 0; k < COUNT; k++)
+                sums[k] = combine_neighbours<Operator>(sums[k], siblings[level][k], odd);
         }
     }
 
@@ -85,7 +87,8 @@ struct LaneTrees {
 #pragma unroll
         for (int level = 0; level < LEVELS; level++) {
             siblings[level][0] = shuffle_xor(sum, 1 << level);
-            sum = combine_neighbours<Operator>(sum, siblings[level][0], (threadIdx.x >> level & 1) != 0);
+            sum = combine_neighbours<Operator>(sum, siblings[level][0],
+                                               (threadIdx.x >> level & 1) != 0);
             of_first = choose(count >> level == 2, sum, of_first);
         }
         return of_first;
@@ -121,7 +124,8 @@ __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
                 leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
             }
         } else {
-            leaves[0] = combine_neighbours<Operator>(leaves[0], shuffle_xor(leaves[0], 1 << level), odd);
+            leaves[0] =
+                combine_neighbours<Operator>(leaves[0], shuffle_xor(leaves[0], 1 << level), odd);
         }
     }
     return leaves[0];
@@ -139,7 +143,8 @@ struct LaneCounter {
     /// largest block that ends here.
     __device__ __forceinline__ A push(A sum) {
         int lane = threadIdx.x % WARP, level = 0;
-        for (; (count >> level & 1) != 0; level++) sum = Operator::combine(shuffle(digit, level), sum);
+        for (; (count >> level & 1) != 0; level++)
+            sum = Operator::combine(shuffle(digit, level), sum);
         if (lane == level) digit = sum;
         count++;
         return sum;

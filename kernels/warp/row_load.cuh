@@ -56,7 +56,8 @@ struct RowLoader {
     static constexpr bool BY_PARTS = TILES_WORDS && ALIGN >= 4;
     /// The words that may hold a run.
     static constexpr int SPAN = (BYTES + (16 - ALIGN) + 15) / 16;
-    static_assert(BYTES >= 16, "neighbours of the first and the last run share no words with what is outside");
+    static_assert(BYTES >= 16,
+                  "neighbours of the first and the last run share no words with what is outside");
 
     union Span {
         Word16 words[SPAN];
@@ -82,7 +83,8 @@ struct RowLoader {
 
     /// Rows from `from` on. A lane whose run comes before the first or after the last gets one of
     /// those. All loads are issued before the first is waited for.
-    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool shifted) {
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first,
+                                                int last, bool shifted) {
         if constexpr (!TILES_WORDS) {
             load_shifted(rows, from, first, last);
         } else if constexpr (ALIGN < 16) {
@@ -94,7 +96,8 @@ struct RowLoader {
         }
     }
 
-    static __device__ __forceinline__ void load_aligned(Packed (&rows)[ROWS], const T* from, int last) {
+    static __device__ __forceinline__ void load_aligned(Packed (&rows)[ROWS], const T* from,
+                                                        int last) {
         constexpr int WORDS = BYTES / 16;
         const Word16* words = reinterpret_cast<const Word16*>(from);
         Span spans[ROWS];
@@ -112,7 +115,8 @@ struct RowLoader {
         }
     }
 
-    static __device__ __forceinline__ void load_parts(Packed (&rows)[ROWS], const T* from, int last) {
+    static __device__ __forceinline__ void load_parts(Packed (&rows)[ROWS], const T* from,
+                                                      int last) {
         constexpr int WORD = ALIGN < 8 ? 4 : 8, WORDS = BYTES / WORD;
         union {
             Word<WORD> words[WORDS];
@@ -133,7 +137,8 @@ struct RowLoader {
         }
     }
 
-    static __device__ __forceinline__ void load_shifted(Packed (&rows)[ROWS], const T* from, int first, int last) {
+    static __device__ __forceinline__ void load_shifted(Packed (&rows)[ROWS], const T* from,
+                                                        int first, int last) {
         Span spans[ROWS];
         u32 offsets[ROWS];
 #pragma unroll
@@ -187,7 +192,8 @@ struct ShortRowLoader {
     static __device__ __forceinline__ bool reaches_before(const T*, const T*) { return false; }
     static __device__ __forceinline__ bool reaches_beyond(const T*, const T*) { return false; }
 
-    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first, int last, bool) {
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int first,
+                                                int last, bool) {
         R runs[ROWS];
         if (is_aligned(from, R::WIDE)) load_words<R::WIDE>(runs, from, first, last);
         else load_words<R::NARROW>(runs, from, first, last);
@@ -196,7 +202,8 @@ struct ShortRowLoader {
     }
 
     template <int WORD>
-    static __device__ __forceinline__ void load_words(R (&runs)[ROWS], const T* from, int first, int last) {
+    static __device__ __forceinline__ void load_words(R (&runs)[ROWS], const T* from, int first,
+                                                      int last) {
         constexpr int WORDS = R::BYTES / WORD;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
@@ -205,7 +212,8 @@ struct ShortRowLoader {
             if (run > last) run = last;
 #pragma unroll
             for (int i = 0; i < WORDS; i++)
-                runs[row].template words<WORD>()[i] = reinterpret_cast<const Word<WORD>*>(from)[run * WORDS + i];
+                runs[row].template words<WORD>()[i] =
+                    reinterpret_cast<const Word<WORD>*>(from)[run * WORDS + i];
         }
     }
 };

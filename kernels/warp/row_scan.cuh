@@ -8,7 +8,8 @@ namespace warpfold {
 /// The prefix of the run that follows a lane's, which after the row is `end`; only for inclusive
 /// scans.
 template <class Operator, class A>
-__device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, const A& end, bool inclusive) {
+__device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, const A& end,
+                                            bool inclusive) {
     if (!inclusive) return end;
     int lane = threadIdx.x % WARP;
     return choose(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
@@ -34,7 +35,8 @@ struct RowTrees {
 
     /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for
     /// inclusive scans, those of what follows each. `init` is shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const P (&starts)[ROWS], const A (&ends)[ROWS], const A& init,
+    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const P (&starts)[ROWS],
+                                               const A (&ends)[ROWS], const A& init,
                                                bool inclusive) {
         P prefixes[ROWS];
 #pragma unroll
@@ -42,7 +44,8 @@ struct RowTrees {
         lanes.down_sweep(prefixes);
 #pragma unroll
         for (int k = 0; k < ROWS; k++)
-            runs[k].down_sweep(scanned[k], prefixes[k], prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+            runs[k].down_sweep(scanned[k], prefixes[k],
+                               prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
     }
 };
 

@@ -28,7 +28,8 @@ __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row,
     if constexpr (NARROW >= 4) {
         using Narrow = Word<NARROW>;
         const Narrow* from = reinterpret_cast<const Narrow*>(row);
-        copy_words(reinterpret_cast<Narrow*>(target), bytes / NARROW, [=](int i) { return from[i]; });
+        copy_words(reinterpret_cast<Narrow*>(target), bytes / NARROW,
+                   [=](int i) { return from[i]; });
     } else {
         unsigned char* to = reinterpret_cast<unsigned char*>(target);
         const u32* from = reinterpret_cast<const u32*>(row);
@@ -48,7 +49,8 @@ __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row,
 /// after it, or farther, stays as it is. `whole` says that nothing does. Elements are multiples of
 /// NARROW bytes.
 template <int NARROW, int BYTES, class Moved, int ROWS>
-__device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS], int limit, bool whole) {
+__device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS], int limit,
+                                              bool whole) {
     constexpr int WORDS = BYTES / 16;
     unsigned char* to = reinterpret_cast<unsigned char*>(target);
 #pragma unroll
@@ -62,7 +64,8 @@ __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS],
 #pragma unroll
                 for (int byte = 0; byte < 16; byte += NARROW)
                     if (at + byte < limit)
-                        *reinterpret_cast<Word<NARROW>*>(to + at + byte) = rows[row].template words<NARROW>()[(i * 16 + byte) / NARROW];
+                        *reinterpret_cast<Word<NARROW>*>(to + at + byte) =
+                            rows[row].template words<NARROW>()[(i * 16 + byte) / NARROW];
             }
         }
     }

@@ -19,8 +19,8 @@ struct RunTree {
 
     /// The scan, given what precedes the run and, for inclusive ones, what precedes the next.
     /// `init` is shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(A (&scanned)[RUN], const Prefix<Operator, A>& prefix, const A& next, const A& init,
-                                               bool inclusive) {
+    __device__ __forceinline__ void down_sweep(A (&scanned)[RUN], const Prefix<Operator, A>& prefix,
+                                               const A& next, const A& init, bool inclusive) {
         run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
         if (!inclusive) node[0] = choose(prefix.present, node[0], init);
         if (inclusive) {

@@ -24,12 +24,18 @@ pub mod translated;
 mod tuning;
 mod workspace;
 
+#[doc(hidden)]
 pub use crate::primitives::reduce::plan::ReducePlan;
+#[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
 pub use definitions::Definitions;
-pub use kernel::{Arguments, Function, Kernels, WorkspaceArguments, check};
+pub use kernel::{Kernels, check};
+#[doc(hidden)]
+pub use kernel::{Arguments, Function, WorkspaceArguments};
+#[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
+#[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
 pub(crate) use kernel::arguments;
@@ -66,6 +72,7 @@ impl Primitive {
 
 /// How a primitive is computed. The results are the same, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Engine {
     /// *Levels*: Blelloch's tree over tiles, over their sums, and so on, with a launch for each
     /// level. Runs on every GPU.
@@ -124,6 +131,7 @@ impl Engine {
 
 /// The order in which a reduction combines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Order {
     /// The law's: one tree over all elements, on which the bits of a result depend.
     Law,
