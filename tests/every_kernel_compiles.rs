@@ -141,12 +141,7 @@ fn turns_leave_nothing_out() {
     let mut collect = |sources: Sources| {
         for (number, source) in sources.0.iter().enumerate() {
             let primitive = source.name.split(' ').next().unwrap_or_default();
-            let engine = match source.engine {
-                Engine::Levels => "levels",
-                Engine::Rows(_) => "tiles",
-                Engine::Wave(policy) if policy.anywhere => "wave anywhere",
-                Engine::Wave(_) => "wave",
-            };
+            let engine = source.engine.name();
             let bytes = source.element_bytes.next_power_of_two().min(16);
             let facts = |architecture| {
                 [format!("{primitive} {engine}"), format!("{bytes} bytes")]

@@ -29,9 +29,9 @@ pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
 pub use definitions::Definitions;
-pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use kernel::{Arguments, Function, WorkspaceArguments};
+pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
 pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
@@ -131,7 +131,6 @@ impl Engine {
 
 /// The order in which a reduction combines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Order {
     /// The law's: one tree over all elements, on which the bits of a result depend.
     Law,

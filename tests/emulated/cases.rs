@@ -59,6 +59,7 @@ impl Case {
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
+            _ => unreachable!("there are three engines"),
         }
         if !self.is_reduced_at_once() {
             script.save(out);

@@ -89,6 +89,7 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
             Primitive::Scan => tile_cases::<T>(policy),
         },
         Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
+        _ => unreachable!("there are three engines"),
     }
 }
 
@@ -355,6 +356,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
                 (false, false) => "wave",
                 (false, true) => "wave anywhere",
             },
+            _ => unreachable!("there are three engines"),
         },
         type_name::<T>(),
         type_name::<Op>()

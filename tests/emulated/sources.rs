@@ -176,14 +176,14 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
         let kind = match engine {
             Engine::Rows(policy) => format!("{} rows", policy.rows),
             Engine::Wave(policy) => format!("wave {}", policy.anywhere),
-            Engine::Levels => String::new(),
+            _ => String::new(),
         };
         let name = format!("{name} {kind}");
         let module = module::<kernels::Scan<T, Op, F>>(toolchain, &name, engine);
         let (run, share, aligned) = match engine {
             Engine::Rows(policy) => (policy.run, policy.elements(), false),
             Engine::Wave(policy) => (policy.run, policy.tile(), !policy.anywhere),
-            Engine::Levels => unreachable!("not among the engines"),
+            _ => unreachable!("not among the engines"),
         };
         let mut script = script(case);
         let mut expected = Vec::new();
@@ -234,7 +234,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
                         ..Grid::new(plan.tiles(inclusive).min(3), plan.threads())
                     }
                 }
-                Engine::Levels => unreachable!("not among the engines"),
+                _ => unreachable!("not among the engines"),
             };
             let function = format!("scan_{}", engine.name());
             script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
@@ -513,7 +513,7 @@ fn check_select<T: Sample, F: Form<Item = (T, bool)>>(name: &str, case: &Case<F>
         let (run, share, aligned) = match engine {
             Engine::Rows(policy) => (policy.run, policy.elements(), false),
             Engine::Wave(policy) => (policy.run, policy.tile(), true),
-            Engine::Levels => unreachable!("not among the engines"),
+            _ => unreachable!("not among the engines"),
         };
         let mut lengths = lengths(run as usize, share as usize);
         if !aligned {
@@ -575,7 +575,7 @@ fn check_select<T: Sample, F: Form<Item = (T, bool)>>(name: &str, case: &Case<F>
                             ..Grid::new(plan.tiles(false).min(3), plan.threads())
                         }
                     }
-                    Engine::Levels => unreachable!("not among the engines"),
+                    _ => unreachable!("not among the engines"),
                 };
                 let function = format!("select_{}", engine.name());
                 script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
