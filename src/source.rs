@@ -36,7 +36,7 @@ use std::mem::MaybeUninit;
 /// `Place` says where the data may lie:
 ///
 /// - [`Host`], for the functions on host data: `&[T]`, `&[T; N]`, `&Vec<T>`;
-/// - [`Device`](crate::Device), for its methods: `&Buffer<T>`;
+/// - [`Device`], for its methods: `&Buffer<T>`;
 /// - `CudaStream`, for [`cuda`](crate::cuda): `&CudaSlice<T>`, `&CudaView<T>`, `&CudaViewMut<T>`.
 ///
 /// [`map`], [`zip`], [`zip3`], [`index`], [`constant`] and [`strided`] build sources on these, at
@@ -353,7 +353,7 @@ macro_rules! host_slices {
                 Ok(self.len())
             }
 
-            fn bind<'a>(&'a self, binder: &mut HostBinder) -> Result<SliceArguments> {
+            fn bind(&self, binder: &mut HostBinder) -> Result<SliceArguments> {
                 binder.slice::<T>(&self[..])
             }
         }

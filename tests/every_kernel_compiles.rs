@@ -141,7 +141,10 @@ fn turns_leave_nothing_out() {
     let mut collect = |sources: Sources| {
         for (number, source) in sources.0.iter().enumerate() {
             let primitive = source.name.split(' ').next().unwrap_or_default();
-            let engine = source.engine.name();
+            let engine = match source.engine {
+                Engine::Wave(policy) if policy.anywhere => "wave anywhere",
+                engine => engine.name(),
+            };
             let bytes = source.element_bytes.next_power_of_two().min(16);
             let facts = |architecture| {
                 [format!("{primitive} {engine}"), format!("{bytes} bytes")]

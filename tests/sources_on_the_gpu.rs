@@ -7,8 +7,7 @@ use warpfold::cuda::{Reduce, Scan, Select, SelectBy, Workspace};
 use warpfold::ops::{Add, Max};
 use warpfold::source::{Constant, Flagged, Form, Map, Slice, Strided, Zip};
 use warpfold::{
-    Device, Element, Error, Function, constant, flagged, function, index, map, select, strided,
-    zip, zip3,
+    Device, Error, Function, constant, flagged, function, index, map, select, strided, zip, zip3,
 };
 
 const LENGTHS: &[usize] = &[
@@ -229,7 +228,7 @@ fn always(x: u64) -> bool {
 
 #[function]
 fn even_first(x: [u32; 3]) -> bool {
-    x[0] % 2 == 0
+    x[0] & 1 == 0
 }
 
 #[function]
@@ -359,7 +358,6 @@ fn selects_of_large_elements() {
     fn check<T: Sample, P>(holds: fn(T) -> bool)
     where
         P: Function<Input = (T,), Output = bool>,
-        T: Element,
     {
         let Some(gpu) = gpu(0) else { return };
         for len in [1, 100, 4099, 300_001] {

@@ -107,6 +107,10 @@ impl Cub {
     }
 }
 
+/// A call on input, output and count.
+pub(crate) type SelectCall<'a, T> =
+    Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut CudaSlice<u64>) + 'a>;
+
 /// As declared in `benches/peers/cub.cu`, for selects.
 type Select = unsafe extern "C" fn(
     workspace: *mut c_void,
@@ -125,8 +129,7 @@ impl Cub {
         name: &str,
         stream: &'a Arc<CudaStream>,
         length: usize,
-    ) -> Option<impl FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut CudaSlice<u64>) + 'a>
-    {
+    ) -> Option<SelectCall<'a, T>> {
         // SAFETY: all functions with such names have this type, and the library stays.
         let call = *unsafe { self.library.get::<Select>(name.as_bytes()) }.ok()?;
         let length = u32::try_from(length).ok()?;
@@ -136,7 +139,7 @@ impl Cub {
         let status = unsafe { call(null, &mut bytes, null, null, null.cast(), length, queue) };
         assert_eq!(status, 0, "CUB's error");
         let mut workspace = stream.alloc_zeros::<u8>(bytes.max(1)).expect("memory");
-        Some(
+        Some(Box::new(
             move |input: &CudaView<'_, T>,
                   output: &mut CudaViewMut<'_, T>,
                   count: &mut CudaSlice<u64>| {
@@ -158,7 +161,7 @@ impl Cub {
                 };
                 assert_eq!(status, 0, "CUB's error");
             },
-        )
+        ))
     }
 }
 

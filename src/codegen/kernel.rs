@@ -5,6 +5,9 @@ use crate::Result;
 use crate::source::Form;
 use std::marker::PhantomData;
 
+/// Names types, and holds none of them.
+pub(crate) type Named<T> = PhantomData<fn() -> T>;
+
 /// The kernels of a primitive, for one form of source and one operator. A type that implements this
 /// is a request: it has no values.
 pub trait Kernels: 'static {
@@ -59,7 +62,7 @@ impl<A: Arguments> Function<A> {
 }
 
 /// What a kernel takes: a struct that is written once, here, and from which the one in CUDA is
-/// made. [`arguments!`] implements it.
+/// made. The macro `arguments!` implements it.
 pub trait Arguments: Copy {
     /// The struct in CUDA, and the check that it is laid out as this one.
     fn cuda() -> String;

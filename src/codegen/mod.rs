@@ -38,7 +38,7 @@ pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
-pub(crate) use kernel::arguments;
+pub(crate) use kernel::{Named, arguments};
 #[cfg(feature = "cuda")]
 pub(crate) use levels::has_functions_of_sums;
 pub(crate) use levels::{bind_levels, level_functions};

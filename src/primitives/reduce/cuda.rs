@@ -2,6 +2,7 @@
 
 use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
+use crate::codegen::Named;
 use crate::codegen::{Engine, Order, Plan, Primitive, RowPolicy, check};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 ///
 /// # The workspace
 ///
-/// As for [`Scan`]; the two can share one. Inputs of up to some ten thousand elements do not use
+/// As for [`Scan`](crate::cuda::Scan); the two can share one. Inputs of up to some ten thousand elements do not use
 /// it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
@@ -33,7 +34,7 @@ pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     kernels: Arc<Loaded>,
     /// What the rows engine was compiled with; `None` for the levels engine.
     rows: Option<RowPolicy>,
-    types: PhantomData<fn() -> (T, Op, F)>,
+    types: Named<(T, Op, F)>,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {

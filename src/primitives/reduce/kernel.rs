@@ -1,16 +1,16 @@
 //! The kernels of reductions, and what they take.
 
+use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, ReducePolicy, RowPolicy,
     WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
-use std::marker::PhantomData;
 
 /// The kernels of the reductions of sources of a form with `Op`.
 #[derive(Debug)]
-pub struct Reduce<T, Op, F = Slice<T>>(PhantomData<fn() -> (T, Op, F)>);
+pub struct Reduce<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
 
 arguments! {
     /// What a reduction in one launch takes.

@@ -2,6 +2,7 @@
 
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
+use crate::codegen::Named;
 use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
 use crate::cpu::Prefixes;
 use crate::cuda::kernels::Loaded;
@@ -47,7 +48,7 @@ use std::sync::Arc;
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     engines: Engines,
-    types: PhantomData<fn() -> (T, Op, F)>,
+    types: Named<(T, Op, F)>,
 }
 
 /// The engines that a scan can choose from.

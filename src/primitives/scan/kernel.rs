@@ -1,5 +1,6 @@
 //! The kernels of scans, and what they take.
 
+use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, Primitive, RowPolicy, Shape,
     WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions, scan_sums_per_lane,
@@ -7,11 +8,10 @@ use crate::codegen::{
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
-use std::marker::PhantomData;
 
 /// The kernels of the scans of sources of a form with `Op`.
 #[derive(Debug)]
-pub struct Scan<T, Op, F = Slice<T>>(PhantomData<fn() -> (T, Op, F)>);
+pub struct Scan<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
 
 arguments! {
     /// What a scan in one launch takes.

@@ -1,6 +1,7 @@
 //! Selects for callers that bring their own stream, slices and workspace.
 
 use super::kernel::{self, SelectArguments};
+use crate::codegen::Named;
 use crate::codegen::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy, check};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
@@ -62,7 +63,7 @@ pub struct Select<T: Element, F: Form<Item = (T, bool)>> {
     wave: Option<(Arc<Loaded>, WavePolicy)>,
     /// Whether the wave engine is to take short inputs too.
     always: bool,
-    types: PhantomData<fn() -> (T, F)>,
+    types: Named<(T, F)>,
 }
 
 /// The select of the elements of a slice that the predicate `P` holds for.

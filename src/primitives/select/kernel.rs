@@ -1,16 +1,16 @@
 //! The kernels of selects, and what they take.
 
 use crate::Element;
+use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, RowPolicy, Shape, WorkspaceArguments,
     arguments, scan_sums_per_lane,
 };
 use crate::source::Form;
-use std::marker::PhantomData;
 
 /// The kernels of the selects from sources of a form.
 #[derive(Debug)]
-pub struct Select<T, F>(PhantomData<fn() -> (T, F)>);
+pub struct Select<T, F>(Named<(T, F)>);
 
 arguments! {
     /// What a select takes.
