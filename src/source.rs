@@ -1098,12 +1098,14 @@ impl<'a, T: Element> Items<'a, T> {
     ) -> R {
         let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
             assert!(start + to.len() <= len);
+            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), to.len());
             // SAFETY: the positions are below `len`; the rest is the caller's.
             unsafe {
                 evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
                     to.write(item);
                 });
             }
+            F::prefetch(arguments, first.min(len)..(first + count).min(len));
         };
         work(&Items {
             len,

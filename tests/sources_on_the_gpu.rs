@@ -137,7 +137,7 @@ fn sources_of_views() {
 }
 
 /// Every engine, every length, from and to everywhere, in place, and into too little room.
-fn check_select<T, P>(holds: fn(T) -> bool)
+fn check_select<T, P>(lengths: &[usize], holds: fn(T) -> bool)
 where
     T: Sample + warpfold::cuda::cudarc::driver::DeviceRepr,
     P: Function<Input = (T,), Output = bool>,
@@ -160,7 +160,7 @@ where
     {
         selects.push(Select::load_engine(&context, Engine::Wave(wave)).unwrap());
     }
-    let most = LENGTHS[LENGTHS.len() - 1] + 20;
+    let most = lengths[lengths.len() - 1] + 20;
     let data = sample::<T>(most, 9);
     let input = stream.clone_htod(&data).unwrap();
     let mut output = stream.alloc_zeros::<T>(most).unwrap();
@@ -168,7 +168,7 @@ where
     for select in selects {
         let bytes = select.workspace_bytes(most);
         let mut workspace = Workspace::new(&stream, bytes).unwrap();
-        for (number, &len) in LENGTHS.iter().enumerate() {
+        for (number, &len) in lengths.iter().enumerate() {
             let (from, to) = [(0, 0), (1, 0), (0, 3), (5, 1), (16, 16)][number % 5];
             let what = format!("{} from {from} to {to}: {len}", std::any::type_name::<T>());
             let expected: Vec<T> = data[from..from + len]
@@ -243,20 +243,28 @@ fn large(x: [u64; 8]) -> bool {
 
 #[test]
 fn selects_of_small_elements() {
-    check_select::<u8, low_byte>(low_byte);
-    check_select::<u16, low_short>(low_short);
+    check_select::<u8, low_byte>(LENGTHS, low_byte);
+    check_select::<u16, low_short>(LENGTHS, low_short);
 }
 
 #[test]
 fn selects_of_words() {
-    check_select::<u32, small>(small);
-    check_select::<u32, never>(never);
-    check_select::<u64, always>(always);
+    check_select::<u32, small>(LENGTHS, small);
+    check_select::<u32, never>(LENGTHS, never);
+    check_select::<u64, always>(LENGTHS, always);
+}
+
+/// What compute-sanitizer's tools run: every engine, within a minute.
+#[test]
+fn sanitized_selects() {
+    const FEW: &[usize] = &[0, 1, 33, 1000, 8193, 100_003, 400_001];
+    check_select::<u8, low_byte>(FEW, low_byte);
+    check_select::<u32, small>(FEW, small);
 }
 
 #[test]
 fn selects_of_structs() {
-    check_select::<[u32; 3], even_first>(even_first);
+    check_select::<[u32; 3], even_first>(LENGTHS, even_first);
 }
 
 /// The three levels agree, also where the predicate has a parameter.
@@ -370,4 +378,26 @@ fn selects_of_large_elements() {
     }
     check::<[u8; 33], odd_last>(odd_last);
     check::<[u64; 8], large>(large);
+}
+
+/// Code that is generic over elements needs none of cudarc's traits.
+#[test]
+fn memory_for_any_element() {
+    use std::sync::Arc;
+    use warpfold::cuda::{self, cudarc::driver::CudaStream};
+    fn check<T: Sample>(stream: &Arc<CudaStream>) {
+        for len in [0, 1, 1000, 100_003] {
+            let data = sample::<T>(len, 8);
+            let there = cuda::upload(stream, &data).unwrap();
+            assert_same(&cuda::download(stream, &there).unwrap(), &data, "a copy");
+            let zeros = cuda::allocate::<T>(stream, len).unwrap();
+            let zeros = cuda::download(stream, &zeros).unwrap();
+            let bytes = warpfold::bytemuck::cast_slice::<T, u8>(&zeros);
+            assert!(zeros.len() == len && bytes.iter().all(|&byte| byte == 0));
+        }
+    }
+    let Some((_, stream)) = stream() else { return };
+    check::<u8>(&stream);
+    check::<f32>(&stream);
+    check::<[u64; 8]>(&stream);
 }

@@ -53,6 +53,7 @@ pub(crate) mod kernels;
 pub(crate) mod launch;
 pub(crate) mod levels;
 pub(crate) mod library;
+mod memory;
 pub mod nvrtc;
 mod source;
 mod workspace;
@@ -65,6 +66,7 @@ pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 #[doc(hidden)]
 pub use library::require_timing;
+pub use memory::{allocate, download, upload};
 #[doc(hidden)]
 pub use source::StreamBinder;
 pub use workspace::Workspace;
