@@ -101,23 +101,19 @@ struct Zip {
     }
 };
 
-/// The triples of the items of three sources.
-template <class A, class B, class C>
-struct Zip3 {
-    using Item = Tuple<typename A::Item, typename B::Item, typename C::Item>;
+/// A pair whose second part is a pair, as a triple.
+struct Flattened {
+    static constexpr bool KEEPS = false;
 
-    A a;
-    B b;
-    C c;
-
-    __device__ __forceinline__ Item at(u64 i) const { return {a.at(i), b.at(i), c.at(i)}; }
-    __device__ __forceinline__ bool is(const void*) const { return false; }
-    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
-        a.prefetch(length, first, count, wanted);
-        b.prefetch(length, first, count, wanted);
-        c.prefetch(length, first, count, wanted);
+    template <class A, class B, class C>
+    static __device__ __forceinline__ Tuple<A, B, C> call(const Tuple<A, Tuple<B, C>>& x) {
+        return {x._0, x._1._0, x._1._1};
     }
 };
+
+/// The triples of the items of three sources.
+template <class A, class B, class C>
+using Zip3 = Each<Flattened, Zip<A, Zip<B, C>>>;
 
 /// The numbers from `first` on.
 struct Index {
@@ -275,45 +271,6 @@ struct SourceRows<Zip<A, B>, RUN, ROWS> {
     }
     __device__ __forceinline__ typename Z::Item item(int row, int i) const {
         return {a.item(row, i), b.item(row, i)};
-    }
-};
-
-template <class A, class B, class C, int RUN, int ROWS>
-struct SourceRows<Zip3<A, B, C>, RUN, ROWS> {
-    using Z = Zip3<A, B, C>;
-    using RowsA = SourceRows<A, RUN, ROWS>;
-    using RowsB = SourceRows<B, RUN, ROWS>;
-    using RowsC = SourceRows<C, RUN, ROWS>;
-    static constexpr bool SHIFTS = RowsA::SHIFTS || RowsB::SHIFTS || RowsC::SHIFTS;
-
-    RowsA a;
-    RowsB b;
-    RowsC c;
-
-    static __device__ __forceinline__ bool shifts(const Z& s, u64 from) {
-        return RowsA::shifts(s.a, from) || RowsB::shifts(s.b, from) || RowsC::shifts(s.c, from);
-    }
-    static __device__ __forceinline__ bool reaches_before(const Z& s, u64 from, u64 begin) {
-        return RowsA::reaches_before(s.a, from, begin) || RowsB::reaches_before(s.b, from, begin) ||
-               RowsC::reaches_before(s.c, from, begin);
-    }
-    static __device__ __forceinline__ bool reaches_beyond(const Z& s, u64 from, u64 end) {
-        return RowsA::reaches_beyond(s.a, from, end) || RowsB::reaches_beyond(s.b, from, end) ||
-               RowsC::reaches_beyond(s.c, from, end);
-    }
-
-    __device__ __forceinline__ void load(const Z& s, u64 from, int first, int last, bool) {
-        a.load(s.a, from, first, last, RowsA::shifts(s.a, from));
-        b.load(s.b, from, first, last, RowsB::shifts(s.b, from));
-        c.load(s.c, from, first, last, RowsC::shifts(s.c, from));
-    }
-    __device__ __forceinline__ void load_run(const Z& s, int row, u64 from, int count, u64 filler) {
-        a.load_run(s.a, row, from, count, filler);
-        b.load_run(s.b, row, from, count, filler);
-        c.load_run(s.c, row, from, count, filler);
-    }
-    __device__ __forceinline__ typename Z::Item item(int row, int i) const {
-        return {a.item(row, i), b.item(row, i), c.item(row, i)};
     }
 };
 
@@ -621,47 +578,6 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
         b.read(s.b, tile, run, of_b);
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = {of_a[i], of_b[i]};
-    }
-};
-
-template <class A, class B, class C, int RUN, int TILE, bool ANYWHERE>
-struct SourceStage<Zip3<A, B, C>, RUN, TILE, ANYWHERE> {
-    using Z = Zip3<A, B, C>;
-
-    SourceStage<A, RUN, TILE, ANYWHERE> a;
-    SourceStage<B, RUN, TILE, ANYWHERE> b;
-    SourceStage<C, RUN, TILE, ANYWHERE> c;
-
-    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
-    __device__ __forceinline__ void begin(const Z& s) {
-        a.begin(s.a);
-        b.begin(s.b);
-        c.begin(s.c);
-    }
-    __device__ __forceinline__ int fetched(const Z& s, u64 tile, int elements) {
-        return a.fetched(s.a, tile, elements) + b.fetched(s.b, tile, elements) +
-               c.fetched(s.c, tile, elements);
-    }
-    __device__ __forceinline__ void prepare(const Z& s, u64 tile, int elements) {
-        a.prepare(s.a, tile, elements);
-        b.prepare(s.b, tile, elements);
-        c.prepare(s.c, tile, elements);
-    }
-    __device__ __forceinline__ void load(const Z& s, u64 tile, int elements, Mbarrier& loaded) {
-        a.load(s.a, tile, elements, loaded);
-        b.load(s.b, tile, elements, loaded);
-        c.load(s.c, tile, elements, loaded);
-    }
-    __device__ __forceinline__ void read(const Z& s, u64 tile, int run,
-                                         typename Z::Item (&items)[RUN]) {
-        typename A::Item of_a[RUN];
-        typename B::Item of_b[RUN];
-        typename C::Item of_c[RUN];
-        a.read(s.a, tile, run, of_a);
-        b.read(s.b, tile, run, of_b);
-        c.read(s.c, tile, run, of_c);
-#pragma unroll
-        for (int i = 0; i < RUN; i++) items[i] = {of_a[i], of_b[i], of_c[i]};
     }
 };
 

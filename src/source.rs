@@ -734,15 +734,11 @@ impl<P: Place, A: Source<P>, B: Source<P>> Source<P> for Zip<(A, B)> {
     }
 }
 
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub struct Zip3Arguments<A, B, C>(pub A, pub B, pub C);
-
-// SAFETY: `warpfold::Zip3` in `kernels/source.cuh` holds its sources in their order.
+// SAFETY: `warpfold::Zip3` in `kernels/source.cuh` is the pair of the first source and the pair of
+// the others.
 unsafe impl<A: Form, B: Form, C: Form> Form for Zip<(A, B, C)> {
     type Item = (A::Item, B::Item, C::Item);
-    type Arguments = Zip3Arguments<A::Arguments, B::Arguments, C::Arguments>;
+    type Arguments = ZipArguments<A::Arguments, ZipArguments<B::Arguments, C::Arguments>>;
 
     const LEAVES: Leaves = A::LEAVES.and(B::LEAVES).and(C::LEAVES);
 
@@ -752,8 +748,8 @@ unsafe impl<A: Form, B: Form, C: Form> Form for Zip<(A, B, C)> {
         unsafe {
             (
                 A::get(&arguments.0, i),
-                B::get(&arguments.1, i),
-                C::get(&arguments.2, i),
+                B::get(&arguments.1.0, i),
+                C::get(&arguments.1.1, i),
             )
         }
     }
@@ -761,14 +757,14 @@ unsafe impl<A: Form, B: Form, C: Form> Form for Zip<(A, B, C)> {
     #[inline(always)]
     fn prefetch(arguments: &Self::Arguments, items: std::ops::Range<usize>) {
         A::prefetch(&arguments.0, items.clone());
-        B::prefetch(&arguments.1, items.clone());
-        C::prefetch(&arguments.2, items);
+        B::prefetch(&arguments.1.0, items.clone());
+        C::prefetch(&arguments.1.1, items);
     }
 
     fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool {
         A::is_aligned(&arguments.0, bytes)
-            && B::is_aligned(&arguments.1, bytes)
-            && C::is_aligned(&arguments.2, bytes)
+            && B::is_aligned(&arguments.1.0, bytes)
+            && C::is_aligned(&arguments.1.1, bytes)
     }
 
     fn cuda(definitions: &mut Definitions) -> String {
@@ -795,10 +791,9 @@ impl<P: Place, A: Source<P>, B: Source<P>, C: Source<P>> Source<P> for Zip<(A, B
 
     fn bind<'a>(&'a self, binder: &mut P::Binder<'a>) -> Result<<Self::Form as Form>::Arguments> {
         let (a, b, c) = &self.0;
-        Ok(Zip3Arguments(
+        Ok(ZipArguments(
             a.bind(binder)?,
-            b.bind(binder)?,
-            c.bind(binder)?,
+            ZipArguments(b.bind(binder)?, c.bind(binder)?),
         ))
     }
 }

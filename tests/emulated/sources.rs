@@ -17,7 +17,7 @@ use warpfold::codegen::{
 use warpfold::ops::Add;
 use warpfold::source::{
     Constant, ConstantArguments, Flagged, Form, Index, IndexArguments, Map, Slice, SliceArguments,
-    Strided, StridedArguments, Zip, Zip3Arguments, ZipArguments,
+    Strided, StridedArguments, Zip, ZipArguments,
 };
 use warpfold::{Monoid, bytemuck, function};
 
@@ -414,10 +414,9 @@ fn numbered(p: u32, add: u32, index: u64) -> Bicyclic {
 fn numbered_items() {
     let (a, x) = leaf::<u32>("a", MOST, 1);
     let case = Case::<Map<numbered, Zip<(Slice<u32>, Constant<u32>, Index)>>> {
-        arguments: Zip3Arguments(
+        arguments: ZipArguments(
             slice("a"),
-            ConstantArguments { value: 3 },
-            IndexArguments { first: 0 },
+            ZipArguments(ConstantArguments { value: 3 }, IndexArguments { first: 0 }),
         ),
         leaves: vec![a],
         elements: |length| length,
