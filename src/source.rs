@@ -1164,7 +1164,7 @@ pub(crate) struct FlaggedItems<'a, T> {
 
 /// How far ahead of what is evaluated the caches fetch, in bytes of items. The loops that take the
 /// items in turn with the evaluation would leave the memory idle otherwise.
-const AHEAD_BYTES: usize = 8 << 10;
+const AHEAD_BYTES: usize = 2 << 10;
 
 /// Writes the items from a position on, and their flags: as many as there is room for.
 type FillFlagged<'a, T> =
