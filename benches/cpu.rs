@@ -6,6 +6,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 use std::hint::black_box;
+use warpfold::Prefixes;
 use warpfold::ops::{Add, Max};
 use warpfold::{Device, Element, Function, Monoid, function, map, reduce, zip};
 
@@ -59,12 +60,12 @@ fn pair<T: Element, Op: Monoid<T>>(c: &mut Criterion, name: &str, from: impl Fn(
         b.iter(|| reduce::<T, Op>(black_box(&data)))
     });
     group.bench_function(BenchmarkId::from_parameter("scan"), |b| {
-        b.iter(|| cpu.scan_into::<T, Op>(black_box(&input), &mut output));
+        b.iter(|| cpu.scan_into::<T, Op>(Prefixes::exclusive(), black_box(&input), &mut output));
     });
     group.bench_function(
         BenchmarkId::from_parameter("inclusive scan in place"),
         |b| {
-            b.iter(|| cpu.inclusive_scan_in_place::<T, Op>(&mut output));
+            b.iter(|| cpu.scan_in_place::<T, Op>(Prefixes::inclusive(), &mut output));
         },
     );
     group.finish();

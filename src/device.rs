@@ -15,11 +15,11 @@ const DEVICE_VARIABLE: &str = "WARPFOLD_DEVICE";
 /// in which they were made.
 ///
 /// ```
-/// use warpfold::{Device, ops::Add};
+/// use warpfold::{Device, Prefixes, ops::Add};
 ///
 /// let device = Device::cuda(0).unwrap_or_else(|_| Device::cpu());
 /// let mut samples = device.upload(&[1.5_f32, -0.5, 2.0])?;
-/// device.inclusive_scan_in_place::<f32, Add>(&mut samples)?;
+/// device.scan_in_place::<f32, Add>(Prefixes::inclusive(), &mut samples)?;
 /// assert_eq!(samples.to_vec()?, [1.5, 1.0, 3.0]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```

@@ -130,7 +130,7 @@ pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use primitives::reduce::{reduce, reduce_from};
-pub use primitives::scan::{inclusive_scan, inclusive_scan_from, scan, scan_from};
+pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use primitives::select::{select, select_flagged};
 pub use scalar::Scalar;
 pub use source::{Source, constant, flagged, index, map, strided, zip, zip3};

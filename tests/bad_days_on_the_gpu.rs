@@ -5,6 +5,7 @@ use crate::support::data::{Sample, assert_same, sample};
 use crate::support::spinner::{self, Spinner, alone};
 use crate::support::{oracle, skip, stream};
 use std::sync::Arc;
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use warpfold::cuda::cudarc::driver::{
@@ -97,7 +98,7 @@ where
         let mut workspace = Workspace::new(stream, bytes).unwrap();
         let output = &mut self.output;
         self.scan
-            .exclusive(stream, input, output, &mut workspace)
+            .enqueue(stream, Prefixes::exclusive(), input, output, &mut workspace)
             .unwrap();
         drop(workspace);
         let bytes = self.reduce.workspace_bytes(Self::LENGTH);
@@ -184,12 +185,24 @@ fn graphs_that_share_a_workspace_stay_right_for_hundreds_of_launches() {
     let mut integer_output = stream.alloc_zeros::<u64>(length).unwrap();
 
     let first = capture(&stream, || {
-        floats.exclusive(&stream, &float_input, &mut float_output, &mut workspace)?;
+        floats.enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &float_input,
+            &mut float_output,
+            &mut workspace,
+        )?;
         reduce.enqueue(&stream, &float_input, &mut total, &mut workspace)
     });
     let second = capture(&stream, || {
         let (input, output) = (&integer_input, &mut integer_output);
-        integers.inclusive(&stream, input, output, &mut workspace)
+        integers.enqueue(
+            &stream,
+            Prefixes::inclusive(),
+            input,
+            output,
+            &mut workspace,
+        )
     });
     // Each round has 3 launches in the workspace, and now and then one more.
     for round in 0..110 {
@@ -213,7 +226,13 @@ fn graphs_that_share_a_workspace_stay_right_for_hundreds_of_launches() {
         if round % 7 == 0 {
             let (input, output) = (&float_input, &mut float_output);
             floats
-                .inclusive(&stream, input, output, &mut workspace)
+                .enqueue(
+                    &stream,
+                    Prefixes::inclusive(),
+                    input,
+                    output,
+                    &mut workspace,
+                )
                 .unwrap();
             let got = stream.clone_dtoh(&float_output).unwrap();
             assert_bits(&got, &floats_now.inclusive, &what);
@@ -265,8 +284,14 @@ fn scan_call(
         enqueue: Box::new(move |stream| {
             let output = &mut *output.lock().unwrap();
             stream.memset_zeros(output).unwrap();
-            scan.exclusive(stream, &input, output, &mut workspace)
-                .unwrap();
+            scan.enqueue(
+                stream,
+                Prefixes::exclusive(),
+                &input,
+                output,
+                &mut workspace,
+            )
+            .unwrap();
         }),
         check: Box::new(move |stream, what| {
             let got = stream.clone_dtoh(&*result.lock().unwrap()).unwrap();
@@ -416,10 +441,22 @@ fn check_managed(
             slice.as_mut_slice().unwrap().fill(f32::NAN);
         }
         // Each launch fetches, before it waits for the one before, what that one writes.
-        scan.exclusive(stream, &input, &mut output, &mut workspace)
-            .unwrap();
-        scan.inclusive(stream, &output, &mut again, &mut workspace)
-            .unwrap();
+        scan.enqueue(
+            stream,
+            Prefixes::exclusive(),
+            &input,
+            &mut output,
+            &mut workspace,
+        )
+        .unwrap();
+        scan.enqueue(
+            stream,
+            Prefixes::inclusive(),
+            &output,
+            &mut again,
+            &mut workspace,
+        )
+        .unwrap();
         reduce
             .enqueue(stream, &input, &mut total, &mut workspace)
             .unwrap();
@@ -463,8 +500,10 @@ impl Calls {
     fn errors(&mut self, stream: &Arc<CudaStream>, workspace: &mut Workspace) -> [Error; 3] {
         let (input, output) = (&self.input, &mut self.output);
         [
-            self.scan.exclusive(stream, input, output, workspace),
-            self.scan.inclusive_in_place(stream, output, workspace),
+            self.scan
+                .enqueue(stream, Prefixes::exclusive(), input, output, workspace),
+            self.scan
+                .enqueue_in_place(stream, Prefixes::inclusive(), output, workspace),
             self.reduce
                 .enqueue(stream, input, &mut self.total, workspace),
         ]
@@ -475,7 +514,7 @@ impl Calls {
     fn check(&mut self, stream: &Arc<CudaStream>, workspace: &mut Workspace, what: &str) {
         let (input, output) = (&self.input, &mut self.output);
         self.scan
-            .exclusive(stream, input, output, workspace)
+            .enqueue(stream, Prefixes::exclusive(), input, output, workspace)
             .unwrap();
         self.reduce
             .enqueue(stream, input, &mut self.total, workspace)
@@ -559,7 +598,7 @@ fn a_workspace_that_moves_waits_for_the_calls_so_far() {
     for _ in 0..10 {
         for (stream, values) in [(&first, &mut of_first), (&second, &mut of_second)] {
             workspace.move_to(stream).unwrap();
-            scan.inclusive_in_place(stream, values, &mut workspace)
+            scan.enqueue_in_place(stream, Prefixes::inclusive(), values, &mut workspace)
                 .unwrap();
         }
         expected = oracle::inclusive::<f32, Add>(&expected, None);
@@ -584,7 +623,13 @@ fn a_workspace_is_not_made_while_its_stream_is_captured() {
         assert!(Workspace::new(&stream, bytes).is_err());
         assert!(workspace.grow(4 * before).is_err());
         let (input, output) = (&calls.input, &mut calls.output);
-        calls.scan.exclusive(&stream, input, output, &mut workspace)
+        calls.scan.enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            input,
+            output,
+            &mut workspace,
+        )
     });
     assert_eq!(workspace.bytes(), before);
     for _ in 0..3 {

@@ -2,6 +2,7 @@
 
 use crate::support::data::sample;
 use crate::support::{gpu, skip};
+use warpfold::Prefixes;
 use warpfold::codegen::{Definitions, Engine, kernels, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::ops::Add;
@@ -88,7 +89,9 @@ fn lengths_and_devices_must_match() {
     let cpu = Device::cpu();
     let input = cpu.upload(&[1_u32, 2, 3]).unwrap();
     let mut output = cpu.upload(&[9_u32; 2]).unwrap();
-    let error = cpu.scan_into::<u32, Add>(&input, &mut output).unwrap_err();
+    let error = cpu
+        .scan_into::<u32, Add>(Prefixes::exclusive(), &input, &mut output)
+        .unwrap_err();
     assert_eq!(
         error,
         Error::Length {

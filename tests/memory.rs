@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use warpfold::Prefixes;
 use warpfold::ops::Add;
 use warpfold::{Device, Error, function, inclusive_scan, map, reduce, scan, select, zip};
 
@@ -78,7 +79,11 @@ fn working_memory_is_64_kib_for_each_thread_and_one_percent() {
             [
                 peak(|| reduce::<f32, Add>(&input).unwrap()).1,
                 peak(|| scan::<f32, Add>(&input).unwrap()).1,
-                peak(|| cpu.scan_in_place::<f32, Add>(&mut data).unwrap()).1,
+                peak(|| {
+                    cpu.scan_in_place::<f32, Add>(Prefixes::exclusive(), &mut data)
+                        .unwrap()
+                })
+                .1,
             ]
         });
         let working = THREADS * (64 << 10) + bytes / 100;
@@ -133,7 +138,9 @@ fn the_cpu_takes_and_gives_vectors_without_a_copy() {
     let (back, allocated) = peak(|| {
         let mut buffer = Device::cpu().upload_vec(data).unwrap();
         let device = buffer.device().clone();
-        device.scan_in_place::<u64, Add>(&mut buffer).unwrap();
+        device
+            .scan_in_place::<u64, Add>(Prefixes::exclusive(), &mut buffer)
+            .unwrap();
         buffer.into_vec().unwrap()
     });
     assert_eq!(back.as_ptr(), address);

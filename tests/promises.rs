@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Output};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
+use warpfold::Prefixes;
 use warpfold::codegen::{Definitions, Engine, Kernels, WavePolicy, kernels, source, with_kernels};
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
@@ -28,14 +29,16 @@ fn everything<T: Element, Op: Monoid<T>>(input: &[T], init: T) {
     scan_from::<T, Op>(init, input).unwrap();
     inclusive_scan::<T, Op>(input).unwrap();
     inclusive_scan_from::<T, Op>(init, input).unwrap();
-    cpu.scan_into::<T, Op>(&buffer, &mut output).unwrap();
-    cpu.inclusive_scan_from_into::<T, Op>(init, &buffer, &mut output)
+    cpu.scan_into::<T, Op>(Prefixes::exclusive(), &buffer, &mut output)
+        .unwrap();
+    cpu.scan_into::<T, Op>(Prefixes::inclusive().from(init), &buffer, &mut output)
         .unwrap();
     let mut in_place = [(); 3].map(|()| cpu.upload(input).unwrap());
-    cpu.scan_in_place::<T, Op>(&mut in_place[0]).unwrap();
-    cpu.scan_from_in_place::<T, Op>(init, &mut in_place[1])
+    cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut in_place[0])
         .unwrap();
-    cpu.inclusive_scan_in_place::<T, Op>(&mut in_place[2])
+    cpu.scan_in_place::<T, Op>(Prefixes::exclusive().from(init), &mut in_place[1])
+        .unwrap();
+    cpu.scan_in_place::<T, Op>(Prefixes::inclusive(), &mut in_place[2])
         .unwrap();
 }
 

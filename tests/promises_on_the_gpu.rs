@@ -7,6 +7,7 @@ use crate::support::{gpu, oracle, skip, stream};
 use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, Order, RowPolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace};
@@ -37,7 +38,7 @@ fn launches<T: Element + DeviceRepr, Op: Monoid<T>>(
                 .enqueue(stream, &data, &mut total, &mut workspace)
                 .unwrap();
         } else {
-            scan.inclusive_in_place(stream, &mut data, &mut workspace)
+            scan.enqueue_in_place(stream, Prefixes::inclusive(), &mut data, &mut workspace)
                 .unwrap();
         }
         let graph = stream
@@ -101,7 +102,7 @@ fn calls_return_without_waiting() {
             let mut values = stream.clone_htod(&data).unwrap();
             let mut total = stream.alloc_zeros::<f32>(1).unwrap();
             // The first call loads the kernels onto the GPU, which waits for other kernels.
-            scan.inclusive_in_place(&stream, &mut values, &mut workspace)
+            scan.enqueue_in_place(&stream, Prefixes::inclusive(), &mut values, &mut workspace)
                 .unwrap();
             reduce
                 .enqueue(&stream, &values, &mut total, &mut workspace)
@@ -112,7 +113,7 @@ fn calls_return_without_waiting() {
             };
             // The stream waits for a kernel that never ends by itself.
             spinner.holds(&stream);
-            scan.inclusive_in_place(&stream, &mut values, &mut workspace)
+            scan.enqueue_in_place(&stream, Prefixes::inclusive(), &mut values, &mut workspace)
                 .unwrap();
             reduce
                 .enqueue(&stream, &values, &mut total, &mut workspace)
@@ -134,7 +135,7 @@ fn one_number_is_one_device() {
     };
     let mut buffer = first.upload(&[1_u32, 2, 3]).unwrap();
     second
-        .inclusive_scan_in_place::<u32, Add>(&mut buffer)
+        .scan_in_place::<u32, Add>(Prefixes::inclusive(), &mut buffer)
         .unwrap();
     assert_eq!(first.reduce::<u32, Max>(&buffer).unwrap(), 6);
 }
@@ -147,7 +148,7 @@ fn calls_of_a_device_run_in_the_order_in_which_they_were_made() {
     let mut buffer = device.upload(&data).unwrap();
     for _ in 0..50 {
         device
-            .inclusive_scan_in_place::<u32, Add>(&mut buffer)
+            .scan_in_place::<u32, Add>(Prefixes::inclusive(), &mut buffer)
             .unwrap();
         expected = oracle::inclusive::<u32, Add>(&expected, None);
     }
@@ -249,14 +250,26 @@ fn a_workspace_that_was_overwritten_ends_the_launch() {
         // SAFETY: the memory is as long, and is not freed. What writes to it below breaks the
         // contract on purpose.
         let mut workspace = unsafe { Workspace::from_raw(&stream, address, bytes) }.unwrap();
-        scan.exclusive(&stream, &data, &mut output, &mut workspace)
-            .unwrap();
+        scan.enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &data,
+            &mut output,
+            &mut workspace,
+        )
+        .unwrap();
         stream.synchronize().unwrap();
         // SAFETY: the memory is as long.
         let mut header = unsafe { stream.upgrade_device_ptr::<u8>(address, 64) };
         stream.memset_zeros(&mut header).unwrap();
         header.leak();
-        let launched = scan.exclusive(&stream, &data, &mut output, &mut workspace);
+        let launched = scan.enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &data,
+            &mut output,
+            &mut workspace,
+        );
         let ended = launched.is_err() || stream.synchronize().is_err();
         assert!(ended, "a cleared header was taken for a new one");
     });
@@ -283,7 +296,7 @@ fn calls<'a, T: Sample + DeviceRepr, Op: Monoid<T>>(
         reduce
             .enqueue(stream, &values, &mut total, workspace)
             .unwrap();
-        scan.inclusive_in_place(stream, &mut values, workspace)
+        scan.enqueue_in_place(stream, Prefixes::inclusive(), &mut values, workspace)
             .unwrap();
         let expected = oracle::inclusive::<T, Op>(&data, None);
         let what = std::any::type_name::<Op>();
@@ -326,7 +339,7 @@ fn the_default_stream_of_each_thread_is_another_stream() {
     let expected = &oracle::inclusive::<f32, Add>(data, None);
     let check = |stream: &Arc<CudaStream>, workspace: &mut Workspace| {
         let mut values = stream.clone_htod(data).unwrap();
-        scan.inclusive_in_place(stream, &mut values, workspace)
+        scan.enqueue_in_place(stream, Prefixes::inclusive(), &mut values, workspace)
             .unwrap();
         let got = stream.clone_dtoh(&values).unwrap();
         assert_same(&got, expected, "on a thread's own stream");
@@ -338,7 +351,8 @@ fn the_default_stream_of_each_thread_is_another_stream() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut values = stream.clone_htod(data).unwrap();
-            let result = scan.inclusive_in_place(stream, &mut values, &mut workspace);
+            let result =
+                scan.enqueue_in_place(stream, Prefixes::inclusive(), &mut values, &mut workspace);
             assert_eq!(result, Err(Error::WorkspaceStream));
             check(stream, &mut Workspace::new(stream, bytes).unwrap());
             workspace.move_to(stream).unwrap();
@@ -346,7 +360,7 @@ fn the_default_stream_of_each_thread_is_another_stream() {
         });
     });
     let mut values = stream.clone_htod(data).unwrap();
-    let result = scan.inclusive_in_place(stream, &mut values, &mut workspace);
+    let result = scan.enqueue_in_place(stream, Prefixes::inclusive(), &mut values, &mut workspace);
     assert_eq!(result, Err(Error::WorkspaceStream));
     assert_eq!(workspace.grow(2 * bytes), Err(Error::WorkspaceStream));
 }
@@ -371,7 +385,7 @@ fn a_workspace_that_goes_to_another_thread_waits_for_the_calls_so_far() {
             scope.spawn(|| {
                 workspace.move_to(stream).unwrap();
                 for _ in 0..20 {
-                    scan.inclusive_in_place(stream, values, &mut workspace)
+                    scan.enqueue_in_place(stream, Prefixes::inclusive(), values, &mut workspace)
                         .unwrap();
                 }
             });

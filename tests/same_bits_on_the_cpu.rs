@@ -4,6 +4,7 @@
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
+use warpfold::Prefixes;
 use warpfold::{Device, Monoid};
 
 /// Compares all six functions, and the forms in place and into a given buffer, at one length.
@@ -26,9 +27,11 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
         let mut in_place_inclusive = cpu.upload(&input).unwrap();
         let (got, got_exclusive, got_inclusive) = match init {
             None => {
-                cpu.scan_into::<T, Op>(&buffer, &mut into).unwrap();
-                cpu.scan_in_place::<T, Op>(&mut in_place).unwrap();
-                cpu.inclusive_scan_in_place::<T, Op>(&mut in_place_inclusive)
+                cpu.scan_into::<T, Op>(Prefixes::exclusive(), &buffer, &mut into)
+                    .unwrap();
+                cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut in_place)
+                    .unwrap();
+                cpu.scan_in_place::<T, Op>(Prefixes::inclusive(), &mut in_place_inclusive)
                     .unwrap();
                 (
                     warpfold::reduce::<T, Op>(&input).unwrap(),
@@ -37,12 +40,15 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
                 )
             }
             Some(init) => {
-                cpu.scan_from_into::<T, Op>(init, &buffer, &mut into)
+                cpu.scan_into::<T, Op>(Prefixes::exclusive().from(init), &buffer, &mut into)
                     .unwrap();
-                cpu.scan_from_in_place::<T, Op>(init, &mut in_place)
+                cpu.scan_in_place::<T, Op>(Prefixes::exclusive().from(init), &mut in_place)
                     .unwrap();
-                cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut in_place_inclusive)
-                    .unwrap();
+                cpu.scan_in_place::<T, Op>(
+                    Prefixes::inclusive().from(init),
+                    &mut in_place_inclusive,
+                )
+                .unwrap();
                 (
                     warpfold::reduce_from::<T, Op>(init, &input).unwrap(),
                     warpfold::scan_from::<T, Op>(init, &input).unwrap(),

@@ -4,6 +4,7 @@ use crate::support::data::{Random, Sample, assert_same, boundary_lengths, sample
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, Policy, Primitive, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
 use warpfold::cuda::{Scan, Workspace};
@@ -61,7 +62,7 @@ fn check<T: Sample, Op: Monoid<T>>(device: &Device, length: usize) {
 
     let mut into = device.upload(&vec![init; length]).unwrap();
     device
-        .scan_from_into::<T, Op>(init, &buffer, &mut into)
+        .scan_into::<T, Op>(Prefixes::exclusive().from(init), &buffer, &mut into)
         .unwrap();
     let expected = oracle::exclusive::<T, Op>(&input, Some(init));
     assert_same(
@@ -71,7 +72,7 @@ fn check<T: Sample, Op: Monoid<T>>(device: &Device, length: usize) {
     );
     let mut in_place = buffer;
     device
-        .inclusive_scan_in_place::<T, Op>(&mut in_place)
+        .scan_in_place::<T, Op>(Prefixes::inclusive(), &mut in_place)
         .unwrap();
     let expected = oracle::inclusive::<T, Op>(&input, None);
     assert_same(
@@ -188,16 +189,28 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
                     assert_same(&got[to..], &expected[..length], &what);
                 };
                 let mut target = output.slice_mut(to..);
-                scan.exclusive(&stream, &input, &mut target, &mut workspace)
-                    .unwrap();
+                scan.enqueue(
+                    &stream,
+                    Prefixes::exclusive(),
+                    &input,
+                    &mut target,
+                    &mut workspace,
+                )
+                .unwrap();
                 check(&output, &expected[0]);
                 let mut target = output.slice_mut(to..);
-                scan.inclusive(&stream, &input, &mut target, &mut workspace)
-                    .unwrap();
+                scan.enqueue(
+                    &stream,
+                    Prefixes::inclusive(),
+                    &input,
+                    &mut target,
+                    &mut workspace,
+                )
+                .unwrap();
                 check(&output, &expected[1]);
                 let mut output = stream.clone_htod(&before[..to + length]).unwrap();
                 let mut target = output.slice_mut(to..);
-                scan.exclusive_in_place(&stream, &mut target, &mut workspace)
+                scan.enqueue_in_place(&stream, Prefixes::exclusive(), &mut target, &mut workspace)
                     .unwrap();
                 check(&output, &expected[0]);
             }
@@ -318,9 +331,9 @@ fn check_large<T: Sample, Op: Monoid<T>>(device: &Device, length: usize) {
     }
     let (mut on_gpu, mut on_cpu) = (on_gpu, on_cpu);
     device
-        .inclusive_scan_from_in_place::<T, Op>(init, &mut on_gpu)
+        .scan_in_place::<T, Op>(Prefixes::inclusive().from(init), &mut on_gpu)
         .unwrap();
-    cpu.inclusive_scan_from_in_place::<T, Op>(init, &mut on_cpu)
+    cpu.scan_in_place::<T, Op>(Prefixes::inclusive().from(init), &mut on_cpu)
         .unwrap();
     let (got, expected) = (on_gpu.into_vec().unwrap(), on_cpu.into_vec().unwrap());
     assert_same_in_parallel(

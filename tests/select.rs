@@ -3,6 +3,7 @@
 use crate::support::data::{Random, Sample, assert_same, sample};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use warpfold::Prefixes;
 use warpfold::half::f16;
 use warpfold::ops::Add;
 use warpfold::{
@@ -218,7 +219,8 @@ fn what_was_selected_in_place_is_a_buffer_like_any_other() {
     let mut data = cpu.upload_vec((0..1000_u32).collect()).unwrap();
     assert_eq!(cpu.select_in_place::<u32, even>(&mut data), Ok(500));
     assert_eq!(cpu.reduce::<u32, Add>(&data), Ok(249_500));
-    cpu.scan_in_place::<u32, Add>(&mut data).unwrap();
+    cpu.scan_in_place::<u32, Add>(Prefixes::exclusive(), &mut data)
+        .unwrap();
     assert_eq!(data.len(), 500);
 }
 

@@ -4,6 +4,7 @@ use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::Bracketing;
 use crate::support::oracle;
 use std::panic::catch_unwind;
+use warpfold::Prefixes;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
 use warpfold::{
@@ -60,9 +61,11 @@ fn check_device<T: Sample, Op: Monoid<T>, S: Source<Device, Item = T>>(
                 got = device.reduce::<T, Op>(of());
                 got_exclusive = device.scan::<T, Op>(of());
                 got_inclusive = device.inclusive_scan::<T, Op>(of());
-                device.scan_into::<T, Op>(of(), &mut into).unwrap();
                 device
-                    .inclusive_scan_into::<T, Op>(of(), &mut inclusive_into)
+                    .scan_into::<T, Op>(Prefixes::exclusive(), of(), &mut into)
+                    .unwrap();
+                device
+                    .scan_into::<T, Op>(Prefixes::inclusive(), of(), &mut inclusive_into)
                     .unwrap();
             }
             Some(init) => {
@@ -70,10 +73,10 @@ fn check_device<T: Sample, Op: Monoid<T>, S: Source<Device, Item = T>>(
                 got_exclusive = device.scan_from::<T, Op>(init, of());
                 got_inclusive = device.inclusive_scan_from::<T, Op>(init, of());
                 device
-                    .scan_from_into::<T, Op>(init, of(), &mut into)
+                    .scan_into::<T, Op>(Prefixes::exclusive().from(init), of(), &mut into)
                     .unwrap();
                 device
-                    .inclusive_scan_from_into::<T, Op>(init, of(), &mut inclusive_into)
+                    .scan_into::<T, Op>(Prefixes::inclusive().from(init), of(), &mut inclusive_into)
                     .unwrap();
             }
         }
@@ -411,9 +414,16 @@ fn sources_of_unequal_lengths_are_an_error() {
     let mut output = cpu.upload(&[7.0_f32; 3]).unwrap();
     let dot = map::<product, _>(zip(&a, &b));
     assert_eq!(cpu.reduce::<f32, Add>(dot), Err(unequal.clone()));
-    assert_eq!(cpu.scan_into::<f32, Add>(dot, &mut output), Err(unequal));
+    assert_eq!(
+        cpu.scan_into::<f32, Add>(Prefixes::exclusive(), dot, &mut output),
+        Err(unequal)
+    );
     assert_eq!(output.to_vec().unwrap(), [7.0; 3], "as it was");
-    let wrong = cpu.scan_into::<f32, Add>(map::<product, _>(zip(&b, &b)), &mut output);
+    let wrong = cpu.scan_into::<f32, Add>(
+        Prefixes::exclusive(),
+        map::<product, _>(zip(&b, &b)),
+        &mut output,
+    );
     assert_eq!(
         wrong,
         Err(Error::Length {

@@ -2,6 +2,7 @@
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, stream};
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, RowPolicy, WavePolicy};
 use warpfold::cuda::{Reduce, Scan, Select, SelectBy, Workspace};
 use warpfold::ops::{Add, Max};
@@ -119,8 +120,14 @@ fn sources_of_views() {
             let expected = warpfold::reduce::<f32, Add>(products).unwrap();
             assert_eq!(got.to_bits(), expected.to_bits(), "{len} from {i} and {j}");
             let mut out = out.slice_mut(k..k + len);
-            scan.inclusive(&stream, source, &mut out, &mut workspace)
-                .unwrap();
+            scan.enqueue(
+                &stream,
+                Prefixes::inclusive(),
+                source,
+                &mut out,
+                &mut workspace,
+            )
+            .unwrap();
             let got = stream.clone_dtoh(&out).unwrap();
             let expected = warpfold::inclusive_scan::<f32, Add>(products).unwrap();
             assert_same(&got, &expected, &format!("{len} from {i} and {j} to {k}"));

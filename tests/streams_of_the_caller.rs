@@ -4,6 +4,7 @@ use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{Affine, Sums, Then};
 use crate::support::{oracle, skip, stream};
 use std::sync::Arc;
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace};
@@ -25,8 +26,9 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
             let mut output = stream.clone_htod(&data).unwrap();
             let mut workspace = Workspace::new(stream, scan.workspace_bytes(length)).unwrap();
             let part = &data[from..from + length];
-            scan.inclusive(
+            scan.enqueue(
                 stream,
+                Prefixes::inclusive(),
                 &input.slice(from..from + length),
                 &mut output.slice_mut(to..to + length),
                 &mut workspace,
@@ -38,9 +40,9 @@ fn check_views<T: Sample + DeviceRepr, Op: Monoid<T>>(
             assert_same(&stream.clone_dtoh(&output).unwrap(), &expected, &what);
 
             let mut in_place = stream.clone_htod(&data).unwrap();
-            scan.exclusive_from_in_place(
+            scan.enqueue_in_place(
                 stream,
-                data[0],
+                Prefixes::exclusive().from(data[0]),
                 &mut in_place.slice_mut(from..from + length),
                 &mut workspace,
             )
@@ -101,8 +103,14 @@ fn a_graph_replays_over_new_data() {
         .unwrap();
     // What precedes a launch may be no launch; nothing of it may be left for later.
     stream.memset_zeros(&mut output).unwrap();
-    scan.exclusive(&stream, &input, &mut output, &mut workspace)
-        .unwrap();
+    scan.enqueue(
+        &stream,
+        Prefixes::exclusive(),
+        &input,
+        &mut output,
+        &mut workspace,
+    )
+    .unwrap();
     reduce
         .enqueue(&stream, &output, &mut total, &mut workspace)
         .unwrap();
@@ -152,8 +160,14 @@ fn kernels_are_loaded_while_a_stream_is_captured() {
     stream
         .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
         .unwrap();
-    scan.exclusive(&stream, &input.slice(1..), &mut output, &mut workspace)
-        .unwrap();
+    scan.enqueue(
+        &stream,
+        Prefixes::exclusive(),
+        &input.slice(1..),
+        &mut output,
+        &mut workspace,
+    )
+    .unwrap();
     let graph = stream
         .end_capture(sys::CUgraphInstantiate_flags(0))
         .unwrap()
@@ -187,7 +201,8 @@ fn two_streams_at_once_do_not_wait_for_each_other() {
     }
     for _ in 0..20 {
         for (stream, values, workspace) in &mut streams {
-            scan.inclusive_in_place(stream, values, workspace).unwrap();
+            scan.enqueue_in_place(stream, Prefixes::inclusive(), values, workspace)
+                .unwrap();
         }
         expected = oracle::inclusive::<f32, Add>(&expected, None);
     }
@@ -213,7 +228,13 @@ fn what_does_not_fit_is_an_error() {
     let needed = scan.workspace_bytes(length);
     let mut workspace = Workspace::new(&stream, needed).unwrap();
     let error = scan
-        .exclusive(&stream, &input, &mut short, &mut workspace)
+        .enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &input,
+            &mut short,
+            &mut workspace,
+        )
         .unwrap_err();
     assert_eq!(
         error,
@@ -224,15 +245,33 @@ fn what_does_not_fit_is_an_error() {
     );
     let mut small = Workspace::new(&stream, needed - 1).unwrap();
     let error = scan
-        .exclusive(&stream, &input, &mut output, &mut small)
+        .enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &input,
+            &mut output,
+            &mut small,
+        )
         .unwrap_err();
     let given = needed - 1;
     assert_eq!(error, Error::Workspace { needed, given });
     small.grow(needed).unwrap();
-    scan.exclusive(&stream, &input, &mut output, &mut small)
-        .unwrap();
-    scan.exclusive(&stream, &input, &mut output, &mut workspace)
-        .unwrap();
+    scan.enqueue(
+        &stream,
+        Prefixes::exclusive(),
+        &input,
+        &mut output,
+        &mut small,
+    )
+    .unwrap();
+    scan.enqueue(
+        &stream,
+        Prefixes::exclusive(),
+        &input,
+        &mut output,
+        &mut workspace,
+    )
+    .unwrap();
 }
 
 #[test]

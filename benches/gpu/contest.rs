@@ -11,6 +11,7 @@ use crate::record::{Cell, Library, Times};
 use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Monoid;
+use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 
@@ -172,9 +173,21 @@ impl<T: Sample> Contest<'_, T> {
                 let mut arena = self.arena.borrow_mut();
                 let (input, mut output) = arena.next();
                 let enqueued = if inclusive {
-                    scan.inclusive(stream, &input, &mut output, &mut workspace)
+                    scan.enqueue(
+                        stream,
+                        Prefixes::inclusive(),
+                        &input,
+                        &mut output,
+                        &mut workspace,
+                    )
                 } else {
-                    scan.exclusive(stream, &input, &mut output, &mut workspace)
+                    scan.enqueue(
+                        stream,
+                        Prefixes::exclusive(),
+                        &input,
+                        &mut output,
+                        &mut workspace,
+                    )
                 };
                 enqueued.expect("a launch");
             })

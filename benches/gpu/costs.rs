@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::elements::{Affine, Sample, Then, data};
 use crate::measure::{host_seconds, repeat};
 use crate::record::{HostData, Loading};
+use warpfold::Prefixes;
 use warpfold::cuda::{Reduce, Scan};
 use warpfold::half::f16;
 use warpfold::ops::{Add, Max};
@@ -89,7 +90,7 @@ pub(crate) fn host_data(bench: &mut Bench) {
                 warpfold::scan::<f32, Add>(&input)
             } else {
                 let buffer = device.upload(&input).and_then(|mut buffer| {
-                    device.scan_in_place::<f32, Add>(&mut buffer)?;
+                    device.scan_in_place::<f32, Add>(Prefixes::exclusive(), &mut buffer)?;
                     Ok(buffer)
                 });
                 buffer.and_then(|buffer| buffer.into_vec())

@@ -8,6 +8,7 @@ use crate::measure::{Contender, Work};
 use crate::record::{Cell, Library, Times};
 use std::cell::RefCell;
 use std::sync::Arc;
+use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::ops::Add;
@@ -69,7 +70,7 @@ pub(crate) fn run(bench: &mut Bench) {
         let bytes = scan.workspace_bytes(1 << 28);
         let call: Call<'_, f32> = Box::new(move |input, output, workspace| {
             let source = map::<square, _>(input);
-            scan.exclusive(stream, source, output, workspace)
+            scan.enqueue(stream, Prefixes::exclusive(), source, output, workspace)
                 .expect("a launch");
         });
         (bytes, call)

@@ -7,6 +7,7 @@ use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, text};
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy, kernels, source};
 use warpfold::{Device, Monoid};
 
@@ -253,16 +254,16 @@ impl<T: Number> Work<T> for Fold<T> {
                 return Ok(vec![device.reduce_from::<T, Op>(init, &buffer)?]);
             }
             (Task::Scan { inclusive: false }, None) => {
-                device.scan_in_place::<T, Op>(&mut buffer)?;
+                device.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut buffer)?;
             }
             (Task::Scan { inclusive: false }, Some(init)) => {
-                device.scan_from_in_place::<T, Op>(init, &mut buffer)?;
+                device.scan_in_place::<T, Op>(Prefixes::exclusive().from(init), &mut buffer)?;
             }
             (Task::Scan { inclusive: true }, None) => {
-                device.inclusive_scan_in_place::<T, Op>(&mut buffer)?;
+                device.scan_in_place::<T, Op>(Prefixes::inclusive(), &mut buffer)?;
             }
             (Task::Scan { inclusive: true }, Some(init)) => {
-                device.inclusive_scan_from_in_place::<T, Op>(init, &mut buffer)?;
+                device.scan_in_place::<T, Op>(Prefixes::inclusive().from(init), &mut buffer)?;
             }
         }
         Ok(buffer.into_vec()?)

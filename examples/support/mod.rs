@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 #[cfg(test)]
 use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, kernels, source};
-use warpfold::{Device, Element, Monoid, Result};
+use warpfold::{Device, Element, Monoid, Prefixes, Result};
 
 /// A real text: the largest source file of this repository.
 pub(crate) const SOURCE: &str = include_str!("../../tests/emulated/every_kernel.rs");
@@ -122,7 +122,7 @@ impl Report {
     ) -> Result<()> {
         let input = device.upload(elements)?;
         let mut output = device.allocate(elements.len())?;
-        let scan = || device.inclusive_scan_into::<T, Op>(&input, &mut output);
+        let scan = || device.scan_into::<T, Op>(Prefixes::inclusive(), &input, &mut output);
         self.line(format_args!("{device}, scan"), resident(device, scan)?);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! An operator as the parallel drivers see it.
 
 use super::tree::Tree;
-use super::{Prefixes, tree};
+use super::{PrefixKind, tree};
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 
@@ -26,7 +26,7 @@ type ScanBlock<T> = fn(
     &mut Tree<<T as Element>::Accumulator>,
     &[T],
     &mut [MaybeUninit<T>],
-    Prefixes,
+    PrefixKind,
     Option<<T as Element>::Accumulator>,
     Option<<T as Element>::Accumulator>,
 );

@@ -15,7 +15,7 @@ pub(crate) mod stream;
 pub(crate) mod tree;
 pub(crate) mod turns;
 
-pub(crate) use tree::Prefixes;
+pub(crate) use tree::PrefixKind;
 
 /// The bytes of accumulators that a block holds. The block and its levels stay in the L1 cache.
 const BLOCK_BYTES: usize = 8 << 10;

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 
 /// Which prefixes a scan gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Prefixes {
+pub(crate) enum PrefixKind {
     /// The fold of what comes before an element.
     Exclusive,
     /// The fold up to and including the element.
@@ -122,7 +122,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     input: &[T],
     output: &mut [MaybeUninit<T>],
-    prefixes: Prefixes,
+    prefixes: PrefixKind,
     base: Option<T::Accumulator>,
     end: Option<T::Accumulator>,
 ) {
@@ -198,7 +198,7 @@ fn write_prefixes<T, Op>(
     input: &[T],
     output: &mut [MaybeUninit<T>],
     pairs: &[T::Accumulator],
-    prefixes: Prefixes,
+    prefixes: PrefixKind,
     present: bool,
 ) where
     T: Element,
@@ -211,12 +211,12 @@ fn write_prefixes<T, Op>(
     let sources = inputs[skipped..].iter().zip(&pairs[skipped..]);
     let targets = outputs[skipped..].iter_mut();
     match prefixes {
-        Prefixes::Exclusive => {
+        PrefixKind::Exclusive => {
             for (output, (&[left, _], &prefix)) in targets.zip(sources) {
                 *output = [T::narrow(prefix), middle(prefix, left)].map(MaybeUninit::new);
             }
         }
-        Prefixes::Inclusive => {
+        PrefixKind::Inclusive => {
             let nexts = &pairs[(skipped + 1).min(pairs.len())..];
             for (output, ((&[left, _], &prefix), &next)) in targets.zip(sources.zip(nexts)) {
                 *output = [middle(prefix, left), T::narrow(next)].map(MaybeUninit::new);
@@ -228,15 +228,15 @@ fn write_prefixes<T, Op>(
         && (present || !inputs.is_empty())
     {
         output.write(match prefixes {
-            Prefixes::Exclusive => T::narrow(prefix),
-            Prefixes::Inclusive => middle(prefix, *input),
+            PrefixKind::Exclusive => T::narrow(prefix),
+            PrefixKind::Inclusive => middle(prefix, *input),
         });
     }
     if !present {
         // No prefix precedes the first element, so nothing is combined with it.
         let first = match prefixes {
-            Prefixes::Exclusive => [Op::identity(), input[0]],
-            Prefixes::Inclusive => [
+            PrefixKind::Exclusive => [Op::identity(), input[0]],
+            PrefixKind::Inclusive => [
                 input[0],
                 pairs.get(1).map_or(input[0], |&next| T::narrow(next)),
             ],

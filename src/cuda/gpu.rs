@@ -1,9 +1,8 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
 use super::{Reduce, Scan, Select, Workspace, driver_error, library::require_driver, workspace};
-use crate::cpu::Prefixes;
 use crate::source::{Feeds, Flagged, Form, Slice};
-use crate::{Element, Error, Function, Monoid, Result};
+use crate::{Element, Error, Function, Monoid, Prefixes, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -204,13 +203,12 @@ impl Gpu {
         &self,
         source: Option<(F::Arguments, usize)>,
         output: &mut DeviceArray<T>,
-        init: Option<T>,
-        prefixes: Prefixes,
+        prefixes: Prefixes<T>,
     ) -> Result<()> {
         let scan = Scan::<T, Op, F>::load(&self.0.context)?;
         self.with_workspace(scan.workspace_bytes(output.len), |stream, workspace| {
             // SAFETY: as in `reduce`.
-            unsafe { scan.run(stream, init, prefixes, source, output, workspace) }
+            unsafe { scan.run(stream, prefixes, source, output, workspace) }
         })
     }
 

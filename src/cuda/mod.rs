@@ -12,7 +12,7 @@
 //! what it will read first. If you launch a kernel of yours in that way, it must wait as well.
 //!
 //! ```no_run
-//! use warpfold::{cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
+//! use warpfold::{Prefixes, cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
 //!
 //! let context = CudaContext::new(0)?;
 //! let stream = context.default_stream();
@@ -21,7 +21,7 @@
 //!
 //! let scan = Scan::<f32, Add>::load(&context)?; // compiles, or finds the kernels in the cache
 //! let mut workspace = Workspace::new(&stream, scan.workspace_bytes(samples.len()))?;
-//! scan.inclusive(&stream, &samples, &mut sums, &mut workspace)?;
+//! scan.enqueue(&stream, Prefixes::inclusive(), &samples, &mut sums, &mut workspace)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -24,28 +24,28 @@ use std::thread::{self, ThreadId};
 ///   stream that the workspace serves.
 ///
 /// ```no_run
-/// use warpfold::{cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
+/// use warpfold::{Prefixes, cuda::{Scan, Workspace, cudarc::driver::CudaContext}, ops::Add};
 ///
 /// let context = CudaContext::new(0)?;
 /// let stream = context.default_stream();
 /// let scan = Scan::<u32, Add>::load(&context)?;
 /// let mut workspace = Workspace::new(&stream, scan.workspace_bytes(1 << 20))?;
 /// let mut counts = stream.clone_htod(&vec![1_u32; 1 << 20])?;
-/// scan.inclusive_in_place(&stream, &mut counts, &mut workspace)?;
-/// scan.inclusive_in_place(&stream, &mut counts, &mut workspace)?;
+/// scan.enqueue_in_place(&stream, Prefixes::inclusive(), &mut counts, &mut workspace)?;
+/// scan.enqueue_in_place(&stream, Prefixes::inclusive(), &mut counts, &mut workspace)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// Bytes alone are no workspace:
 ///
 /// ```compile_fail,E0308
-/// # use warpfold::{cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
+/// # use warpfold::{Prefixes, cuda::{Scan, cudarc::driver::CudaContext}, ops::Add};
 /// # let context = CudaContext::new(0)?;
 /// # let stream = context.default_stream();
 /// # let scan = Scan::<u32, Add>::load(&context)?;
 /// # let mut counts = stream.clone_htod(&vec![1_u32; 1 << 20])?;
 /// let mut bytes = stream.alloc_zeros::<u8>(scan.workspace_bytes(1 << 20))?;
-/// scan.inclusive_in_place(&stream, &mut counts, &mut bytes)?;
+/// scan.enqueue_in_place(&stream, Prefixes::inclusive(), &mut counts, &mut bytes)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::logger;
 use crate::progress::Status;
 use std::sync::Arc;
+use warpfold::Prefixes;
 use warpfold::codegen::{Engine, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
 use warpfold::cuda::{Scan, Workspace};
@@ -178,9 +179,13 @@ impl<'a, T: Class> Bench<'a, T> {
         let input = self.input.slice(..self.expected.len());
         let mut output = self.output.slice_mut(..self.expected.len());
         stream.memset_zeros(&mut output).map_err(copying)?;
-        let launched = entrant
-            .scan
-            .exclusive(stream, &input, &mut output, &mut entrant.workspace);
+        let launched = entrant.scan.enqueue(
+            stream,
+            Prefixes::exclusive(),
+            &input,
+            &mut output,
+            &mut entrant.workspace,
+        );
         // A kernel's fault on the device leaves the context unusable, for other policies as well.
         let got = stream
             .synchronize()
@@ -243,7 +248,7 @@ impl<'a, T: Class> Bench<'a, T> {
             Turn::Scan(number) => {
                 let entrant = self.tried[number].1.as_mut();
                 let Entrant { scan, workspace } = entrant.expect("only those that run have turns");
-                Ok(scan.exclusive(stream, &*input, output, workspace)?)
+                Ok(scan.enqueue(stream, Prefixes::exclusive(), &*input, output, workspace)?)
             }
         }
     }

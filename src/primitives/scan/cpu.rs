@@ -9,7 +9,7 @@ use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{Prefixes, block_len, chunk_len, stream};
+use crate::cpu::{PrefixKind, block_len, chunk_len, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
@@ -45,7 +45,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
     output: &mut [MaybeUninit<T>],
     init: Option<T>,
-    prefixes: Prefixes,
+    prefixes: PrefixKind,
 ) {
     assert_eq!(input.len(), output.len());
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
@@ -65,7 +65,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
 pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
     data: &mut [T],
     init: Option<T>,
-    prefixes: Prefixes,
+    prefixes: PrefixKind,
 ) {
     let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
     let scan = Scan {
@@ -85,7 +85,7 @@ struct Scan<'a, T: Element> {
     input: &'a Items<'a, T>,
     fold: Fold<T>,
     init: Option<T::Accumulator>,
-    prefixes: Prefixes,
+    prefixes: PrefixKind,
     /// Whether results go past the caches.
     streams: bool,
 }

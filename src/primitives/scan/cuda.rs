@@ -1,10 +1,11 @@
 //! Scans for callers that bring their own stream, slices and workspace.
 
+use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
 use crate::codegen::Named;
 use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
-use crate::cpu::Prefixes;
+use crate::cpu::PrefixKind;
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::levels::{self, Call};
@@ -21,11 +22,7 @@ use std::sync::Arc;
 ///
 /// `F` is the [form](Form) of what is scanned: a slice, unless you say otherwise.
 ///
-/// Bracketing and results are those of [`scan`](crate::scan()). The names of the eight methods say:
-///
-/// - `exclusive` or `inclusive`: whether an element's own value takes part;
-/// - `_from`: an `init` comes first;
-/// - `_in_place`: the data is overwritten.
+/// Bracketing and results are those of [`scan`](crate::scan()); [`Prefixes`] says which.
 ///
 /// # Launches
 ///
@@ -142,64 +139,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
             types: PhantomData,
         }
     }
-}
-
-/// What the methods of [`Scan`] share in their documentation and arguments.
-macro_rules! scan_methods {
-    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        ///
-        /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Workspace`] if
-        /// `workspace` is too small, [`Error::WorkspaceStream`] if it serves another stream,
-        /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Driver`] if a
-        /// launch fails.
-        pub fn $name(
-            &self,
-            stream: &CudaStream,
-            $($init: T,)?
-            input: impl Source<CudaStream, Item = T, Form = F>,
-            output: &mut impl DevicePtrMut<T>,
-            workspace: &mut Workspace,
-        ) -> Result<()> {
-            #[allow(unused_mut, unused_assignments)]
-            let mut first = None;
-            $(first = Some($init);)?
-            let mut binder = StreamBinder::new(stream, &self.context);
-            let (len, source) = (input.items()?, input.bind(&mut binder)?);
-            // SAFETY: the binder keeps what the source reads borrowed until the launches are
-            // enqueued.
-            unsafe {
-                self.run(stream, first, Prefixes::$prefixes, Some((source, len)), output, workspace)
-            }
-        }
-    )*};
-}
-
-/// The same for the methods that work in place.
-macro_rules! scan_in_place_methods {
-    ($($(#[$doc:meta])* $name:ident: ($($init:ident)?), $prefixes:ident;)*) => {$(
-        $(#[$doc])*
-        /// The data is overwritten with the result.
-        ///
-        /// # Errors
-        ///
-        /// As for the method that does not work in place.
-        pub fn $name(
-            &self,
-            stream: &CudaStream,
-            $($init: T,)?
-            data: &mut impl DevicePtrMut<T>,
-            workspace: &mut Workspace,
-        ) -> Result<()> {
-            #[allow(unused_mut, unused_assignments)]
-            let mut first = None;
-            $(first = Some($init);)?
-            // SAFETY: nothing but the data is read.
-            unsafe { self.run(stream, first, Prefixes::$prefixes, None, data, workspace) }
-        }
-    )*};
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
@@ -322,16 +261,26 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         }
     }
 
-    scan_methods! {
-        /// Enqueues the exclusive scan: every element becomes the fold of those before it.
-        exclusive: (), Exclusive;
-        /// Enqueues the exclusive scan that starts with `init`.
-        exclusive_from: (init), Exclusive;
-        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
-        /// it.
-        inclusive: (), Inclusive;
-        /// Enqueues the inclusive scan that starts with `init`.
-        inclusive_from: (init), Inclusive;
+    /// Enqueues the scan of `input` into `output`, of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources have
+    /// different lengths, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
+    /// belongs to another context, [`Error::Driver`] if a launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, prefixes, Some((source, len)), output, workspace) }
     }
 
     /// # Safety
@@ -342,8 +291,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
-        init: Option<T>,
-        prefixes: Prefixes,
+        prefixes: Prefixes<T>,
         input: Option<(F::Arguments, usize)>,
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
@@ -370,20 +318,20 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
             source,
             output,
             workspace,
-            init: init.unwrap_or_else(Op::identity).widen(),
-            seeded: init.is_some(),
-            inclusive: prefixes == Prefixes::Inclusive,
+            init: prefixes.init.unwrap_or_else(Op::identity).widen(),
+            seeded: prefixes.init.is_some(),
+            inclusive: prefixes.kind == PrefixKind::Inclusive,
         };
         // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
         // afterwards the stream's order and cudarc's events protect it. The workspace is this
         // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
-        unsafe { self.enqueue(stream, len, &call) }
+        unsafe { self.enqueue_by_length(stream, len, &call) }
     }
 
     /// # Safety
     ///
     /// As for [`levels::enqueue`].
-    unsafe fn enqueue(
+    unsafe fn enqueue_by_length(
         &self,
         stream: &CudaStream,
         len: usize,
@@ -472,16 +420,20 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 }
 
 impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
-    scan_in_place_methods! {
-        /// Enqueues the exclusive scan: every element becomes the fold of those before it.
-        exclusive_in_place: (), Exclusive;
-        /// Enqueues the exclusive scan that starts with `init`.
-        exclusive_from_in_place: (init), Exclusive;
-        /// Enqueues the inclusive scan: every element becomes the fold of those up to and including
-        /// it.
-        inclusive_in_place: (), Inclusive;
-        /// Enqueues the inclusive scan that starts with `init`.
-        inclusive_from_in_place: (init), Inclusive;
+    /// Enqueues the scan of `data`, in its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`enqueue`](Scan::enqueue).
+    pub fn enqueue_in_place(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        data: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        // SAFETY: nothing but the data is read.
+        unsafe { self.run(stream, prefixes, None, data, workspace) }
     }
 }
 

@@ -5,9 +5,11 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
+mod prefixes;
+
+pub use prefixes::Prefixes;
 
 use crate::buffer::Storage;
-use crate::cpu::Prefixes;
 use crate::device::Backend;
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
@@ -39,7 +41,7 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 /// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
 /// [`Device::scan`] and [`Buffer::to_vec`].
 pub fn scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, None, Prefixes::Exclusive)
+    scan_host::<T, Op, _>(input, Prefixes::exclusive())
 }
 
 /// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -60,7 +62,7 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(
     init: T,
     input: impl Source<Item = T>,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
+    scan_host::<T, Op, _>(input, Prefixes::exclusive().from(init))
 }
 
 /// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as
@@ -76,7 +78,7 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(
 ///
 /// As [`scan`].
 pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, None, Prefixes::Inclusive)
+    scan_host::<T, Op, _>(input, Prefixes::inclusive())
 }
 
 /// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -97,26 +99,24 @@ pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
     init: T,
     input: impl Source<Item = T>,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
+    scan_host::<T, Op, _>(input, Prefixes::inclusive().from(init))
 }
 
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     input: S,
-    init: Option<T>,
-    prefixes: Prefixes,
+    prefixes: Prefixes<T>,
 ) -> Result<Vec<T>> {
     let device = Device::for_host_data()?;
     let mut binder = HostBinder::new(&device);
     let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
     // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }?.into_vec()
+    unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) }?.into_vec()
 }
 
 /// # Scan
 ///
-/// The twelve methods are one grid. Each is `scan` or `inclusive_scan`; it starts from the first
-/// element, or `_from` an `init`; and it writes to a new buffer, `_into` a given one, or
-/// `_in_place`.
+/// `scan`, `inclusive_scan` and their `_from` give a new buffer. `scan_into` and `scan_in_place` take
+/// the form as a value, [`Prefixes`].
 ///
 /// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
 /// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a
@@ -137,7 +137,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, None, Prefixes::Exclusive)
+        self.scan_source::<T, Op, _>(input, Prefixes::exclusive())
     }
 
     /// The exclusive scan from `init` into a new buffer; see [`scan_from`](crate::scan_from()).
@@ -146,7 +146,7 @@ impl Device {
         init: T,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Exclusive)
+        self.scan_source::<T, Op, _>(input, Prefixes::exclusive().from(init))
     }
 
     /// The inclusive scan of `input` into a new buffer; see
@@ -155,7 +155,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, None, Prefixes::Inclusive)
+        self.scan_source::<T, Op, _>(input, Prefixes::inclusive())
     }
 
     /// The inclusive scan from `init` into a new buffer; see
@@ -165,88 +165,51 @@ impl Device {
         init: T,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Some(init), Prefixes::Inclusive)
+        self.scan_source::<T, Op, _>(input, Prefixes::inclusive().from(init))
     }
 
-    /// The exclusive scan of `input` into `output`.
+    /// The scan of `input` into `output`, of the same length.
     pub fn scan_into<T: Element, Op: Monoid<T>>(
         &self,
+        prefixes: Prefixes<T>,
         input: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Exclusive)
+        self.scan_source_into::<T, Op, _>(input, output, prefixes)
     }
 
-    /// The exclusive scan from `init` into `output`.
-    pub fn scan_from_into<T: Element, Op: Monoid<T>>(
+    /// The scan of `data`, in its place.
+    pub fn scan_in_place<T: Element, Op: Monoid<T>>(
         &self,
-        init: T,
-        input: impl Source<Device, Item = T>,
-        output: &mut Buffer<T>,
-    ) -> Result<()> {
-        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Exclusive)
-    }
-
-    /// The inclusive scan of `input` into `output`.
-    pub fn inclusive_scan_into<T: Element, Op: Monoid<T>>(
-        &self,
-        input: impl Source<Device, Item = T>,
-        output: &mut Buffer<T>,
-    ) -> Result<()> {
-        self.scan_source_into::<T, Op, _>(input, output, None, Prefixes::Inclusive)
-    }
-
-    /// The inclusive scan from `init` into `output`.
-    pub fn inclusive_scan_from_into<T: Element, Op: Monoid<T>>(
-        &self,
-        init: T,
-        input: impl Source<Device, Item = T>,
-        output: &mut Buffer<T>,
-    ) -> Result<()> {
-        self.scan_source_into::<T, Op, _>(input, output, Some(init), Prefixes::Inclusive)
-    }
-
-    /// The exclusive scan of `data`, in its place.
-    pub fn scan_in_place<T: Element, Op: Monoid<T>>(&self, data: &mut Buffer<T>) -> Result<()> {
-        self.scan_buffer_in_place::<T, Op>(data, None, Prefixes::Exclusive)
-    }
-
-    /// The exclusive scan of `data` from `init`, in its place.
-    pub fn scan_from_in_place<T: Element, Op: Monoid<T>>(
-        &self,
-        init: T,
+        prefixes: Prefixes<T>,
         data: &mut Buffer<T>,
     ) -> Result<()> {
-        self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Exclusive)
-    }
-
-    /// The inclusive scan of `data`, in its place.
-    pub fn inclusive_scan_in_place<T: Element, Op: Monoid<T>>(
-        &self,
-        data: &mut Buffer<T>,
-    ) -> Result<()> {
-        self.scan_buffer_in_place::<T, Op>(data, None, Prefixes::Inclusive)
-    }
-
-    /// The inclusive scan of `data` from `init`, in its place.
-    pub fn inclusive_scan_from_in_place<T: Element, Op: Monoid<T>>(
-        &self,
-        init: T,
-        data: &mut Buffer<T>,
-    ) -> Result<()> {
-        self.scan_buffer_in_place::<T, Op>(data, Some(init), Prefixes::Inclusive)
+        const { assert_element_size::<T>() };
+        self.check_owns(data)?;
+        match (&self.backend, &mut data.storage) {
+            (Backend::Cpu, Storage::Cpu(data)) => {
+                cpu::scan_in_place::<T, Op>(data, prefixes.init, prefixes.kind);
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(gpu), Storage::Cuda(data)) => {
+                // SAFETY: nothing but the data is read.
+                unsafe { gpu.scan::<T, Op, Slice<T>>(None, data, prefixes) }
+            }
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        }
     }
 
     fn scan_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         &self,
         input: S,
-        init: Option<T>,
-        prefixes: Prefixes,
+        prefixes: Prefixes<T>,
     ) -> Result<Buffer<T>> {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.scan_bound::<T, Op, S::Form>(arguments, len, init, prefixes) }
+        unsafe { self.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) }
     }
 
     /// Scans into a new buffer.
@@ -259,8 +222,7 @@ impl Device {
         &self,
         arguments: F::Arguments,
         len: usize,
-        init: Option<T>,
-        prefixes: Prefixes,
+        prefixes: Prefixes<T>,
     ) -> Result<Buffer<T>> {
         const { assert_element_size::<T>() };
         let storage = match &self.backend {
@@ -274,7 +236,7 @@ impl Device {
                 // SAFETY: the caller's; and the scan writes `len` elements.
                 unsafe {
                     Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, room, init, prefixes);
+                        cpu::scan::<T, Op>(items, room, prefixes.init, prefixes.kind);
                     });
                     output.set_len(len);
                 }
@@ -285,7 +247,7 @@ impl Device {
                 let mut output = gpu.allocate(len)?;
                 let input = Some((arguments, len));
                 // SAFETY: the caller's.
-                unsafe { gpu.scan::<T, Op, F>(input, &mut output, init, prefixes) }?;
+                unsafe { gpu.scan::<T, Op, F>(input, &mut output, prefixes) }?;
                 Storage::Cuda(output)
             }
         };
@@ -299,8 +261,7 @@ impl Device {
         &self,
         input: S,
         output: &mut Buffer<T>,
-        init: Option<T>,
-        prefixes: Prefixes,
+        prefixes: Prefixes<T>,
     ) -> Result<()> {
         const { assert_element_size::<T>() };
         let mut binder = DeviceBinder::new(self);
@@ -319,7 +280,7 @@ impl Device {
                 unsafe {
                     let output = &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]);
                     Items::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, output, init, prefixes);
+                        cpu::scan::<T, Op>(items, output, prefixes.init, prefixes.kind);
                     });
                 }
                 Ok(())
@@ -328,30 +289,7 @@ impl Device {
             (Backend::Cuda(gpu), Storage::Cuda(output)) => {
                 let input = Some((arguments, len));
                 // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
-                unsafe { gpu.scan::<T, Op, S::Form>(input, output, init, prefixes) }
-            }
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
-        }
-    }
-
-    fn scan_buffer_in_place<T: Element, Op: Monoid<T>>(
-        &self,
-        data: &mut Buffer<T>,
-        init: Option<T>,
-        prefixes: Prefixes,
-    ) -> Result<()> {
-        const { assert_element_size::<T>() };
-        self.check_owns(data)?;
-        match (&self.backend, &mut data.storage) {
-            (Backend::Cpu, Storage::Cpu(data)) => {
-                cpu::scan_in_place::<T, Op>(data, init, prefixes);
-                Ok(())
-            }
-            #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(data)) => {
-                // SAFETY: nothing but the data is read.
-                unsafe { gpu.scan::<T, Op, Slice<T>>(None, data, init, prefixes) }
+                unsafe { gpu.scan::<T, Op, S::Form>(input, output, prefixes) }
             }
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),
