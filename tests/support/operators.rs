@@ -160,6 +160,16 @@ __device__ {guarded} {name}({guarded} a, {guarded} b) {{
     }
 }
 
+/// A guarded number, which does not pass if its index is none of the items'.
+#[function]
+pub(crate) fn guarded_up_to(value: u32, length: u64, index: u64) -> Guarded {
+    let check = value.wrapping_mul(0x9E37_79B1) ^ 0x85EB_CA77;
+    Guarded {
+        value,
+        check: if index < length { check } else { check ^ 1 },
+    }
+}
+
 /// Wrapping sums of guarded numbers. Exact and commutative, so that they may be taken in any order.
 pub(crate) struct GuardedSum;
 
