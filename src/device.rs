@@ -223,18 +223,34 @@ fn parse(text: &str, place: &'static str) -> Result<Device> {
     if text == "cpu" {
         return Ok(Device::cpu());
     }
-    let ordinal = match text.strip_prefix("cuda") {
-        Some("") => Some(0),
-        Some(rest) => rest
-            .strip_prefix(':')
-            .and_then(|number| number.parse().ok()),
-        None => None,
-    };
-    match ordinal {
+    match ordinal(text) {
         Some(ordinal) => Device::cuda(ordinal),
         None => Err(Error::DeviceName {
             text: text.to_owned(),
             place,
         }),
+    }
+}
+
+/// The number of the GPU that `cuda` or `cuda:N` names.
+fn ordinal(text: &str) -> Option<usize> {
+    match text.strip_prefix("cuda")? {
+        "" => Some(0),
+        rest => rest.strip_prefix(':')?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ordinal;
+
+    #[test]
+    fn the_name_cuda_is_the_first_gpu() {
+        assert_eq!(ordinal("cuda"), Some(0));
+        assert_eq!(ordinal("cuda:0"), Some(0));
+        assert_eq!(ordinal("cuda:7"), Some(7));
+        for name in ["cuda:", "cuda0", "cuda:-1", "cuda:x", "CUDA", "gpu", ""] {
+            assert_eq!(ordinal(name), None, "{name}");
+        }
     }
 }

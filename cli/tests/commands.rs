@@ -137,3 +137,18 @@ fn mistakes_on_the_command_line_are_told_apart() {
         );
     }
 }
+
+/// The loader's list of libraries: what the command cannot start without.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_command_starts_where_there_is_no_cuda() {
+    let list = std::process::Command::new("ldd")
+        .arg(env!("CARGO_BIN_EXE_warpfold"))
+        .output()
+        .expect("ldd lists the libraries of a program");
+    let list = String::from_utf8_lossy(&list.stdout);
+    assert!(list.contains("libc."), "{list}");
+    for library in ["cuda", "nvrtc", "nvidia"] {
+        assert!(!list.contains(library), "{list}");
+    }
+}
