@@ -111,8 +111,8 @@ scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 // inlined. A loop that calls them is not vectorised, and takes 20 times as long. These have no
 // branches.
 
-// SAFETY: `Pod`, 2 bytes; `kernels/machine/types.cuh` declares the same layout, widens exactly and rounds
-// to nearest even, as these functions do; a test compares them with the `half` crate's.
+// SAFETY: `Pod`, 2 bytes; `kernels/machine/types.cuh` declares the same layout, widens exactly and
+// rounds to nearest even, as these functions do; a test compares them with the `half` crate's.
 unsafe impl Element for f16 {
     type Accumulator = f32;
 
@@ -192,9 +192,9 @@ macro_rules! complex_elements {
 #[cfg(feature = "complex")]
 complex_elements!(f32, f64);
 
-// SAFETY: an array of `Pod` is `Pod`, and `warpfold::Array` in `kernels/machine/types.cuh` is a struct
-// around the same C array. Arrays are their own accumulator: an operator over an array of halves
-// works on the halves as they are stored.
+// SAFETY: an array of `Pod` is `Pod`, and `warpfold::Array` in `kernels/machine/types.cuh` is a
+// struct around the same C array. Arrays are their own accumulator: an operator over an array of
+// halves works on the halves as they are stored.
 unsafe impl<E: Element, const N: usize> Element for [E; N] {
     own_accumulator!();
 }

@@ -68,8 +68,8 @@ use crate::codegen::Definitions;
 /// ```
 ///
 /// That text calls `T` by its CUDA name ([`CudaType::cuda_type`](crate::CudaType::cuda_type)). In
-/// scope are `u8 … i64`, `f32`, `f64`, CUDA's built-in functions and those of `kernels/machine/rust.cuh`.
-/// The CUDA and C++ standard headers are not.
+/// scope are `u8 … i64`, `f32`, `f64`, CUDA's built-in functions and those of
+/// `kernels/machine/rust.cuh`. The CUDA and C++ standard headers are not.
 ///
 /// # What an implementation promises
 ///

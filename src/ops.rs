@@ -58,7 +58,8 @@ pub struct BitOr;
 #[derive(Debug, Clone, Copy)]
 pub struct BitXor;
 
-/// A function that CUDA has already, in `kernels/machine/rust.cuh`, and the type that stands for it.
+/// A function that CUDA has already, in `kernels/machine/rust.cuh`, and the type that stands for
+/// it.
 macro_rules! functions_of_two {
     ($($(#[$attribute:meta])* $name:ident = $method:ident, $cuda:literal;)*) => {$(
         $(#[$attribute])*

@@ -1042,7 +1042,8 @@ impl<P: Place, T: Element, S: Source<P, Item = T, Form = Slice<T>>> Source<P> fo
 /// The items of a source in host memory, as the CPU's loops take them.
 ///
 /// A slice is used where it lies. Anything else is evaluated a block at a time, into memory that
-/// stays in a cache. So the loops are compiled once for a type and an operator, whatever the source.
+/// stays in a cache. So the loops are compiled once for a type and an operator, whatever the
+/// source.
 pub(crate) struct Items<'a, T> {
     len: usize,
     slice: Option<&'a [T]>,

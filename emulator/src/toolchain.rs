@@ -49,8 +49,8 @@ const MODULE_OPTIONS: &[&str] = &[
     "-ffp-contract=off",
     "-fno-strict-aliasing",
 ];
-/// GCC's marks of where statements begin leave out many lines, at which gdb then cannot stop. And it
-/// takes an array at the end of a struct for one without an end, unless it is told to be strict.
+/// GCC's marks of where statements begin leave out many lines, at which gdb then cannot stop. And
+/// it takes an array at the end of a struct for one without an end, unless it is told to be strict.
 const GCC_MODULE_OPTIONS: &[&str] = &["-gno-statement-frontiers", "-fsanitize=bounds-strict"];
 /// Clang leaves out a load that a store to the same place follows, unless told not to.
 const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-write=1"];

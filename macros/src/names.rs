@@ -16,8 +16,8 @@ const CPP_KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Names that mean something else in generated code: types of `kernels/machine/device.cuh`, and macros of
-/// C.
+/// Names that mean something else in generated code: types of `kernels/machine/device.cuh`, and
+/// macros of C.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
     "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "rust", "functions", "user", "warpfold",

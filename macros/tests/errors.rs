@@ -7,8 +7,8 @@
 //! TRYBUILD=overwrite cargo test -p warpfold-macros --test errors
 //! ```
 //!
-//! writes them anew. Read each as a newcomer does: is the place right, and does it say what to write
-//! instead?
+//! writes them anew. Read each as a newcomer does: is the place right, and does it say what to
+//! write instead?
 
 #[path = "../../tests/support/skips.rs"]
 mod skips;

@@ -2,8 +2,8 @@
 //!
 //! A request is a type ([`Kernels`]): a primitive, what it reads, an operator. The primitive's
 //! templates in `src/primitives/` bind the names that the algorithms in `kernels/` are written
-//! against: the source, the operator, the policy of the engine. Everything here is pure: it needs no GPU, no
-//! CUDA and no file, and the same request always gives the same text.
+//! against: the source, the operator, the policy of the engine. Everything here is pure: it needs
+//! no GPU, no CUDA and no file, and the same request always gives the same text.
 //!
 //! ```
 //! use warpfold::{codegen::{Engine, kernels, source}, ops::Add};
@@ -203,8 +203,8 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include
-/// "block/blelloch.cuh"`), it gets the text of that file, once. The result includes nothing. Messages of
-/// the compiler call the source `name`.
+/// "block/blelloch.cuh"`), it gets the text of that file, once. The result includes nothing.
+/// Messages of the compiler call the source `name`.
 ///
 /// # Errors
 ///

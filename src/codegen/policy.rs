@@ -198,8 +198,8 @@ impl RowPolicy {
     }
 }
 
-/// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would have
-/// to hold too much of one of them, or of the `results`, in bytes.
+/// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would
+/// have to hold too much of one of them, or of the `results`, in bytes.
 fn run_of<F: Form>(results: usize) -> u32 {
     let Leaves {
         granule, largest, ..

@@ -1,4 +1,5 @@
-//! The start of a workspace, as the host makes it. `kernels/grid/workspace.cuh` says what it is for.
+//! The start of a workspace, as the host makes it. `kernels/grid/workspace.cuh` says what it is
+//! for.
 
 use crate::Element;
 use std::hash::{BuildHasher, RandomState};

@@ -1,8 +1,8 @@
 //! Moving the flagged items of a block together.
 //!
 //! No loop here branches on a flag: a branch that nobody can predict takes longer than a store. The
-//! plain loop stores every item, and goes on by the flag. CPUs with AVX2 or AVX-512 move a vector of
-//! items at a time, if these have the size of a number.
+//! plain loop stores every item, and goes on by the flag. CPUs with AVX2 or AVX-512 move a vector
+//! of items at a time, if these have the size of a number.
 
 use bytemuck::Pod;
 use std::mem::MaybeUninit;

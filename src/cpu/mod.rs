@@ -4,8 +4,8 @@
 //! computed one after the other, as loops over neighbours, which the compiler turns into SIMD code
 //! for any element type and any operator ([`tree`]). A *chunk* of blocks fits the L2 cache and is
 //! the unit of work of a thread. A binary counter ([`counter`]) takes the sums of blocks and
-//! chunks. It holds exactly the aligned blocks of the law. What depends on all chunks before goes in
-//! turns ([`turns`]).
+//! chunks. It holds exactly the aligned blocks of the law. What depends on all chunks before goes
+//! in turns ([`turns`]).
 
 pub(crate) mod compact;
 pub(crate) mod counter;

@@ -98,7 +98,7 @@ fn allocate_raw<T: Element>(stream: &Arc<CudaStream>, len: usize) -> Result<Cuda
     // There is no memory of no bytes.
     let bytes = len.max(1).saturating_mul(size_of::<T>());
     let address = allocate_bytes(stream, bytes)?;
-    // SAFETY: the memory is new, has room for `len` elements, and was allocated as `CudaSlice` frees
-    // it.
+    // SAFETY: the memory is new, has room for `len` elements, and was allocated as `CudaSlice`
+    // frees it.
     Ok(unsafe { stream.upgrade_device_ptr(address, len) })
 }

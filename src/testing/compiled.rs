@@ -26,7 +26,8 @@ pub(super) enum Failure {
     Rejected(String),
 }
 
-/// The functions of `kernels/machine/rust.cuh` that are not rounded exactly: results vary with the library.
+/// The functions of `kernels/machine/rust.cuh` that are not rounded exactly: results vary with the
+/// library.
 #[rustfmt::skip]
 const INEXACT: &[&str] = &[
     "exp", "exp2", "exp_m1", "ln", "log2", "log10", "ln_1p", "powi", "powf", "cbrt", "hypot", "sin", "cos", "tan", "asin", "acos",

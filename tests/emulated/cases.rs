@@ -11,7 +11,8 @@ use warpfold::codegen::{
 use warpfold::source::SliceArguments;
 use warpfold::{Element, Monoid};
 
-/// The most chunks that a reduction is cut into here, but for those with more than a warp reads at once.
+/// The most chunks that a reduction is cut into here, but for those with more than a warp reads at
+/// once.
 const MOST_CHUNKS: usize = 64;
 /// The most of all: two whole nodes of sums, and more.
 const MANY_CHUNKS: usize = 300;

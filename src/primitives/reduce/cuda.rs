@@ -26,8 +26,8 @@ use std::sync::Arc;
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](crate::cuda::Scan); the two can share one. Inputs of up to some ten thousand elements do not use
-/// it.
+/// As for [`Scan`](crate::cuda::Scan); the two can share one. Inputs of up to some ten thousand
+/// elements do not use it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,

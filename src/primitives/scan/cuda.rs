@@ -265,8 +265,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources have
-    /// different lengths, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources
+    /// have different lengths, [`Error::Workspace`] if `workspace` is too small,
     /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
     /// belongs to another context, [`Error::Driver`] if a launch fails.
     pub fn enqueue(

@@ -149,8 +149,8 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         })
     }
 
-    /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1% of
-    /// the items' size for long inputs.
+    /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
+    /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         let tiles = ScanPlan::most_tiles(self.policy, kernel::Select::<T, F>::MOST_WARPS, len);
         let rows = tiles.map_or(0, ScanPlan::workspace_bytes_for::<u64>);

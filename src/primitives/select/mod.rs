@@ -43,8 +43,8 @@ use crate::{Buffer, Device, Element, Error, Function, Result};
 /// # Errors
 ///
 /// [`Error::OutOfHostMemory`] if there is no room for all items, [`Error::Zip`] if zipped sources
-/// have different lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and
-/// if it names a GPU, those of [`Device::upload`], [`Device::select`] and [`Buffer::to_vec`].
+/// have different lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`],
+/// and if it names a GPU, those of [`Device::upload`], [`Device::select`] and [`Buffer::to_vec`].
 pub fn select<T, P>(input: impl Source<Item = T>) -> Result<Vec<T>>
 where
     T: Element + Feeds<P::Input>,
