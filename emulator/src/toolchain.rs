@@ -213,6 +213,11 @@ impl Toolchain {
         include(text, &file, &mut Vec::new(), &mut whole);
         let source = self.folder.join(format!("{name}.cpp"));
         let result = self.folder.join(format!("{name}.out"));
+        let write = |error: std::io::Error| format!("{}: {error}", self.folder.display());
+        // Tests of one process, and of several, may ask for the same module at once. The first one
+        // compiles it, the others wait. The lock ends with the file.
+        let lock = fs::File::create(self.folder.join(format!("{name}.lock"))).map_err(write)?;
+        lock.lock().map_err(write)?;
         if fs::read_to_string(&source).is_ok_and(|known| known == whole) && result.exists() {
             return Ok(result);
         }
@@ -222,7 +227,6 @@ impl Toolchain {
             self.folder
                 .join(format!("{name}.{}.{what}", std::process::id()))
         };
-        let write = |error: std::io::Error| format!("{}: {error}", self.folder.display());
         let _ = fs::remove_file(&result);
         fs::write(&source, whole).map_err(write)?;
         let compiler = || Command::new(&self.compiler);
