@@ -1,4 +1,4 @@
-// Sources: what primitives read. `src/source.rs` builds the same on the host.
+// Sources: what primitives read. `src/source/` builds the same on the host.
 //
 // A source is an expression over slices: map, zip, numbers. It is used in two ways.
 //

@@ -1,0 +1,182 @@
+//! How the CPU's loops take the items of a source.
+
+use super::Form;
+use crate::Element;
+use std::mem::MaybeUninit;
+
+/// The items of a source in host memory, as the CPU's loops take them.
+///
+/// A slice is used where it lies. Anything else is evaluated a block at a time, into memory that
+/// stays in a cache. So the loops are compiled once for a type and an operator, whatever the
+/// source.
+pub(crate) struct Items<'a, T> {
+    len: usize,
+    slice: Option<&'a [T]>,
+    fill: Fill<'a, T>,
+}
+
+/// Calls `write` with each of the targets and an item, from item `start` on, in a loop that the
+/// compiler turns into SIMD code.
+///
+/// The arguments come by value. The compiler must assume that a write changes what they are read
+/// from otherwise, reads an address again for each item, and vectorises nothing.
+///
+/// # Safety
+///
+/// As for [`Form::get`], for as many items as there are targets.
+#[inline(always)]
+unsafe fn evaluate<F: Form, To>(
+    arguments: F::Arguments,
+    start: usize,
+    targets: impl Iterator<Item = To>,
+    mut write: impl FnMut(To, F::Item),
+) {
+    crate::cpu::with_simd(
+        #[inline(always)]
+        move || {
+            let arguments = arguments;
+            for (i, to) in targets.enumerate() {
+                // SAFETY: the caller's.
+                write(to, unsafe { F::get(&arguments, start + i) });
+            }
+        },
+    );
+}
+
+/// Writes the items from a position on: as many as there is room for.
+type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
+
+impl<'a, T: Element> Items<'a, T> {
+    /// Calls `work` with the items of a form.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are of a source in host memory with `len` items, which is borrowed meanwhile.
+    pub(crate) unsafe fn with<F: Form<Item = T>, R>(
+        arguments: &F::Arguments,
+        len: usize,
+        work: impl FnOnce(&Items<'_, T>) -> R,
+    ) -> R {
+        let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
+            assert!(start + to.len() <= len);
+            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), to.len());
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
+                    to.write(item);
+                });
+            }
+            F::prefetch(arguments, first.min(len)..(first + count).min(len));
+        };
+        work(&Items {
+            len,
+            // SAFETY: the caller's.
+            slice: unsafe { F::as_slice(arguments, len) },
+            fill: &fill,
+        })
+    }
+
+    /// The items of a slice.
+    pub(crate) fn of_slice(slice: &'a [T]) -> Items<'a, T> {
+        Items {
+            len: slice.len(),
+            slice: Some(slice),
+            fill: &|_, _| unreachable!("a slice is used where it lies"),
+        }
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The items of a range where they lie, if they lie somewhere.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Option<&'a [T]> {
+        self.slice.map(|slice| &slice[range])
+    }
+
+    /// Whether items are used where they lie.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.slice.is_some()
+    }
+
+    /// The items of a range: where they lie, or evaluated into `room`, which keeps its memory.
+    pub(crate) fn range<'r>(
+        &'r self,
+        range: std::ops::Range<usize>,
+        room: &'r mut Vec<T>,
+    ) -> &'r [T] {
+        if let Some(slice) = self.slice {
+            return &slice[range];
+        }
+        room.clear();
+        room.reserve(range.len());
+        let len = range.len();
+        (self.fill)(range.start, &mut room.spare_capacity_mut()[..len]);
+        // SAFETY: `fill` wrote that many.
+        unsafe { room.set_len(len) };
+        room
+    }
+}
+
+/// The items of a source in host memory, each with a flag, as the CPU's loops take them.
+///
+/// They are evaluated a block at a time. So the loops are compiled once for a type, whatever the
+/// source.
+pub(crate) struct FlaggedItems<'a, T> {
+    len: usize,
+    fill: FillFlagged<'a, T>,
+}
+
+/// How far ahead of what is evaluated the caches fetch, in bytes of items. The loops that take the
+/// items in turn with the evaluation would leave the memory idle otherwise.
+const AHEAD_BYTES: usize = 2 << 10;
+
+/// Writes the items from a position on, and their flags: as many as there is room for.
+type FillFlagged<'a, T> =
+    &'a (dyn Fn(usize, &mut [MaybeUninit<T>], &mut [MaybeUninit<bool>]) + Sync);
+
+impl<T: Element> FlaggedItems<'_, T> {
+    /// Calls `work` with the items of a form.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are of a source in host memory with `len` items, which nothing but `work`
+    /// writes to meanwhile, and which `work` does not read with what it has written over.
+    pub(crate) unsafe fn with<F: Form<Item = (T, bool)>, R>(
+        arguments: &F::Arguments,
+        len: usize,
+        work: impl FnOnce(&FlaggedItems<'_, T>) -> R,
+    ) -> R {
+        let fill = |start: usize, items: &mut [MaybeUninit<T>], flags: &mut [MaybeUninit<bool>]| {
+            assert!(items.len() == flags.len() && start + items.len() <= len);
+            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), items.len());
+            let targets = items.iter_mut().zip(flags);
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe {
+                evaluate::<F, _>(*arguments, start, targets, |(to, flag), item| {
+                    to.write(item.0);
+                    flag.write(item.1);
+                });
+            }
+            F::prefetch(arguments, first.min(len)..(first + count).min(len));
+        };
+        work(&FlaggedItems { len, fill: &fill })
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes the items from `start` on, and their flags: all of the two slices, which have one
+    /// length.
+    pub(crate) fn evaluate(
+        &self,
+        start: usize,
+        items: &mut [MaybeUninit<T>],
+        flags: &mut [MaybeUninit<bool>],
+    ) {
+        (self.fill)(start, items, flags);
+    }
+}
