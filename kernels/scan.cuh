@@ -14,7 +14,6 @@ template <class O, class T>
 struct Scan {
     using Operator = O;
     using Item = T;
-    using Result = T;
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
@@ -25,6 +24,11 @@ struct Scan {
     T* out;
     A init;
     bool seeded, inclusive;
+
+    /// The bytes that a warp needs for what it stores of so many items.
+    static constexpr int room_bytes(int items) {
+        return items * (int)sizeof(T);
+    }
 
     /// The number of tiles of `tile` items.
     __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
@@ -58,7 +62,7 @@ struct Scan {
     __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
         if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
     }
-    __device__ __forceinline__ Chunk begin_chunk(const A&) const { return {}; }
+    __device__ __forceinline__ Chunk begin_chunk(u64, const A&, const A&) const { return {}; }
 
     /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
     template <int RUN, int ROWS, class Store>

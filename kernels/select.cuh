@@ -1,39 +1,59 @@
-// Select: a count of flags, and the sink that stores the items that have one, in their order.
+// Select: a count of flags, and the sink that stores the items that have one, in their order. It can
+// store the other items too, in theirs, and the positions of the items that have a flag.
 //
 // What is folded are counts. So the prefix of a warp's share of a tile, its *chunk*, is the place
 // of the first item that the chunk keeps. The warp packs what it keeps in shared memory. Then it
-// stores that in words, so that stores stay coalesced wherever the place is.
+// stores that in words, so that stores stay coalesced wherever the place is. The other items lie
+// behind those that are kept. Of a position the warp holds the distance from its chunk's start.
 #pragma once
 #include "warp/lanes.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {
 
-template <class T>
+/// KEEPS, SPLITS and PLACES say what is stored: the items that have a flag, the others, and the
+/// positions of those that have one.
+template <class T, bool KEEPS, bool SPLITS, bool PLACES>
 struct Select {
+    static_assert(KEEPS || !SPLITS);
+
     /// Counts are added up.
     struct Operator {
         static constexpr bool EXACT = true, COMMUTATIVE = true;
         static __device__ __forceinline__ u64 combine(u64 a, u64 b) { return a + b; }
     };
     using Item = Tuple<T, bool>;
-    using Result = T;
     using A = u64;
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
     static constexpr bool NEEDS_ROWS = false;
     static constexpr bool seeded = true;
 
-    /// What the warp has kept of its chunk so far.
+    /// A warp's chunk: where it starts in the source, the place of the first item that it keeps, and
+    /// how many items it keeps in all. If the source ends within the chunk, `in_all` may be more:
+    /// it counts what fills the chunk up.
     struct Chunk {
-        u64 place;
-        int kept;
+        u64 start, place;
+        int in_all;
+        /// How many items the warp has read so far, how many of these there are, and how many of
+        /// those it keeps.
+        int read, there, kept;
     };
 
-    T* out;
-    /// How many items there is room for.
-    u64 capacity;
+    T *out, *others;
+    u64* places;
+    /// How many items, or positions, there is room for in `out` and `places`, and in `others`.
+    u64 capacity, others_capacity;
     u64* count;
+
+    /// The bytes that a warp needs for what it stores of so many items.
+    static constexpr int room_bytes(int items) {
+        return places_at(items) + (PLACES ? items * (int)sizeof(u16) : 0);
+    }
+    /// Where positions begin in that room.
+    static constexpr int places_at(int items) {
+        return KEEPS ? (items * (int)sizeof(T) + 15) / 16 * 16 : 0;
+    }
 
     __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
         return (length + tile - 1) / tile;
@@ -64,10 +84,13 @@ struct Select {
 
     __device__ __forceinline__ void begin_tile(u64, const A&) const {}
     __device__ __forceinline__ int results(int elements, bool) const { return elements; }
-    __device__ __forceinline__ Chunk begin_chunk(const A& place) const { return {place, 0}; }
+    __device__ __forceinline__ Chunk begin_chunk(u64 start, const A& place, const A& sum) const {
+        return {start, place, (int)sum, 0, 0, 0};
+    }
 
     /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
-    /// may be the chunk itself: no more is kept of rows than was read.
+    /// may be the chunk itself: no more is kept of rows than was read. With SPLITS these must be
+    /// all rows of the chunk then.
     template <int RUN, int ROWS, class Store>
     __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&,
                                          const Item (&items)[ROWS][RUN], const P (&)[ROWS],
@@ -76,18 +99,21 @@ struct Select {
         int lane = threadIdx.x % WARP;
         static_assert(RUN <= 16,
                       "flags of a run fit into a word, and counts of a row into half of one");
-        u32 flags[ROWS];
+        constexpr int ALL = ROWS * WARP * RUN, PLACES_AT = places_at(Store::ITEMS);
+        u32 flags[ROWS], there[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             flags[k] = 0;
+            there[k] = (1u << RUN) - 1;
 #pragma unroll
             for (int i = 0; i < RUN; i++) flags[k] |= items[k][i]._1 ? 1u << i : 0;
         }
-        if (first + ROWS * WARP * RUN > results) {
+        if (first + ALL > results) {
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
-                int there = results - first - (k * WARP + lane) * RUN;
-                if (there < RUN) flags[k] &= there > 0 ? (1u << there) - 1 : 0;
+                int count = results - first - (k * WARP + lane) * RUN;
+                if (count < RUN) there[k] = count > 0 ? (1u << count) - 1 : 0;
+                flags[k] &= there[k];
             }
         }
         // The counts of two rows share a word on their way through the tree over the lanes.
@@ -108,15 +134,45 @@ struct Select {
         for (int k = 0; k < ROWS; k++) {
             int shift = k % 2 * 16,
                 place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
-            int at = place * (int)sizeof(T);
+            int at = place * (int)sizeof(T), run = chunk.read + (k * WARP + lane) * RUN;
+            int other = (chunk.in_all + run - place) * (int)sizeof(T);
+            u16* position = reinterpret_cast<u16*>(store.room + PLACES_AT) + place;
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
                 if ((flags[k] >> i & 1) != 0) {
-                    *reinterpret_cast<T*>(store.room + at) = items[k][i]._0;
-                    at += (int)sizeof(T);
+                    if constexpr (KEEPS) {
+                        *reinterpret_cast<T*>(store.room + at) = items[k][i]._0;
+                        at += (int)sizeof(T);
+                    }
+                    if constexpr (PLACES) *position++ = (u16)(run + i);
+                } else if constexpr (SPLITS) {
+                    if ((there[k] >> i & 1) != 0) {
+                        *reinterpret_cast<T*>(store.room + other) = items[k][i]._0;
+                        other += (int)sizeof(T);
+                    }
                 }
             }
             chunk.kept += (int)(counts[k / 2] >> shift & 0xffff);
+        }
+        chunk.read += ALL;
+        if constexpr (SPLITS) {
+            int rest = results - first;
+            chunk.there += rest < ALL ? rest > 0 ? rest : 0 : ALL;
+        }
+    }
+
+    /// Zeroes the rest of the words in which the warp's items begin and end: words are read whole.
+    static __device__ __forceinline__ void zero_ends(const Chunk& chunk, unsigned char* room) {
+        int lane = threadIdx.x % WARP, end = chunk.kept * (int)sizeof(T), rest = -end & 3;
+        if constexpr (!SPLITS) {
+            if (lane < rest) room[end + lane] = 0;
+        } else {
+            // Between the two sides lie as many items as fill the chunk up and have a flag.
+            int begin = chunk.in_all * (int)sizeof(T);
+            int others_end = begin + (chunk.there - chunk.kept) * (int)sizeof(T);
+            if (lane < rest && end + lane < begin) room[end + lane] = 0;
+            if (lane < 3 && begin - 1 - lane >= end + rest) room[begin - 1 - lane] = 0;
+            if (lane < (-others_end & 3)) room[others_end + lane] = 0;
         }
     }
 
@@ -124,14 +180,28 @@ struct Select {
     template <class Store>
     __device__ __forceinline__ void end_chunk(const Chunk& chunk, const Store& store,
                                               bool is_last) const {
-        // The last word is read as a whole.
-        int end = chunk.kept * (int)sizeof(T), lane = threadIdx.x % WARP;
-        if (sizeof(T) % 4 != 0 && lane < (-end & 3)) store.room[end + lane] = 0;
+        constexpr int SIZE = (int)sizeof(T), PLACES_AT = places_at(Store::ITEMS);
+        int lane = threadIdx.x % WARP, kept = chunk.kept, split = chunk.there - kept;
+        if constexpr (KEEPS && SIZE % 4 != 0) zero_ends(chunk, store.room);
         __syncwarp();
         u64 room = chunk.place < capacity ? capacity - chunk.place : 0;
-        int stored = chunk.kept < room ? chunk.kept : (int)room;
-        if (stored > 0) store_bytes(out + chunk.place, store.room, stored * (int)sizeof(T));
-        if (is_last && lane == 0) *count = chunk.place + chunk.kept;
+        int stored = kept < room ? kept : (int)room;
+        if constexpr (KEEPS) {
+            if (stored > 0) store_bytes(out + chunk.place, store.room, stored * SIZE);
+        }
+        if constexpr (PLACES) {
+            const u16* position = reinterpret_cast<const u16*>(store.room + PLACES_AT);
+            copy_words(places + chunk.place, stored,
+                       [=](int i) { return chunk.start + position[i]; });
+        }
+        if constexpr (SPLITS) {
+            u64 place = chunk.start - chunk.place;
+            u64 room = place < others_capacity ? others_capacity - place : 0;
+            int stored = split < room ? split : (int)room;
+            if (stored > 0)
+                store_bytes(others + place, store.room + chunk.in_all * SIZE, stored * SIZE);
+        }
+        if (is_last && lane == 0) *count = chunk.place + kept;
         store.release();
     }
 };

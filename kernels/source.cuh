@@ -85,6 +85,37 @@ using Map = Each<Mapped<FUNCTION, SPREADS>, S>;
 template <auto PREDICATE, class S, bool SPREADS>
 using Flagged = Each<WithFlag<PREDICATE, SPREADS>, S>;
 
+/// What `==` says of two numbers of the host.
+template <class T>
+__device__ __forceinline__ bool equal(T a, T b) {
+    if constexpr (requires { a.re; }) return a.re == b.re && a.im == b.im;
+    else return Fold<T>::widen(a) == Fold<T>::widen(b);
+}
+
+template <class T>
+__device__ __forceinline__ bool not_zero(T a) {
+    return !equal(a, T{});
+}
+
+/// The item itself, and whether a run begins with it: SAME says whether an item is equal to the one
+/// before it. The first item begins one.
+template <auto SAME, class S>
+struct Heads {
+    using Item = Tuple<typename S::Item, bool>;
+
+    S source;
+
+    __device__ __forceinline__ Item at(u64 i) const {
+        typename S::Item item = source.at(i);
+        return {item, i == 0 || !SAME(source.at(i - 1), item)};
+    }
+    /// Never in place: other blocks would overwrite the items before ours.
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        source.prefetch(length, first, count, wanted);
+    }
+};
+
 /// The pairs of the items of two sources.
 template <class A, class B>
 struct Zip {
@@ -238,6 +269,53 @@ struct SourceRows<Each<Made, S>, RUN, ROWS> {
     }
     __device__ __forceinline__ typename M::Item item(int row, int i) const {
         return Made::call(inner.item(row, i));
+    }
+};
+
+template <auto SAME, class S, int RUN, int ROWS>
+struct SourceRows<Heads<SAME, S>, RUN, ROWS> {
+    using H = Heads<SAME, S>;
+    using T = typename S::Item;
+    using Inner = SourceRows<S, RUN, ROWS>;
+    static constexpr bool SHIFTS = Inner::SHIFTS;
+
+    Inner inner;
+    /// The item before each run. The run at the start has none.
+    T before[ROWS];
+    bool at_start;
+
+    static __device__ __forceinline__ bool shifts(const H& s, u64 from) {
+        return Inner::shifts(s.source, from);
+    }
+    static __device__ __forceinline__ bool reaches_before(const H& s, u64 from, u64 begin) {
+        return Inner::reaches_before(s.source, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const H& s, u64 from, u64 end) {
+        return Inner::reaches_beyond(s.source, from, end);
+    }
+
+    __device__ __forceinline__ void load(const H& s, u64 from, int first, int last, bool shifted) {
+        inner.load(s.source, from, first, last, shifted);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+            load_before(s, row, from + run * RUN);
+        }
+    }
+    __device__ __forceinline__ void load_run(const H& s, int row, u64 from, int count, u64 filler) {
+        inner.load_run(s.source, row, from, count, filler);
+        load_before(s, row, count > 0 ? from : filler);
+    }
+    /// Of most runs this is a word that another lane loads too.
+    __device__ __forceinline__ void load_before(const H& s, int row, u64 start) {
+        before[row] = s.source.at(start > 0 ? start - 1 : 0);
+        if (row == 0) at_start = start == 0;
+    }
+    __device__ __forceinline__ typename H::Item item(int row, int i) const {
+        T item = inner.item(row, i), previous = i == 0 ? before[row] : inner.item(row, i - 1);
+        return {item, (row == 0 && i == 0 && at_start) || !SAME(previous, item)};
     }
 };
 
@@ -405,7 +483,8 @@ __device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const 
 ///                         barrier and has told it the bytes; the other lanes arrive afterwards
 ///   read(s, tile, run, items)
 ///                         the items of a run
-///   room(item)            where a plain slice's items lie from one on; null for other sources
+///   room(item)            where a slice's items lie from one on, with or without flags beside them;
+///                         null for other sources
 ///
 /// With ANYWHERE, slices may start anywhere; otherwise at multiples of 16 bytes.
 template <class S, int RUN, int TILE, bool ANYWHERE>
@@ -554,7 +633,8 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
     SourceStage<A, RUN, TILE, ANYWHERE> a;
     SourceStage<B, RUN, TILE, ANYWHERE> b;
 
-    __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
+    /// Of a slice with flags, the slice.
+    __device__ __forceinline__ unsigned char* room(int item) { return a.room(item); }
     __device__ __forceinline__ void begin(const Z& s) {
         a.begin(s.a);
         b.begin(s.b);

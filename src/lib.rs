@@ -133,7 +133,9 @@ pub use primitives::reduce::{reduce, reduce_from};
 pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use primitives::select::{select, select_flagged};
 pub use scalar::Scalar;
-pub use source::{Source, constant, flagged, index, map, strided, zip, zip3};
+pub use source::{
+    Source, bools, constant, flagged, flags, heads, heads_by, index, map, strided, zip, zip3,
+};
 pub use warpfold_macros::{Element, function, monoid};
 
 pub use bytemuck;

@@ -55,7 +55,7 @@ struct RowsEngine {
         A prefix;
         u64 tile;
         alignas(16) unsigned char rooms[Policy::MOST_WARPS]
-                                       [(ROOM * sizeof(typename Sink::Result) + 15) / 16 * 16];
+                                       [(Sink::room_bytes(ROOM) + 15) / 16 * 16];
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -227,7 +227,8 @@ struct RowsEngine {
             results = sink.results(tile.valid, tile.whole);
         }
         P own{shuffle(of_warps.value, warp), present};
-        auto kept = sink.begin_chunk(own.value);
+        auto kept =
+            sink.begin_chunk(tile.start + warp * CHUNK, own.value, shared().warp_sums[warp]);
         if constexpr (KEEPS)
             run_down_sweep<Operator, true>(chunk.sums_of_rows, ROWS, own.value, present);
         else if constexpr (Sink::NEEDS_ROWS) own = chunk.rows.down_sweep(own);
@@ -259,6 +260,9 @@ struct RowsEngine {
 
     /// Stores from registers where words of 16 bytes fit, and by way of shared memory elsewhere.
     struct Store {
+        /// How many items the room is for.
+        static constexpr int ITEMS = ROOM;
+
         /// The warp's own.
         unsigned char* room;
         bool aligned;

@@ -334,7 +334,8 @@ struct WaveEngine {
                                                const LaneTree<Operator, A, ROWS>& tree, P prefix,
                                                const A& next, int elements) {
         int results = sink.results(elements, elements == TILE);
-        auto kept = sink.begin_chunk(prefix.value);
+        u64 begin = tile * TILE + warp * CHUNK;
+        auto kept = sink.begin_chunk(begin, prefix.value, turn.notes().warp_sums[warp]);
         bool present = prefix.present;
         P of_rows = prefix;
         if constexpr (Sink::NEEDS_ROWS) of_rows = tree.down_sweep(prefix);
@@ -359,12 +360,14 @@ struct WaveEngine {
             sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW,
                       results, store);
         }
-        u64 begin = tile * TILE + warp * CHUNK;
         sink.end_chunk(kept, store, begin < length && begin + CHUNK >= length);
     }
 
     /// Stores from registers.
     struct Store {
+        /// How many items the room is for.
+        static constexpr int ITEMS = CHUNK;
+
         /// Where the warp may write when it has read its chunk: the chunk itself.
         unsigned char* room;
 

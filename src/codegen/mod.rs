@@ -153,7 +153,9 @@ impl Order {
 pub mod kernels {
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
-    pub use crate::primitives::select::kernel::{Select, SelectArguments};
+    pub use crate::primitives::select::kernel::{
+        Kept, KeptAndPlaces, Outputs, Places, Select, SelectArguments, Sides,
+    };
 }
 
 /// The CUDA C++ source of a primitive's kernels, for an engine.

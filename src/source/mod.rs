@@ -26,6 +26,7 @@
 //! names the kernel; the arguments go to each launch. A form is evaluated on the host by
 //! [`Form::get`], and on a GPU by its twin in `kernels/source.cuh`.
 
+mod flags;
 mod generated;
 mod items;
 mod map;
@@ -33,6 +34,7 @@ mod slice;
 mod strided;
 mod zip;
 
+pub use flags::{Comparable, Equal, Heads, NonZero, bools, flags, heads, heads_by};
 pub use generated::{Constant, ConstantArguments, Index, IndexArguments, constant, index};
 pub use map::{Feeds, Flagged, Map, flagged, map};
 pub use slice::{Slice, SliceArguments};
@@ -256,10 +258,10 @@ impl Leaves {
     }
 
     const fn and(self, other: Leaves) -> Leaves {
-        // What lies nowhere does not keep the copy engine from fetching the rest.
+        // A flag may follow the items of a slice. What lies nowhere does not keep the copy engine from fetching the rest.
         Leaves {
             plain: false,
-            kept: false,
+            kept: self.plain,
             fetched: (self.fetched || self.bytes == 0)
                 && (other.fetched || other.bytes == 0)
                 && self.bytes + other.bytes > 0,
@@ -283,6 +285,14 @@ impl Leaves {
             plain: false,
             kept: false,
             ..self
+        }
+    }
+
+    /// What takes items that come before its own.
+    const fn with_neighbours(self) -> Leaves {
+        Leaves {
+            fetched: false,
+            ..self.mapped()
         }
     }
 

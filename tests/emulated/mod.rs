@@ -5,5 +5,6 @@ mod counters;
 mod every_kernel;
 mod harder;
 mod layer;
+mod select;
 mod sources;
 mod workspace;

@@ -10,7 +10,7 @@ use crate::support::operators::{
 use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use std::any::type_name;
-use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments, SelectArguments};
+use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
     Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan,
     WavePlan, WavePolicy, source,
@@ -23,14 +23,14 @@ use warpfold::source::{
 use warpfold::{Monoid, bytemuck, function};
 
 /// A slice under a source: the bytes of its elements, and their alignment.
-struct Leaf {
+pub(super) struct Leaf {
     name: &'static str,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     element: usize,
     align: usize,
 }
 
-fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
+pub(super) fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
     let data = sample::<T>(length, seed);
     let leaf = Leaf {
         name,
@@ -41,27 +41,27 @@ fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T
     (leaf, data)
 }
 
-fn slice(name: &'static str) -> SliceArguments {
+pub(super) fn slice(name: &'static str) -> SliceArguments {
     SliceArguments {
         address: address(name, 0),
     }
 }
 
 /// A form, its arguments, what lies under it, and its items.
-struct Case<F: Form> {
+pub(super) struct Case<F: Form> {
     /// For some number of items.
-    arguments: fn(usize) -> F::Arguments,
-    leaves: Vec<Leaf>,
+    pub(super) arguments: fn(usize) -> F::Arguments,
+    pub(super) leaves: Vec<Leaf>,
     /// How many elements of each slice this many items take.
-    elements: fn(usize) -> usize,
-    items: Vec<F::Item>,
+    pub(super) elements: fn(usize) -> usize,
+    pub(super) items: Vec<F::Item>,
 }
 
 /// The longest source.
-const MOST: usize = 9000;
+pub(super) const MOST: usize = 9000;
 
 /// Puts the buffers of a call into a script; slices start where `number` says.
-fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: usize) {
+pub(super) fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: usize) {
     for (i, leaf) in case.leaves.iter().enumerate() {
         let shift = match number % 4 {
             0 => 0,
@@ -75,7 +75,7 @@ fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: us
 }
 
 /// The lengths at which something changes for shares of a warp of `share` items in runs of `run`.
-fn lengths(run: usize, share: usize) -> Vec<usize> {
+pub(super) fn lengths(run: usize, share: usize) -> Vec<usize> {
     let row = 32 * run;
     let mut lengths = vec![1, 2, run, run + 1, row - 1, row, row + 1, share - 1, share];
     lengths.extend([
@@ -89,13 +89,13 @@ fn lengths(run: usize, share: usize) -> Vec<usize> {
     lengths
 }
 
-fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
+pub(super) fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
     let text = source::<K>(engine).expect("the source can be generated");
     let name = format!("{name} {} {}", K::NAME, engine.name());
     toolchain.module(&name, &text, &K::functions(engine))
 }
 
-fn script<F: Form>(case: &Case<F>) -> Script {
+pub(super) fn script<F: Form>(case: &Case<F>) -> Script {
     let mut script = Script::new();
     for leaf in &case.leaves {
         script.file(leaf.name, &leaf.bytes);
@@ -104,7 +104,7 @@ fn script<F: Form>(case: &Case<F>) -> Script {
     script
 }
 
-fn resident(by_ticket: bool, blocks: u64) -> u32 {
+pub(super) fn resident(by_ticket: bool, blocks: u64) -> u32 {
     if by_ticket { 0 } else { blocks as u32 }
 }
 
@@ -254,7 +254,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     }
 }
 
-fn tiny(policy: WavePolicy) -> WavePolicy {
+pub(super) fn tiny(policy: WavePolicy) -> WavePolicy {
     WavePolicy {
         warps: 2,
         rows: 1,
@@ -488,196 +488,4 @@ fn wide_columns_of_a_matrix() {
         items: (0..MOST).map(|i| x[i / 64 * 96 + i % 64]).collect(),
     };
     check::<u32, Add, _>("wide columns", &case);
-}
-
-// ---- select ----
-
-#[function]
-fn small_part(x: u32) -> bool {
-    x & 7 < 3
-}
-
-#[function]
-fn often(x: u8) -> bool {
-    x < 200
-}
-
-#[function]
-fn first_is_even(x: [u32; 3]) -> bool {
-    x[0] & 1 == 0
-}
-
-#[function]
-fn never(x: u32) -> bool {
-    x > 0 && x < 1
-}
-
-#[function]
-fn above(x: u16, limit: u16) -> (u16, bool) {
-    (x, x > limit)
-}
-
-/// The select of a case, by each engine; also in place, and into too little room.
-fn check_select<T: Sample, F: Form<Item = (T, bool)>>(name: &str, case: &Case<F>) {
-    let Some(toolchain) = Toolchain::get() else {
-        return;
-    };
-    let policy = RowPolicy::of_select_of::<F>();
-    let mut engines = vec![Engine::Rows(policy)];
-    let wave = WavePolicy::for_select::<T, F>(90).map(tiny);
-    engines.extend(wave.map(Engine::Wave));
-    // Several rows a chunk, of which the room is reused.
-    let rows = wave.map(|wave| WavePolicy {
-        rows: 4,
-        batch: 2,
-        ..wave
-    });
-    engines.extend(rows.map(Engine::Wave));
-    for (number_of_engine, engine) in engines.into_iter().enumerate() {
-        let name = format!("{name} {number_of_engine}");
-        let module = module::<kernels::Select<T, F>>(toolchain, &name, engine);
-        let (run, share, aligned) = match engine {
-            Engine::Rows(policy) => (policy.run, policy.elements(), false),
-            Engine::Wave(policy) => (policy.run, policy.tile(), true),
-            _ => unreachable!("not among the engines"),
-        };
-        let mut lengths = lengths(run as usize, share as usize);
-        if !aligned {
-            lengths.push(0);
-        }
-        let in_place_too = F::of_address(0).is_some();
-        for (number, length) in lengths.into_iter().enumerate() {
-            for in_place in [false, true] {
-                if in_place && (!in_place_too || length == 0) {
-                    continue;
-                }
-                let mut script = script(case);
-                script.seed(base_seed() + number as u64);
-                place(&mut script, case, length, if aligned { 0 } else { number });
-                script.filled("workspace", 0, 1 << 14, "workspace");
-                let kept: Vec<T> = case.items[..length]
-                    .iter()
-                    .filter_map(|&(item, flag)| flag.then_some(item))
-                    .collect();
-                // Now and then too little room.
-                let stored = if number % 5 == 4 {
-                    kept.len() / 2
-                } else {
-                    kept.len()
-                };
-                let shift = number % 4 * align_of::<T>();
-                script.buffer("out", shift, stored * size_of::<T>());
-                script.buffer("count", 0, 8);
-                let (out, capacity) = if in_place {
-                    (address("a", 0), length)
-                } else {
-                    (address("out", 0), stored)
-                };
-                let mut arguments = SelectArguments {
-                    source: (case.arguments)(length),
-                    out,
-                    capacity: capacity as u64,
-                    count: address("count", 0),
-                    length: length as u64,
-                    workspace: workspace_of(2),
-                    by_ticket: 1,
-                };
-                let grid = match engine {
-                    Engine::Rows(policy) => {
-                        let multiprocessors = if number % 2 == 0 { 1 } else { u32::MAX };
-                        let plan = ScanPlan::with_warps(policy, length, false, multiprocessors, 1);
-                        let blocks = plan.blocks.max(1);
-                        arguments.by_ticket = u32::from(plan.by_ticket);
-                        arguments.workspace = workspace_of(blocks);
-                        Grid {
-                            resident: resident(plan.by_ticket, blocks),
-                            ..Grid::new(blocks, 32 * plan.warps)
-                        }
-                    }
-                    Engine::Wave(policy) => {
-                        let plan = WavePlan::new(policy, length);
-                        Grid {
-                            shared: WavePolicy::SHARED_BYTES as usize,
-                            ..Grid::new(plan.tiles(false).min(3), plan.threads())
-                        }
-                    }
-                    _ => unreachable!("not among the engines"),
-                };
-                let function = format!("select_{}", engine.name());
-                script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
-                script.save("count");
-                script.save(if in_place { "a" } else { "out" });
-                let what = format!("{name}, {length} items, in place: {in_place}");
-                let output = script.run_to_the_end(&what, &module);
-                let (count, items) = output.split_at(8);
-                assert_eq!(count, (kept.len() as u64).to_ne_bytes(), "{what}");
-                let stored = if in_place { kept.len() } else { stored };
-                let mut got = vec![T::zeroed(); stored];
-                let bytes = stored * size_of::<T>();
-                bytemuck::cast_slice_mut(&mut got).copy_from_slice(&items[..bytes]);
-                assert_same(&got, &kept[..stored], &what);
-            }
-        }
-    }
-}
-
-fn predicate_case<T, P>(holds: fn(T) -> bool) -> Case<Flagged<P, Slice<T>>>
-where
-    T: Sample,
-    Flagged<P, Slice<T>>: Form<Item = (T, bool), Arguments = SliceArguments>,
-{
-    let (leaf, data) = leaf::<T>("a", MOST, 1);
-    Case {
-        arguments: |_| slice("a"),
-        leaves: vec![leaf],
-        elements: |length| length,
-        items: data.iter().map(|&x| (x, holds(x))).collect(),
-    }
-}
-
-#[test]
-fn select_some_words() {
-    let case = predicate_case::<u32, small_part>(small_part);
-    check_select::<u32, _>(type_name::<u32>(), &case);
-}
-
-#[test]
-fn select_most_bytes() {
-    check_select::<u8, _>("u8", &predicate_case::<u8, often>(often));
-}
-
-#[test]
-fn select_long_elements() {
-    check_select(
-        "[u32; 3]",
-        &predicate_case::<[u32; 3], first_is_even>(first_is_even),
-    );
-}
-
-#[function]
-fn every(x: u8) -> bool {
-    x.wrapping_add(1) != x
-}
-
-/// In place each tile is written where it was read, up to its last byte.
-#[test]
-fn select_everything() {
-    check_select::<u8, _>("everything", &predicate_case::<u8, every>(every));
-}
-
-#[test]
-fn select_nothing() {
-    check_select("nothing", &predicate_case::<u32, never>(never));
-}
-
-#[test]
-fn select_by_a_limit() {
-    let (a, x) = leaf::<u16>("a", MOST, 1);
-    let case = Case::<Map<above, Zip<(Slice<u16>, Constant<u16>)>>> {
-        arguments: |_| ZipArguments(slice("a"), ConstantArguments { value: 30000 }),
-        leaves: vec![a],
-        elements: |length| length,
-        items: x.iter().map(|&x| (x, x > 30000)).collect(),
-    };
-    check_select("limit", &case);
 }

@@ -220,7 +220,10 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         let mut arguments = SelectArguments {
             source,
             out,
+            others: 0,
+            places: 0,
             capacity: capacity as u64,
+            others_capacity: 0,
             count,
             length: len as u64,
             workspace,

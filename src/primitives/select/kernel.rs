@@ -3,14 +3,49 @@
 use crate::Element;
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, RowPolicy, Shape, WorkspaceArguments,
-    arguments, scan_sums_per_lane,
+    Arguments, Definitions, Engine, Function, Kernels, RowPolicy, Shape, WavePolicy,
+    WorkspaceArguments, arguments, scan_sums_per_lane,
 };
 use crate::source::Form;
 
+/// What selects store: a type without values.
+pub trait Outputs: std::fmt::Debug + 'static {
+    /// The items that have a flag.
+    const KEPT: bool;
+    /// The other items.
+    const OTHERS: bool;
+    /// The positions of the items that have a flag.
+    const PLACES: bool;
+}
+
+macro_rules! outputs {
+    ($($(#[$doc:meta])* $name:ident: $kept:literal, $others:literal, $places:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $name {}
+
+        impl Outputs for $name {
+            const KEPT: bool = $kept;
+            const OTHERS: bool = $others;
+            const PLACES: bool = $places;
+        }
+    )*};
+}
+
+outputs! {
+    /// What a select stores: the items that have a flag.
+    Kept: true, false, false;
+    /// What a partition stores: the items that have a flag, and the others.
+    Sides: true, true, false;
+    /// The positions of the items that have a flag.
+    Places: false, false, true;
+    /// The items that have a flag, and their positions.
+    KeptAndPlaces: true, false, true;
+}
+
 /// The kernels of the selects from sources of a form.
 #[derive(Debug)]
-pub struct Select<T, F>(Named<(T, F)>);
+pub struct Select<T, F, O = Kept>(Named<(T, F, O)>);
 
 arguments! {
     /// What a select takes.
@@ -19,8 +54,14 @@ arguments! {
         pub source: S => "Source",
         /// The items that are kept.
         pub out: u64 => "Kept*",
-        /// How many items there is room for; the others are left out.
+        /// The other items.
+        pub others: u64 => "Kept*",
+        /// The positions of the items that are kept.
+        pub places: u64 => "u64*",
+        /// How many there is room for in `out` and `places`. What comes after those is left out.
         pub capacity: u64 => "u64",
+        /// How many there is room for in `others`.
+        pub others_capacity: u64 => "u64",
         /// How many items are kept.
         pub count: u64 => "u64*",
         /// The number of items.
@@ -32,9 +73,38 @@ arguments! {
     }
 }
 
-impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
+impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The most warps of a block.
     pub const MOST_WARPS: u32 = 8;
+
+    /// The shared memory for what the warps of a block store, in bytes. A block can have 48 KiB
+    /// without asking.
+    const ROOM_BYTES: u64 = 47 << 10;
+
+    /// The policy of the rows engine.
+    pub fn rows_policy() -> RowPolicy {
+        let mut policy = RowPolicy::of_select_of::<F>();
+        let of_item = |stored, bytes: usize| if stored { bytes as u64 } else { 0 };
+        let bytes = of_item(O::KEPT, size_of::<T>()) + of_item(O::PLACES, size_of::<u16>());
+        while policy.rows > 1
+            && u64::from(Self::MOST_WARPS) * policy.elements() * bytes > Self::ROOM_BYTES
+        {
+            policy.rows /= 2;
+            policy.batch = policy.batch.min(policy.rows);
+        }
+        policy
+    }
+
+    /// The policy of the wave engine on GPUs of a compute capability, such as 90 for 9.0. `None` if
+    /// it cannot do the select.
+    pub fn wave_policy(capability: u32) -> Option<WavePolicy> {
+        let policy = WavePolicy::for_select::<T, F>(capability)?;
+        let batch = if O::OTHERS { policy.rows } else { policy.batch };
+        let policy = WavePolicy { batch, ..policy };
+        Self::fault(Engine::Wave(policy))
+            .is_none()
+            .then_some(policy)
+    }
 
     /// The rows engine's function.
     pub const ROWS: Function<SelectArguments<F::Arguments>> = Function::new("select_rows");
@@ -42,7 +112,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     pub const WAVE: Function<SelectArguments<F::Arguments>> = Function::new("select_wave");
 }
 
-impl<T: Element, F: Form<Item = (T, bool)>> Kernels for Select<T, F> {
+impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F, O> {
     const NAME: &'static str = "select";
     type Form = F;
 
@@ -51,6 +121,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Kernels for Select<T, F> {
         let arguments = SelectArguments::<F::Arguments>::cuda();
         minijinja::context! {
             arguments => format!("using Kept = {kept};\n{arguments}"),
+            outputs => format!("{}, {}, {}", O::KEPT, O::OTHERS, O::PLACES),
             most_warps => Self::MOST_WARPS,
             sums_per_lane => scan_sums_per_lane::<u64>(),
         }
@@ -59,9 +130,13 @@ impl<T: Element, F: Form<Item = (T, bool)>> Kernels for Select<T, F> {
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => Some("the engine reduces and scans only"),
-            Engine::Rows(policy) => policy.fault(RowPolicy::of_select_of::<F>()),
+            Engine::Rows(policy) => policy.fault(Self::rows_policy()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
+            Engine::Wave(_) if O::PLACES => Some("there is no room for positions"),
             Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),
+            Engine::Wave(policy) if O::OTHERS && policy.batch < policy.rows => {
+                Some("a partition takes all rows of a warp at once")
+            }
             Engine::Wave(policy) => policy.fault(Shape::of_select::<T, F>()),
         }
     }
