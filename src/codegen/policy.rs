@@ -332,6 +332,10 @@ impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
     pub const SHARED_BYTES: u32 = 227 << 10;
 
+    /// Addresses are multiples of this many bytes, unless the policy says `anywhere`.
+    #[cfg(feature = "cuda")]
+    pub(crate) const ALIGN: u64 = 16;
+
     /// The policy for elements of type `T` if no GPU is known: that for compute capability 9.0, the
     /// first to run the engine. `None` as for [`for_capability`](WavePolicy::for_capability).
     pub fn of<T: Element>() -> Option<WavePolicy> {

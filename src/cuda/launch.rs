@@ -2,7 +2,7 @@
 
 use super::driver_error;
 use super::kernels::Loaded;
-use crate::codegen::{Arguments, Function};
+use crate::codegen::{Arguments, Function, ScanPlan, WavePlan, WavePolicy};
 use crate::{Error, Result};
 use cudarc::driver::{CudaStream, sys};
 use std::ffi::c_void;
@@ -15,6 +15,26 @@ pub(crate) struct Grid {
     pub(crate) threads: u32,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
+}
+
+impl Grid {
+    /// The blocks of the rows engine, for `length` items.
+    pub(crate) fn of_rows(plan: &ScanPlan, length: usize) -> Result<Grid> {
+        Ok(Grid {
+            blocks: blocks(plan.blocks, length as u64)?,
+            threads: 32 * plan.warps,
+            shared_bytes: 0,
+        })
+    }
+
+    /// The blocks of the wave engine: one for each multiprocessor, as far as there are tiles.
+    pub(crate) fn of_wave(plan: &WavePlan, inclusive: bool, multiprocessors: u32) -> Grid {
+        Grid {
+            blocks: plan.tiles(inclusive).min(multiprocessors.into()) as u32,
+            threads: plan.threads(),
+            shared_bytes: WavePolicy::SHARED_BYTES,
+        }
+    }
 }
 
 /// Programmatic dependent launch: blocks may start before what precedes the launch on the stream

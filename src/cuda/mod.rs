@@ -47,6 +47,7 @@
 //! it makes events for every slice, and waiting for them breaks a graph's capture. So switch
 //! tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
 
+pub(crate) mod checks;
 mod disk_cache;
 mod gpu;
 pub(crate) mod kernels;

@@ -4,14 +4,15 @@ use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 use crate::codegen::Named;
 use crate::codegen::{Engine, Order, Plan, Primitive, RowPolicy, check};
+use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{Call, enqueue};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, check_context};
+use crate::cuda::{StreamBinder, Workspace};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
-use crate::{Element, Error, Monoid, Result};
+use crate::{Element, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        let (source, len) = bind(&mut binder, &input)?;
         // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
         unsafe { self.run(stream, None, source, len, output, workspace) }
     }
@@ -130,7 +131,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        let (source, len) = bind(&mut binder, &input)?;
         // SAFETY: as in `enqueue`.
         unsafe { self.run(stream, Some(init), source, len, output, workspace) }
     }
@@ -148,16 +149,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        if output.is_empty() {
-            return Err(Error::Length {
-                input: 1,
-                output: 0,
-            });
-        }
-        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
-        check("stream", stream.context())?;
-        check("output", output.stream().context())?;
-        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        check_holds_one(output)?;
+        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
+        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (output, _writing) = output.device_ptr_mut(stream);
         let (kernels, seeded) = (&self.kernels, init.is_some());
         let init = init.unwrap_or_else(Op::identity).widen();

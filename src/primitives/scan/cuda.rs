@@ -6,11 +6,12 @@ use super::plan::{ScanPlan, WavePlan};
 use crate::codegen::Named;
 use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
 use crate::cpu::PrefixKind;
+use crate::cuda::checks::{bind, check_call};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, check_context, context_capability, driver_error};
+use crate::cuda::{StreamBinder, Workspace, context_capability, driver_error};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
@@ -94,10 +95,8 @@ struct Wave {
 }
 
 impl Wave {
-    /// The alignment that addresses need, unless the policy says `anywhere`.
-    const ALIGN: u64 = 16;
-
-    /// Kernels and policy. `aligned` says that all addresses are multiples of [`Wave::ALIGN`].
+    /// Kernels and policy. `aligned` says that all addresses are multiples of
+    /// [`WavePolicy::ALIGN`].
     fn for_addresses<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
         context: &Arc<CudaContext>,
@@ -278,9 +277,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        let input = bind(&mut binder, &input)?;
         // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, prefixes, Some((source, len)), output, workspace) }
+        unsafe { self.run(stream, prefixes, Some(input), output, workspace) }
     }
 
     /// # Safety
@@ -297,7 +296,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let len = output.len();
-        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
         if let Some((_, items)) = input
             && items != len
         {
@@ -306,9 +304,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
                 output: len,
             });
         }
-        check("stream", stream.context())?;
-        check("output", output.stream().context())?;
-        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
+        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (output, _writing) = output.device_ptr_mut(stream);
         let source = match input {
             Some((source, _)) => source,
@@ -364,8 +361,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
             } => (long, plan(long)),
             fits => (short, fits),
         };
-        let aligned =
-            call.output.is_multiple_of(Wave::ALIGN) && F::is_aligned(&call.source, Wave::ALIGN);
+        let aligned = call.output.is_multiple_of(WavePolicy::ALIGN)
+            && F::is_aligned(&call.source, WavePolicy::ALIGN);
         if let Some(wave) = wave
             && (wave.always || plan.is_long(rows.kernels.multiprocessors()))
             && let Some((kernels, policy)) =
@@ -387,11 +384,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let grid = Grid {
-            blocks: blocks(plan.blocks, len as u64)?,
-            threads: 32 * plan.warps,
-            shared_bytes: 0,
-        };
+        let grid = Grid::of_rows(plan, len)?;
         let function = &kernel::Scan::<T, Op, F>::ROWS;
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
@@ -405,14 +398,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let blocks = plan
-            .tiles(call.inclusive)
-            .min(u64::from(kernels.multiprocessors()));
-        let grid = Grid {
-            blocks: blocks as u32,
-            threads: plan.threads(),
-            shared_bytes: WavePolicy::SHARED_BYTES,
-        };
+        let grid = Grid::of_wave(plan, call.inclusive, kernels.multiprocessors());
         let function = &kernel::Scan::<T, Op, F>::WAVE;
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }

@@ -3,13 +3,14 @@
 use super::kernel::{self, SelectArguments};
 use crate::codegen::Named;
 use crate::codegen::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy, check};
+use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
+use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::source::{Flagged, Form, Slice, Source};
-use crate::{Element, Error, Result};
+use crate::{Element, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -83,9 +84,6 @@ impl<T: Element, F: Form<Item = (T, bool)>> Clone for Select<T, F> {
 }
 
 impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
-    /// The alignment that the wave engine wants.
-    const ALIGN: u64 = 16;
-
     /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
     /// the disk cache, and 0.5 to 1 s if they must be compiled.
     ///
@@ -180,9 +178,9 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        let input = bind(&mut binder, &input)?;
         // SAFETY: the binder keeps what the source reads borrowed until the launch is enqueued.
-        unsafe { self.run(stream, Some((source, len)), output, count, workspace) }
+        unsafe { self.run(stream, Some(input), output, count, workspace) }
     }
 
     /// # Safety
@@ -198,19 +196,12 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        if count.is_empty() {
-            return Err(Error::Length {
-                input: 1,
-                output: 0,
-            });
-        }
-        let check = |what: &str, given: &CudaContext| check_context(&self.context, what, given);
-        check("stream", stream.context())?;
-        check("output", output.stream().context())?;
-        check("count", count.stream().context())?;
+        check_holds_one(count)?;
         let capacity = output.len();
         let len = input.map_or(capacity, |(_, len)| len);
-        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let written = [("output", &**output.stream()), ("count", &**count.stream())];
+        let bytes = self.workspace_bytes(len);
+        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (out, _writing) = output.device_ptr_mut(stream);
         let (count, _counting) = count.device_ptr_mut(stream);
         let source = match input {
@@ -235,14 +226,10 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         if let Some((kernels, policy)) = &self.wave
             && len > 0
             && (self.always || plan.is_long(multiprocessors))
-            && F::is_aligned(&arguments.source, Self::ALIGN)
+            && F::is_aligned(&arguments.source, WavePolicy::ALIGN)
         {
             let plan = WavePlan::new(*policy, len);
-            let grid = Grid {
-                blocks: plan.tiles(false).min(multiprocessors.into()) as u32,
-                threads: plan.threads(),
-                shared_bytes: WavePolicy::SHARED_BYTES,
-            };
+            let grid = Grid::of_wave(&plan, false, multiprocessors);
             let function = &kernel::Select::<T, F>::WAVE;
             // SAFETY: the caller's; output and count are borrowed until the launch is enqueued, and
             // afterwards the stream's order and cudarc's events protect them. The workspace is this
@@ -250,11 +237,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
             return unsafe { launch(kernels, stream, function, grid, arguments) };
         }
         arguments.by_ticket = u32::from(plan.by_ticket);
-        let grid = Grid {
-            blocks: blocks(plan.blocks.max(1), len as u64)?,
-            threads: 32 * plan.warps,
-            shared_bytes: 0,
-        };
+        let grid = Grid::of_rows(&plan, len)?;
         let function = &kernel::Select::<T, F>::ROWS;
         // SAFETY: as above.
         unsafe { launch(&self.rows, stream, function, grid, arguments) }
