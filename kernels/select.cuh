@@ -206,4 +206,14 @@ struct Select {
     }
 };
 
+/// The lengths of `count` runs, from where they start in `length` items. There is room for
+/// `capacity` of either; if that is too little, the last length cannot be known.
+__device__ __forceinline__ void measure_runs(const u64* starts, u64* lengths, u64 capacity,
+                                             u64 count, u64 length) {
+    u64 known = count <= capacity ? count : capacity > 0 ? capacity - 1 : 0;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < known;
+         i += (u64)gridDim.x * blockDim.x)
+        lengths[i] = (i + 1 < count ? starts[i + 1] : length) - starts[i];
+}
+
 }  // namespace warpfold

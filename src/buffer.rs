@@ -1,6 +1,5 @@
 //! An array that lives on a device.
 
-#[cfg(feature = "cuda")]
 use crate::device::Backend;
 use crate::{Device, Element, Error, Result};
 
@@ -43,6 +42,43 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
+    /// A buffer of length 0, with memory for `len` elements. [`set_len`](Buffer::set_len) says how
+    /// many of them were written.
+    pub(crate) fn reserve(device: &Device, len: usize) -> Result<Buffer<T>> {
+        let storage = match &device.backend {
+            Backend::Cpu => {
+                let mut data = Vec::new();
+                let requested = len.saturating_mul(size_of::<T>());
+                data.try_reserve_exact(len)
+                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                Storage::Cpu(data)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => Storage::Cuda(gpu.allocate(len)?),
+        };
+        Ok(Buffer {
+            device: device.clone(),
+            storage,
+        })
+    }
+
+    /// Gives the buffer its length, and gives host memory back that it does not need.
+    ///
+    /// # Safety
+    ///
+    /// The memory was reserved, and so many elements were written.
+    pub(crate) unsafe fn set_len(&mut self, len: usize) {
+        match &mut self.storage {
+            Storage::Cpu(data) => {
+                // SAFETY: the caller's.
+                unsafe { data.set_len(len) };
+                data.shrink_to_fit();
+            }
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => data.truncate(len),
+        }
+    }
+
     /// Gives up all elements from `len` on.
     pub(crate) fn truncate(&mut self, len: usize) {
         match &mut self.storage {
@@ -56,6 +92,15 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn address(&self) -> u64 {
         match &self.storage {
             Storage::Cpu(data) => data.as_ptr() as u64,
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => data.address(),
+        }
+    }
+
+    /// The same, for those who write there.
+    pub(crate) fn address_mut(&mut self) -> u64 {
+        match &mut self.storage {
+            Storage::Cpu(data) => data.as_mut_ptr() as u64,
             #[cfg(feature = "cuda")]
             Storage::Cuda(data) => data.address(),
         }

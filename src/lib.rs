@@ -131,7 +131,10 @@ pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use primitives::reduce::{reduce, reduce_from};
 pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};
-pub use primitives::select::{select, select_flagged};
+pub use primitives::select::{
+    Runs, partition, partition_flagged, positions, runs, runs_by, select, select_flagged, unique,
+    unique_by,
+};
 pub use scalar::Scalar;
 pub use source::{
     Source, bools, constant, flagged, flags, heads, heads_by, index, map, strided, zip, zip3,

@@ -4,6 +4,7 @@
 mod bad_days_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod bad_input;
+mod compaction;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;

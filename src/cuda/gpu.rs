@@ -1,8 +1,12 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
-use super::{Reduce, Scan, Select, Workspace, driver_error, library::require_driver, workspace};
-use crate::source::{Feeds, Flagged, Form, Slice};
-use crate::{Element, Error, Function, Monoid, Prefixes, Result};
+use super::{
+    Reduce, Runs, Scan, Select, Workspace, driver_error, library::require_driver, workspace,
+};
+use crate::primitives::select::kernel::Outputs;
+use crate::primitives::select::{Target, Targets};
+use crate::source::Form;
+use crate::{Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -212,50 +216,47 @@ impl Gpu {
         })
     }
 
-    /// Selects from a source of items and flags into `output`, and returns the number of items that
-    /// are kept. If that is more than there is room for, the first ones are written.
+    /// Selects from a source of items and flags, and returns the number of flags that are set.
     ///
     /// # Safety
     ///
-    /// As for [`reduce`](Gpu::reduce).
-    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>>(
+    /// As for [`reduce`](Gpu::reduce). The targets are in this GPU's memory, and borrowed for
+    /// writing.
+    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
         &self,
         source: F::Arguments,
         len: usize,
-        output: &mut DeviceArray<T>,
+        targets: Targets,
     ) -> Result<usize> {
-        // SAFETY: the caller's.
-        unsafe { self.select_from::<T, F>(Some((source, len)), output) }
+        let select = Select::<T, F, O>::load(&self.0.context)?;
+        let count = self.allocate::<u64>(1)?;
+        let bytes = select.workspace_bytes(len);
+        self.with_workspace(bytes, |stream, workspace| {
+            let workspace = workspace.arguments(stream, bytes)?;
+            // SAFETY: the caller's; the stream keeps calls and frees in order.
+            unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
+        })?;
+        Ok(self.download(&count)?[0] as usize)
     }
 
-    /// Moves the elements that `P` keeps to the front, and returns their number.
+    /// The lengths of `count` runs, from where they start in `len` items. `lengths` has room for as
+    /// many.
     ///
     /// # Safety
     ///
-    /// As for [`reduce`](Gpu::reduce).
-    pub(crate) unsafe fn select_in_place<T, P>(&self, data: &mut DeviceArray<T>) -> Result<usize>
-    where
-        T: Element + Feeds<P::Input>,
-        P: Function<Output = bool>,
-    {
-        // SAFETY: the caller's.
-        unsafe { self.select_from::<T, Flagged<P, Slice<T>>>(None, data) }
-    }
-
-    /// Selects from a source, or from `output` itself if there is none.
-    unsafe fn select_from<T: Element, F: Form<Item = (T, bool)>>(
+    /// As for [`select`](Gpu::select).
+    pub(crate) unsafe fn run_lengths<T: Element, F: Form<Item = (T, bool)>>(
         &self,
-        source: Option<(F::Arguments, usize)>,
-        output: &mut DeviceArray<T>,
-    ) -> Result<usize> {
-        let select = Select::<T, F>::load(&self.0.context)?;
-        let mut count = self.allocate::<u64>(1)?;
-        let len = source.as_ref().map_or(output.len, |&(_, len)| len);
-        self.with_workspace(select.workspace_bytes(len), |stream, workspace| {
-            // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { select.run(stream, source, output, &mut count, workspace) }
-        })?;
-        Ok(self.download(&count)?[0] as usize)
+        starts: &DeviceArray<u64>,
+        lengths: &mut DeviceArray<u64>,
+        len: usize,
+    ) -> Result<()> {
+        let runs = Runs::<T, F>::load(&self.0.context)?;
+        let count = self.upload(&[starts.len() as u64])?;
+        let target = Target::new(starts.address(), starts.len());
+        let stream = &self.0.stream;
+        // SAFETY: the caller's.
+        unsafe { runs.run_lengths(stream, len, target, lengths.address(), count.address()) }
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.

@@ -61,7 +61,9 @@ mod workspace;
 
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
-pub use crate::primitives::select::cuda::{Select, SelectBy};
+pub use crate::primitives::select::cuda::{
+    Partition, PartitionBy, Positions, Runs, Select, SelectBy, Unique,
+};
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;

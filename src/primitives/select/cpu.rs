@@ -2,12 +2,15 @@
 //!
 //! A thread evaluates its chunk, and moves the items that are kept together in memory of its own,
 //! which stays in the L2 cache. In its turn it learns how many the chunks before have kept, which
-//! is where its own go. Then it copies them there.
+//! is where its own go. Then it copies them there. It does the same with the other items, and with
+//! positions, if these are wanted.
 //!
 //! That is why a selection may work in place. A chunk's items go where this chunk or chunks before
 //! it lay, since no more are kept than there were. Those chunks have had their turns, so they hold
 //! what they keep elsewhere, and their old memory is free. A chunk after it is never touched.
 
+use super::kernel::Outputs;
+use super::{Target, Targets};
 use crate::Element;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
 use crate::cpu::{chunk_len, compact::compact, stream};
@@ -22,7 +25,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// one while the memory for this one is still on its way.
 const BLOCK_BYTES: usize = 1 << 10;
 
-/// Where the kept items go. All threads write there, each at its own place.
+/// Where something goes. All threads write there, each at its own place.
 #[derive(Clone, Copy)]
 struct Output<T> {
     start: *mut T,
@@ -36,19 +39,51 @@ unsafe impl<T: Element> Send for Output<T> {}
 // SAFETY: as above.
 unsafe impl<T: Element> Sync for Output<T> {}
 
-/// Writes the items of `input` whose flags are set to `start`, in their order and up to `room`, and
-/// returns how many there are.
+impl<T: Element> Output<T> {
+    fn new(target: Target, len: usize, in_place: bool) -> Output<T> {
+        let bytes = target.room.min(len) * size_of::<T>();
+        Output {
+            start: target.address as *mut T,
+            room: target.room,
+            streams: !in_place && bytes > STREAM_BYTES,
+        }
+    }
+
+    /// Copies items to a place, as far as there is room.
+    ///
+    /// # Safety
+    ///
+    /// The items are initialised. Nothing else reads or writes what lies at the place.
+    unsafe fn store(self, items: &[MaybeUninit<T>], place: usize) {
+        let fitting = place.min(self.room)..(place + items.len()).min(self.room);
+        let items = &items[..fitting.len()];
+        // SAFETY: the range lies in the room; the rest is the caller's.
+        unsafe {
+            let target = self.start.add(fitting.start).cast::<MaybeUninit<T>>();
+            let target = std::slice::from_raw_parts_mut(target, fitting.len());
+            if self.streams {
+                stream::copy(items, target);
+                stream::finish();
+            } else {
+                target.copy_from_slice(items);
+            }
+        }
+    }
+}
+
+/// Stores what `O` says of the items of `input`, each kind in its order and up to its room, and
+/// returns how many flags are set.
 ///
-/// `in_place` says that the input is evaluated from the same memory.
+/// `in_place` says that the input is evaluated from the memory of `targets.kept`.
 ///
 /// # Safety
 ///
-/// From `start` on there is memory for `room` elements, which nothing else uses meanwhile. The
-/// input may be evaluated from it: then item `i` depends on no element before `i`.
-pub(crate) unsafe fn select<T: Element>(
+/// The targets have the memory that they say, which nothing else uses meanwhile. The input may be
+/// evaluated from that of `targets.kept`: then item `i` depends on no other element than `i`, and
+/// nothing but what is kept is stored.
+pub(crate) unsafe fn select<T: Element, O: Outputs>(
     input: &FlaggedItems<'_, T>,
-    start: *mut T,
-    room: usize,
+    targets: Targets,
     in_place: bool,
 ) -> usize {
     let (len, chunk) = (input.len(), chunk_len::<T, T>(CHUNK_BYTES));
@@ -56,36 +91,51 @@ pub(crate) unsafe fn select<T: Element>(
         let start = number * chunk;
         start..(start + chunk).min(len)
     });
-    let bytes = room.min(len) * size_of::<T>();
-    let output = Output {
-        start,
-        room,
-        streams: !in_place && bytes > STREAM_BYTES,
-    };
-    in_turns(chunks, 0, || Worker::new(input, output, chunk.min(len)))
+    let outputs = (
+        Output::new(targets.kept, len, in_place),
+        Output::new(targets.others, len, false),
+        Output::new(targets.places, len, false),
+    );
+    in_turns(chunks, 0, || {
+        Worker::new::<O>(input, outputs, chunk.min(len))
+    })
 }
 
-/// A thread's working memory.
+/// A thread's working memory. What is not wanted has no room.
 struct Worker<'s, T> {
     input: &'s FlaggedItems<'s, T>,
-    output: Output<T>,
+    outputs: (Output<T>, Output<T>, Output<u64>),
     /// A block of items.
     items: Vec<MaybeUninit<T>>,
     /// Their flags.
     flags: Vec<MaybeUninit<bool>>,
-    /// What the chunk keeps.
+    /// Their positions.
+    positions: Vec<MaybeUninit<u64>>,
+    /// What is stored of the chunk.
     kept: Vec<MaybeUninit<T>>,
+    others: Vec<MaybeUninit<T>>,
+    places: Vec<MaybeUninit<u64>>,
 }
 
 impl<'s, T: Element> Worker<'s, T> {
-    fn new(input: &'s FlaggedItems<'s, T>, output: Output<T>, chunk: usize) -> Worker<'s, T> {
+    fn new<O: Outputs>(
+        input: &'s FlaggedItems<'s, T>,
+        outputs: (Output<T>, Output<T>, Output<u64>),
+        chunk: usize,
+    ) -> Worker<'s, T> {
+        fn room<U: Copy>(wanted: bool, len: usize) -> Vec<MaybeUninit<U>> {
+            vec![MaybeUninit::uninit(); if wanted { len } else { 0 }]
+        }
         let block = (BLOCK_BYTES / size_of::<T>()).min(chunk);
         Worker {
             input,
-            output,
-            items: vec![MaybeUninit::uninit(); block],
-            flags: vec![MaybeUninit::uninit(); block],
-            kept: vec![MaybeUninit::uninit(); chunk],
+            outputs,
+            items: room(true, block),
+            flags: room(true, block),
+            positions: room(O::PLACES, block),
+            kept: room(O::KEPT, chunk),
+            others: room(O::OTHERS, chunk),
+            places: room(O::PLACES, chunk),
         }
     }
 }
@@ -98,13 +148,35 @@ impl<T: Element> turns::Worker<Range<usize>, usize> for Worker<'_, T> {
     type Place = Range<usize>;
 
     fn prepare(&mut self, chunk: &Range<usize>) -> usize {
-        let mut count = 0;
+        let (mut count, mut others) = (0, 0);
         for start in chunk.clone().step_by(self.items.len()) {
             let len = self.items.len().min(chunk.end - start);
             let (items, flags) = (&mut self.items[..len], &mut self.flags[..len]);
             self.input.evaluate(start, items, flags);
-            // SAFETY: `evaluate` wrote them all.
-            count += unsafe { compact(items, flags, &mut self.kept[count..]) };
+            let mut kept = 0;
+            // SAFETY: `evaluate` wrote all items and flags; the positions are written here.
+            unsafe {
+                if !self.places.is_empty() {
+                    let positions = &mut self.positions[..len];
+                    positions
+                        .iter_mut()
+                        .zip(start as u64..)
+                        .for_each(|(to, at)| {
+                            to.write(at);
+                        });
+                    kept = compact(positions, flags, &mut self.places[count..]);
+                }
+                if !self.kept.is_empty() {
+                    kept = compact(items, flags, &mut self.kept[count..]);
+                }
+                if !self.others.is_empty() {
+                    flags.iter_mut().for_each(|flag| {
+                        flag.write(!flag.assume_init());
+                    });
+                    others += compact(items, flags, &mut self.others[others..]);
+                }
+            }
+            count += kept;
         }
         count
     }
@@ -115,24 +187,20 @@ impl<T: Element> turns::Worker<Range<usize>, usize> for Worker<'_, T> {
         start..*kept
     }
 
-    fn finish(&mut self, _: Range<usize>, place: Range<usize>) {
-        let Output {
-            start,
-            room,
-            streams,
-        } = self.output;
-        let fitting = place.start.min(room)..place.end.min(room);
-        let kept = &self.kept[..fitting.len()];
-        // SAFETY: the range lies in the room, and no other chunk has a part of it. Nothing is read
-        // there any more: the head of this file says why. `compact` wrote what is copied.
+    fn finish(&mut self, chunk: Range<usize>, place: Range<usize>) {
+        let (kept, others, places) = self.outputs;
+        let (count, start) = (place.len(), place.start);
+        // SAFETY: no other chunk has a part of these places. Nothing is read there any more: the
+        // head of this file says why. `compact` wrote what is stored.
         unsafe {
-            let target = start.add(fitting.start).cast::<MaybeUninit<T>>();
-            let target = std::slice::from_raw_parts_mut(target, fitting.len());
-            if streams {
-                stream::copy(kept, target);
-                stream::finish();
-            } else {
-                target.copy_from_slice(kept);
+            if !self.kept.is_empty() {
+                kept.store(&self.kept[..count], start);
+            }
+            if !self.others.is_empty() {
+                others.store(&self.others[..chunk.len() - count], chunk.start - start);
+            }
+            if !self.places.is_empty() {
+                places.store(&self.places[..count], start);
             }
         }
     }

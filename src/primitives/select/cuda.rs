@@ -1,17 +1,25 @@
 //! Selects for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, SelectArguments};
-use crate::codegen::Named;
-use crate::codegen::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy, check};
+use super::kernel::{
+    self, Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, SelectArguments, Sides,
+};
+use super::{Target, Targets};
+#[cfg(doc)]
+use crate::Error;
+use crate::codegen::{
+    Engine, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, check,
+};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, context_capability};
+use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
 use crate::element::assert_element_size;
-use crate::source::{Flagged, Form, Slice, Source};
+use crate::source::{
+    Equal, Flagged, Form, Heads, Index, IndexArguments, Slice, Source, Zip, ZipArguments,
+};
 use crate::{Element, Result};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -20,6 +28,9 @@ use std::sync::Arc;
 /// `F` is the [form](Form) of what is read: pairs of an element and a flag. [`SelectBy`] is the one
 /// for slices and a predicate. The elements that have a flag come out in their order, one after the
 /// other. Their number stays on the device.
+///
+/// `O` says what else is stored, or instead: [`Partition`], [`Positions`], [`Unique`] and [`Runs`]
+/// are selects too.
 ///
 /// ```no_run
 /// use warpfold::{cuda::{SelectBy, Workspace, cudarc::driver::CudaContext}, flagged, function};
@@ -57,20 +68,105 @@ use std::sync::Arc;
 ///
 /// As for [`Scan`](crate::cuda::Scan); they can share one.
 #[derive(Debug)]
-pub struct Select<T: Element, F: Form<Item = (T, bool)>> {
+pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
     context: Arc<CudaContext>,
     rows: Arc<Loaded>,
     policy: RowPolicy,
     wave: Option<(Arc<Loaded>, WavePolicy)>,
     /// Whether the wave engine is to take short inputs too.
     always: bool,
-    types: Named<(T, F)>,
+    types: Named<(T, F, O)>,
 }
 
 /// The select of the elements of a slice that the predicate `P` holds for.
 pub type SelectBy<T, P> = Select<T, Flagged<P, Slice<T>>>;
 
-impl<T: Element, F: Form<Item = (T, bool)>> Clone for Select<T, F> {
+/// The partition of elements `T` by their flags: those that have one, and the others, both in their
+/// order.
+///
+/// ```no_run
+/// use warpfold::cuda::{PartitionBy, Workspace, cudarc::driver::CudaContext};
+/// use warpfold::{flagged, function};
+///
+/// #[function]
+/// fn positive(x: f32) -> bool {
+///     x > 0.0
+/// }
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let samples = stream.clone_htod(&[1.5_f32, -2.0, 0.5])?;
+/// let mut kept = stream.alloc_zeros::<f32>(samples.len())?;
+/// let mut others = stream.alloc_zeros::<f32>(samples.len())?;
+/// let mut count = stream.alloc_zeros::<u64>(1)?;
+///
+/// let partition = PartitionBy::<f32, positive>::load(&context)?;
+/// let mut workspace = Workspace::new(&stream, partition.workspace_bytes(samples.len()))?;
+/// let source = flagged::<positive, _>(&samples);
+/// partition.enqueue(&stream, source, &mut kept, &mut others, &mut count, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&count)?, [2]);
+/// assert_eq!(stream.clone_dtoh(&others)?[0], -2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type Partition<T, F> = Select<T, F, Sides>;
+
+/// The partition of the elements of a slice by the predicate `P`.
+pub type PartitionBy<T, P> = Partition<T, Flagged<P, Slice<T>>>;
+
+/// The positions of what is true in a source of `bool`s with the form `B`.
+///
+/// ```no_run
+/// use warpfold::cuda::{Positions, Workspace, cudarc::driver::CudaContext};
+/// use warpfold::flags;
+/// use warpfold::source::{Map, NonZero, Slice};
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let mask = stream.clone_htod(&[0_u8, 1, 1, 0, 1])?;
+/// let mut positions = stream.alloc_zeros::<u64>(mask.len())?;
+/// let mut count = stream.alloc_zeros::<u64>(1)?;
+///
+/// let find = Positions::<Map<NonZero<u8>, Slice<u8>>>::load(&context)?;
+/// let mut workspace = Workspace::new(&stream, find.workspace_bytes(mask.len()))?;
+/// find.enqueue(&stream, flags(&mask), &mut positions, &mut count, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&positions)?[..3], [1, 2, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type Positions<B> = Select<u64, Zip<(Index, B)>, Places>;
+
+/// The select of the first number of each run of equal ones in a slice: its source is
+/// [`heads`](crate::heads).
+pub type Unique<T> = Select<T, Heads<Equal<T>, Slice<T>>>;
+
+/// The first elements of runs, where these start, and how long they are: run-length encoding.
+///
+/// `F` is the form of [`heads`](crate::heads()) or [`heads_by`](crate::heads_by).
+///
+/// ```no_run
+/// use warpfold::cuda::{Runs, Workspace, cudarc::driver::CudaContext};
+/// use warpfold::heads;
+/// use warpfold::source::{Equal, Heads, Slice};
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let x = stream.clone_htod(&[7_u32, 7, 2, 2, 2, 7])?;
+/// let mut items = stream.alloc_zeros::<u32>(x.len())?;
+/// let mut starts = stream.alloc_zeros::<u64>(x.len())?;
+/// let mut lengths = stream.alloc_zeros::<u64>(x.len())?;
+/// let mut count = stream.alloc_zeros::<u64>(1)?;
+///
+/// let runs = Runs::<u32, Heads<Equal<u32>, Slice<u32>>>::load(&context)?;
+/// let mut workspace = Workspace::new(&stream, runs.workspace_bytes(x.len()))?;
+/// let (outputs, count) = ((&mut items, &mut starts, &mut lengths), &mut count);
+/// runs.enqueue(&stream, heads(&x), outputs, count, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&items)?[..3], [7, 2, 7]);
+/// assert_eq!(stream.clone_dtoh(&starts)?[..3], [0, 2, 5]);
+/// assert_eq!(stream.clone_dtoh(&lengths)?[..3], [2, 3, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type Runs<T, F> = Select<T, F, KeptAndPlaces>;
+
+impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O> {
     fn clone(&self) -> Self {
         Select {
             context: self.context.clone(),
@@ -83,7 +179,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Clone for Select<T, F> {
     }
 }
 
-impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
+impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
     /// the disk cache, and 0.5 to 1 s if they must be compiled.
     ///
@@ -94,9 +190,10 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
-        let wave = WavePolicy::for_select::<T, F>(capability);
+        let wave = kernel::Select::<T, F, O>::wave_policy(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Select::with(context, RowPolicy::of_select_of::<F>(), wave, false)
+        let rows = kernel::Select::<T, F, O>::rows_policy();
+        Select::with(context, rows, wave, false)
     }
 
     /// Loads the kernels of one engine, which will be used for every length. With the wave engine,
@@ -108,11 +205,11 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     /// have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
-        check::<kernel::Select<T, F>>(engine)?;
+        check::<kernel::Select<T, F, O>>(engine)?;
         match engine {
             Engine::Rows(policy) => Select::with(context, policy, None, false),
             Engine::Wave(wave) => {
-                let rows = RowPolicy::of_select_of::<F>();
+                let rows = kernel::Select::<T, F, O>::rows_policy();
                 Select::with(context, rows, Some(wave), true)
             }
             Engine::Levels => unreachable!("`check` refuses it"),
@@ -128,12 +225,13 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         const { assert_element_size::<T>() };
         let (rows, wave) = match wave {
             None => (
-                Loaded::get::<kernel::Select<T, F>>(context, Engine::Rows(policy))?,
+                Loaded::get::<kernel::Select<T, F, O>>(context, Engine::Rows(policy))?,
                 None,
             ),
             Some(wave) => {
                 let engines = [Engine::Rows(policy), Engine::Wave(wave)];
-                let [rows, kernels] = Loaded::get_all::<kernel::Select<T, F>, 2>(context, engines)?;
+                let [rows, kernels] =
+                    Loaded::get_all::<kernel::Select<T, F, O>, 2>(context, engines)?;
                 (rows, Some((kernels, wave)))
             }
         };
@@ -150,13 +248,81 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let tiles = ScanPlan::most_tiles(self.policy, kernel::Select::<T, F>::MOST_WARPS, len);
+        let most = kernel::Select::<T, F, O>::MOST_WARPS;
+        let tiles = ScanPlan::most_tiles(self.policy, most, len);
         let rows = tiles.map_or(0, ScanPlan::workspace_bytes_for::<u64>);
         let wave = self.wave.as_ref();
         let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<u64>());
         rows.max(wave.unwrap_or(0))
     }
 
+    /// What kernels are told of `workspace`, if all belongs to their context, and there is room for
+    /// the count.
+    fn check(
+        &self,
+        stream: &CudaStream,
+        written: &[(&str, &CudaStream)],
+        count: &impl DevicePtrMut<u64>,
+        workspace: &Workspace,
+        len: usize,
+    ) -> Result<WorkspaceArguments> {
+        check_holds_one(count)?;
+        check_context(&self.context, "count", count.stream().context())?;
+        let bytes = self.workspace_bytes(len);
+        check_call(&self.context, stream, written, workspace, bytes)
+    }
+
+    /// Enqueues the launch, with the address of the count.
+    ///
+    /// # Safety
+    ///
+    /// `source` has the arguments of a source in the kernels' context with `len` items. The targets
+    /// are there too, as is the count. Nothing else uses them before the work on the stream is
+    /// done. The workspace is the stream's alone, with as many bytes as
+    /// [`workspace_bytes`](Select::workspace_bytes) says.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        (source, len): (F::Arguments, usize),
+        targets: Targets,
+        count: u64,
+        workspace: WorkspaceArguments,
+    ) -> Result<()> {
+        let mut arguments = SelectArguments {
+            source,
+            out: targets.kept.address,
+            others: targets.others.address,
+            places: targets.places.address,
+            capacity: targets.capacity() as u64,
+            others_capacity: targets.others.room as u64,
+            count,
+            length: len as u64,
+            workspace,
+            by_ticket: 1,
+        };
+        let multiprocessors = self.rows.multiprocessors();
+        let most = kernel::Select::<T, F, O>::MOST_WARPS;
+        let plan = ScanPlan::with_most_warps(self.policy, most, len, false, multiprocessors);
+        if let Some((kernels, policy)) = &self.wave
+            && len > 0
+            && (self.always || plan.is_long(multiprocessors))
+            && F::is_aligned(&arguments.source, WavePolicy::ALIGN)
+        {
+            let plan = WavePlan::new(*policy, len);
+            let grid = Grid::of_wave(&plan, false, multiprocessors);
+            let function = &kernel::Select::<T, F, O>::WAVE;
+            // SAFETY: the caller's. Slices are aligned.
+            return unsafe { launch(kernels, stream, function, grid, arguments) };
+        }
+        arguments.by_ticket = u32::from(plan.by_ticket);
+        let grid = Grid::of_rows(&plan, len)?;
+        let function = &kernel::Select::<T, F, O>::ROWS;
+        // SAFETY: the caller's.
+        unsafe { launch(&self.rows, stream, function, grid, arguments) }
+    }
+}
+
+impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     /// Enqueues the select from `input` into `output`, and the number of items that are kept into
     /// the first element of `count`.
     ///
@@ -179,68 +345,18 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
     ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
         let input = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launch is enqueued.
-        unsafe { self.run(stream, Some(input), output, count, workspace) }
-    }
-
-    /// # Safety
-    ///
-    /// `input` has the arguments of a source in the kernels' context, and its number of items.
-    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
-    /// is read.
-    pub(crate) unsafe fn run(
-        &self,
-        stream: &CudaStream,
-        input: Option<(F::Arguments, usize)>,
-        output: &mut impl DevicePtrMut<T>,
-        count: &mut impl DevicePtrMut<u64>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        check_holds_one(count)?;
-        let capacity = output.len();
-        let len = input.map_or(capacity, |(_, len)| len);
-        let written = [("output", &**output.stream()), ("count", &**count.stream())];
-        let bytes = self.workspace_bytes(len);
-        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
+        let written = [("output", &**output.stream())];
+        let workspace = self.check(stream, &written, count, workspace, input.1)?;
+        let room = output.len();
         let (out, _writing) = output.device_ptr_mut(stream);
         let (count, _counting) = count.device_ptr_mut(stream);
-        let source = match input {
-            Some((source, _)) => source,
-            None => F::of_address(out).expect("only slices are selected from in place"),
+        let targets = Targets {
+            kept: Target::new(out, room),
+            ..Targets::default()
         };
-        let mut arguments = SelectArguments {
-            source,
-            out,
-            others: 0,
-            places: 0,
-            capacity: capacity as u64,
-            others_capacity: 0,
-            count,
-            length: len as u64,
-            workspace,
-            by_ticket: 1,
-        };
-        let multiprocessors = self.rows.multiprocessors();
-        let most = kernel::Select::<T, F>::MOST_WARPS;
-        let plan = ScanPlan::with_most_warps(self.policy, most, len, false, multiprocessors);
-        if let Some((kernels, policy)) = &self.wave
-            && len > 0
-            && (self.always || plan.is_long(multiprocessors))
-            && F::is_aligned(&arguments.source, WavePolicy::ALIGN)
-        {
-            let plan = WavePlan::new(*policy, len);
-            let grid = Grid::of_wave(&plan, false, multiprocessors);
-            let function = &kernel::Select::<T, F>::WAVE;
-            // SAFETY: the caller's; output and count are borrowed until the launch is enqueued, and
-            // afterwards the stream's order and cudarc's events protect them. The workspace is this
-            // stream's alone, and as large as the plan asks. The slice is aligned.
-            return unsafe { launch(kernels, stream, function, grid, arguments) };
-        }
-        arguments.by_ticket = u32::from(plan.by_ticket);
-        let grid = Grid::of_rows(&plan, len)?;
-        let function = &kernel::Select::<T, F>::ROWS;
-        // SAFETY: as above.
-        unsafe { launch(&self.rows, stream, function, grid, arguments) }
+        // SAFETY: all was checked, and is borrowed until the launch is enqueued. Afterwards the
+        // stream's order and cudarc's events protect it.
+        unsafe { self.run(stream, input, targets, count, workspace) }
     }
 }
 
@@ -261,7 +377,177 @@ where
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        // SAFETY: nothing but the data is read.
-        unsafe { self.run(stream, None, data, count, workspace) }
+        let len = DeviceSlice::len(data);
+        let written = [("data", &**DeviceSlice::stream(data))];
+        let workspace = self.check(stream, &written, count, workspace, len)?;
+        let (address, _writing) = data.device_ptr_mut(stream);
+        let (count, _counting) = count.device_ptr_mut(stream);
+        let source = Flagged::<P, Slice<T>>::of_address(address).expect("the form is a slice");
+        let targets = Targets {
+            kept: Target::new(address, len),
+            ..Targets::default()
+        };
+        // SAFETY: as in `enqueue`. Nothing but the data is read.
+        unsafe { self.run(stream, (source, len), targets, count, workspace) }
+    }
+}
+
+impl<T: Element, F: Form<Item = (T, bool)>> Partition<T, F> {
+    /// Enqueues the partition: the items of `input` that have a flag go into `kept`, in their
+    /// order, the others into `others`, in theirs, and the number of the first into the first
+    /// element of `count`. One launch.
+    ///
+    /// If an output is too short, it gets the first ones. So compare, when you read the count.
+    /// Outputs as long as the input are always long enough.
+    ///
+    /// # Errors
+    ///
+    /// As [`Select::enqueue`](Select::enqueue).
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        input: impl Source<CudaStream, Item = (T, bool), Form = F>,
+        kept: &mut impl DevicePtrMut<T>,
+        others: &mut impl DevicePtrMut<T>,
+        count: &mut impl DevicePtrMut<u64>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let input = bind(&mut binder, &input)?;
+        let written = [("kept", &**kept.stream()), ("others", &**others.stream())];
+        let workspace = self.check(stream, &written, count, workspace, input.1)?;
+        let rooms = (kept.len(), others.len());
+        let (kept, _keeping) = kept.device_ptr_mut(stream);
+        let (others, _writing) = others.device_ptr_mut(stream);
+        let (count, _counting) = count.device_ptr_mut(stream);
+        let targets = Targets {
+            kept: Target::new(kept, rooms.0),
+            others: Target::new(others, rooms.1),
+            ..Targets::default()
+        };
+        // SAFETY: as in `Select::enqueue`.
+        unsafe { self.run(stream, input, targets, count, workspace) }
+    }
+}
+
+impl<B: Form<Item = bool>> Positions<B> {
+    /// Enqueues the positions of what is true in `flags` into `positions`, in their order, and
+    /// their number into the first element of `count`. One launch.
+    ///
+    /// If `positions` is shorter than that, it gets the first ones. So compare, when you read the
+    /// count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Select::enqueue`](Select::enqueue).
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        flags: impl Source<CudaStream, Item = bool, Form = B>,
+        positions: &mut impl DevicePtrMut<u64>,
+        count: &mut impl DevicePtrMut<u64>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (flags, len) = bind(&mut binder, &flags)?;
+        let written = [("positions", &**positions.stream())];
+        let workspace = self.check(stream, &written, count, workspace, len)?;
+        let room = positions.len();
+        let (positions, _writing) = positions.device_ptr_mut(stream);
+        let (count, _counting) = count.device_ptr_mut(stream);
+        let source = ZipArguments(IndexArguments { first: 0 }, flags);
+        let targets = Targets {
+            places: Target::new(positions, room),
+            ..Targets::default()
+        };
+        // SAFETY: as in `Select::enqueue`.
+        unsafe { self.run(stream, (source, len), targets, count, workspace) }
+    }
+}
+
+impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
+    /// Enqueues the items of `input` that have a head flag, the positions at which their runs
+    /// start, and the lengths of the runs into the three outputs, and the number of runs into the
+    /// first element of `count`. Two launches.
+    ///
+    /// If an output is shorter than that, all get the first ones only, as many as there is room for
+    /// in the shortest. Of those runs, the last one's length is not written. So compare, when you
+    /// read the count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Select::enqueue`](Select::enqueue).
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        input: impl Source<CudaStream, Item = (T, bool), Form = F>,
+        (items, starts, lengths): (
+            &mut impl DevicePtrMut<T>,
+            &mut impl DevicePtrMut<u64>,
+            &mut impl DevicePtrMut<u64>,
+        ),
+        count: &mut impl DevicePtrMut<u64>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let input = bind(&mut binder, &input)?;
+        let written = [
+            ("items", &**items.stream()),
+            ("starts", &**starts.stream()),
+            ("lengths", &**lengths.stream()),
+        ];
+        let workspace = self.check(stream, &written, count, workspace, input.1)?;
+        let room = items.len().min(starts.len()).min(lengths.len());
+        let (items, _keeping) = items.device_ptr_mut(stream);
+        let (starts, _starting) = starts.device_ptr_mut(stream);
+        let (lengths, _measuring) = lengths.device_ptr_mut(stream);
+        let (count, _counting) = count.device_ptr_mut(stream);
+        let targets = Targets {
+            kept: Target::new(items, room),
+            places: Target::new(starts, room),
+            ..Targets::default()
+        };
+        // SAFETY: as in `Select::enqueue`.
+        unsafe {
+            self.run(stream, input, targets, count, workspace)?;
+            self.run_lengths(stream, input.1, targets.places, lengths, count)
+        }
+    }
+
+    /// Enqueues the lengths of runs, from where they start and their number.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Select::run); `lengths` has as much room as the starts.
+    pub(crate) unsafe fn run_lengths(
+        &self,
+        stream: &CudaStream,
+        len: usize,
+        starts: Target,
+        lengths: u64,
+        count: u64,
+    ) -> Result<()> {
+        const THREADS: u32 = 256;
+        let arguments = LengthsArguments {
+            starts: starts.address,
+            lengths,
+            capacity: starts.room as u64,
+            count,
+            length: len as u64,
+        };
+        // Nobody knows yet how many runs there are. The threads share them out.
+        let most = self.rows.multiprocessors() * 8;
+        let blocks = starts
+            .room
+            .div_ceil(THREADS as usize)
+            .clamp(1, most as usize);
+        let grid = Grid {
+            blocks: blocks as u32,
+            threads: THREADS,
+            shared_bytes: 0,
+        };
+        let function = &kernel::Select::<T, F, KeptAndPlaces>::LENGTHS;
+        // SAFETY: the caller's.
+        unsafe { launch(&self.rows, stream, function, grid, arguments) }
     }
 }

@@ -73,9 +73,31 @@ arguments! {
     }
 }
 
+arguments! {
+    /// What the kernel takes that measures runs.
+    pub struct LengthsArguments<> {
+        /// Where runs start.
+        pub starts: u64 => "const u64*",
+        /// How long they are.
+        pub lengths: u64 => "u64*",
+        /// How many there is room for in either.
+        pub capacity: u64 => "u64",
+        /// The number of runs.
+        pub count: u64 => "const u64*",
+        /// The number of items.
+        pub length: u64 => "u64",
+    }
+}
+
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
+    /// The function that measures runs. It belongs to the rows engine, if positions are stored.
+    pub const LENGTHS: Function<LengthsArguments> = Function::new("run_lengths");
+
     /// The most warps of a block.
     pub const MOST_WARPS: u32 = 8;
+
+    /// Whether there are runs to measure.
+    const MEASURES: bool = O::KEPT && O::PLACES;
 
     /// The shared memory for what the warps of a block store, in bytes. A block can have 48 KiB
     /// without asking.
@@ -122,6 +144,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
         minijinja::context! {
             arguments => format!("using Kept = {kept};\n{arguments}"),
             outputs => format!("{}, {}, {}", O::KEPT, O::OTHERS, O::PLACES),
+            lengths_arguments => Self::MEASURES.then(LengthsArguments::cuda),
             most_warps => Self::MOST_WARPS,
             sums_per_lane => scan_sums_per_lane::<u64>(),
         }
@@ -144,6 +167,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
             Engine::Levels => Vec::new(),
+            Engine::Rows(_) if Self::MEASURES => vec![Self::ROWS.name, Self::LENGTHS.name],
             Engine::Rows(_) => vec![Self::ROWS.name],
             Engine::Wave(_) => vec![Self::WAVE.name],
         }

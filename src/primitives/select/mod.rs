@@ -5,7 +5,14 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 
-use crate::buffer::Storage;
+mod partition;
+mod positions;
+mod unique;
+
+pub use partition::{partition, partition_flagged};
+pub use positions::positions;
+pub use unique::{Runs, runs, runs_by, unique, unique_by};
+
 use crate::device::Backend;
 use crate::element::assert_element_size;
 use crate::source::{
@@ -13,6 +20,52 @@ use crate::source::{
     flagged,
 };
 use crate::{Buffer, Device, Element, Error, Function, Result};
+use kernel::{Kept, Outputs};
+
+/// Where something is stored: an address in a device's memory, and for how many items there is
+/// room.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Target {
+    pub(crate) address: u64,
+    pub(crate) room: usize,
+}
+
+impl Target {
+    pub(crate) fn new(address: u64, room: usize) -> Target {
+        Target { address, room }
+    }
+
+    /// A buffer, up to its length.
+    fn of<T: Element>(buffer: &mut Buffer<T>) -> Target {
+        Target::new(buffer.address_mut(), buffer.len())
+    }
+
+    /// The memory that was reserved for `room` items.
+    fn reserved<T: Element>(buffer: &mut Buffer<T>, room: usize) -> Target {
+        Target::new(buffer.address_mut(), room)
+    }
+}
+
+/// Where selects store: the items that have a flag, the others, and the positions of the first. A
+/// select has those that its [outputs](Outputs) say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Targets {
+    pub(crate) kept: Target,
+    pub(crate) others: Target,
+    pub(crate) places: Target,
+}
+
+impl Targets {
+    /// How many items that have a flag there is room for.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn capacity(&self) -> usize {
+        match (self.kept.address, self.places.address) {
+            (_, 0) => self.kept.room,
+            (0, _) => self.places.room,
+            _ => self.kept.room.min(self.places.room),
+        }
+    }
+}
 
 /// The items that the predicate `P` keeps, in their order.
 ///
@@ -195,29 +248,18 @@ impl Device {
         T: Element + Feeds<P::Input>,
         P: Function<Output = bool>,
     {
-        const { assert_element_size::<T>() };
         self.check_owns(data)?;
-        let count = match (&self.backend, &mut data.storage) {
-            (Backend::Cpu, Storage::Cpu(data)) => {
-                let (start, len) = (data.as_mut_ptr(), data.len());
-                let arguments = SliceArguments {
-                    address: start as u64,
-                };
-                // SAFETY: the vector is borrowed for writing. Item `i` is element `i` alone.
-                unsafe {
-                    FlaggedItems::with::<Flagged<P, Slice<T>>, _>(&arguments, len, |items| {
-                        cpu::select(items, start, len, true)
-                    })
-                }
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: nothing but the data is read.
-            (Backend::Cuda(gpu), Storage::Cuda(data)) => unsafe {
-                gpu.select_in_place::<T, P>(data)?
-            },
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
+        let targets = Targets {
+            kept: Target::of(data),
+            ..Targets::default()
         };
+        let arguments = SliceArguments {
+            address: targets.kept.address,
+        };
+        // SAFETY: the buffer is borrowed for writing. Item `i` is element `i` alone.
+        let count = unsafe {
+            self.store::<T, Flagged<P, Slice<T>>, Kept>(arguments, data.len(), targets, true)
+        }?;
         data.truncate(count);
         Ok(count)
     }
@@ -243,39 +285,18 @@ impl Device {
         arguments: F::Arguments,
         len: usize,
     ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let storage = match &self.backend {
-            Backend::Cpu => {
-                let mut output = Vec::<T>::new();
-                let requested = len.saturating_mul(size_of::<T>());
-                output
-                    .try_reserve_exact(len)
-                    .map_err(|_| Error::OutOfHostMemory { requested })?;
-                // SAFETY: the caller's. The vector has room for all items, and the selection writes
-                // as many as it counts.
-                unsafe {
-                    let start = output.as_mut_ptr();
-                    let count = FlaggedItems::with::<F, _>(&arguments, len, |items| {
-                        cpu::select(items, start, len, false)
-                    });
-                    output.set_len(count);
-                }
-                output.shrink_to_fit();
-                Storage::Cpu(output)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let mut output = gpu.allocate(len)?;
-                // SAFETY: the caller's.
-                let count = unsafe { gpu.select::<T, F>(arguments, len, &mut output) }?;
-                output.truncate(count);
-                Storage::Cuda(output)
-            }
+        let mut output = Buffer::<T>::reserve(self, len)?;
+        let targets = Targets {
+            kept: Target::reserved(&mut output, len),
+            ..Targets::default()
         };
-        Ok(Buffer {
-            device: self.clone(),
-            storage,
-        })
+        // SAFETY: the caller's. The buffer has room for all items, and the select writes as many as
+        // it counts.
+        unsafe {
+            let count = self.store::<T, F, Kept>(arguments, len, targets, false)?;
+            output.set_len(count);
+        }
+        Ok(output)
     }
 
     fn select_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
@@ -283,36 +304,56 @@ impl Device {
         input: S,
         output: &mut Buffer<T>,
     ) -> Result<usize> {
-        const { assert_element_size::<T>() };
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        let room = output.len();
-        let count = match (&self.backend, &mut output.storage) {
-            (Backend::Cpu, Storage::Cpu(output)) => {
-                let start = output.as_mut_ptr();
-                // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed,
-                // and the output for writing.
-                unsafe {
-                    FlaggedItems::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::select(items, start, room, false)
-                    })
-                }
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
-            (Backend::Cuda(gpu), Storage::Cuda(output)) => unsafe {
-                gpu.select::<T, S::Form>(arguments, len, output)?
-            },
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
+        let targets = Targets {
+            kept: Target::of(output),
+            ..Targets::default()
         };
-        if count > room {
-            return Err(Error::Length {
-                input: count,
-                output: room,
-            });
-        }
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
+        // the output for writing.
+        let count = unsafe { self.store::<T, S::Form, Kept>(arguments, len, targets, false) }?;
+        check_room(count, output.len())?;
         Ok(count)
     }
+
+    /// Stores what `O` says, each up to its room, and returns how many flags are set. `in_place`
+    /// says that the items are read from where they are stored.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed. The targets are there too, and borrowed for writing.
+    unsafe fn store<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+        targets: Targets,
+        in_place: bool,
+    ) -> Result<usize> {
+        const { assert_element_size::<T>() };
+        match &self.backend {
+            // SAFETY: the caller's.
+            Backend::Cpu => Ok(unsafe {
+                FlaggedItems::with::<F, _>(&arguments, len, |items| {
+                    cpu::select::<T, O>(items, targets, in_place)
+                })
+            }),
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller's.
+            Backend::Cuda(gpu) => unsafe { gpu.select::<T, F, O>(arguments, len, targets) },
+        }
+    }
+}
+
+/// An error if there were more items than room.
+fn check_room(count: usize, room: usize) -> Result<()> {
+    if count > room {
+        return Err(Error::Length {
+            input: count,
+            output: room,
+        });
+    }
+    Ok(())
 }

@@ -1,0 +1,228 @@
+//! Unique: the first item of each run of equal neighbours, where runs start, and how long they are.
+
+use super::kernel::KeptAndPlaces;
+use super::{Target, Targets};
+use crate::buffer::Storage;
+use crate::device::Backend;
+use crate::source::{Comparable, DeviceBinder, Form, HostBinder, Source, heads, heads_by};
+use crate::{Buffer, Device, Element, Function, Result, select_flagged};
+
+/// The first number of each run of equal neighbours: Unix's `uniq`, PyTorch's `unique_consecutive`.
+/// Of sorted numbers these are all different ones.
+///
+/// `==` compares: each NaN is a run of its own, and −0 equals +0.
+///
+/// ```
+/// assert_eq!(warpfold::unique::<i32>(&[7, 7, 2, 2, 2, 7])?, [7, 2, 7]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// It is the select of the items that have a [head flag](crate::heads()), with the costs of
+/// [`select`](crate::select()); every item is evaluated twice. For places and lengths of the runs,
+/// see [`runs`](crate::runs()).
+///
+/// # Errors
+///
+/// As [`select`](crate::select()).
+pub fn unique<T: Comparable>(input: impl Source<Item = T>) -> Result<Vec<T>> {
+    select_flagged(heads::<T, _>(input))
+}
+
+/// As [`unique`], for any items. The function `Same` says whether an item belongs to the run of the
+/// one before it; it takes that one first.
+///
+/// ```
+/// use warpfold::{Element, function, unique_by};
+///
+/// #[derive(Debug, Clone, Copy, PartialEq, Element)]
+/// #[repr(C)]
+/// struct Entry {
+///     key: u32,
+///     value: f32,
+/// }
+///
+/// #[function]
+/// fn same_key(a: Entry, b: Entry) -> bool {
+///     a.key == b.key
+/// }
+///
+/// let entry = |key, value| Entry { key, value };
+/// let entries = [entry(1, 0.5), entry(1, 0.25), entry(4, 8.0)];
+/// let firsts = unique_by::<Entry, same_key>(&entries)?;
+/// assert_eq!(firsts, [entry(1, 0.5), entry(4, 8.0)]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`select`](crate::select()).
+pub fn unique_by<T, Same>(input: impl Source<Item = T>) -> Result<Vec<T>>
+where
+    T: Element,
+    Same: Function<Input = (T, T), Output = bool>,
+{
+    select_flagged(heads_by::<Same, _>(input))
+}
+
+/// What [`runs`] finds: for each run of equal neighbours its first item, where it starts, and how
+/// long it is. On the host these are vectors, on a [`Device`] buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runs<Items, Numbers> {
+    /// The first item of each run.
+    pub items: Items,
+    /// The position at which each run starts.
+    pub starts: Numbers,
+    /// The number of items of each run.
+    pub lengths: Numbers,
+}
+
+/// The runs of equal neighbours: run-length encoding. `==` compares, as for [`unique`].
+///
+/// ```
+/// let runs = warpfold::runs::<i32>(&[7, 7, 2, 2, 2, 7])?;
+/// assert_eq!(runs.items, [7, 2, 7]);
+/// assert_eq!(runs.starts, [0, 2, 5]);
+/// assert_eq!(runs.lengths, [2, 3, 1]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// One pass finds items and starts together. The lengths are the differences of the starts.
+/// Complexity: O(n) work; every item is evaluated twice. Memory: room for as many items and starts
+/// as the input has while it runs.
+///
+/// # Errors
+///
+/// As [`select`](crate::select()).
+pub fn runs<T: Comparable>(input: impl Source<Item = T>) -> Result<Runs<Vec<T>, Vec<u64>>> {
+    runs_host(heads::<T, _>(input))
+}
+
+/// As [`runs`], for any items. The function `Same` says whether an item belongs to the run of the
+/// one before it; it takes that one first.
+///
+/// # Errors
+///
+/// As [`select`](crate::select()).
+pub fn runs_by<T, Same>(input: impl Source<Item = T>) -> Result<Runs<Vec<T>, Vec<u64>>>
+where
+    T: Element,
+    Same: Function<Input = (T, T), Output = bool>,
+{
+    runs_host(heads_by::<Same, _>(input))
+}
+
+fn runs_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Runs<Vec<T>, Vec<u64>>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    let runs = unsafe { device.runs_bound::<T, S::Form>(arguments, len) }?;
+    Ok(Runs {
+        items: runs.items.into_vec()?,
+        starts: runs.starts.into_vec()?,
+        lengths: runs.lengths.into_vec()?,
+    })
+}
+
+/// # Unique, and runs
+///
+/// Costs and errors are those of a select.
+impl Device {
+    /// The first number of each run of equal neighbours, in a new buffer; see
+    /// [`unique`](crate::unique()).
+    pub fn unique<T: Comparable>(&self, input: impl Source<Device, Item = T>) -> Result<Buffer<T>> {
+        self.select_flagged(heads::<T, _>(input))
+    }
+
+    /// As [`unique`](Device::unique), for any items; see [`unique_by`](crate::unique_by()).
+    pub fn unique_by<T, Same>(&self, input: impl Source<Device, Item = T>) -> Result<Buffer<T>>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>,
+    {
+        self.select_flagged(heads_by::<Same, _>(input))
+    }
+
+    /// The runs of equal neighbours, in new buffers; see [`runs`](crate::runs()).
+    ///
+    /// ```
+    /// let device = warpfold::Device::cpu();
+    /// let x = device.upload(&[7, 7, 2, 2, 2, 7])?;
+    /// let runs = device.runs::<i32>(&x)?;
+    /// assert_eq!(runs.items.to_vec()?, [7, 2, 7]);
+    /// assert_eq!(runs.lengths.to_vec()?, [2, 3, 1]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn runs<T: Comparable>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
+        self.runs_source(heads::<T, _>(input))
+    }
+
+    /// As [`runs`](Device::runs), for any items; see [`runs_by`](crate::runs_by()).
+    pub fn runs_by<T, Same>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Runs<Buffer<T>, Buffer<u64>>>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>,
+    {
+        self.runs_source(heads_by::<Same, _>(input))
+    }
+
+    fn runs_source<T: Element, S: Source<Device, Item = (T, bool)>>(
+        &self,
+        input: S,
+    ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.runs_bound::<T, S::Form>(arguments, len) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn runs_bound<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
+        let mut items = Buffer::<T>::reserve(self, len)?;
+        let mut starts = Buffer::<u64>::reserve(self, len)?;
+        let targets = Targets {
+            kept: Target::reserved(&mut items, len),
+            places: Target::reserved(&mut starts, len),
+            ..Targets::default()
+        };
+        // SAFETY: the caller's. There is room for all.
+        let count = unsafe {
+            let count = self.store::<T, F, KeptAndPlaces>(arguments, len, targets, false)?;
+            items.set_len(count);
+            starts.set_len(count);
+            count
+        };
+        let mut lengths = Buffer::<u64>::reserve(self, count)?;
+        match (&self.backend, &starts.storage, &mut lengths.storage) {
+            (Backend::Cpu, Storage::Cpu(starts), Storage::Cpu(lengths)) => {
+                let ends = starts.iter().skip(1).copied().chain([len as u64]);
+                lengths.extend(starts.iter().zip(ends).map(|(start, end)| end - start));
+            }
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(gpu), Storage::Cuda(starts), Storage::Cuda(lengths)) => {
+                // SAFETY: both arrays have this device's memory, for `count` numbers.
+                unsafe { gpu.run_lengths::<T, F>(starts, lengths, len) }?;
+            }
+            #[cfg(feature = "cuda")]
+            _ => unreachable!("a buffer's storage is its device's"),
+        }
+        Ok(Runs {
+            items,
+            starts,
+            lengths,
+        })
+    }
+}
