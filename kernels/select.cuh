@@ -199,7 +199,7 @@ struct Select {
             u64 room = place < others_capacity ? others_capacity - place : 0;
             int stored = split < room ? split : (int)room;
             if (stored > 0)
-                store_bytes(others + place, store.room + chunk.in_all * SIZE, stored * SIZE);
+                store_bytes<false>(others + place, store.room + chunk.in_all * SIZE, stored * SIZE);
         }
         if (is_last && lane == 0) *count = chunk.place + kept;
         store.release();

@@ -5,6 +5,8 @@ mod bad_days_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod bad_input;
 mod compaction;
+#[cfg(feature = "cuda")]
+mod compaction_on_the_gpu;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;

@@ -54,8 +54,8 @@ struct RowsEngine {
         A warp_sums[Policy::MOST_WARPS];
         A prefix;
         u64 tile;
-        alignas(16) unsigned char rooms[Policy::MOST_WARPS]
-                                       [(Sink::room_bytes(ROOM) + 15) / 16 * 16];
+        alignas(
+            16) unsigned char rooms[Policy::MOST_WARPS][(Sink::room_bytes(ROOM) + 15) / 16 * 16];
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 

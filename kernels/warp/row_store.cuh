@@ -21,9 +21,10 @@ __device__ __forceinline__ void copy_words(W* to, int count, Read read) {
 }
 
 /// Stores bytes that lie in shared memory, by a warp, in words as wide as the target takes. Both
-/// places are multiples of an element's size. If elements are shorter than 4 bytes, words have 4
-/// bytes, except at the ends. Words are read whole, also the last one.
-template <class T>
+/// places are multiples of an element's size, and with ALIGNED that in shared memory is one of 16.
+/// If elements are shorter than 4 bytes, words have 4 bytes, except at the ends. Words are read
+/// whole, also the first and the last.
+template <bool ALIGNED = true, class T>
 __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row, int bytes) {
     constexpr int NARROW = Run<T, 1>::NARROW;
     if constexpr (NARROW >= 4) {
@@ -36,10 +37,11 @@ __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row,
         int lane = threadIdx.x % WARP, head = (int)(-(u64)to % 4);
         if (head > bytes) head = bytes;
         int words = (bytes - head) / 4, end = head + 4 * words;
-        int shift = (int)((u64)(row + head) % 4), next = shift > 0 ? 1 : 0;
+        int shift = ALIGNED ? head : (int)((u64)(row + head) % 4), next = shift > 0 ? 1 : 0;
         const u32* from = reinterpret_cast<const u32*>(row + head - shift);
-        copy_words(reinterpret_cast<u32*>(to + head), words,
-                   [=](int i) { return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * shift); });
+        copy_words(reinterpret_cast<u32*>(to + head), words, [=](int i) {
+            return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * shift);
+        });
         // At most three bytes at either end.
         int byte = lane < 4 ? lane : end + lane - 4;
         if (byte < (lane < 4 ? head : lane < 8 ? bytes : 0)) to[byte] = row[byte];
