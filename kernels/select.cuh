@@ -75,6 +75,15 @@ struct Select {
         return count;
     }
 
+    /// The same, if only the first `there` items count.
+    template <int RUN>
+    static __device__ __forceinline__ u32 count_run(const Item (&items)[RUN], int there) {
+        u32 count = 0;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) count += items[i]._1 && i < there ? 1 : 0;
+        return count;
+    }
+
     /// There are no trees over rows.
     template <int RUN, int ROWS>
     struct Rows {

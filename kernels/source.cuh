@@ -11,6 +11,7 @@
 //   at(i)                       item i, read by itself
 //   is(out)                     whether it is the slice that starts at `out`: then we work in place
 //   prefetch(…)                 as in device.cuh, for each slice
+//   COUNTED, limit(length)      whether a number in memory limits the length, and the length then
 #pragma once
 #include "warp/displaced.cuh"
 #include "warp/row_load.cuh"
@@ -25,6 +26,8 @@ struct Slice {
     const T* data;
 
     __device__ __forceinline__ T at(u64 i) const { return data[i]; }
+    static constexpr bool COUNTED = false;
+    __device__ __forceinline__ u64 limit(u64 length) const { return length; }
     __device__ __forceinline__ bool is(const void* out) const { return data == out; }
     __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
         warpfold::prefetch(data, length, first, count, wanted);
@@ -70,6 +73,8 @@ struct Each {
 
     S source;
 
+    static constexpr bool COUNTED = S::COUNTED;
+    __device__ __forceinline__ u64 limit(u64 length) const { return source.limit(length); }
     __device__ __forceinline__ Item at(u64 i) const { return Made::call(source.at(i)); }
     __device__ __forceinline__ bool is(const void* out) const {
         return Made::KEEPS && source.is(out);
@@ -105,6 +110,8 @@ struct Heads {
 
     S source;
 
+    static constexpr bool COUNTED = S::COUNTED;
+    __device__ __forceinline__ u64 limit(u64 length) const { return source.limit(length); }
     __device__ __forceinline__ Item at(u64 i) const {
         typename S::Item item = source.at(i);
         return {item, i == 0 || !SAME(source.at(i - 1), item)};
@@ -124,6 +131,8 @@ struct Zip {
     A a;
     B b;
 
+    static constexpr bool COUNTED = A::COUNTED || B::COUNTED;
+    __device__ __forceinline__ u64 limit(u64 length) const { return a.limit(b.limit(length)); }
     __device__ __forceinline__ Item at(u64 i) const { return {a.at(i), b.at(i)}; }
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
@@ -152,6 +161,8 @@ struct Index {
 
     u64 first;
 
+    static constexpr bool COUNTED = false;
+    __device__ __forceinline__ u64 limit(u64 length) const { return length; }
     __device__ __forceinline__ u64 at(u64 i) const { return first + i; }
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
@@ -164,6 +175,8 @@ struct Constant {
 
     T value;
 
+    static constexpr bool COUNTED = false;
+    __device__ __forceinline__ u64 limit(u64 length) const { return length; }
     __device__ __forceinline__ T at(u64) const { return value; }
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
@@ -190,9 +203,32 @@ struct Strided {
         return data + (place.row * stride + place.column);
     }
 
+    static constexpr bool COUNTED = false;
+    __device__ __forceinline__ u64 limit(u64 length) const { return length; }
     __device__ __forceinline__ T at(u64 i) const { return *address(place(i)); }
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
+};
+
+/// The items of another source, as many as a number in memory says. The kernel before this one may
+/// have written it.
+template <class S>
+struct UpTo {
+    using Item = typename S::Item;
+
+    S source;
+    const u64* count;
+
+    static constexpr bool COUNTED = true;
+    __device__ __forceinline__ u64 limit(u64 length) const {
+        length = source.limit(length);
+        return *count < length ? *count : length;
+    }
+    __device__ __forceinline__ Item at(u64 i) const { return source.at(i); }
+    __device__ __forceinline__ bool is(const void* out) const { return source.is(out); }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        source.prefetch(length, first, count, wanted);
+    }
 };
 
 // ---- rows in registers -------------------------------------------------------------------------
@@ -316,6 +352,29 @@ struct SourceRows<Heads<SAME, S>, RUN, ROWS> {
     __device__ __forceinline__ typename H::Item item(int row, int i) const {
         T item = inner.item(row, i), previous = i == 0 ? before[row] : inner.item(row, i - 1);
         return {item, (row == 0 && i == 0 && at_start) || !SAME(previous, item)};
+    }
+};
+
+template <class S, int RUN, int ROWS>
+struct SourceRows<UpTo<S>, RUN, ROWS> : SourceRows<S, RUN, ROWS> {
+    using U = UpTo<S>;
+    using Inner = SourceRows<S, RUN, ROWS>;
+
+    static __device__ __forceinline__ bool shifts(const U& s, u64 from) {
+        return Inner::shifts(s.source, from);
+    }
+    static __device__ __forceinline__ bool reaches_before(const U& s, u64 from, u64 begin) {
+        return Inner::reaches_before(s.source, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const U& s, u64 from, u64 end) {
+        return Inner::reaches_beyond(s.source, from, end);
+    }
+
+    __device__ __forceinline__ void load(const U& s, u64 from, int first, int last, bool shifted) {
+        Inner::load(s.source, from, first, last, shifted);
+    }
+    __device__ __forceinline__ void load_run(const U& s, int row, u64 from, int count, u64 filler) {
+        Inner::load_run(s.source, row, from, count, filler);
     }
 };
 
@@ -623,6 +682,29 @@ struct SourceStage<Each<Made, S>, RUN, TILE, ANYWHERE> {
         inner.read(s.source, tile, run, from);
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = Made::call(from[i]);
+    }
+};
+
+template <class S, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<UpTo<S>, RUN, TILE, ANYWHERE> {
+    using U = UpTo<S>;
+
+    SourceStage<S, RUN, TILE, ANYWHERE> inner;
+
+    __device__ __forceinline__ unsigned char* room(int item) { return inner.room(item); }
+    __device__ __forceinline__ void begin(const U& s) { inner.begin(s.source); }
+    __device__ __forceinline__ int fetched(const U& s, u64 tile, int elements) {
+        return inner.fetched(s.source, tile, elements);
+    }
+    __device__ __forceinline__ void prepare(const U& s, u64 tile, int elements) {
+        inner.prepare(s.source, tile, elements);
+    }
+    __device__ __forceinline__ void load(const U& s, u64 tile, int elements, Mbarrier& loaded) {
+        inner.load(s.source, tile, elements, loaded);
+    }
+    __device__ __forceinline__ void read(const U& s, u64 tile, int run,
+                                         typename U::Item (&items)[RUN]) {
+        inner.read(s.source, tile, run, items);
     }
 };
 

@@ -107,6 +107,10 @@ pub enum Error {
         output: usize,
     },
 
+    /// A slice that is to say how many items there are says nothing.
+    #[error("the slice with the number of items is empty\n  remedy: give a slice of one `u64`")]
+    Count,
+
     /// Sources that are zipped have different lengths.
     #[error(
         "a source of {first} items is zipped with one of {second}\n  remedy: zip sources of one length"

@@ -6,9 +6,14 @@ use crate::support::stream;
 use warpfold::codegen::Engine;
 use warpfold::codegen::kernels::{self, Outputs};
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr, ValidAsZeroBits};
-use warpfold::cuda::{PartitionBy, Positions, Runs, Select, Workspace};
-use warpfold::source::{Comparable, Equal, Flagged, Form, Heads, Map, NonZero, Slice, Zip};
+use warpfold::cuda::{PartitionBy, Positions, Runs, Select, SelectBy, Workspace, up_to};
+use warpfold::source::{Comparable, Equal, Flagged, Form, Heads, Map, NonZero, Slice, UpTo, Zip};
 use warpfold::{Function, flagged, flags, function, heads, zip};
+
+#[function]
+fn below_nine(x: u32) -> bool {
+    x < 9
+}
 
 const LENGTHS: &[usize] = &[
     0, 1, 2, 31, 33, 1000, 4095, 8192, 8193, 100_003, 262_144, 1_000_000, 5_000_011, 20_000_003,
@@ -258,6 +263,71 @@ fn runs_of_equal_numbers() {
     check_runs::<u8>();
     check_runs::<u32>();
     check_runs::<f64>();
+}
+
+/// What one call counts limits the next, in one graph's worth of launches: nothing waits.
+#[test]
+fn a_count_on_the_device_is_the_next_calls_length() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let most = LENGTHS[LENGTHS.len() - 1];
+    let data: Vec<u32> = sample::<u32>(most, 3).iter().map(|x| x % 16).collect();
+    let input = stream.clone_htod(&data).unwrap();
+    let [mut first, mut items] = [0; 2].map(|_| stream.alloc_zeros::<u32>(most).unwrap());
+    let [mut starts, mut lengths] = [0; 2].map(|_| stream.alloc_zeros::<u64>(most).unwrap());
+    let [mut kept, mut counted] = [0; 2].map(|_| stream.alloc_zeros::<u64>(1).unwrap());
+    let select = SelectBy::<u32, below_nine>::load(&context).unwrap();
+    let runs = Runs::<u32, Heads<Equal<u32>, UpTo<Slice<u32>>>>::load(&context).unwrap();
+    let bytes = select.workspace_bytes(most).max(runs.workspace_bytes(most));
+    let mut workspace = Workspace::new(&stream, bytes).unwrap();
+    for &len in LENGTHS {
+        let source = input.slice(..len);
+        let source = flagged::<below_nine, _>(&source);
+        select
+            .enqueue(&stream, source, &mut first, &mut kept, &mut workspace)
+            .unwrap();
+        let source = first.slice(..len);
+        let source = heads(up_to(&source, &kept));
+        let outputs = (&mut items, &mut starts, &mut lengths);
+        runs.enqueue(&stream, source, outputs, &mut counted, &mut workspace)
+            .unwrap();
+        let small: Vec<u32> = data[..len].iter().copied().filter(|x| *x < 9).collect();
+        let expected: Vec<(u32, u64)> = small
+            .chunk_by(|a, b| a == b)
+            .map(|run| (run[0], run.len() as u64))
+            .collect();
+        let count = stream.clone_dtoh(&counted).unwrap()[0] as usize;
+        let got_items = stream.clone_dtoh(&items.slice(..count)).unwrap();
+        let got_lengths = stream.clone_dtoh(&lengths.slice(..count)).unwrap();
+        let got: Vec<(u32, u64)> = got_items.into_iter().zip(got_lengths).collect();
+        assert!(got == expected, "{len} items");
+    }
+}
+
+#[test]
+fn a_length_that_is_not_there_is_an_error() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let input = stream.clone_htod(&[1_u32, 2, 3]).unwrap();
+    let none = input.slice(..0);
+    let numbers = stream.alloc_zeros::<u64>(1).unwrap();
+    let none_counted = numbers.slice(..0);
+    let mut out = stream.alloc_zeros::<u32>(3).unwrap();
+    let mut count = stream.alloc_zeros::<u64>(1).unwrap();
+    let select = Select::<u32, Flagged<below_nine, UpTo<Slice<u32>>>>::load(&context).unwrap();
+    let mut workspace = Workspace::new(&stream, select.workspace_bytes(3)).unwrap();
+    let source = flagged::<below_nine, _>(up_to(&input, &none_counted));
+    let error = select
+        .enqueue(&stream, source, &mut out, &mut count, &mut workspace)
+        .unwrap_err();
+    assert!(error.to_string().contains("give a slice of one `u64`"));
+    let source = flagged::<below_nine, _>(up_to(&none, &numbers));
+    select
+        .enqueue(&stream, source, &mut out, &mut count, &mut workspace)
+        .unwrap();
+    assert_eq!(stream.clone_dtoh(&count).unwrap(), [0]);
 }
 
 /// Short, so that compute-sanitizer can watch.

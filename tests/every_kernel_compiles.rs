@@ -6,8 +6,10 @@ use crate::support::{skip, source_of};
 use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, kernels, source};
+use warpfold::codegen::kernels::{self, Kept, KeptAndPlaces, Outputs, Places, Sides};
+use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
+use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
 use warpfold::{Element, Monoid, ops};
 
 /// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest, one for every
@@ -133,6 +135,54 @@ macro_rules! compile_test {
 
 for_every_group!(compile_test);
 
+#[warpfold::function]
+fn small(x: u32) -> bool {
+    x < 9
+}
+
+#[warpfold::function]
+fn narrow(x: u64) -> u16 {
+    x as u16
+}
+
+impl Sources {
+    fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(&mut self) {
+        let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy());
+        let wave = kernels::Select::<T, F, O>::wave_policy(90).map(Engine::Wave);
+        for engine in [rows].into_iter().chain(wave) {
+            let kernel = std::any::type_name::<kernels::Select<T, F, O>>();
+            self.0.push(Source {
+                engine,
+                element_bytes: size_of::<T>(),
+                name: format!("{kernel} {engine:?}"),
+                text: source::<kernels::Select<T, F, O>>(engine).unwrap(),
+                is_like_another: false,
+            });
+        }
+    }
+}
+
+/// Selects of every output, over slices, flags, heads, and lengths on the device.
+fn selects() -> Sources {
+    type Flags<T> = Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>;
+    let mut sources = Sources::default();
+    sources.select::<u8, Flags<u8>, Kept>();
+    sources.select::<u32, Flagged<small, Slice<u32>>, Kept>();
+    sources.select::<u32, Flagged<small, UpTo<Slice<u32>>>, Kept>();
+    sources.select::<u32, Flagged<small, Slice<u32>>, Sides>();
+    sources.select::<[f32; 3], Flags<[f32; 3]>, Sides>();
+    sources.select::<u64, Zip<(Index, Map<NonZero<u8>, Slice<u8>>)>, Places>();
+    sources.select::<u16, Heads<Equal<u16>, Slice<u16>>, Kept>();
+    sources.select::<u16, Heads<Equal<u16>, Map<narrow, Slice<u64>>>, KeptAndPlaces>();
+    sources.select::<u16, Heads<Equal<u16>, UpTo<Slice<u16>>>, KeptAndPlaces>();
+    sources
+}
+
+#[test]
+fn selects_of_every_kind() {
+    compile(&selects().0);
+}
+
 /// Though architectures take turns, each of them has every engine, and every size of elements.
 #[test]
 fn turns_leave_nothing_out() {
@@ -234,6 +284,9 @@ fn every_kernel_waits_before_it_touches_memory() {
     check_waits::<f32, ops::Add>();
     check_waits::<f32, ops::Max>();
     check_waits::<half::f16, ops::Add>();
+    for Source { engine, text, .. } in selects().0 {
+        check_wait(&text, engine);
+    }
 }
 
 fn check_waits<T: Element, Op: Monoid<T>>() {
@@ -250,26 +303,31 @@ fn check_waits<T: Element, Op: Monoid<T>>() {
         (Primitive::Scan, Engine::Wave(wave)),
     ] {
         let text = source_of::<T, Op>(primitive, engine).unwrap();
-        let ptx = nvrtc::compile(&text, "an operator", Target::Ptx(90)).unwrap();
-        let ptx = String::from_utf8_lossy(&ptx);
-        let kernels: Vec<&str> = ptx.split(".entry ").skip(1).collect();
-        assert!(!kernels.is_empty());
-        for kernel in kernels {
-            let name = kernel.split('(').next().unwrap_or_default();
-            let (before, after) = kernel
-                .split_once("griddepcontrol.wait;")
-                .unwrap_or_else(|| panic!("{name} does not wait"));
-            assert!(
-                after.contains("griddepcontrol.launch_dependents;"),
-                "{name}"
-            );
-            // A prefetch may come before.
-            let asks = before.contains("cp.async.bulk.prefetch.L2.global");
-            assert_eq!(asks, engine != Engine::Levels, "{name}");
-            let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
-            for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {
-                assert!(!before.contains(early), "{name} before it waits:\n{before}");
-            }
+        check_wait(&text, engine);
+    }
+}
+
+fn check_wait(text: &str, engine: Engine) {
+    let ptx = nvrtc::compile(text, "an operator", Target::Ptx(90)).unwrap();
+    let ptx = String::from_utf8_lossy(&ptx);
+    let kernels: Vec<&str> = ptx.split(".entry ").skip(1).collect();
+    assert!(!kernels.is_empty());
+    for kernel in kernels {
+        let name = kernel.split('(').next().unwrap_or_default();
+        let (before, after) = kernel
+            .split_once("griddepcontrol.wait;")
+            .unwrap_or_else(|| panic!("{name} does not wait"));
+        assert!(
+            after.contains("griddepcontrol.launch_dependents;"),
+            "{name}"
+        );
+        // A prefetch may come before.
+        let asks = before.contains("cp.async.bulk.prefetch.L2.global");
+        let has_tiles = engine != Engine::Levels && !name.contains("run_lengths");
+        assert_eq!(asks, has_tiles, "{name}");
+        let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
+        for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {
+            assert!(!before.contains(early), "{name} before it waits:\n{before}");
         }
     }
 }

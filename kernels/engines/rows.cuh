@@ -23,7 +23,10 @@
 //      tile.
 //   3. Only the last tile can be unfinished. It is filled up with one of its items. What they are
 //      combined to lies behind the last result, where nothing reads it.
-//   4. A block holds its items before it publishes their sum. Sinks store only where items of this
+//   4. A source may be COUNTED: a number in memory limits its length, and the grid is for a longer
+//      one. Then tiles may be unfinished, or empty, before the last. They publish what they have.
+//      That needs a sum of nothing, so only sinks that count take such sources.
+//   5. A block holds its items before it publishes their sum. Sinks store only where items of this
 //      tile or an earlier one were. So a primitive can work in place.
 #pragma once
 #include "grid/look_back.cuh"
@@ -49,6 +52,8 @@ struct RowsEngine {
     using Batch = typename Sink::template Rows<RUN, BATCH>;
     /// Whether the up-sweep's trees are kept for the down-sweep.
     static constexpr bool KEEPS = BATCH == ROWS && Sink::NEEDS_ROWS;
+    static constexpr bool COUNTED = Source::COUNTED;
+    static_assert(!COUNTED || !Sink::NEEDS_ROWS, "only sinks that count take counted sources");
 
     struct Shared {
         A warp_sums[Policy::MOST_WARPS];
@@ -83,14 +88,16 @@ struct RowsEngine {
     __device__ __forceinline__ void run() {
         int warp = warp_index();
         Tile tile = take_tile();
+        bool empty = COUNTED && tile.valid == 0;
         Rows rows;
-        load(rows, tile, warp * CHUNK);
+        if (!empty) load(rows, tile, warp * CHUNK);
         // Under way while the rows are folded.
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
         Chunk chunk;
-        chunk.fold(sink, rows);
+        if (empty) chunk.sum = A{};
+        else chunk.fold(sink, rows, tile.valid - warp * CHUNK);
         if (threadIdx.x % WARP == 0) shared().warp_sums[warp] = chunk.sum;
         __syncthreads();
         LaneTree<Operator, A, Policy::MOST_WARPS> warps;
@@ -111,7 +118,7 @@ struct RowsEngine {
             if (number >= gridDim.x) trap("the start of the workspace was overwritten");
         }
         int most = CHUNK * (int)(blockDim.x / WARP);
-        u64 start = number * most, rest = length - start;
+        u64 start = number * most, rest = COUNTED && start >= length ? 0 : length - start;
         return {number, start, rest < most ? (int)rest : most, rest >= most};
     }
 
@@ -139,7 +146,8 @@ struct RowsEngine {
         A sums_of_rows[ROWS], sum;
         LaneTree<Operator, A, ROWS> rows;
 
-        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from) {
+        /// Of a counted source only `there` items count.
+        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from, int there) {
             if constexpr (!Sink::NEEDS_ROWS) {
                 u32 count = 0;
 #pragma unroll
@@ -147,7 +155,8 @@ struct RowsEngine {
                     Item items[RUN];
 #pragma unroll
                     for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
-                    count += Sink::count_run(items);
+                    int run = (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
+                    count += COUNTED ? Sink::count_run(items, there - run) : Sink::count_run(items);
                 }
                 sum = LaneTree<typename Sink::ShortSum, u32, WARP>().up_sweep(count);
             } else if constexpr (KEEPS) {
@@ -197,7 +206,8 @@ struct RowsEngine {
             state = shuffle(state, 0);
             workspace.require(state);
             Sums sums{{workspace.packets(), state.tag}, gridDim.x};
-            if (tile.whole) sums.publish(tile.number, sum);
+            if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
+                sums.publish(tile.number, sum);
             before = sums.prefix(tile.number, before);
             if (threadIdx.x == 0) {
                 shared().prefix = before.value;

@@ -154,7 +154,7 @@ pub mod kernels {
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{
-        Kept, KeptAndPlaces, Outputs, Places, Select, SelectArguments, Sides,
+        Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, Select, SelectArguments, Sides,
     };
 }
 

@@ -15,6 +15,14 @@ pub(crate) fn bind<'a, S: Source<CudaStream>>(
     Ok((source.bind(binder)?, items))
 }
 
+/// Fails to compile for a source whose length is on the device.
+pub(crate) const fn assert_length_is_known<F: Form>() {
+    assert!(
+        !F::LEAVES.counted,
+        "how a reduction or a scan is cut up depends on the length, so `up_to` is not for it"
+    );
+}
+
 /// An error unless there is room for the one element that a call writes to `output`.
 pub(crate) fn check_holds_one<T>(output: &impl DevicePtrMut<T>) -> Result<()> {
     match output.len() {

@@ -247,16 +247,17 @@ impl Gpu {
     /// As for [`select`](Gpu::select).
     pub(crate) unsafe fn run_lengths<T: Element, F: Form<Item = (T, bool)>>(
         &self,
+        source: F::Arguments,
+        len: usize,
         starts: &DeviceArray<u64>,
         lengths: &mut DeviceArray<u64>,
-        len: usize,
     ) -> Result<()> {
         let runs = Runs::<T, F>::load(&self.0.context)?;
         let count = self.upload(&[starts.len() as u64])?;
         let target = Target::new(starts.address(), starts.len());
-        let stream = &self.0.stream;
+        let (stream, source) = (&self.0.stream, (source, len));
         // SAFETY: the caller's.
-        unsafe { runs.run_lengths(stream, len, target, lengths.address(), count.address()) }
+        unsafe { runs.run_lengths(stream, source, target, lengths.address(), count.address()) }
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.

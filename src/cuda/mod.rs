@@ -72,6 +72,7 @@ pub use library::require_timing;
 pub use memory::{allocate, download, upload};
 #[doc(hidden)]
 pub use source::StreamBinder;
+pub use source::{UpTo, up_to};
 pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};

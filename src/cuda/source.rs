@@ -1,8 +1,8 @@
 //! Device memory as sources.
 
 use super::check_context;
-use crate::source::{Place, Slice, SliceArguments, Source};
-use crate::{Element, Result};
+use crate::source::{self, Form, Place, Slice, SliceArguments, Source, UpToArguments};
+use crate::{Element, Error, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, SyncOnDrop, UnifiedSlice,
 };
@@ -67,3 +67,77 @@ device_slices!(
     CudaViewMut<'_, T>,
     UnifiedSlice<T>
 );
+
+/// The items of a source, as many as a number in device memory says; [`up_to`] makes it.
+#[derive(Debug)]
+pub struct UpTo<'c, S, C> {
+    source: S,
+    count: &'c C,
+}
+
+/// The first items of `source`, as many as the first element of `count` says when the kernels run.
+/// If it says more than there are, these are all.
+///
+/// So what one call counts on the device limits the next one, and the host waits for neither. Grids
+/// are cut for the whole source; what comes after the items is hardly read.
+///
+/// [`Select`](crate::cuda::Select) and its kin take such sources. A reduction or a scan does not:
+/// how it is cut up depends on the length.
+///
+/// ```no_run
+/// use warpfold::cuda::{SelectBy, Select, Workspace, cudarc::driver::CudaContext, up_to};
+/// use warpfold::source::{Flagged, Slice, UpTo};
+/// use warpfold::{flagged, function};
+///
+/// #[function]
+/// fn positive(x: f32) -> bool {
+///     x > 0.0
+/// }
+///
+/// #[function]
+/// fn small(x: f32) -> bool {
+///     x < 1.0
+/// }
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let samples = stream.clone_htod(&[1.5_f32, -2.0, 0.5])?;
+/// let mut kept = stream.alloc_zeros::<f32>(samples.len())?;
+/// let mut result = stream.alloc_zeros::<f32>(samples.len())?;
+/// let [mut first, mut second] = [stream.alloc_zeros::<u64>(1)?, stream.alloc_zeros::<u64>(1)?];
+///
+/// let by_sign = SelectBy::<f32, positive>::load(&context)?;
+/// let by_size = Select::<f32, Flagged<small, UpTo<Slice<f32>>>>::load(&context)?;
+/// let mut workspace = Workspace::new(&stream, by_size.workspace_bytes(samples.len()))?;
+/// let source = flagged::<positive, _>(&samples);
+/// by_sign.enqueue(&stream, source, &mut kept, &mut first, &mut workspace)?;
+/// let source = flagged::<small, _>(up_to(&kept, &first));
+/// by_size.enqueue(&stream, source, &mut result, &mut second, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&second)?, [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn up_to<S, C: DevicePtr<u64>>(source: S, count: &C) -> UpTo<'_, S, C> {
+    UpTo { source, count }
+}
+
+impl<S: Source<CudaStream>, C: DevicePtr<u64>> Source<CudaStream> for UpTo<'_, S, C> {
+    type Item = S::Item;
+    type Form = source::UpTo<S::Form>;
+
+    fn items(&self) -> Result<usize> {
+        self.source.items()
+    }
+
+    fn bind<'a>(
+        &'a self,
+        binder: &mut StreamBinder<'a>,
+    ) -> Result<UpToArguments<<S::Form as Form>::Arguments>> {
+        if self.count.len() == 0 {
+            return Err(Error::Count);
+        }
+        Ok(UpToArguments {
+            source: self.source.bind(binder)?,
+            count: binder.slice::<u64>(self.count)?.address,
+        })
+    }
+}

@@ -32,6 +32,7 @@ mod items;
 mod map;
 mod slice;
 mod strided;
+mod up_to;
 mod zip;
 
 pub use flags::{Comparable, Equal, Heads, NonZero, bools, flags, heads, heads_by};
@@ -39,6 +40,7 @@ pub use generated::{Constant, ConstantArguments, Index, IndexArguments, constant
 pub use map::{Feeds, Flagged, Map, flagged, map};
 pub use slice::{Slice, SliceArguments};
 pub use strided::{Strided, StridedArguments, strided};
+pub use up_to::{UpTo, UpToArguments};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
 pub(crate) use items::{FlaggedItems, Items};
@@ -220,6 +222,8 @@ pub struct Leaves {
     pub kept: bool,
     /// Whether the copy engine can fetch it: there are slices, and their items lie side by side.
     pub fetched: bool,
+    /// Whether a number in memory limits the length.
+    pub counted: bool,
     /// How many slices, indices and constants there are.
     pub count: usize,
     /// The bytes that all slices take for an item.
@@ -237,6 +241,7 @@ impl Leaves {
             plain: true,
             kept: true,
             fetched: true,
+            counted: false,
             count: 1,
             bytes,
             largest: bytes,
@@ -250,6 +255,7 @@ impl Leaves {
             plain: false,
             kept: false,
             fetched: false,
+            counted: false,
             count: 1,
             bytes: 0,
             largest: 0,
@@ -265,6 +271,7 @@ impl Leaves {
             fetched: (self.fetched || self.bytes == 0)
                 && (other.fetched || other.bytes == 0)
                 && self.bytes + other.bytes > 0,
+            counted: self.counted || other.counted,
             count: self.count + other.count,
             bytes: self.bytes + other.bytes,
             largest: if self.largest > other.largest {

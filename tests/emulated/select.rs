@@ -7,12 +7,12 @@ use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same};
 use std::any::type_name;
 use warpfold::codegen::kernels::{
-    Kept, KeptAndPlaces, Outputs, Places, Select, SelectArguments, Sides,
+    Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, Select, SelectArguments, Sides,
 };
 use warpfold::codegen::{Engine, ScanPlan, WavePlan, WavePolicy};
 use warpfold::source::{
     Comparable, Constant, ConstantArguments, Equal, Flagged, Form, Heads, Index, IndexArguments,
-    Map, NonZero, Slice, SliceArguments, Zip, ZipArguments,
+    Map, NonZero, Slice, SliceArguments, UpTo, UpToArguments, Zip, ZipArguments,
 };
 use warpfold::{bytemuck, function};
 
@@ -38,6 +38,16 @@ impl<T: Sample> Stored<T> {
 
 /// The select of a case, by each engine; also in place, and into too little room.
 fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Case<F>) {
+    check_up_to::<T, F, O>(name, case, |length| length);
+}
+
+/// The same for a source of which only so many items count. The kernels read that number from the
+/// buffer `limit`.
+fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
+    name: &str,
+    case: &Case<F>,
+    up_to: fn(usize) -> usize,
+) {
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
@@ -74,7 +84,10 @@ fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Ca
                 script.seed(base_seed() + number as u64);
                 place(&mut script, case, length, if aligned { 0 } else { number });
                 script.filled("workspace", 0, 1 << 14, "workspace");
-                let stored = Stored::of(&case.items[..length]);
+                let counted = up_to(length);
+                script.file("limit", &(counted as u64).to_ne_bytes());
+                script.filled("limit", 0, 8, "limit");
+                let stored = Stored::of(&case.items[..counted.min(length)]);
                 // Now and then too little room.
                 let room = |count: usize, often: usize| match number % often {
                     4 => count / 2,
@@ -143,6 +156,23 @@ fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Ca
                 };
                 let function = format!("select_{}", engine.name());
                 script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
+                let measures = O::KEPT && O::PLACES;
+                // Where there is too little room, the end of the last stored run is not known.
+                let whole = kept == stored.kept.len();
+                let known = if whole { kept } else { kept.max(1) - 1 };
+                if measures {
+                    let arguments = LengthsArguments {
+                        source: arguments.source,
+                        starts: arguments.places,
+                        lengths: address("lengths", 0),
+                        capacity: arguments.capacity,
+                        count: arguments.count,
+                        length: arguments.length,
+                    };
+                    script.buffer("lengths", number % 3 * 8, 8 * known);
+                    let grid = Grid::new(1 + number as u64 % 3, 64);
+                    script.launch("run_lengths", grid, &[Argument::of_struct(&arguments)]);
+                }
                 script.save("count");
                 let kept = if in_place { stored.kept.len() } else { kept };
                 let mut saved = Vec::new();
@@ -151,6 +181,7 @@ fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Ca
                 }
                 saved.extend(O::OTHERS.then_some("others"));
                 saved.extend(O::PLACES.then_some("places"));
+                saved.extend(measures.then_some("lengths"));
                 saved.iter().for_each(|name| script.save(name));
                 let what = format!("{name}, {length} items, in place: {in_place}");
                 let output = script.run_to_the_end(&what, &module);
@@ -167,6 +198,14 @@ fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Ca
                         "others" => {
                             let got = items(next(others * size_of::<T>()));
                             assert_same(&got, &stored.others[..others], &what);
+                        }
+                        "lengths" => {
+                            let got: Vec<u64> = bytemuck::pod_collect_to_vec(&next(8 * known));
+                            let end = counted.min(length) as u64;
+                            let ends = stored.places.iter().skip(1).copied().chain([end]);
+                            let lengths = ends.zip(&stored.places).map(|(end, start)| end - start);
+                            let lengths: Vec<u64> = lengths.take(known).collect();
+                            assert_eq!(got, lengths, "{what}");
                         }
                         "places" => {
                             let got: Vec<u64> = bytemuck::pod_collect_to_vec(&next(8 * kept));
@@ -278,8 +317,11 @@ fn select_by_a_limit() {
     check::<u16, _, Kept>("limit", &case);
 }
 
+/// Items beside bytes that are flags.
+type WithFlags<T> = Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>;
+
 /// Items and flags, each in a slice of its own.
-fn flags_case<T: Sample>() -> Case<Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>> {
+fn flags_case<T: Sample>() -> Case<WithFlags<T>> {
     let ((a, items), (mut b, mut flags)) = (leaf::<T>("a", MOST, 1), leaf::<u8>("b", MOST, 2));
     flags.iter_mut().for_each(|flag| *flag &= 3);
     b.bytes.clone_from(&flags);
@@ -338,6 +380,56 @@ fn partition_by_flags() {
 fn partition_into_one_side() {
     check::<u8, _, Sides>("everything", &predicate_case::<u8, every>(every));
     check::<u32, _, Sides>("nothing", &predicate_case::<u32, never>(never));
+}
+
+/// Half of the words, all of them, none, or more than there are.
+fn some(length: usize) -> usize {
+    match length % 4 {
+        0 => 0,
+        1 => length / 2,
+        2 => length - 1,
+        _ => length + 7,
+    }
+}
+
+fn counted_case() -> Case<Flagged<small_part, UpTo<Slice<u32>>>> {
+    let (a, x) = leaf::<u32>("a", MOST, 1);
+    Case {
+        arguments: |_| UpToArguments {
+            source: slice("a"),
+            count: address("limit", 0),
+        },
+        leaves: vec![a],
+        elements: |length| length,
+        items: x.iter().map(|&x| (x, small_part(x))).collect(),
+    }
+}
+
+#[test]
+fn a_length_on_the_device_limits_a_select() {
+    check_up_to::<u32, _, Kept>("up to some", &counted_case(), some);
+    check_up_to::<u32, _, Kept>("up to a third", &counted_case(), |length| length / 3);
+    check_up_to::<u32, _, Kept>("up to nothing", &counted_case(), |_| 0);
+}
+
+#[test]
+fn a_length_on_the_device_limits_a_partition() {
+    check_up_to::<u32, _, Sides>("up to some", &counted_case(), some);
+}
+
+#[test]
+fn a_length_on_the_device_limits_runs() {
+    let case = runs_case::<u16>();
+    let case = Case::<Heads<Equal<u16>, UpTo<Slice<u16>>>> {
+        arguments: |_| UpToArguments {
+            source: slice("a"),
+            count: address("limit", 0),
+        },
+        leaves: case.leaves,
+        elements: case.elements,
+        items: case.items,
+    };
+    check_up_to::<u16, _, KeptAndPlaces>("up to some", &case, some);
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::support::operators::{
 };
 use crate::support::oracle;
 use crate::support::workspace::used_workspace;
-use std::any::type_name;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
     Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan,
@@ -17,8 +16,8 @@ use warpfold::codegen::{
 };
 use warpfold::ops::Add;
 use warpfold::source::{
-    Constant, ConstantArguments, Flagged, Form, Index, IndexArguments, Map, Slice, SliceArguments,
-    Strided, StridedArguments, Zip, ZipArguments,
+    Constant, ConstantArguments, Form, Index, IndexArguments, Map, Slice, SliceArguments, Strided,
+    StridedArguments, Zip, ZipArguments,
 };
 use warpfold::{Monoid, bytemuck, function};
 

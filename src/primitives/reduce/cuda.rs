@@ -4,7 +4,7 @@ use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 use crate::codegen::Named;
 use crate::codegen::{Engine, Order, Plan, Primitive, RowPolicy, check};
-use crate::cuda::checks::{bind, check_call, check_holds_one};
+use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{Call, enqueue};
@@ -59,6 +59,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         require_driver()?;
         let order = Order::of::<T, Op>();
         Reduce::load_engine(context, Engine::Rows(RowPolicy::of_reduce_of::<F>(order)))
@@ -73,6 +74,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         require_driver()?;
         check::<kernel::Reduce<T, Op, F>>(engine)?;
         Ok(Reduce {

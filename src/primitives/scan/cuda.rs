@@ -6,7 +6,7 @@ use super::plan::{ScanPlan, WavePlan};
 use crate::codegen::Named;
 use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
 use crate::cpu::PrefixKind;
-use crate::cuda::checks::{bind, check_call};
+use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
@@ -150,6 +150,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
@@ -177,6 +178,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         require_driver()?;
         check::<kernel::Scan<T, Op, F>>(engine)?;
         let engines = match engine {

@@ -510,7 +510,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
         // SAFETY: as in `Select::enqueue`.
         unsafe {
             self.run(stream, input, targets, count, workspace)?;
-            self.run_lengths(stream, input.1, targets.places, lengths, count)
+            self.run_lengths(stream, input, targets.places, lengths, count)
         }
     }
 
@@ -522,13 +522,14 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
     pub(crate) unsafe fn run_lengths(
         &self,
         stream: &CudaStream,
-        len: usize,
+        (source, len): (F::Arguments, usize),
         starts: Target,
         lengths: u64,
         count: u64,
     ) -> Result<()> {
         const THREADS: u32 = 256;
         let arguments = LengthsArguments {
+            source,
             starts: starts.address,
             lengths,
             capacity: starts.room as u64,

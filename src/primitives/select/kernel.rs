@@ -75,7 +75,9 @@ arguments! {
 
 arguments! {
     /// What the kernel takes that measures runs.
-    pub struct LengthsArguments<> {
+    pub struct LengthsArguments<S> {
+        /// The items and their flags.
+        pub source: S => "Source",
         /// Where runs start.
         pub starts: u64 => "const u64*",
         /// How long they are.
@@ -91,7 +93,7 @@ arguments! {
 
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The function that measures runs. It belongs to the rows engine, if positions are stored.
-    pub const LENGTHS: Function<LengthsArguments> = Function::new("run_lengths");
+    pub const LENGTHS: Function<LengthsArguments<F::Arguments>> = Function::new("run_lengths");
 
     /// The most warps of a block.
     pub const MOST_WARPS: u32 = 8;
@@ -144,7 +146,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
         minijinja::context! {
             arguments => format!("using Kept = {kept};\n{arguments}"),
             outputs => format!("{}, {}, {}", O::KEPT, O::OTHERS, O::PLACES),
-            lengths_arguments => Self::MEASURES.then(LengthsArguments::cuda),
+            lengths_arguments => Self::MEASURES.then(LengthsArguments::<F::Arguments>::cuda),
             most_warps => Self::MOST_WARPS,
             sums_per_lane => scan_sums_per_lane::<u64>(),
         }

@@ -1,6 +1,8 @@
 //! Positions: where flags are set.
 
-use super::kernel::{Kept, Places};
+use super::kernel::Kept;
+#[cfg(feature = "cuda")]
+use super::kernel::Places;
 use super::{Target, Targets, check_room};
 use crate::device::Backend;
 use crate::source::{

@@ -214,7 +214,7 @@ impl Device {
             #[cfg(feature = "cuda")]
             (Backend::Cuda(gpu), Storage::Cuda(starts), Storage::Cuda(lengths)) => {
                 // SAFETY: both arrays have this device's memory, for `count` numbers.
-                unsafe { gpu.run_lengths::<T, F>(starts, lengths, len) }?;
+                unsafe { gpu.run_lengths::<T, F>(arguments, len, starts, lengths) }?;
             }
             #[cfg(feature = "cuda")]
             _ => unreachable!("a buffer's storage is its device's"),
