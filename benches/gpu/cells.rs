@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::compare::Check;
 use crate::contest;
 use crate::elements::{Affine, FreeAdd, OwnFloatSum, OwnSum, Sample, Sums, Then};
+use crate::trial::Name;
 use warpfold::Monoid;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
@@ -137,8 +138,12 @@ const fn family<T: Sample, Op: Monoid<T>>(
 
 impl Family {
     /// The name of a row, which filters are compared with.
-    pub(crate) fn name(&self, primitive: Primitive) -> String {
-        format!("{} {} {}", primitive.name(), self.element, self.operator)
+    pub(crate) fn name(&self, primitive: Primitive) -> Name<'static> {
+        Name {
+            primitive: primitive.name(),
+            element: self.element,
+            operator: self.operator,
+        }
     }
 
     pub(crate) fn shapes(&self, quick: bool) -> Vec<Shape> {

@@ -7,7 +7,8 @@ use crate::compare::Check;
 use crate::cub::Cub;
 use crate::elements::{Sample, data};
 use crate::measure::{Contender, Work};
-use crate::record::{Cell, Library, Times};
+use crate::record::Library;
+use crate::trial::Trial;
 use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Monoid;
@@ -15,19 +16,13 @@ use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView};
 use warpfold::cuda::{Reduce, Scan, Workspace};
 
-/// What takes longer hides its launches, and is not measured in graphs.
-pub(crate) const LONGEST_IN_A_GRAPH_BYTES: usize = 64 << 20;
-
-/// Beyond, the queue would take long to run dry.
-pub(crate) const LONGEST_ON_THE_HOST: usize = 1 << 20;
-
 /// The part of the device's memory that may be used.
 const MEMORY_SHARE: f64 = 0.85;
 
 /// Measures a family, and keeps its cells.
 pub(crate) fn run<T: Sample, Op: Monoid<T>>(bench: &mut Bench, family: &Family) {
     let mut primitives = family.primitives.to_vec();
-    primitives.retain(|primitive| bench.wants(&family.name(*primitive)));
+    primitives.retain(|primitive| bench.wants(&family.name(*primitive).text()));
     let memory = bench.context.total_mem().expect("the device's memory");
     let mut shapes = family.shapes(bench.run.quick);
     shapes.retain(|shape| {
@@ -57,9 +52,7 @@ pub(crate) fn run<T: Sample, Op: Monoid<T>>(bench: &mut Bench, family: &Family) 
                 arena: &arena,
                 expected: &expected,
             };
-            if let Some(cell) = contest.hold::<Op>(bench) {
-                bench.record(cell);
-            }
+            contest.hold::<Op>(bench);
         }
     }
 }
@@ -86,67 +79,31 @@ struct Contest<'a, T> {
 }
 
 impl<T: Sample> Contest<'_, T> {
-    /// Times all whose results are right; `None` if ours are not.
-    fn hold<Op: Monoid<T>>(&self, bench: &mut Bench) -> Option<Cell> {
+    /// Times all whose results are right.
+    fn hold<Op: Monoid<T>>(&self, bench: &mut Bench) {
         let Shape { length, offset } = self.shape;
         self.arena.borrow_mut().arrange(length, offset);
         let stream = bench.stream.clone();
         let mut contenders = vec![self.warpfold::<Op>(&bench.context, &stream)];
         contenders.extend(self.cub(bench.cub.as_ref(), &stream));
         contenders.push(self.memcpy(&stream));
-        contenders.retain_mut(|contender| self.is_right(bench, contender, "at first"));
-        if contenders[0].library != Library::Warpfold {
-            return None;
-        }
-
-        let mut cell = Cell {
-            primitive: self.primitive.name().to_owned(),
-            element: self.family.element.to_owned(),
-            operator: self.family.operator.to_owned(),
+        let trial = Trial {
+            name: self.family.name(self.primitive),
             element_bytes: size_of::<T>(),
             length,
             offset,
             moved: None,
-            stream: Times::new(),
-            graph: Times::new(),
-            host: Times::new(),
+            contenders,
+            poison: Box::new(|| self.arena.borrow_mut().poison_next()),
+            fault: Box::new(|comparer, contender| {
+                let arena = self.arena.borrow();
+                let expected = self.expected.of(self.primitive, length);
+                let got = arena.last_output().slice(..expected.len());
+                let at = comparer.first_difference(contender.check, &got, &expected)?;
+                Some(format!("differs at {at}"))
+            }),
         };
-        cell.stream = bench.clock.stream(&mut contenders, cell.bytes());
-        if length * size_of::<T>() <= LONGEST_IN_A_GRAPH_BYTES {
-            cell.graph = bench.clock.graph(&mut contenders);
-        }
-        if length <= LONGEST_ON_THE_HOST {
-            cell.host = bench.clock.host(&mut contenders);
-        }
-        // What calls leave behind in a workspace must not have spoilt the next one.
-        let right = self.is_right(bench, &mut contenders[0], "after all others");
-        right.then_some(cell)
-    }
-
-    /// Whether the next call's results are the oracle's, all of them.
-    fn is_right(&self, bench: &mut Bench, contender: &mut Contender<'_>, when: &str) -> bool {
-        if contender.check == Check::Nothing {
-            return true;
-        }
-        self.arena.borrow_mut().poison_next();
-        (contender.work)();
-        let arena = self.arena.borrow();
-        let expected = self.expected.of(self.primitive, self.shape.length);
-        let got = arena.last_output().slice(..expected.len());
-        let differs = bench
-            .comparer
-            .first_difference(contender.check, &got, &expected);
-        if let Some(at) = differs {
-            let name = self.family.name(self.primitive);
-            let library = contender.library;
-            let wrong = format!(
-                "{name} {:?} {when}: {library:?} differs at {at}",
-                self.shape
-            );
-            println!("WRONG: {wrong}");
-            bench.run.wrong.push(wrong);
-        }
-        differs.is_none()
+        trial.hold(bench);
     }
 
     fn warpfold<'a, Op: Monoid<T>>(
@@ -168,27 +125,14 @@ impl<T: Sample> Contest<'_, T> {
         } else {
             let scan = Scan::<T, Op>::load(context).expect("kernels");
             let mut workspace = workspace(scan.workspace_bytes(length));
-            let inclusive = self.primitive == Primitive::Inclusive;
+            let form = match self.primitive {
+                Primitive::Inclusive => Prefixes::inclusive,
+                _ => Prefixes::exclusive,
+            };
             Box::new(move || {
                 let mut arena = self.arena.borrow_mut();
                 let (input, mut output) = arena.next();
-                let enqueued = if inclusive {
-                    scan.enqueue(
-                        stream,
-                        Prefixes::inclusive(),
-                        &input,
-                        &mut output,
-                        &mut workspace,
-                    )
-                } else {
-                    scan.enqueue(
-                        stream,
-                        Prefixes::exclusive(),
-                        &input,
-                        &mut output,
-                        &mut workspace,
-                    )
-                };
+                let enqueued = scan.enqueue(stream, form(), &input, &mut output, &mut workspace);
                 enqueued.expect("a launch");
             })
         };
@@ -200,7 +144,7 @@ impl<T: Sample> Contest<'_, T> {
     }
 
     fn cub<'a>(&'a self, cub: Option<&Cub>, stream: &'a Arc<CudaStream>) -> Option<Contender<'a>> {
-        let function = self.family.name(self.primitive).replace(' ', "_");
+        let function = self.family.name(self.primitive).function();
         Some(Contender {
             library: Library::Cub,
             work: cub?.work(&function, stream, self.arena, self.shape.length)?,

@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
-use warpfold::cuda::cudarc::driver::{
-    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
-};
+use warpfold::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 
 const NAME: &str = "libcub_peer.so";
 
@@ -24,11 +22,18 @@ const VARIABLE: &str = "WARPFOLD_CUB_PEER";
 type Call = unsafe extern "C" fn(
     workspace: *mut c_void,
     workspace_bytes: *mut usize,
-    input: *const c_void,
-    output: *mut c_void,
+    inputs: *const *const c_void,
+    outputs: *const *mut c_void,
     length: u32,
     stream: *mut c_void,
 ) -> c_int;
+
+/// One of CUB's functions for a length, to be called with the addresses of what it reads and of
+/// what it writes.
+pub(crate) type Peer<'a> = Box<dyn FnMut(&[u64], &[u64]) + 'a>;
+
+/// The most arrays that a function reads, or writes.
+const MOST_ARRAYS: usize = 4;
 
 pub(crate) struct Cub {
     /// Never unloaded, since the runtime in it is not made for that.
@@ -69,35 +74,33 @@ impl Cub {
         format!("{major}.{minor}.{patch}")
     }
 
-    /// Calls of one of CUB's functions, if it is there.
-    pub(crate) fn work<'a, T: Sample>(
+    /// One of CUB's functions, if it is there and takes so many elements.
+    pub(crate) fn peer<'a>(
         &self,
         name: &str,
         stream: &'a Arc<CudaStream>,
-        arena: &'a RefCell<Arena<T>>,
         length: usize,
-    ) -> Option<Work<'a>> {
+    ) -> Option<Peer<'a>> {
         // SAFETY: all functions with such names have this type, and the library stays.
         let call = *unsafe { self.library.get::<Call>(name.as_bytes()) }.ok()?;
         let length = u32::try_from(length).ok()?;
         let queue = stream.cu_stream().cast();
         let mut bytes = workspace_bytes(call, length, queue).expect("CUB's answer");
         let mut workspace = stream.alloc_zeros::<u8>(bytes.max(1)).expect("memory");
-        Some(Box::new(move || {
-            let mut arena = arena.borrow_mut();
-            let (input, mut output) = arena.next();
-            assert_eq!(input.len(), length as usize);
-            let (input, _reading) = input.device_ptr(stream);
-            let (output, _writing) = output.device_ptr_mut(stream);
+        Some(Box::new(move |inputs, outputs| {
+            let arrays = |of: &[u64]| -> [*mut c_void; MOST_ARRAYS] {
+                std::array::from_fn(|i| of.get(i).copied().unwrap_or(0) as *mut c_void)
+            };
+            let (inputs, outputs) = (arrays(inputs), arrays(outputs));
             let (workspace, _working) = workspace.device_ptr_mut(stream);
-            // SAFETY: the arrays are that long and the workspace as large as CUB asked for; both
-            // live until the benchmark has waited for the stream.
+            // SAFETY: the workspace is as large as CUB asked for. The callers' arrays are as long
+            // as the function wants. All live until the benchmark has waited for the stream.
             let status = unsafe {
                 call(
                     workspace as *mut c_void,
                     &mut bytes,
-                    input as *const c_void,
-                    output as *mut c_void,
+                    inputs.as_ptr().cast(),
+                    outputs.as_ptr(),
                     length,
                     queue,
                 )
@@ -105,72 +108,33 @@ impl Cub {
             assert_eq!(status, 0, "CUB's error");
         }))
     }
-}
 
-/// A call on input, output and count.
-pub(crate) type SelectCall<'a, T> =
-    Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut CudaSlice<u64>) + 'a>;
-
-/// As declared in `benches/peers/cub.cu`, for selects.
-type Select = unsafe extern "C" fn(
-    workspace: *mut c_void,
-    workspace_bytes: *mut usize,
-    input: *const c_void,
-    output: *mut c_void,
-    count: *mut u64,
-    length: u32,
-    stream: *mut c_void,
-) -> c_int;
-
-impl Cub {
-    /// One of CUB's selects, if it is there: a function of input, output and count.
-    pub(crate) fn select<'a, T: Sample>(
+    /// Calls of one of CUB's functions on the buffers of an arena.
+    pub(crate) fn work<'a, T: Sample>(
         &self,
         name: &str,
         stream: &'a Arc<CudaStream>,
+        arena: &'a RefCell<Arena<T>>,
         length: usize,
-    ) -> Option<SelectCall<'a, T>> {
-        // SAFETY: all functions with such names have this type, and the library stays.
-        let call = *unsafe { self.library.get::<Select>(name.as_bytes()) }.ok()?;
-        let length = u32::try_from(length).ok()?;
-        let queue = stream.cu_stream().cast();
-        let (mut bytes, null) = (0, ptr::null_mut());
-        // SAFETY: without a workspace, CUB does not look at the arrays.
-        let status = unsafe { call(null, &mut bytes, null, null, null.cast(), length, queue) };
-        assert_eq!(status, 0, "CUB's error");
-        let mut workspace = stream.alloc_zeros::<u8>(bytes.max(1)).expect("memory");
-        Some(Box::new(
-            move |input: &CudaView<'_, T>,
-                  output: &mut CudaViewMut<'_, T>,
-                  count: &mut CudaSlice<u64>| {
-                let (input, _reading) = input.device_ptr(stream);
-                let (output, _writing) = output.device_ptr_mut(stream);
-                let (count, _counting) = count.device_ptr_mut(stream);
-                let (workspace, _working) = workspace.device_ptr_mut(stream);
-                // SAFETY: as in `work`.
-                let status = unsafe {
-                    call(
-                        workspace as *mut c_void,
-                        &mut bytes,
-                        input as *const c_void,
-                        output as *mut c_void,
-                        count as *mut u64,
-                        length,
-                        queue,
-                    )
-                };
-                assert_eq!(status, 0, "CUB's error");
-            },
-        ))
+    ) -> Option<Work<'a>> {
+        let mut peer = self.peer(name, stream, length)?;
+        Some(Box::new(move || {
+            let mut arena = arena.borrow_mut();
+            let (input, mut output) = arena.next();
+            let (input, _reading) = input.device_ptr(stream);
+            let (output, _writing) = output.device_ptr_mut(stream);
+            peer(&[input], &[output]);
+        }))
     }
 }
 
 /// The workspace that CUB needs for this many elements, or CUDA's error.
 fn workspace_bytes(call: Call, length: u32, queue: *mut c_void) -> Result<usize, c_int> {
     let mut bytes = 0;
-    let (input, output) = (ptr::null(), ptr::null_mut());
+    let nothing = [ptr::null_mut::<c_void>(); MOST_ARRAYS];
+    let (inputs, outputs) = (nothing.as_ptr().cast(), nothing.as_ptr());
     // SAFETY: without a workspace, CUB does not look at the arrays.
-    let status = unsafe { call(ptr::null_mut(), &mut bytes, input, output, length, queue) };
+    let status = unsafe { call(ptr::null_mut(), &mut bytes, inputs, outputs, length, queue) };
     if status == 0 { Ok(bytes) } else { Err(status) }
 }
 

@@ -23,6 +23,7 @@ mod report;
 mod select;
 mod sources;
 mod torch;
+mod trial;
 
 use bench::Bench;
 use std::path::{Path, PathBuf};

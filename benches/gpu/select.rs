@@ -1,16 +1,20 @@
-//! Selects: ours, CUB and a copy of as many bytes, on the same buffers, taking turns.
+//! Compaction: selects, partitions, positions and runs, beside CUB and a copy of as many bytes.
 
 use crate::arena::Arena;
 use crate::bench::Bench;
 use crate::compare::Check;
-use crate::contest::{LONGEST_IN_A_GRAPH_BYTES, LONGEST_ON_THE_HOST};
 use crate::elements::{Sample, data};
 use crate::measure::{Contender, Work};
-use crate::record::{Cell, Library, Times};
+use crate::record::Library;
+use crate::trial::{Name, Trial};
 use std::cell::RefCell;
-use warpfold::cuda::{SelectBy, Workspace};
-use warpfold::source::{Flagged, Form, Slice};
-use warpfold::{Element, Function, flagged, function};
+use std::sync::Arc;
+use warpfold::cuda::cudarc::driver::{
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
+};
+use warpfold::cuda::{PartitionBy, Positions, Runs, Select, SelectBy, Unique, Workspace};
+use warpfold::source::{Equal, Flagged, Form, Heads, Map, NonZero, Slice, Zip};
+use warpfold::{Element, Function, flagged, flags, function, heads, zip};
 
 #[derive(Clone, Copy, Debug, Element)]
 #[repr(C)]
@@ -65,128 +69,438 @@ const EVERY: &[usize] = &[
 const SOME: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 
 pub(crate) fn run(bench: &mut Bench) {
-    family::<u32, half>(bench, "u32", "half", EVERY, half);
-    family::<u32, twentieth>(bench, "u32", "twentieth", EVERY, twentieth);
-    family::<Pair, half_of_pairs>(bench, "pair", "half", SOME, half_of_pairs);
-    family::<u8, half_of_bytes>(bench, "u8", "half", SOME, half_of_bytes);
+    select::<u32, half>(bench, "u32", "half", EVERY, half);
+    select::<u32, twentieth>(bench, "u32", "twentieth", EVERY, twentieth);
+    select::<Pair, half_of_pairs>(bench, "pair", "half", SOME, half_of_pairs);
+    select::<u8, half_of_bytes>(bench, "u8", "half", SOME, half_of_bytes);
+    select_flags(bench);
+    partition(bench);
+    positions(bench);
+    unique(bench);
+    runs(bench);
 }
 
-fn family<T, P>(
+fn select<T, P>(
     bench: &mut Bench,
-    element: &str,
-    operator: &str,
-    lengths: &[usize],
+    element: &'static str,
+    operator: &'static str,
+    lengths: &'static [usize],
     holds: fn(T) -> bool,
 ) where
     T: Sample,
     P: Function<Input = (T,), Output = bool>,
     Flagged<P, Slice<T>>: Form<Item = (T, bool)>,
 {
-    let name = format!("select {element} {operator}");
-    if !bench.wants(&name) {
-        return;
-    }
-    let lengths = lengths.iter().copied();
-    let lengths: Vec<usize> = lengths
-        .filter(|&length| !bench.run.quick || length <= 1 << 28)
-        .collect();
-    let longest = lengths.iter().copied().max().expect("lengths");
-    let stream = bench.stream.clone();
-    let elements = data::<T>(longest);
-    // What is kept of a prefix is a prefix of what is kept.
-    let kept: Vec<T> = elements.iter().copied().filter(|&x| holds(x)).collect();
-    let expected = stream.clone_htod(&kept).expect("memory on the device");
-    let upload = stream.clone_htod(&elements).expect("memory on the device");
-    let arena = RefCell::new(Arena::new(&stream, upload, longest));
-    for length in lengths {
-        let kept = elements[..length].iter().filter(|&&x| holds(x)).count();
-        let bytes = (length + kept) * size_of::<T>();
-        let copied = bytes / size_of::<T>() / 2;
-        arena.borrow_mut().arrange(length, 0);
-        let count = RefCell::new(stream.alloc_zeros::<u64>(1).expect("memory"));
+    let family = Family {
+        primitive: "select",
+        element,
+        operator,
+        lengths,
+        elements: data::<T>,
+        keeps: &|elements, i| holds(elements[i]),
+        stored: &[Stored::Kept],
+        flag_bytes: 0,
+    };
+    family.run(bench, |stream, bench| {
         let select = SelectBy::<T, P>::load(&bench.context).expect("kernels");
-        let mut workspace =
-            Workspace::new(&stream, select.workspace_bytes(length)).expect("memory");
-        let ours: Work<'_> = Box::new(|| {
-            let mut arena = arena.borrow_mut();
-            let (input, mut output) = arena.next();
-            let (source, count) = (flagged::<P, _>(&input), &mut *count.borrow_mut());
-            let enqueued = select.enqueue(&stream, source, &mut output, count, &mut workspace);
-            enqueued.expect("a launch");
+        let bytes = select.workspace_bytes(family.longest());
+        let call: Call<'_, T> = Box::new(move |input, output, more| {
+            let (source, count) = (flagged::<P, _>(input), &mut more.count);
+            select
+                .enqueue(stream, source, output, count, &mut more.workspace)
+                .expect("a launch");
         });
-        let mut contenders = vec![Contender {
-            library: Library::Warpfold,
-            work: ours,
-            check: Check::Bits,
-        }];
-        let function = name.replace(' ', "_");
-        let cub = bench.cub.as_ref();
-        if let Some(mut call) = cub.and_then(|cub| cub.select::<T>(&function, &stream, length)) {
-            let (arena, count) = (&arena, &count);
-            contenders.push(Contender {
-                library: Library::Cub,
-                work: Box::new(move || {
-                    let mut arena = arena.borrow_mut();
-                    let (input, mut output) = arena.next();
-                    call(&input, &mut output, &mut count.borrow_mut());
-                }),
-                check: Check::Bits,
-            });
+        (bytes, call)
+    });
+}
+
+/// Flags lie in a slice of their own.
+fn select_flags(bench: &mut Bench) {
+    type Flags = Map<NonZero<u8>, Slice<u8>>;
+    let family = Family {
+        primitive: "select",
+        element: "u32",
+        operator: "flags",
+        lengths: SOME,
+        elements: data::<u32>,
+        keeps: &|_, i| flag(i) != 0,
+        stored: &[Stored::Kept],
+        flag_bytes: 1,
+    };
+    family.run(bench, |stream, bench| {
+        let select = Select::<u32, Zip<(Slice<u32>, Flags)>>::load(&bench.context);
+        let select = select.expect("kernels");
+        let bytes = select.workspace_bytes(family.longest());
+        let call: Call<'_, u32> = Box::new(move |input, output, more| {
+            let flags = more.flags.slice(..input.len());
+            let source = zip(input, warpfold::flags(&flags));
+            select
+                .enqueue(stream, source, output, &mut more.count, &mut more.workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+fn partition(bench: &mut Bench) {
+    let family = Family {
+        primitive: "partition",
+        element: "u32",
+        operator: "half",
+        lengths: SOME,
+        elements: data::<u32>,
+        keeps: &|elements: &[u32], i| half(elements[i]),
+        stored: &[Stored::Kept, Stored::Others],
+        flag_bytes: 0,
+    };
+    family.run(bench, |stream, bench| {
+        let partition = PartitionBy::<u32, half>::load(&bench.context).expect("kernels");
+        let bytes = partition.workspace_bytes(family.longest());
+        let call: Call<'_, u32> = Box::new(move |input, output, more| {
+            let (source, count) = (flagged::<half, _>(input), &mut more.count);
+            let (others, workspace) = (&mut more.others, &mut more.workspace);
+            partition
+                .enqueue(stream, source, output, others, count, workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+fn positions(bench: &mut Bench) {
+    let family = Family {
+        primitive: "positions",
+        element: "u8",
+        operator: "flags",
+        lengths: SOME,
+        elements: |length| (0..length).map(flag).collect(),
+        keeps: &|elements: &[u8], i| elements[i] != 0,
+        stored: &[Stored::Starts],
+        flag_bytes: 0,
+    };
+    family.run(bench, |stream, bench| {
+        let positions = Positions::<Map<NonZero<u8>, Slice<u8>>>::load(&bench.context);
+        let positions = positions.expect("kernels");
+        let bytes = positions.workspace_bytes(family.longest());
+        let call: Call<'_, u8> = Box::new(move |input, _, more| {
+            let (starts, count) = (&mut more.starts, &mut more.count);
+            positions
+                .enqueue(stream, flags(input), starts, count, &mut more.workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+fn unique(bench: &mut Bench) {
+    let family = Family {
+        primitive: "unique",
+        element: "u32",
+        operator: "fours",
+        lengths: SOME,
+        elements: fours,
+        keeps: &is_head,
+        stored: &[Stored::Kept],
+        flag_bytes: 0,
+    };
+    family.run(bench, |stream, bench| {
+        let unique = Unique::<u32>::load(&bench.context).expect("kernels");
+        let bytes = unique.workspace_bytes(family.longest());
+        let call: Call<'_, u32> = Box::new(move |input, output, more| {
+            let (source, count) = (heads::<u32, _>(input), &mut more.count);
+            unique
+                .enqueue(stream, source, output, count, &mut more.workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+fn runs(bench: &mut Bench) {
+    let family = Family {
+        primitive: "runs",
+        element: "u32",
+        operator: "fours",
+        lengths: SOME,
+        elements: fours,
+        keeps: &is_head,
+        stored: &[Stored::Kept, Stored::Starts, Stored::Lengths],
+        flag_bytes: 0,
+    };
+    family.run(bench, |stream, bench| {
+        let runs = Runs::<u32, Heads<Equal<u32>, Slice<u32>>>::load(&bench.context);
+        let runs = runs.expect("kernels");
+        let bytes = runs.workspace_bytes(family.longest());
+        let call: Call<'_, u32> = Box::new(move |input, output, more| {
+            let outputs = (output, &mut more.starts, &mut more.lengths);
+            let (count, workspace) = (&mut more.count, &mut more.workspace);
+            runs.enqueue(stream, heads::<u32, _>(input), outputs, count, workspace)
+                .expect("a launch");
+        });
+        (bytes, call)
+    });
+}
+
+/// Whether position `i` has a flag: one in two has.
+fn flag(i: usize) -> u8 {
+    (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).count_ones() as u8 & 1
+}
+
+/// Runs of four on average.
+fn fours(length: usize) -> Vec<u32> {
+    let mut run = 0;
+    let heads = (0..length).map(|i| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62 == 0);
+    let next = |is_head| {
+        run += u32::from(is_head);
+        run
+    };
+    heads.map(next).collect()
+}
+
+fn is_head(elements: &[u32], i: usize) -> bool {
+    i == 0 || elements[i] != elements[i - 1]
+}
+
+/// What a compaction stores. Positions are where runs start.
+#[derive(Clone, Copy, PartialEq)]
+enum Stored {
+    Kept,
+    Others,
+    Starts,
+    Lengths,
+}
+
+/// What calls use besides input and output.
+struct More<T> {
+    flags: CudaSlice<u8>,
+    others: CudaSlice<T>,
+    starts: CudaSlice<u64>,
+    lengths: CudaSlice<u64>,
+    count: CudaSlice<u64>,
+    workspace: Workspace,
+}
+
+/// A call of ours.
+type Call<'a, T> = Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut More<T>) + 'a>;
+
+/// One compaction of elements of one type.
+struct Family<'f, T> {
+    primitive: &'static str,
+    element: &'static str,
+    operator: &'static str,
+    lengths: &'static [usize],
+    /// So many elements.
+    elements: fn(usize) -> Vec<T>,
+    /// Whether it keeps the element at a position.
+    keeps: &'f dyn Fn(&[T], usize) -> bool,
+    stored: &'static [Stored],
+    /// How many bytes of flags are read for an element.
+    flag_bytes: usize,
+}
+
+/// What is right for all elements. What is right for the first ones is the start of each.
+struct Expected<T> {
+    kept: CudaSlice<T>,
+    others: CudaSlice<T>,
+    places: Vec<u64>,
+    starts: CudaSlice<u64>,
+    /// Of all runs but the last.
+    lengths: CudaSlice<u64>,
+}
+
+impl<T: Sample> Expected<T> {
+    fn of(stream: &Arc<CudaStream>, elements: &[T], keeps: &dyn Fn(&[T], usize) -> bool) -> Self {
+        let (mut kept, mut others, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, element) in elements.iter().enumerate() {
+            if keeps(elements, i) {
+                kept.push(*element);
+                places.push(i as u64);
+            } else {
+                others.push(*element);
+            }
         }
-        // As many bytes, read and written.
-        contenders.push(Contender {
-            library: Library::Memcpy,
-            work: Box::new(|| {
+        let lengths: Vec<u64> = places.windows(2).map(|two| two[1] - two[0]).collect();
+        let items = |values: &[T]| stream.clone_htod(values).expect("memory on the device");
+        let numbers = |values: &[u64]| stream.clone_htod(values).expect("memory on the device");
+        Expected {
+            kept: items(&kept),
+            others: items(&others),
+            starts: numbers(&places),
+            lengths: numbers(&lengths),
+            places,
+        }
+    }
+}
+
+impl<T: Sample> Family<'_, T> {
+    fn longest(&self) -> usize {
+        self.lengths.iter().copied().max().expect("lengths")
+    }
+
+    /// The bytes that are read and written for `length` elements, of which `kept` are kept.
+    fn moved(&self, length: usize, kept: usize) -> usize {
+        let written = self.stored.iter().map(|stored| match stored {
+            Stored::Kept => kept * size_of::<T>(),
+            Stored::Others => (length - kept) * size_of::<T>(),
+            Stored::Starts | Stored::Lengths => 8 * kept,
+        });
+        length * (size_of::<T>() + self.flag_bytes) + written.sum::<usize>()
+    }
+
+    /// Times it at every length. `load` gives the bytes of a workspace, and the call.
+    fn run(
+        &self,
+        bench: &mut Bench,
+        load: impl for<'a> FnOnce(&'a Arc<CudaStream>, &Bench) -> (usize, Call<'a, T>),
+    ) {
+        let name = Name {
+            primitive: self.primitive,
+            element: self.element,
+            operator: self.operator,
+        };
+        if !bench.wants(&name.text()) {
+            return;
+        }
+        let stream = bench.stream.clone();
+        let longest = self.longest();
+        let elements = (self.elements)(longest);
+        let expected = Expected::of(&stream, &elements, self.keeps);
+        let upload = stream.clone_htod(&elements).expect("memory on the device");
+        drop(elements);
+        let arena = RefCell::new(Arena::new(&stream, upload, longest));
+        let (bytes, call) = load(&stream, bench);
+        let call = RefCell::new(call);
+        let room = |stored| {
+            if self.stored.contains(&stored) {
+                longest
+            } else {
+                0
+            }
+        };
+        let flags: Vec<u8> = (0..self.flag_bytes * longest).map(flag).collect();
+        let numbers = |room| stream.alloc_zeros::<u64>(room).expect("memory");
+        let more = RefCell::new(More {
+            flags: stream.clone_htod(&flags).expect("memory"),
+            others: stream.alloc_zeros(room(Stored::Others)).expect("memory"),
+            starts: numbers(room(Stored::Starts)),
+            lengths: numbers(room(Stored::Lengths)),
+            count: numbers(1),
+            workspace: Workspace::new(&stream, bytes).expect("memory"),
+        });
+        let quick = bench.run.quick;
+        for &length in self.lengths.iter().filter(|n| !quick || **n <= 1 << 28) {
+            arena.borrow_mut().arrange(length, 0);
+            let kept = expected
+                .places
+                .partition_point(|&place| place < length as u64);
+            let moved = self.moved(length, kept);
+            let ours: Work<'_> = Box::new(|| {
                 let mut arena = arena.borrow_mut();
                 let (input, mut output) = arena.next();
-                let (input, mut output) = (input.slice(..copied), output.slice_mut(..copied));
-                stream.memcpy_dtod(&input, &mut output).expect("a copy");
+                call.borrow_mut()(&input, &mut output, &mut more.borrow_mut());
+            });
+            let mut contenders = vec![Contender {
+                library: Library::Warpfold,
+                work: ours,
+                check: Check::Bits,
+            }];
+            contenders.extend(self.cub(bench, &stream, name, length, &arena, &more));
+            // As many bytes, read and written.
+            let copied = moved / size_of::<T>() / 2;
+            if copied <= length {
+                contenders.push(Contender {
+                    library: Library::Memcpy,
+                    work: Box::new(|| {
+                        let mut arena = arena.borrow_mut();
+                        let (input, mut output) = arena.next();
+                        let input = input.slice(..copied);
+                        let mut output = output.slice_mut(..copied);
+                        stream.memcpy_dtod(&input, &mut output).expect("a copy");
+                    }),
+                    check: Check::Nothing,
+                });
+            }
+            let trial = Trial {
+                name,
+                element_bytes: size_of::<T>(),
+                length,
+                offset: 0,
+                moved: Some(moved),
+                contenders,
+                poison: Box::new(|| {
+                    arena.borrow_mut().poison_next();
+                    let mut more = more.borrow_mut();
+                    let More { starts, count, .. } = &mut *more;
+                    stream.memset_zeros(starts).expect("a memset");
+                    stream.memset_zeros(count).expect("a memset");
+                }),
+                fault: Box::new(|comparer, contender| {
+                    let (arena, more) = (arena.borrow(), more.borrow());
+                    let counted = stream.clone_dtoh(&more.count).expect("the count")[0];
+                    if counted != kept as u64 {
+                        return Some(format!("counts {counted}, not {kept}"));
+                    }
+                    // CUB stores the others elsewhere, and no starts of runs.
+                    let ours = contender.library == Library::Warpfold;
+                    let starts_are_all = self.stored == [Stored::Starts];
+                    let check = contender.check;
+                    let at = self.stored.iter().find_map(|stored| match stored {
+                        Stored::Kept => {
+                            let got = arena.last_output().slice(..kept);
+                            comparer.first_difference(check, &got, &expected.kept.slice(..kept))
+                        }
+                        Stored::Others if ours => {
+                            let rest = ..length - kept;
+                            let right = expected.others.slice(rest);
+                            comparer.first_difference(check, &more.others.slice(rest), &right)
+                        }
+                        Stored::Starts if ours || starts_are_all => {
+                            let right = expected.starts.slice(..kept);
+                            comparer.first_difference(check, &more.starts.slice(..kept), &right)
+                        }
+                        Stored::Lengths => {
+                            let known = ..kept.saturating_sub(1);
+                            let right = expected.lengths.slice(known);
+                            comparer.first_difference(check, &more.lengths.slice(known), &right)
+                        }
+                        _ => None,
+                    });
+                    at.map(|at| format!("differs at {at}"))
+                }),
+            };
+            trial.hold(bench);
+        }
+    }
+
+    /// CUB's call, on the same buffers.
+    fn cub<'a>(
+        &'a self,
+        bench: &Bench,
+        stream: &'a Arc<CudaStream>,
+        name: Name<'_>,
+        length: usize,
+        arena: &'a RefCell<Arena<T>>,
+        more: &'a RefCell<More<T>>,
+    ) -> Option<Contender<'a>> {
+        let mut peer = bench.cub.as_ref()?.peer(&name.function(), stream, length)?;
+        let keeps = self.stored.contains(&Stored::Kept);
+        Some(Contender {
+            library: Library::Cub,
+            work: Box::new(move || {
+                let (mut arena, more) = (arena.borrow_mut(), more.borrow());
+                let (input, mut output) = arena.next();
+                let (input, _reading) = input.device_ptr(stream);
+                let (output, _writing) = output.device_ptr_mut(stream);
+                let (flags, _flagging) = more.flags.device_ptr(stream);
+                let (count, _counting) = more.count.device_ptr(stream);
+                let (starts, _starting) = more.starts.device_ptr(stream);
+                let (lengths, _measuring) = more.lengths.device_ptr(stream);
+                peer(
+                    &[input, flags],
+                    &[if keeps { output } else { starts }, count, lengths],
+                );
             }),
-            check: Check::Nothing,
-        });
-        contenders.retain_mut(|contender| {
-            if contender.check == Check::Nothing {
-                return true;
-            }
-            arena.borrow_mut().poison_next();
-            (contender.work)();
-            let counted = stream.clone_dtoh(&*count.borrow()).expect("the count")[0];
-            let arena = arena.borrow();
-            let got = arena.last_output().slice(..kept);
-            let comparer = &mut bench.comparer;
-            let differs = comparer.first_difference(Check::Bits, &got, &expected.slice(..kept));
-            if counted == kept as u64 && differs.is_none() {
-                return true;
-            }
-            let library = contender.library;
-            let wrong =
-                format!("{name} {length}: {library:?} counts {counted}, differs at {differs:?}");
-            println!("WRONG: {wrong}");
-            bench.run.wrong.push(wrong);
-            false
-        });
-        if contenders[0].library != Library::Warpfold {
-            continue;
-        }
-        let mut cell = Cell {
-            primitive: "select".to_owned(),
-            element: element.to_owned(),
-            operator: operator.to_owned(),
-            element_bytes: size_of::<T>(),
-            length,
-            offset: 0,
-            moved: Some(bytes),
-            stream: bench.clock.stream(&mut contenders, bytes),
-            graph: Times::new(),
-            host: Times::new(),
-        };
-        if length * size_of::<T>() <= LONGEST_IN_A_GRAPH_BYTES {
-            cell.graph = bench.clock.graph(&mut contenders);
-        }
-        if length <= LONGEST_ON_THE_HOST {
-            cell.host = bench.clock.host(&mut contenders);
-        }
-        drop(contenders);
-        bench.record(cell);
+            check: Check::Bits,
+        })
     }
 }

@@ -5,7 +5,8 @@ use crate::bench::Bench;
 use crate::compare::Check;
 use crate::elements::{Sample, data};
 use crate::measure::{Contender, Work};
-use crate::record::{Cell, Library, Times};
+use crate::record::Library;
+use crate::trial::{Name, Trial};
 use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Prefixes;
@@ -84,8 +85,12 @@ fn family<T: Sample>(
     operator: &str,
     load: impl for<'a> FnOnce(&'a Arc<CudaStream>, &Bench) -> (usize, Call<'a, T>),
 ) {
-    let name = format!("{primitive} {element} {operator}");
-    if !bench.wants(&name) {
+    let name = Name {
+        primitive,
+        element,
+        operator,
+    };
+    if !bench.wants(&name.text()) {
         return;
     }
     let stream = bench.stream.clone();
@@ -107,32 +112,23 @@ fn family<T: Sample>(
             work: ours,
             check: Check::Nothing,
         }];
-        let function = name.replace(' ', "_");
         let cub = bench.cub.as_ref();
-        if let Some(work) = cub.and_then(|cub| cub.work(&function, &stream, &arena, length)) {
-            contenders.push(Contender {
-                library: Library::Cub,
-                work,
-                check: Check::Nothing,
-            });
-        }
-        let mut cell = Cell {
-            primitive: primitive.to_owned(),
-            element: element.to_owned(),
-            operator: operator.to_owned(),
+        let peer = cub.and_then(|cub| cub.work(&name.function(), &stream, &arena, length));
+        contenders.extend(peer.map(|work| Contender {
+            library: Library::Cub,
+            work,
+            check: Check::Nothing,
+        }));
+        let trial = Trial {
+            name,
             element_bytes: size_of::<T>(),
             length,
             offset: 0,
             moved: None,
-            stream: Times::new(),
-            graph: Times::new(),
-            host: Times::new(),
+            contenders,
+            poison: Box::new(|| {}),
+            fault: Box::new(|_, _| None),
         };
-        cell.stream = bench.clock.stream(&mut contenders, cell.bytes());
-        if length <= 1 << 22 {
-            cell.graph = bench.clock.graph(&mut contenders);
-        }
-        drop(contenders);
-        bench.record(cell);
+        trial.hold(bench);
     }
 }

@@ -1,9 +1,10 @@
 // CUB's reductions and scans as a shared library, which benches/gpu loads to time them on its own
 // buffers and stream. `benches/peers/build` makes it.
 //
-// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR, and is called as CUB
-// is: with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It
-// returns a `cudaError_t`.
+// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR. It takes the addresses
+// of up to four arrays that it reads, and of up to four that it writes. It is called as CUB is: with
+// a null `workspace` it only says how many bytes that must have, and enqueues nothing. It returns a
+// `cudaError_t`.
 //
 // Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide,
 // and sums of bytes are bytes (`plus<>` would make them `int`). Halves are added up in `float` and
@@ -45,41 +46,46 @@ struct Widen {
 struct Call {
     void* workspace;
     size_t* workspace_bytes;
-    const void* in;
-    void* out;
+    const void* const* inputs;
+    void* const* outputs;
     uint32_t length;
     cudaStream_t stream;
+
+    template <class T>
+    const T* in(int number = 0) const { return static_cast<const T*>(inputs[number]); }
+    template <class T>
+    T* out(int number = 0) const { return static_cast<T*>(outputs[number]); }
 };
 
 template <class T, class Op>
 cudaError_t reduce(Call call, Op op, T identity) {
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), call.length, op,
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.length, op,
                                      identity, call.stream);
 }
 
 template <class T, class Op>
 cudaError_t scan(Call call, Op op, T identity) {
-    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), op, identity,
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), op, identity,
                                           call.length, call.stream);
 }
 
 template <class T, class Op>
 cudaError_t inclusive(Call call, Op op) {
-    return cub::DeviceScan::InclusiveScan(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), op,
+    return cub::DeviceScan::InclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), op,
                                           call.length, call.stream);
 }
 
 template <class Half>
 cudaError_t reduce_halves(Call call) {
-    auto in = cuda::transform_iterator(static_cast<const Half*>(call.in), Widen{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, static_cast<Half*>(call.out), call.length, cuda::std::plus<>{}, 0.0f,
+    auto in = cuda::transform_iterator(call.in<Half>(), Widen{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Half>(), call.length, cuda::std::plus<>{}, 0.0f,
                                      call.stream);
 }
 
 template <class Half>
 cudaError_t scan_halves(Call call) {
-    auto in = cuda::transform_iterator(static_cast<const Half*>(call.in), Widen{});
-    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, in, static_cast<Half*>(call.out), cuda::std::plus<>{}, 0.0f,
+    auto in = cuda::transform_iterator(call.in<Half>(), Widen{});
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, in, call.out<Half>(), cuda::std::plus<>{}, 0.0f,
                                           call.length, call.stream);
 }
 
@@ -91,10 +97,43 @@ struct Below {
     __device__ bool operator()(uint2 x) const { return x.x < limit; }
 };
 
+/// Selects: what is kept, then the count.
 template <class T>
-cudaError_t select(Call call, uint64_t* count, uint32_t limit) {
-    return cub::DeviceSelect::If(call.workspace, *call.workspace_bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out), count, call.length,
+cudaError_t select(Call call, uint32_t limit) {
+    return cub::DeviceSelect::If(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
                                  Below{limit}, call.stream);
+}
+
+/// Of items and flags.
+template <class T>
+cudaError_t flagged(Call call) {
+    return cub::DeviceSelect::Flagged(call.workspace, *call.workspace_bytes, call.in<T>(), call.in<uint8_t>(1), call.out<T>(), call.out<uint64_t>(1),
+                                      call.length, call.stream);
+}
+
+/// CUB stores what is not kept at the end of the one output, from its end on.
+template <class T>
+cudaError_t partition(Call call, uint32_t limit) {
+    return cub::DevicePartition::If(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
+                                    Below{limit}, call.stream);
+}
+
+cudaError_t positions(Call call) {
+    return cub::DeviceSelect::Flagged(call.workspace, *call.workspace_bytes, cuda::counting_iterator<uint64_t>(0), call.in<uint8_t>(),
+                                      call.out<uint64_t>(), call.out<uint64_t>(1), call.length, call.stream);
+}
+
+template <class T>
+cudaError_t unique(Call call) {
+    return cub::DeviceSelect::Unique(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
+                                     call.stream);
+}
+
+/// Items and lengths; CUB does not say where runs start.
+template <class T>
+cudaError_t runs(Call call) {
+    return cub::DeviceRunLengthEncode::Encode(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(2),
+                                              call.out<uint64_t>(1), call.length, call.stream);
 }
 
 struct Product {
@@ -103,9 +142,9 @@ struct Product {
 
 /// The dot product of the input with itself, moved by half its length.
 cudaError_t dot(Call call) {
-    auto in = static_cast<const float*>(call.in);
+    auto in = call.in<float>();
     auto products = cuda::zip_transform_iterator(Product{}, in, in + call.length / 2);
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products, static_cast<float*>(call.out), call.length / 2,
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products, call.out<float>(), call.length / 2,
                                      cuda::std::plus<>{}, 0.0f, call.stream);
 }
 
@@ -114,26 +153,18 @@ struct WidenByte {
 };
 
 cudaError_t bytes_in_64_bits(Call call) {
-    auto in = cuda::transform_iterator(static_cast<const uint8_t*>(call.in), WidenByte{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, static_cast<uint64_t*>(call.out), call.length,
+    auto in = cuda::transform_iterator(call.in<uint8_t>(), WidenByte{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<uint64_t>(), call.length,
                                      cuda::std::plus<>{}, uint64_t{0}, call.stream);
 }
 
 }  // namespace
 
 #define PEER(name, ...)                                                                                                                   \
-    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* in, void* out,       \
-                                                               uint32_t length, cudaStream_t stream) {                                    \
-        Call call{workspace, workspace_bytes, in, out, length, stream};                                                                   \
+    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* const* inputs,       \
+                                                               void* const* outputs, uint32_t length, cudaStream_t stream) {              \
+        Call call{workspace, workspace_bytes, inputs, outputs, length, stream};                                                           \
         return __VA_ARGS__;                                                                                                               \
-    }
-
-// With the address of the count after the output's.
-#define SELECT(name, T, limit)                                                                                                            \
-    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* in, void* out,       \
-                                                               uint64_t* count, uint32_t length, cudaStream_t stream) {                   \
-        Call call{workspace, workspace_bytes, in, out, length, stream};                                                                   \
-        return select<T>(call, count, limit);                                                                                             \
     }
 
 #define SUMS(element, T)                                                          \
@@ -161,9 +192,14 @@ PEER(reduce_f32x3_sums, reduce<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(scan_f32x3_sums, scan<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(reduce_f32x16_sums, reduce<Floats<16>>(call, Sums{}, Floats<16>{}))
 PEER(scan_f32x16_sums, scan<Floats<16>>(call, Sums{}, Floats<16>{}))
-SELECT(select_u32_half, uint32_t, 0x80000000)
-SELECT(select_u32_twentieth, uint32_t, 0x0ccccccd)
-SELECT(select_pair_half, uint2, 0x80000000)
-SELECT(select_u8_half, uint8_t, 128)
+PEER(select_u32_half, select<uint32_t>(call, 0x80000000))
+PEER(select_u32_twentieth, select<uint32_t>(call, 0x0ccccccd))
+PEER(select_pair_half, select<uint2>(call, 0x80000000))
+PEER(select_u8_half, select<uint8_t>(call, 128))
+PEER(select_u32_flags, flagged<uint32_t>(call))
+PEER(partition_u32_half, partition<uint32_t>(call, 0x80000000))
+PEER(positions_u8_flags, positions(call))
+PEER(unique_u32_fours, unique<uint32_t>(call))
+PEER(runs_u32_fours, runs<uint32_t>(call))
 PEER(reduce_f32_dot, dot(call))
 PEER(reduce_u8_wide, bytes_in_64_bits(call))
