@@ -169,7 +169,7 @@ fn every_number_but_zero_is_a_flag() {
     assert_eq!(positions(flags(&[0_i64, i64::MIN])).unwrap(), [1]);
     let halves = [f16::ZERO, -f16::ZERO, f16::from_bits(1)];
     assert_eq!(positions(flags(&halves)).unwrap(), [2]);
-    assert_eq!(positions(bools(&[])).unwrap(), []);
+    assert_eq!(positions(bools(&[])).unwrap(), [0_u64; 0]);
 }
 
 /// Runs of equal numbers, of one to `longest` numbers.

@@ -28,7 +28,7 @@ where
 {
     let (major, minor) = context.compute_capability().unwrap();
     let capability = (10 * major + minor) as u32;
-    let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy());
+    let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(capability));
     let wave = kernels::Select::<T, F, O>::wave_policy(capability).map(Engine::Wave);
     let mut engines = vec![rows];
     engines.extend(wave.filter(|wave| wave.runs_on(capability)));

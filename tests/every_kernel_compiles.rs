@@ -147,7 +147,7 @@ fn narrow(x: u64) -> u16 {
 
 impl Sources {
     fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(&mut self) {
-        let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy());
+        let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(90));
         let wave = kernels::Select::<T, F, O>::wave_policy(90).map(Engine::Wave);
         for engine in [rows].into_iter().chain(wave) {
             let kernel = std::any::type_name::<kernels::Select<T, F, O>>();

@@ -229,7 +229,7 @@ struct ChunkReducer {
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
     using Elements = BlockFolder<Operator, Source, Policy>;
-    static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : sizeof(A) <= 16 ? 2 : 1;
+    static constexpr int PER_LANE = Policy::PER_LANE;
     using Sums = SumTree<Operator, A, PER_LANE>;
 
     struct Shared {

@@ -77,7 +77,7 @@ struct AnyOrderReducer {
     /// Runs of a batch.
     static constexpr int BATCH = ROWS * WARP;
     /// Sums of blocks that a lane reads at once.
-    static constexpr int PER_LANE = sizeof(A) <= 8 ? 4 : 1;
+    static constexpr int PER_LANE = Policy::PER_LANE;
     using Rows = SourceRows<Source, RUN, ROWS>;
     using Head = FirstRun<Source, RUN, ROWS>;
     using P = Prefix<Operator, A>;

@@ -42,7 +42,7 @@ pub(crate) use kernel::{Named, arguments};
 #[cfg(feature = "cuda")]
 pub(crate) use levels::has_functions_of_sums;
 pub(crate) use levels::{bind_levels, level_functions};
-pub(crate) use policy::{Shape, scan_sums_per_lane, scan_warps};
+pub(crate) use policy::Shape;
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
 use crate::source::Form;
@@ -104,6 +104,8 @@ impl Engine {
                 rows => policy.rows,
                 batch => policy.batch,
                 blocks => policy.blocks,
+                warps => policy.warps,
+                sums => policy.sums,
             },
             Engine::Wave(policy) => minijinja::context! {
                 warps => policy.warps,

@@ -58,9 +58,10 @@ fn a_workspace_serves_all_shorter_inputs() {
                 for long in [false, true] {
                     let policy = RowPolicy::of_scan::<T>(long);
                     for inclusive in [false, true] {
-                        let plan = ScanPlan::new::<T>(policy, length, inclusive, multiprocessors);
+                        let plan = ScanPlan::new(policy, length, inclusive, multiprocessors);
                         if plan.blocks > 1 {
-                            needed = needed.max(ScanPlan::workspace_bytes_for::<T>(plan.blocks));
+                            needed =
+                                needed.max(ScanPlan::workspace_bytes_for::<T>(policy, plan.blocks));
                         }
                     }
                     granted = granted.max(ScanPlan::workspace_bytes::<T>(policy, length));
@@ -70,7 +71,7 @@ fn a_workspace_serves_all_shorter_inputs() {
             for order in [Order::Law, Order::Any] {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
-                    let rows = RowPolicy::of_reduce::<T>(order);
+                    let rows = (RowPolicy::of_reduce::<T>(order), ReducePolicy::of::<T>());
                     let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                     if plan.blocks > 1 {
                         let sums = plan.chunks.max(plan.blocks - 1).into();

@@ -1,9 +1,9 @@
-//! The shape of a tile, by primitive and element size. [`tuning`] has what differs between
-//! architectures.
+//! The shape of a tile, by primitive and element size. [`tuning`](super::tuning) has the numbers.
 //!
 //! Only speed depends on these numbers. Results do not: the law fixes the bracketing.
 
-use super::{Order, Primitive, tuning};
+use super::tuning::{row_for, rows, wave};
+use super::{Order, Primitive};
 use crate::Element;
 use crate::element::assert_element_size;
 use crate::source::{Form, Leaves, Slice};
@@ -18,9 +18,10 @@ pub struct Policy {
 }
 
 /// (largest element in bytes, threads, bytes that a thread holds).
-type Row = (usize, u32, usize);
+type Row = (u32, u32, u32);
 
-/// A thread of a reduction keeps this many bytes in flight, to cover the latency of memory.
+/// A thread of a reduction keeps this many bytes in flight, to cover the latency of memory. The
+/// levels engine is the specification, so it is the same on all architectures.
 const REDUCE: &[Row] = &[(64, 256, 64)];
 
 /// A scan also keeps a tree over its elements in registers, and the tile in shared memory.
@@ -30,18 +31,15 @@ impl Policy {
     /// The policy for elements of type `T`.
     pub fn of<T: Element>(primitive: Primitive) -> Policy {
         const { assert_element_size::<T>() };
-        let size = size_of::<T>();
+        let size = size_of::<T>() as u32;
         let table = match primitive {
             Primitive::Reduce => REDUCE,
             Primitive::Scan => SCAN,
         };
-        let (_, threads, bytes) = table
-            .iter()
-            .find(|(largest, ..)| size <= *largest)
-            .expect("elements have at most 64 bytes");
+        let (_, threads, bytes) = *row_for(table, |row| row.0, size);
         let items = (bytes / size).max(1);
         Policy {
-            threads: *threads,
+            threads,
             items: 1 << items.ilog2(),
         }
     }
@@ -65,48 +63,32 @@ pub struct RowPolicy {
     pub batch: u32,
     /// Blocks that a multiprocessor has registers for, if each has as many warps as it may.
     pub blocks: u32,
+    /// The most warps of a block, a power of two.
+    pub warps: u32,
+    /// How many sums of other blocks a lane reads at once, a power of two.
+    pub sums: u32,
 }
 
 /// The longest run, in bytes.
 const RUN_BYTES: u32 = 64;
-/// What a lane holds in a select, in bytes and in items.
-const SELECT_BYTES: u32 = 128;
-const SELECT_ITEMS: u32 = 32;
-/// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their
-/// batch and blocks).
-const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
-    (4, 4, (8, 2, 2)),
-    (8, 4, (8, 2, 1)),
-    (32, 2, (2, 2, 1)),
-    (64, 1, (1, 1, 1)),
-];
-/// (largest accumulator in bytes, most warps of a block, sums that a lane of the look-back reads at
-/// once).
-const SCAN_WARPS: &[(u32, u32, u32)] = &[(8, 16, 4), (16, 8, 2), (64, 8, 1)];
 
-/// (largest element in bytes, bytes that a lane holds of a batch in any order, in the law's).
-const ROWS: &[(u32, u32, u32)] = &[
-    (2, 64, 64),
-    (4, 64, 128),
-    (8, 64, 64),
-    (12, 96, 96),
-    (16, 128, 128),
-    (64, 256, 256),
-];
-
+/// The compute capability that policies are for if no GPU is known: the first to run all engines.
+const UNKNOWN: u32 = 90;
 impl RowPolicy {
-    /// The policy of a reduction of elements of type `T`.
+    /// The policy of a reduction of elements of type `T`, if no GPU is known.
     pub fn of_reduce<T: Element>(order: Order) -> RowPolicy {
-        RowPolicy::of_reduce_of::<Slice<T>>(order)
+        RowPolicy::for_reduce::<Slice<T>>(UNKNOWN, order)
     }
 
-    /// The policy of a reduction of a form: how many bytes its warps have under way.
-    pub fn of_reduce_of<F: Form<Item: Element>>(order: Order) -> RowPolicy {
+    /// The policy of a reduction of a form on GPUs of a compute capability, such as 90 for 9.0: how
+    /// many bytes its warps have under way.
+    pub fn for_reduce<F: Form<Item: Element>>(capability: u32, order: Order) -> RowPolicy {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
-        let (_, any, law) = *row_for(ROWS, |row| row.0, size);
-        let bytes = match order {
-            Order::Any => any,
-            Order::Law => law,
+        let row = row_for(rows::tables(capability).reduce, |row| row.element, size);
+        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let (bytes, sums) = match order {
+            Order::Any => (row.any, cut.sums_any),
+            Order::Law => (row.law, cut.sums_law),
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
@@ -115,76 +97,92 @@ impl RowPolicy {
             rows,
             batch: rows,
             blocks: 1,
+            warps: cut.most_threads / 32,
+            sums,
         }
     }
 
-    /// The policy of a scan of elements of type `T`.
+    /// The policy of a scan of elements of type `T`, if no GPU is known.
     pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
-        RowPolicy::of_scan_of::<Slice<T>>(long)
+        RowPolicy::for_scan::<Slice<T>>(UNKNOWN, long)
     }
 
-    /// The policy of a scan of a form. Short inputs fill the GPU less than once, so
-    /// latency counts: their trees stay in registers. For long inputs it counts how much the GPU
-    /// holds at once.
-    pub fn of_scan_of<F: Form<Item: Element>>(long: bool) -> RowPolicy {
+    /// The policy of a scan of a form on GPUs of a compute capability. Short inputs fill the GPU
+    /// less than once, so latency counts: their trees stay in registers. For long inputs it counts
+    /// how much the GPU holds at once.
+    pub fn for_scan<F: Form<Item: Element>>(capability: u32, long: bool) -> RowPolicy {
         let accumulator = size_of::<<F::Item as Element>::Accumulator>() as u32;
-        let (_, short_rows, long_rows) = *row_for(SCAN_ROWS, |row| row.0, accumulator);
-        let run = run_of::<F>(size_of::<F::Item>());
+        let row = row_for(
+            rows::tables(capability).scan,
+            |row| row.accumulator,
+            accumulator,
+        );
+        let run = RowPolicy::run_of_scan::<F>();
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
-        if long {
-            let (rows, batch, blocks) = long_rows;
-            let rows = fitting(rows, 64);
-            let batch = batch.min(rows);
-            RowPolicy {
-                run,
-                rows,
-                batch,
-                blocks,
-            }
+        let (rows, batch, blocks) = if long {
+            let rows = fitting(row.long, 64);
+            (rows, row.batch.min(rows), row.blocks)
         } else {
-            let rows = fitting(short_rows, 32 / accumulator.div_ceil(4));
-            RowPolicy {
-                run,
-                rows,
-                batch: rows,
-                blocks: 1,
-            }
-        }
-    }
-
-    /// The policy of a select from a form.
-    pub fn of_select_of<F: Form>() -> RowPolicy {
-        let run = run_of::<F>(0);
-        let rows = (SELECT_BYTES / (run * bytes_of::<F>())).min(SELECT_ITEMS / run);
-        let rows = rows.clamp(1, 8);
-        let rows = 1 << rows.ilog2();
+            let rows = fitting(row.short, 32 / accumulator.div_ceil(4));
+            (rows, rows, 1)
+        };
         RowPolicy {
             run,
             rows,
-            batch: rows.min(2),
-            blocks: if rows * run * bytes_of::<F>() <= 128 {
-                3
-            } else {
-                2
-            },
+            batch,
+            blocks,
+            warps: row.warps,
+            sums: row.sums,
         }
     }
 
-    /// What is wrong with a policy, if anything, where another one is `proper`.
-    pub(crate) fn fault(self, proper: RowPolicy) -> Option<&'static str> {
+    /// The policy of a select from a form on GPUs of a compute capability.
+    pub fn for_select<F: Form>(capability: u32) -> RowPolicy {
+        let row = &rows::tables(capability).select;
+        let (run, size) = (run_of::<F>(0), bytes_of::<F>());
+        let rows = (row.bytes / (run * size)).min(row.items / run);
+        let rows = 1 << rows.clamp(1, row.rows).ilog2();
+        let holds_more = rows * run * size > row.bytes;
+        RowPolicy {
+            run,
+            rows,
+            batch: rows.min(row.batch),
+            blocks: row.blocks[usize::from(holds_more)],
+            warps: row.warps,
+            sums: row.sums,
+        }
+    }
+
+    /// The elements of a run of a reduction or a select.
+    pub(crate) fn run_of<F: Form>() -> u32 {
+        run_of::<F>(0)
+    }
+
+    /// The elements of a run of a scan, which also holds results.
+    pub(crate) fn run_of_scan<F: Form>() -> u32 {
+        run_of::<F>(size_of::<F::Item>())
+    }
+
+    /// What is wrong with a policy, if anything, where runs have `proper_run` elements.
+    pub(crate) fn fault(self, proper_run: u32) -> Option<&'static str> {
         let RowPolicy {
             run,
             rows,
             batch,
             blocks,
+            warps,
+            sums,
         } = self;
-        if ![run, rows, batch].iter().all(|n| n.is_power_of_two()) {
-            Some("run, rows and batch are powers of two")
+        let powers = [run, rows, batch, warps, sums];
+        if !powers.iter().all(|n| n.is_power_of_two()) {
+            Some("run, rows, batch, warps and sums are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != proper.run {
+        } else if run != proper_run {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
+        } else if warps > 32 || sums > 4 {
+            Some("a block has at most 32 warps, and a lane reads at most 4 sums at once")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
         } else {
@@ -224,21 +222,6 @@ fn bytes_of<F: Form>() -> u32 {
     }
 }
 
-fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
-    let row = table.iter().find(|row| size <= largest(row));
-    row.expect("elements have at most 64 bytes")
-}
-
-/// The most warps of a block that scans a tile, a power of two.
-pub(crate) fn scan_warps<T: Element>() -> u32 {
-    row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).1
-}
-
-/// How many sums a lane of a scan's look-back reads at once, a power of two.
-pub(crate) fn scan_sums_per_lane<T: Element>() -> u32 {
-    row_for(SCAN_WARPS, |row| row.0, size_of::<T::Accumulator>() as u32).2
-}
-
 /// How a reduction in one launch is cut up, by the size of what is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePolicy {
@@ -253,21 +236,23 @@ pub struct ReducePolicy {
     /// The most chunks: a block of 32 warps reads their sums at once. Longer inputs have longer
     /// chunks.
     pub chunks: u32,
+    /// How many sums a lane reads at once, in any order.
+    pub sums_any: u32,
+    /// How many sums a lane reads at once, in the law's order.
+    pub sums_law: u32,
 }
 
-/// (largest accumulator in bytes, policy).
-#[rustfmt::skip]
-const REDUCE_ONCE: &[(u32, ReducePolicy)] = &[
-    (8, ReducePolicy { most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096 }),
-    (16, ReducePolicy { most_threads: 512, alone: 16, threads: 256, blocks: 2, chunks: 2048 }),
-    (64, ReducePolicy { most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024 }),
-];
-
 impl ReducePolicy {
-    /// The policy for elements of type `T`.
+    /// The policy for elements of type `T`, if no GPU is known.
     pub fn of<T: Element>() -> ReducePolicy {
+        ReducePolicy::for_capability::<T>(UNKNOWN)
+    }
+
+    /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
+    pub fn for_capability<T: Element>(capability: u32) -> ReducePolicy {
         const { assert_element_size::<T>() };
-        row_for(REDUCE_ONCE, |row| row.0, size_of::<T::Accumulator>() as u32).1
+        let accumulator = size_of::<T::Accumulator>() as u32;
+        row_for(rows::tables(capability).chunks, |row| row.0, accumulator).1
     }
 }
 
@@ -339,7 +324,7 @@ impl WavePolicy {
     /// The policy for elements of type `T` if no GPU is known: that for compute capability 9.0, the
     /// first to run the engine. `None` as for [`for_capability`](WavePolicy::for_capability).
     pub fn of<T: Element>() -> Option<WavePolicy> {
-        WavePolicy::for_capability::<T>(90)
+        WavePolicy::for_capability::<T>(UNKNOWN)
     }
 
     /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
@@ -379,7 +364,7 @@ impl WavePolicy {
         if run * item.max(leaves.largest as u32) > WAVE_RUN_BYTES {
             return None;
         }
-        let row = tuning::wave(capability)
+        let row = wave::table(capability)
             .iter()
             .find(|row| size.max(item) <= row.element)?;
         let rows = row.tile / (row.warps * 32 * run * size);

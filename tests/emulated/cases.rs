@@ -79,7 +79,7 @@ impl Case {
         policy: RowPolicy,
     ) {
         let by_ticket = self.length % 2 == 1;
-        let plan = |inclusive: bool| match ScanPlan::new::<T>(policy, self.length, inclusive, 1) {
+        let plan = |inclusive: bool| match ScanPlan::new(policy, self.length, inclusive, 1) {
             plan if plan.blocks == 1 && !self.length.is_multiple_of(3) => plan,
             _ => {
                 let multiprocessors = if by_ticket { 1 } else { u32::MAX };
@@ -88,7 +88,7 @@ impl Case {
             }
         };
         let blocks = plan(true).blocks.max(plan(false).blocks);
-        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(blocks);
+        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(policy, blocks);
         script.filled("workspace", 0, workspace_bytes, "workspace");
         let mut launch = |input, out, seeded: bool, inclusive: bool| {
             let plan = plan(inclusive);
@@ -181,7 +181,7 @@ impl Case {
         init: T::Accumulator,
         policy: RowPolicy,
     ) {
-        let bytes = ScanPlan::workspace_bytes_for::<T>(MANY_CHUNKS as u64 + 2);
+        let bytes = ScanPlan::workspace_bytes_for::<T>(policy, MANY_CHUNKS as u64 + 2);
         script.filled("workspace", 0, bytes, "workspace");
         for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
             let arguments = ReduceArguments {
@@ -207,7 +207,12 @@ impl Case {
     /// more.
     fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
         let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
-        let plan = ReducePlan::new::<T>(policy, order, self.length, multiprocessors);
+        let plan = ReducePlan::new::<T>(
+            (policy, ReducePolicy::of::<T>()),
+            order,
+            self.length,
+            multiprocessors,
+        );
         let mut plans = vec![plan];
         let batch = policy.elements() as usize;
         for (warps, log_batches, most_blocks) in [

@@ -52,7 +52,7 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, lengths: &[usize]) {
         let (data, bytes) = (sample::<T>(length, seed), length * size_of::<T>());
         let inclusive = seed % 2 == 1;
         let plan = ScanPlan::with_warps(policy, length, inclusive, 1, 1);
-        let workspace = used_workspace(ScanPlan::workspace_bytes_for::<T>(plan.blocks));
+        let workspace = used_workspace(ScanPlan::workspace_bytes_for::<T>(policy, plan.blocks));
         let mut script = script(&data, &workspace);
         script.seed(base_seed() + seed);
         script.filled("in", 0, bytes, "data");
@@ -187,7 +187,7 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
     for (seed, &(length, warps, log_batches)) in (0..).zip(cuts) {
         let data = sample::<T>(length, seed);
         let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, 5);
-        let sums = ScanPlan::workspace_bytes_for::<T>(u64::from(plan.chunks));
+        let sums = ScanPlan::workspace_bytes_for::<T>(rows, u64::from(plan.chunks));
         let mut script = script(&data, &used_workspace(sums));
         script.seed(base_seed() + seed);
         script.filled("in", 0, length * size_of::<T>(), "data");
@@ -285,7 +285,7 @@ fn reductions_end_if_blocks_start_in_order() {
         if order == Order::Any {
             plan.chunks = 0;
         }
-        let sums = ScanPlan::workspace_bytes_for::<[u32; 3]>(64);
+        let sums = ScanPlan::workspace_bytes_for::<[u32; 3]>(rows, 64);
         for (seed, resident) in (0..).zip([1, 2, 3, 8]) {
             let mut script = script(&data, &used_workspace(sums));
             script.seed(base_seed() + seed);

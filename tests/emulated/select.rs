@@ -51,7 +51,7 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
-    let mut engines = vec![Engine::Rows(Select::<T, F, O>::rows_policy())];
+    let mut engines = vec![Engine::Rows(Select::<T, F, O>::rows_policy(90))];
     let wave = Select::<T, F, O>::wave_policy(90).map(tiny);
     engines.extend(wave.map(Engine::Wave));
     // Several rows a chunk, of which the room is reused.

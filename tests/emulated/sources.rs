@@ -11,8 +11,8 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, RowPolicy, ScanPlan,
-    WavePlan, WavePolicy, source,
+    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
+    ScanPlan, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::Add;
 use warpfold::source::{
@@ -112,7 +112,7 @@ fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, cas
         return;
     };
     let order = Order::of::<T, Op>();
-    let policy = RowPolicy::of_reduce_of::<F>(order);
+    let policy = RowPolicy::for_reduce::<F>(90, order);
     let share = policy.elements() as usize;
     let module = module::<kernels::Reduce<T, Op, F>>(toolchain, name, Engine::Rows(policy));
     let mut script = script(case);
@@ -122,7 +122,12 @@ fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, cas
         place(&mut script, case, length, number);
         script.filled("workspace", 0, 1 << 14, "workspace");
         script.buffer("out", 0, size_of::<T>());
-        let mut plans = vec![ReducePlan::new::<T>(policy, order, length, 2)];
+        let mut plans = vec![ReducePlan::new::<T>(
+            (policy, ReducePolicy::of::<T>()),
+            order,
+            length,
+            2,
+        )];
         let cut = ReducePlan::with_chunks(policy, length, 1, 0, 3);
         if cut.blocks > 1 && cut.chunks < 40 {
             let chunks = if order == Order::Any { 0 } else { cut.chunks };
@@ -166,7 +171,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
-    let [short, long] = [false, true].map(RowPolicy::of_scan_of::<F>);
+    let [short, long] = [false, true].map(|long| RowPolicy::for_scan::<F>(90, long));
     let mut engines = vec![Engine::Rows(short), Engine::Rows(long)];
     let wave = WavePolicy::for_form::<F>(90);
     engines.extend(wave.map(tiny).map(Engine::Wave));

@@ -9,8 +9,8 @@ use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, HEADER_BYTES, Kernels, Order, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
-    source,
+    Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy, RowPolicy, ScanPlan, WavePlan,
+    WavePolicy, source,
 };
 use warpfold::ops::{Add, Max};
 
@@ -95,7 +95,7 @@ fn calls() -> Vec<Call> {
                 resident: if by_ticket { 2 } else { plan.blocks as u32 },
                 ..Grid::new(plan.blocks, 32 * plan.warps)
             },
-            workspace_bytes: ScanPlan::workspace_bytes_for::<u32>(plan.blocks),
+            workspace_bytes: ScanPlan::workspace_bytes_for::<u32>(rows, plan.blocks),
             plan: None,
             takes: by_ticket,
             counts: false,
@@ -153,7 +153,10 @@ fn calls() -> Vec<Call> {
                 resident: plan.blocks,
                 ..Grid::new(u64::from(plan.blocks), plan.threads)
             },
-            workspace_bytes: ReducePlan::workspace_bytes::<u32>(rows, 1 << 20),
+            workspace_bytes: ReducePlan::workspace_bytes::<u32>(
+                (rows, ReducePolicy::of::<u32>()),
+                1 << 20,
+            ),
             plan: Some(plan),
             takes: order == Order::Law,
             counts: false,
@@ -275,7 +278,7 @@ fn data_is_never_taken_for_a_tag() {
     let rows = RowPolicy::of_scan::<u64>(false);
     let length = 3 * rows.elements() as usize + 1;
     let plan = ScanPlan::with_warps(rows, length, false, u32::MAX, 1);
-    let bytes = ScanPlan::workspace_bytes_for::<u64>(plan.blocks);
+    let bytes = ScanPlan::workspace_bytes_for::<u64>(rows, plan.blocks);
     let module = module::<kernels::Scan<u64, Max>>(toolchain, "data", Engine::Rows(rows));
     let data = sample::<u64>(length, 3);
     // A caller can know everything but the key and the tags that are drawn with it.

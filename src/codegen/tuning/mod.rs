@@ -1,42 +1,28 @@
-//! The tuning tables: what was measured to be fastest, a file for each architecture.
+//! The tuning tables: what was measured to be fastest. A folder for each engine that is tuned, and
+//! in it a file for each architecture. Only speed depends on them.
 //!
-//! `warpfold tune` prints such a file on a GPU of that architecture. Replace its rows as far as the
-//! benchmark confirms them, and change nothing by hand, so that the diff shows what a new search
-//! found. Only speed depends on it. An architecture without a file takes that of the newest one
-//! before it. To give it one, add the file, its `mod` and its line in [`WAVE`].
+//! An architecture without a file takes that of the newest one before it. To give it one, add the
+//! file, its `mod` and its line in the engine's `TABLES`. GPUs older than all files get the oldest.
 //!
-//! So far only the wave engine has tables. To add another engine: a row type and a list of tables
-//! like [`WAVE`] here, a second constant in each file, and the parameters that the search varies in
-//! the command line tool's `tune`.
+//! `warpfold tune` prints the file of the wave engine on a GPU of that architecture. Replace its
+//! rows as far as the benchmark confirms them, and change nothing by hand, so that the diff shows
+//! what a new search found.
 
-mod sm_90;
+pub(super) mod rows;
+pub(super) mod wave;
 
-/// What the wave engine does with elements of some sizes.
-#[derive(Debug)]
-pub(super) struct WaveRow {
-    /// The largest of these elements, in bytes.
-    pub(super) element: u32,
-    /// What a tile may take of shared memory, in bytes.
-    pub(super) tile: u32,
-    /// The rest is that of [`WavePolicy`](super::WavePolicy).
-    pub(super) warps: u32,
-    pub(super) reducers: u32,
-    pub(super) stages: u32,
-    pub(super) loads: u32,
-    pub(super) wave: u32,
-    pub(super) batch: u32,
+/// The tables of some engine, oldest first: each with the compute capability from which on it
+/// holds, such as 90 for 9.0.
+type Tables<T> = [(u32, &'static T)];
+
+/// The table for a compute capability.
+fn choose<T: ?Sized>(tables: &Tables<T>, capability: u32) -> &'static T {
+    let newest = tables.iter().rfind(|(from, _)| *from <= capability);
+    newest.unwrap_or(&tables[0]).1
 }
 
-/// The compute capability from which on a table holds, oldest first.
-const WAVE: &[(u32, &[WaveRow])] = &[(90, sm_90::WAVE)];
-
-/// The wave engine's table for GPUs of a compute capability, such as 90 for 9.0. Its rows go from
-/// small elements to large ones. GPUs older than all tables get the oldest: the engine does not run
-/// there, but its source can be shown.
-pub(super) fn wave(capability: u32) -> &'static [WaveRow] {
-    let (_, table) = WAVE
-        .iter()
-        .rfind(|(from, _)| *from <= capability)
-        .unwrap_or(&WAVE[0]);
-    table
+/// The row of a table for a size. Rows go from small sizes to large ones.
+pub(super) fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
+    let row = table.iter().find(|row| size <= largest(row));
+    row.expect("elements have at most 64 bytes")
 }

@@ -3,13 +3,13 @@
 use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 use crate::codegen::Named;
-use crate::codegen::{Engine, Order, Plan, Primitive, RowPolicy, check};
+use crate::codegen::{Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy, check};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{Call, enqueue};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace};
+use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Monoid, Result};
@@ -33,8 +33,8 @@ use std::sync::Arc;
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Loaded>,
-    /// What the rows engine was compiled with; `None` for the levels engine.
-    rows: Option<RowPolicy>,
+    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels engine.
+    rows: Option<(RowPolicy, ReducePolicy)>,
     types: Named<(T, Op, F)>,
 }
 
@@ -61,8 +61,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
         require_driver()?;
-        let order = Order::of::<T, Op>();
-        Reduce::load_engine(context, Engine::Rows(RowPolicy::of_reduce_of::<F>(order)))
+        let (capability, order) = (context_capability(context)?, Order::of::<T, Op>());
+        let rows = RowPolicy::for_reduce::<F>(capability, order);
+        Reduce::load_engine(context, Engine::Rows(rows))
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
@@ -77,11 +78,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         const { assert_length_is_known::<F>() };
         require_driver()?;
         check::<kernel::Reduce<T, Op, F>>(engine)?;
+        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
         Ok(Reduce {
             context: context.clone(),
             kernels: Loaded::get::<kernel::Reduce<T, Op, F>>(context, engine)?,
             rows: match engine {
-                Engine::Rows(rows) => Some(rows),
+                Engine::Rows(rows) => Some((rows, cut)),
                 _ => None,
             },
             types: PhantomData,

@@ -2,7 +2,7 @@
 
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, ReducePolicy, RowPolicy,
+    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, RowPolicy,
     WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
 };
 use crate::source::{Form, Slice};
@@ -59,7 +59,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
             Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
                 arguments => ArgumentsOf::<T, F>::cuda(),
                 any_order => Order::of::<T, Op>() == Order::Any,
-                most_threads => ReducePolicy::of::<T>().most_threads,
                 ..monoid
             },
         }
@@ -68,9 +67,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => {
-                policy.fault(RowPolicy::of_reduce_of::<F>(Order::of::<T, Op>()))
-            }
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) => Some("the engine scans only"),
         }
     }

@@ -24,12 +24,11 @@ impl ReducePlan {
     /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors, with a
     /// kernel that was compiled with `rows`.
     pub fn new<T: Element>(
-        rows: RowPolicy,
+        (rows, policy): (RowPolicy, ReducePolicy),
         order: Order,
         length: usize,
         multiprocessors: u32,
     ) -> ReducePlan {
-        let policy = ReducePolicy::of::<T>();
         let batch = rows.elements();
         let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
         if batches <= u64::from(policy.alone) {
@@ -104,8 +103,10 @@ impl ReducePlan {
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length, so it is
     /// enough for all plans for shorter inputs.
-    pub fn workspace_bytes<T: Element>(rows: RowPolicy, length: usize) -> usize {
-        let policy = ReducePolicy::of::<T>();
+    pub fn workspace_bytes<T: Element>(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        length: usize,
+    ) -> usize {
         let batches = (length as u64).div_ceil(rows.elements());
         if batches <= u64::from(policy.alone) {
             return 0;

@@ -154,7 +154,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
-            let policy = RowPolicy::of_scan_of::<F>(false);
+            let policy = RowPolicy::for_scan::<F>(capability, false);
             let engines = [Engine::Rows(policy), Engine::Levels];
             let [kernels, levels] = Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, engines)?;
             let short = Some(Rows { kernels, policy });
@@ -213,7 +213,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         wave: Option<WavePolicy>,
         always: bool,
     ) -> Result<Engines> {
-        let [short, long] = [false, true].map(RowPolicy::of_scan_of::<F>);
+        let capability = context_capability(context)?;
+        let [short, long] = [false, true].map(|long| RowPolicy::for_scan::<F>(capability, long));
         let [short_rows, long_rows] = [short, long].map(Engine::Rows);
         let rows = |kernels, policy| Rows { kernels, policy };
         Ok(match wave {
@@ -251,8 +252,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         match &self.engines {
             Engines::Levels { short, .. } => {
                 let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
-                let few = ScanPlan::workspace_bytes_for::<T>(Rows::FEW_BLOCKS);
-                short.as_ref().map_or(0, bytes).min(few).max(levels)
+                let few = |rows: &Rows| {
+                    let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, Rows::FEW_BLOCKS);
+                    bytes(rows).min(few)
+                };
+                short.as_ref().map_or(0, few).max(levels)
             }
             Engines::OneLaunch { short, long, wave } => {
                 let wave = wave.as_ref();
@@ -338,7 +342,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ) -> Result<()> {
         let plan = |rows: &Rows| {
             let multiprocessors = rows.kernels.multiprocessors();
-            ScanPlan::new::<T>(rows.policy, len, call.inclusive, multiprocessors)
+            ScanPlan::new(rows.policy, len, call.inclusive, multiprocessors)
         };
         let (short, long, wave) = match &self.engines {
             Engines::Levels { short, levels } => {

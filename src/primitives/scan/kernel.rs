@@ -3,8 +3,7 @@
 use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, Primitive, RowPolicy, Shape,
-    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions, scan_sums_per_lane,
-    scan_warps,
+    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -59,8 +58,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             }
             Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
                 arguments => ArgumentsOf::<T, F>::cuda(),
-                most_warps => scan_warps::<T>(),
-                sums_per_lane => scan_sums_per_lane::<T>(),
                 ..monoid
             },
         }
@@ -69,7 +66,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault(RowPolicy::of_scan_of::<F>(false)),
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
         }
     }

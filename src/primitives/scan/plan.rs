@@ -1,9 +1,7 @@
 //! How a scan in one launch is cut up.
 
 use crate::Element;
-use crate::codegen::{
-    MOST_AT_ONCE, RowPolicy, WavePolicy, scan_sums_per_lane, scan_warps, sums_bytes,
-};
+use crate::codegen::{MOST_AT_ONCE, RowPolicy, WavePolicy, sums_bytes};
 
 /// One scan by the rows engine (`Engine::Rows`): a single launch, of a block a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,30 +17,14 @@ pub struct ScanPlan {
 }
 
 impl ScanPlan {
-    /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors.
-    pub fn new<T: Element>(
+    /// The plan for `length` elements, on a GPU of this many multiprocessors.
+    pub fn new(
         policy: RowPolicy,
         length: usize,
         inclusive: bool,
         multiprocessors: u32,
     ) -> ScanPlan {
-        ScanPlan::with_most_warps(
-            policy,
-            scan_warps::<T>(),
-            length,
-            inclusive,
-            multiprocessors,
-        )
-    }
-
-    /// The same for blocks of at most this many warps.
-    pub(crate) fn with_most_warps(
-        policy: RowPolicy,
-        most: u32,
-        length: usize,
-        inclusive: bool,
-        multiprocessors: u32,
-    ) -> ScanPlan {
+        let most = policy.warps;
         let (length, share) = (length as u64, policy.elements());
         if length <= share * u64::from(most) {
             let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
@@ -102,23 +84,19 @@ impl ScanPlan {
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
-        let tiles = ScanPlan::most_tiles(policy, scan_warps::<T>(), length);
-        tiles.map_or(0, ScanPlan::workspace_bytes_for::<T>)
-    }
-
-    /// The most tiles that this length or a shorter one is cut into; `None` if that is one.
-    pub(crate) fn most_tiles(policy: RowPolicy, most: u32, length: usize) -> Option<u64> {
-        let tile = policy.elements() * u64::from(most);
-        if length as u64 <= tile {
-            return None;
+        let most = policy.warps;
+        if length as u64 <= policy.elements() * u64::from(most) {
+            return 0;
         }
+        // The most tiles that this length or a shorter one is cut into.
         let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
-        Some((length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1)
+        let tiles = (length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1;
+        ScanPlan::workspace_bytes_for::<T>(policy, tiles)
     }
 
     /// The size of the workspace in bytes for this many blocks.
-    pub fn workspace_bytes_for<T: Element>(blocks: u64) -> usize {
-        let radix = u64::from(32 * scan_sums_per_lane::<T>());
+    pub fn workspace_bytes_for<T: Element>(policy: RowPolicy, blocks: u64) -> usize {
+        let radix = u64::from(32 * policy.sums);
         let levels = std::iter::successors(Some(blocks), |&nodes| {
             (nodes >= radix).then_some(nodes / radix)
         });

@@ -192,7 +192,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         let capability = context_capability(context)?;
         let wave = kernel::Select::<T, F, O>::wave_policy(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        let rows = kernel::Select::<T, F, O>::rows_policy();
+        let rows = kernel::Select::<T, F, O>::rows_policy(capability);
         Select::with(context, rows, wave, false)
     }
 
@@ -209,7 +209,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         match engine {
             Engine::Rows(policy) => Select::with(context, policy, None, false),
             Engine::Wave(wave) => {
-                let rows = kernel::Select::<T, F, O>::rows_policy();
+                let capability = context_capability(context)?;
+                let rows = kernel::Select::<T, F, O>::rows_policy(capability);
                 Select::with(context, rows, Some(wave), true)
             }
             Engine::Levels => unreachable!("`check` refuses it"),
@@ -248,9 +249,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let most = kernel::Select::<T, F, O>::MOST_WARPS;
-        let tiles = ScanPlan::most_tiles(self.policy, most, len);
-        let rows = tiles.map_or(0, ScanPlan::workspace_bytes_for::<u64>);
+        let rows = ScanPlan::workspace_bytes::<u64>(self.policy, len);
         let wave = self.wave.as_ref();
         let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<u64>());
         rows.max(wave.unwrap_or(0))
@@ -301,8 +300,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             by_ticket: 1,
         };
         let multiprocessors = self.rows.multiprocessors();
-        let most = kernel::Select::<T, F, O>::MOST_WARPS;
-        let plan = ScanPlan::with_most_warps(self.policy, most, len, false, multiprocessors);
+        let plan = ScanPlan::new(self.policy, len, false, multiprocessors);
         if let Some((kernels, policy)) = &self.wave
             && len > 0
             && (self.always || plan.is_long(multiprocessors))

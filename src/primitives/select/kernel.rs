@@ -4,7 +4,7 @@ use crate::Element;
 use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, RowPolicy, Shape, WavePolicy,
-    WorkspaceArguments, arguments, scan_sums_per_lane,
+    WorkspaceArguments, arguments,
 };
 use crate::source::Form;
 
@@ -95,9 +95,6 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The function that measures runs. It belongs to the rows engine, if positions are stored.
     pub const LENGTHS: Function<LengthsArguments<F::Arguments>> = Function::new("run_lengths");
 
-    /// The most warps of a block.
-    pub const MOST_WARPS: u32 = 8;
-
     /// Whether there are runs to measure.
     const MEASURES: bool = O::KEPT && O::PLACES;
 
@@ -105,13 +102,13 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// without asking.
     const ROOM_BYTES: u64 = 47 << 10;
 
-    /// The policy of the rows engine.
-    pub fn rows_policy() -> RowPolicy {
-        let mut policy = RowPolicy::of_select_of::<F>();
+    /// The policy of the rows engine on GPUs of a compute capability, such as 90 for 9.0.
+    pub fn rows_policy(capability: u32) -> RowPolicy {
+        let mut policy = RowPolicy::for_select::<F>(capability);
         let of_item = |stored, bytes: usize| if stored { bytes as u64 } else { 0 };
         let bytes = of_item(O::KEPT, size_of::<T>()) + of_item(O::PLACES, size_of::<u16>());
         while policy.rows > 1
-            && u64::from(Self::MOST_WARPS) * policy.elements() * bytes > Self::ROOM_BYTES
+            && u64::from(policy.warps) * policy.elements() * bytes > Self::ROOM_BYTES
         {
             policy.rows /= 2;
             policy.batch = policy.batch.min(policy.rows);
@@ -119,8 +116,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         policy
     }
 
-    /// The policy of the wave engine on GPUs of a compute capability, such as 90 for 9.0. `None` if
-    /// it cannot do the select.
+    /// The policy of the wave engine; `None` if it cannot do the select.
     pub fn wave_policy(capability: u32) -> Option<WavePolicy> {
         let policy = WavePolicy::for_select::<T, F>(capability)?;
         let batch = if O::OTHERS { policy.rows } else { policy.batch };
@@ -147,15 +143,13 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
             arguments => format!("using Kept = {kept};\n{arguments}"),
             outputs => format!("{}, {}, {}", O::KEPT, O::OTHERS, O::PLACES),
             lengths_arguments => Self::MEASURES.then(LengthsArguments::<F::Arguments>::cuda),
-            most_warps => Self::MOST_WARPS,
-            sums_per_lane => scan_sums_per_lane::<u64>(),
         }
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => Some("the engine reduces and scans only"),
-            Engine::Rows(policy) => policy.fault(Self::rows_policy()),
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
             Engine::Wave(_) if O::PLACES => Some("there is no room for positions"),
             Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),

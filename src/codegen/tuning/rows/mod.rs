@@ -1,0 +1,74 @@
+//! The rows engine.
+
+mod sm_90;
+
+use super::{Tables, choose};
+use crate::codegen::ReducePolicy;
+
+/// What the rows engine does on GPUs of an architecture.
+#[derive(Debug)]
+pub(in crate::codegen) struct RowTables {
+    /// Reductions, by what is read for an element.
+    pub(in crate::codegen) reduce: &'static [ReduceRow],
+    /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
+    /// policy).
+    pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
+    /// Scans, by the size of what is folded.
+    pub(in crate::codegen) scan: &'static [ScanRow],
+    pub(in crate::codegen) select: SelectRow,
+}
+
+/// The bytes that a lane holds of a batch.
+#[derive(Debug)]
+pub(in crate::codegen) struct ReduceRow {
+    /// The largest element, in bytes.
+    pub(in crate::codegen) element: u32,
+    /// In any order.
+    pub(in crate::codegen) any: u32,
+    /// In the law's order.
+    pub(in crate::codegen) law: u32,
+}
+
+/// What warps hold of a scan.
+#[derive(Debug)]
+pub(in crate::codegen) struct ScanRow {
+    /// The largest accumulator, in bytes.
+    pub(in crate::codegen) accumulator: u32,
+    /// The rows for short inputs.
+    pub(in crate::codegen) short: u32,
+    /// The rows for long inputs,
+    pub(in crate::codegen) long: u32,
+    /// of which so many keep their trees at a time,
+    pub(in crate::codegen) batch: u32,
+    /// in so many blocks of a multiprocessor.
+    pub(in crate::codegen) blocks: u32,
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// How many sums a lane of the look-back reads at once.
+    pub(in crate::codegen) sums: u32,
+}
+
+/// What warps hold of a select, or of what is like it. Counts are folded.
+#[derive(Debug)]
+pub(in crate::codegen) struct SelectRow {
+    /// The most bytes and the most items of a lane.
+    pub(in crate::codegen) bytes: u32,
+    pub(in crate::codegen) items: u32,
+    /// The most rows.
+    pub(in crate::codegen) rows: u32,
+    /// The rows that are packed at a time.
+    pub(in crate::codegen) batch: u32,
+    /// Blocks of a multiprocessor: if lanes hold at most `bytes`, and if they hold more.
+    pub(in crate::codegen) blocks: [u32; 2],
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// How many counts a lane of the look-back reads at once.
+    pub(in crate::codegen) sums: u32,
+}
+
+const TABLES: &Tables<RowTables> = &[(90, &sm_90::ROWS)];
+
+/// The tables for GPUs of a compute capability.
+pub(in crate::codegen) fn tables(capability: u32) -> &'static RowTables {
+    choose(TABLES, capability)
+}

@@ -1,0 +1,29 @@
+//! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
+
+use super::{ReduceRow, RowTables, ScanRow, SelectRow};
+use crate::codegen::ReducePolicy;
+
+#[rustfmt::skip]
+pub(super) const ROWS: RowTables = RowTables {
+    reduce: &[
+        ReduceRow { element: 2, any: 64, law: 64 },
+        ReduceRow { element: 4, any: 64, law: 128 },
+        ReduceRow { element: 8, any: 64, law: 64 },
+        ReduceRow { element: 12, any: 96, law: 96 },
+        ReduceRow { element: 16, any: 128, law: 128 },
+        ReduceRow { element: 64, any: 256, law: 256 },
+    ],
+    chunks: &[
+        (8, ReducePolicy { most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096, sums_any: 4, sums_law: 4 }),
+        (16, ReducePolicy { most_threads: 512, alone: 16, threads: 256, blocks: 2, chunks: 2048, sums_any: 1, sums_law: 2 }),
+        (64, ReducePolicy { most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024, sums_any: 1, sums_law: 1 }),
+    ],
+    scan: &[
+        ScanRow { accumulator: 4, short: 4, long: 8, batch: 2, blocks: 2, warps: 16, sums: 4 },
+        ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: 16, sums: 4 },
+        ScanRow { accumulator: 16, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 2 },
+        ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 1 },
+        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
+    ],
+    select: SelectRow { bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4 },
+};

@@ -1,0 +1,29 @@
+//! The wave engine.
+
+mod sm_90;
+
+use super::{Tables, choose};
+
+/// What the wave engine does with elements of some sizes.
+#[derive(Debug)]
+pub(in crate::codegen) struct WaveRow {
+    /// The largest of these elements, in bytes.
+    pub(in crate::codegen) element: u32,
+    /// What a tile may take of shared memory, in bytes.
+    pub(in crate::codegen) tile: u32,
+    /// The rest is that of [`WavePolicy`](crate::codegen::WavePolicy).
+    pub(in crate::codegen) warps: u32,
+    pub(in crate::codegen) reducers: u32,
+    pub(in crate::codegen) stages: u32,
+    pub(in crate::codegen) loads: u32,
+    pub(in crate::codegen) wave: u32,
+    pub(in crate::codegen) batch: u32,
+}
+
+const TABLES: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
+
+/// The table for GPUs of a compute capability. Those that cannot run the engine get one too: its
+/// source can be shown.
+pub(in crate::codegen) fn table(capability: u32) -> &'static [WaveRow] {
+    choose(TABLES, capability)
+}
