@@ -8,12 +8,16 @@
 //! y[i] = p·y[i−1] + q·y[i−2] + u[i]      u[i] = b·(x[i] + 2·x[i−1] + x[i−2])
 //! ```
 //!
-//! Its two poles are a complex number λ and its conjugate, so y is the real part of a recurrence of
-//! the first order in complex numbers, s[i] = λ·s[i−1] + g·u[i], where g = 1 − i·Re λ / Im λ
-//! (partial fractions). Each step is an affine map of s. Affine maps compose associatively, so the
-//! inclusive scan of the steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section
-//! 1.4, where the maps are matrices and vectors; a complex number is a matrix of rotation and
-//! scaling).
+//! Its two poles are a complex number λ and its conjugate. Partial fractions make it a recurrence of
+//! the first order in complex numbers:
+//!
+//! ```text
+//! s[i] = λ·s[i−1] + g·x[i]      y[i] = d·x[i] + Re s[i]
+//! ```
+//!
+//! Each step is an affine map of s. Affine maps compose associatively, so the inclusive scan of the
+//! steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section 1.4, where the maps are
+//! matrices and vectors; a complex number is a matrix of rotation and scaling).
 //!
 //! `cargo run --release --example linear_recurrence`
 
@@ -60,13 +64,12 @@ fn compose(first: Affine, then: Affine) -> Affine {
     }
 }
 
-/// The recurrence: the weight of the input, and the pole λ, which says what p and q are.
-#[derive(Clone, Copy, Debug, PartialEq, Element)]
-#[repr(C)]
+/// A Butterworth low-pass filter of the second order.
+#[derive(Clone, Copy, Debug)]
 struct Filter {
     b: f64,
-    re: f64,
-    im: f64,
+    p: f64,
+    q: f64,
 }
 
 impl Filter {
@@ -74,54 +77,71 @@ impl Filter {
     fn low_pass(period: f64) -> Filter {
         let k = (PI / period).tan();
         let norm = 1.0 / (1.0 + SQRT_2 * k + k * k);
-        let (p, q) = (
-            2.0 * (1.0 - k * k) * norm,
-            -(1.0 - SQRT_2 * k + k * k) * norm,
-        );
-        // λ is a root of z² − p·z − q.
-        let re = p / 2.0;
         Filter {
             b: k * k * norm,
-            re,
-            im: (-q - re * re).sqrt(),
+            p: 2.0 * (1.0 - k * k) * norm,
+            q: -(1.0 - SQRT_2 * k + k * k) * norm,
         }
     }
 
-    fn p(self) -> f64 {
-        2.0 * self.re
-    }
-
-    fn q(self) -> f64 {
-        -(self.re * self.re + self.im * self.im)
+    /// The filter in partial fractions.
+    fn parts(self) -> Parts {
+        let (b, p, q) = (self.b, self.p, self.q);
+        // λ, a root of z² − p·z − q.
+        let re = p / 2.0;
+        let im = (-q - re * re).sqrt();
+        // With v for z⁻¹ the filter is b·(1 + v)² / ((1 − λ·v)·(1 − λ̄·v)). As v grows, that becomes
+        // b / (λ·λ̄). Twice the residue at v = 1/λ is 2·b·(1 + 1/λ)² / (1 − λ̄/λ), which is
+        // b·(λ + 1)² / (λ·i·im).
+        let square = ((re + 1.0) * (re + 1.0) - im * im, 2.0 * (re + 1.0) * im);
+        let divisor = (-im * im, re * im);
+        let norm = divisor.0 * divisor.0 + divisor.1 * divisor.1;
+        Parts {
+            pole: complex(re, im),
+            gain: complex(
+                b * (square.0 * divisor.0 + square.1 * divisor.1) / norm,
+                b * (square.1 * divisor.0 - square.0 * divisor.1) / norm,
+            ),
+            direct: (b / -q) as f32,
+        }
     }
 }
 
-/// A sample with the two before it, weighted: u.
-#[warpfold::function]
-fn input(filter: Filter, before: f32, last: f32, x: f32) -> f64 {
-    filter.b * (x as f64 + 2.0 * last as f64 + before as f64)
+fn complex(re: f64, im: f64) -> Complex {
+    Complex {
+        re: re as f32,
+        im: im as f32,
+    }
 }
 
-/// A sample, which comes after two others, as a map of the filter's state.
+/// A filter in partial fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Parts {
+    /// λ
+    pole: Complex,
+    /// g
+    gain: Complex,
+    /// d
+    direct: f32,
+}
+
+/// A sample as a map of the state.
 #[warpfold::function]
-fn step(filter: Filter, window: (f32, f32, f32)) -> Affine {
-    let u = input(filter, window.0, window.1, window.2);
+fn step(parts: Parts, x: f32) -> Affine {
     Affine {
-        slope: Complex {
-            re: filter.re as f32,
-            im: filter.im as f32,
-        },
+        slope: parts.pole,
         offset: Complex {
-            re: u as f32,
-            im: (-filter.re / filter.im * u) as f32,
+            re: parts.gain.re * x,
+            im: parts.gain.im * x,
         },
     }
 }
 
-/// What the filter gives in a state.
+/// What the filter gives for a sample, after which it is in a state.
 #[warpfold::function]
-fn output(state: Affine) -> f32 {
-    state.offset.re
+fn output(parts: Parts, x: f32, state: Affine) -> f32 {
+    parts.direct * x + state.offset.re
 }
 
 /// The filtered signal, by a scan of the steps.
@@ -129,31 +149,31 @@ fn in_parallel(device: &Device, filter: Filter, signal: &[f32]) -> Result<Vec<f3
     let Some(&first) = signal.first() else {
         return Ok(Vec::new());
     };
-    let windows = support::windows(device, &[&[first; 2], signal].concat())?;
-    let start = start(filter, first);
-    let states = device.inclusive_scan_from::<Affine, Compose>(start, steps(filter, &windows))?;
-    support::stored(device, map::<output, _>(&states))?.into_vec()
+    let parts = filter.parts();
+    let signal = device.upload(signal)?;
+    let states = device
+        .inclusive_scan_from::<Affine, Compose>(start(parts, first), steps(parts, &signal))?;
+    let outputs = zip3(constant(parts, signal.len()), &signal, &states);
+    support::stored(device, map::<output, _>(outputs))?.into_vec()
 }
 
 /// The steps of all samples. They are made where the scan needs them, in registers.
-fn steps(filter: Filter, windows: &[Buffer<f32>; 3]) -> impl Source<Device, Item = Affine> {
-    let [before, last, x] = windows;
-    map::<step, _>(zip(constant(filter, x.len()), zip3(before, last, x)))
+fn steps(parts: Parts, signal: &Buffer<f32>) -> impl Source<Device, Item = Affine> {
+    map::<step, _>(zip(constant(parts, signal.len()), signal))
 }
 
 /// The map to the state in which the filter is if the signal has been `first` for ever, whatever
-/// the state was.
-fn start(filter: Filter, first: f32) -> Affine {
-    // s = λ·s + g·u has the real part `first`, so this is what is left of it for the imaginary
-    // part.
-    let (y, u) = (f64::from(first), input(filter, first, first, first));
-    let offset = Complex {
-        re: first,
-        im: ((filter.re * y + u - y) / filter.im) as f32,
+/// the state was: s = λ·s + g·x, so s = g·x / (1 − λ).
+fn start(parts: Parts, first: f32) -> Affine {
+    let (re, im) = (1.0 - parts.pole.re, parts.pole.im);
+    let scale = first / (re * re + im * im);
+    let conjugate = Complex {
+        re: re * scale,
+        im: im * scale,
     };
     Affine {
         slope: ZERO,
-        offset,
+        offset: mul_add(parts.gain, conjugate, ZERO),
     }
 }
 
@@ -162,12 +182,13 @@ fn sequentially<F>(filter: Filter, signal: &[f32], convert: impl Fn(f64) -> F) -
 where
     F: Copy + Add<Output = F> + Mul<Output = F>,
 {
-    let (p, q) = (convert(filter.p()), convert(filter.q()));
+    let (p, q) = (convert(filter.p), convert(filter.q));
     let start = convert(signal.first().map_or(0.0, |&first| first.into()));
     let (mut y1, mut y2) = (start, start);
-    let x = |i: usize, back| signal[i.saturating_sub(back)];
-    let step = |i| {
-        let y = p * y1 + q * y2 + convert(input(filter, x(i, 2), x(i, 1), x(i, 0)));
+    let step = |i: usize| {
+        let x = |back| f64::from(signal[i.saturating_sub(back)]);
+        let u = filter.b * (x(0) + 2.0 * x(1) + x(2));
+        let y = p * y1 + q * y2 + convert(u);
         (y1, y2) = (y, y1);
         y
     };
@@ -268,8 +289,9 @@ mod tests {
 
     #[test]
     fn the_scan_compiles_as_cuda() -> Result<()> {
-        let windows = support::windows(&Device::cpu(), &[1.0; 3])?;
-        support::check_scan::<Affine, Compose, _>(steps(Filter::low_pass(8.0), &windows));
+        let signal = Device::cpu().upload(&[1.0])?;
+        let parts = Filter::low_pass(8.0).parts();
+        support::check_scan::<Affine, Compose, _>(steps(parts, &signal));
         Ok(())
     }
 }

@@ -86,16 +86,6 @@ pub(crate) fn joined<T: Element>(
     device.upload_vec(all)
 }
 
-/// All windows of three neighbours in `data`: item `i` of buffer `k` is `data[i + k]`.
-pub(crate) fn windows<T: Element>(device: &Device, data: &[T]) -> Result<[Buffer<T>; 3]> {
-    let len = data.len() - 2;
-    Ok([
-        device.upload(&data[..len])?,
-        device.upload(&data[1..=len])?,
-        device.upload(&data[2..])?,
-    ])
-}
-
 /// The kernel of a reduction of `source` exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
 pub(crate) fn check_reduce<T, Op, S>(_: S)
