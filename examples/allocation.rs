@@ -1,55 +1,69 @@
-//! Dynamic allocation: every input makes none, one or several outputs, and all of them write at
-//! once.
+//! Dynamic allocation: every input makes none, one or several outputs, and all of them are written
+//! at once.
 //!
 //! A text is escaped for HTML: `<` becomes `&lt;`, and so on; other bytes stay as they are, and
-//! carriage returns are dropped. Where the output of a byte goes depends on all bytes before it,
-//! but only through the sum of their outputs' lengths: the exclusive scan of the lengths gives
-//! every byte its place (Blelloch 1990, section 1.5).
+//! carriage returns are dropped. Where the output of a byte goes depends on all bytes before it.
+//! So each byte is mapped to six slots, the most that it can need, and a select moves those that
+//! are used together. A select is an allocation: the exclusive scan of its flags, which it makes on
+//! the way, gives each item its place (Blelloch 1990, section 1.5).
 //!
 //! `cargo run --release --example allocation`
 
 mod support;
 
 use support::Report;
-use warpfold::{Device, Result, ops::Add};
+use warpfold::bytemuck::allocation::cast_vec;
+use warpfold::{Device, Result, map};
+
+/// The most bytes that one byte becomes.
+const SLOTS: usize = 6;
+
+/// What does not fill all slots ends with zeros, which no text for HTML may hold.
+const AMPERSAND: [u8; SLOTS] = *b"&amp;\0";
+const LESS: [u8; SLOTS] = *b"&lt;\0\0";
+const GREATER: [u8; SLOTS] = *b"&gt;\0\0";
+const QUOTE: [u8; SLOTS] = *b"&quot;";
 
 /// What a byte becomes.
-fn escaped(byte: &u8) -> &[u8] {
+#[warpfold::function]
+fn escaped(byte: u8) -> [u8; SLOTS] {
     match byte {
-        b'&' => b"&amp;",
-        b'<' => b"&lt;",
-        b'>' => b"&gt;",
-        b'"' => b"&quot;",
-        b'\r' => b"",
-        _ => std::slice::from_ref(byte),
+        b'&' => AMPERSAND,
+        b'<' => LESS,
+        b'>' => GREATER,
+        b'"' => QUOTE,
+        b'\r' => [0; SLOTS],
+        _ => [byte, 0, 0, 0, 0, 0],
     }
 }
 
-/// The escaped text: lengths, their scan, and a write of each output into its place.
+/// Whether something is in a slot.
+#[warpfold::function]
+fn is_used(slot: u8) -> bool {
+    slot != 0
+}
+
+/// The escaped text: a map, and a select.
 fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<u8>> {
-    let lengths = device.upload_vec(lengths(text))?;
-    let total = device.reduce::<u32, Add>(&lengths)?;
-    let places = device.scan::<u32, Add>(&lengths)?.into_vec()?;
-
-    let mut output = vec![0; total as usize];
-    for (byte, place) in text.iter().zip(places) {
-        // No two outputs overlap, so these writes may come in any order.
-        let (place, escaped) = (place as usize, escaped(byte));
-        output[place..place + escaped.len()].copy_from_slice(escaped);
-    }
-    Ok(output)
-}
-
-/// How many bytes each byte becomes.
-fn lengths(text: &[u8]) -> Vec<u32> {
-    text.iter().map(|byte| escaped(byte).len() as u32).collect()
+    let text = device.upload(text)?;
+    let slots = support::stored(device, map::<escaped, _>(&text))?;
+    // The same memory, a slot after the other.
+    let slots = device.upload_vec(cast_vec::<[u8; SLOTS], u8>(slots.into_vec()?))?;
+    device.select::<u8, is_used>(&slots)?.into_vec()
 }
 
 /// The sequential program: one output behind the other.
 fn sequentially(text: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     for byte in text {
-        output.extend_from_slice(escaped(byte));
+        match byte {
+            b'&' => output.extend_from_slice(b"&amp;"),
+            b'<' => output.extend_from_slice(b"&lt;"),
+            b'>' => output.extend_from_slice(b"&gt;"),
+            b'"' => output.extend_from_slice(b"&quot;"),
+            0 | b'\r' => (),
+            _ => output.push(*byte),
+        }
     }
     output
 }
@@ -67,8 +81,7 @@ fn main() -> Result<()> {
     report.sequential(|| sequentially(&text));
     for device in support::devices() {
         assert_eq!(in_parallel(&device, &text)?, expected);
-        report.whole(&device, || in_parallel(&device, &text))?;
-        report.scan::<u32, Add>(&device, &lengths(&text))?;
+        report.parallel(&device, || in_parallel(&device, &text))?;
     }
     Ok(())
 }
@@ -76,6 +89,8 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::kernels::Kept;
+    use warpfold::{constant, flagged, flags, zip};
 
     #[test]
     fn a_line_of_code_is_escaped() -> Result<()> {
@@ -95,6 +110,15 @@ mod tests {
             let text: Vec<u8> = support::random(11).map(letter).take(length).collect();
             assert_eq!(in_parallel(&Device::cpu(), &text)?, sequentially(&text));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_select_compiles_as_cuda() -> Result<()> {
+        let text = Device::cpu().upload(b"text")?;
+        let slots = zip(map::<escaped, _>(&text), flags(constant(1_u8, 4)));
+        support::check_select::<Kept, [u8; SLOTS], _>(slots);
+        support::check_select::<Kept, u8, _>(flagged::<is_used, _>(&text));
         Ok(())
     }
 }

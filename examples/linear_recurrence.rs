@@ -8,12 +8,16 @@
 //! y[i] = p·y[i−1] + q·y[i−2] + u[i]      u[i] = b·(x[i] + 2·x[i−1] + x[i−2])
 //! ```
 //!
-//! Its two poles are a complex number λ and its conjugate, so y is the real part of a recurrence of
-//! the first order in complex numbers, s[i] = λ·s[i−1] + g·u[i], where g = 1 − i·Re λ / Im λ
-//! (partial fractions). Each step is an affine map of s. Affine maps compose associatively, so the
-//! inclusive scan of the steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section
-//! 1.4, where the maps are matrices and vectors; a complex number is a matrix of rotation and
-//! scaling).
+//! Its two poles are a complex number λ and its conjugate. Partial fractions make it a recurrence of
+//! the first order in complex numbers:
+//!
+//! ```text
+//! s[i] = λ·s[i−1] + g·x[i]      y[i] = d·x[i] + Re s[i]
+//! ```
+//!
+//! Each step is an affine map of s. Affine maps compose associatively, so the inclusive scan of the
+//! steps gives every s at once (Kogge & Stone 1973; Blelloch 1990, section 1.4, where the maps are
+//! matrices and vectors; a complex number is a matrix of rotation and scaling).
 //!
 //! `cargo run --release --example linear_recurrence`
 
@@ -22,7 +26,7 @@ mod support;
 use std::f64::consts::{PI, SQRT_2};
 use std::ops::{Add, Mul};
 use support::Report;
-use warpfold::{Device, Element, Result};
+use warpfold::{Buffer, Device, Element, Result, Source, constant, map, zip, zip3};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
@@ -60,7 +64,7 @@ fn compose(first: Affine, then: Affine) -> Affine {
     }
 }
 
-/// The coefficients of the recurrence.
+/// A Butterworth low-pass filter of the second order.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     b: f64,
@@ -80,17 +84,64 @@ impl Filter {
         }
     }
 
-    /// The pole λ, a root of z² − p·z − q: its real part and its imaginary part.
-    fn pole(self) -> (f64, f64) {
-        let half = self.p / 2.0;
-        (half, (-self.q - half * half).sqrt())
+    /// The filter in partial fractions.
+    fn parts(self) -> Parts {
+        let (b, p, q) = (self.b, self.p, self.q);
+        // λ, a root of z² − p·z − q.
+        let re = p / 2.0;
+        let im = (-q - re * re).sqrt();
+        // With v for z⁻¹ the filter is b·(1 + v)² / ((1 − λ·v)·(1 − λ̄·v)). As v grows, that becomes
+        // b / (λ·λ̄). Twice the residue at v = 1/λ is 2·b·(1 + 1/λ)² / (1 − λ̄/λ), which is
+        // b·(λ + 1)² / (λ·i·im).
+        let square = ((re + 1.0) * (re + 1.0) - im * im, 2.0 * (re + 1.0) * im);
+        let divisor = (-im * im, re * im);
+        let norm = divisor.0 * divisor.0 + divisor.1 * divisor.1;
+        Parts {
+            pole: complex(re, im),
+            gain: complex(
+                b * (square.0 * divisor.0 + square.1 * divisor.1) / norm,
+                b * (square.1 * divisor.0 - square.0 * divisor.1) / norm,
+            ),
+            direct: (b / -q) as f32,
+        }
     }
+}
 
-    /// A sample with the two before it, weighted.
-    fn input(self, signal: &[f32], i: usize) -> f64 {
-        let x = |back| f64::from(signal[i.saturating_sub(back)]);
-        self.b * (x(0) + 2.0 * x(1) + x(2))
+fn complex(re: f64, im: f64) -> Complex {
+    Complex {
+        re: re as f32,
+        im: im as f32,
     }
+}
+
+/// A filter in partial fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Parts {
+    /// λ
+    pole: Complex,
+    /// g
+    gain: Complex,
+    /// d
+    direct: f32,
+}
+
+/// A sample as a map of the state.
+#[warpfold::function]
+fn step(parts: Parts, x: f32) -> Affine {
+    Affine {
+        slope: parts.pole,
+        offset: Complex {
+            re: parts.gain.re * x,
+            im: parts.gain.im * x,
+        },
+    }
+}
+
+/// What the filter gives for a sample, after which it is in a state.
+#[warpfold::function]
+fn output(parts: Parts, x: f32, state: Affine) -> f32 {
+    parts.direct * x + state.offset.re
 }
 
 /// The filtered signal, by a scan of the steps.
@@ -98,48 +149,31 @@ fn in_parallel(device: &Device, filter: Filter, signal: &[f32]) -> Result<Vec<f3
     let Some(&first) = signal.first() else {
         return Ok(Vec::new());
     };
-    let steps = device.upload_vec(steps(filter, signal))?;
-    let states = device.inclusive_scan_from::<Affine, Compose>(start(filter, first), &steps)?;
-    Ok(states
-        .into_vec()?
-        .iter()
-        .map(|state| state.offset.re)
-        .collect())
+    let parts = filter.parts();
+    let signal = device.upload(signal)?;
+    let states = device
+        .inclusive_scan_from::<Affine, Compose>(start(parts, first), steps(parts, &signal))?;
+    let outputs = zip3(constant(parts, signal.len()), &signal, &states);
+    support::stored(device, map::<output, _>(outputs))?.into_vec()
 }
 
-/// Each sample as a map of the filter's state.
-fn steps(filter: Filter, signal: &[f32]) -> Vec<Affine> {
-    let (re, im) = filter.pole();
-    let step = |i| {
-        let u = filter.input(signal, i);
-        Affine {
-            slope: Complex {
-                re: re as f32,
-                im: im as f32,
-            },
-            offset: Complex {
-                re: u as f32,
-                im: (-re / im * u) as f32,
-            },
-        }
-    };
-    (0..signal.len()).map(step).collect()
+/// The steps of all samples. They are made where the scan needs them, in registers.
+fn steps(parts: Parts, signal: &Buffer<f32>) -> impl Source<Device, Item = Affine> {
+    map::<step, _>(zip(constant(parts, signal.len()), signal))
 }
 
 /// The map to the state in which the filter is if the signal has been `first` for ever, whatever
-/// the state was.
-fn start(filter: Filter, first: f32) -> Affine {
-    // s = λ·s + g·u has the real part `first`, so this is what is left of it for the imaginary
-    // part.
-    let (re, im) = filter.pole();
-    let (y, u) = (f64::from(first), 4.0 * filter.b * f64::from(first));
-    let offset = Complex {
-        re: first,
-        im: ((re * y + u - y) / im) as f32,
+/// the state was: s = λ·s + g·x, so s = g·x / (1 − λ).
+fn start(parts: Parts, first: f32) -> Affine {
+    let (re, im) = (1.0 - parts.pole.re, parts.pole.im);
+    let scale = first / (re * re + im * im);
+    let conjugate = Complex {
+        re: re * scale,
+        im: im * scale,
     };
     Affine {
         slope: ZERO,
-        offset,
+        offset: mul_add(parts.gain, conjugate, ZERO),
     }
 }
 
@@ -151,8 +185,10 @@ where
     let (p, q) = (convert(filter.p), convert(filter.q));
     let start = convert(signal.first().map_or(0.0, |&first| first.into()));
     let (mut y1, mut y2) = (start, start);
-    let step = |i| {
-        let y = p * y1 + q * y2 + convert(filter.input(signal, i));
+    let step = |i: usize| {
+        let x = |back| f64::from(signal[i.saturating_sub(back)]);
+        let u = filter.b * (x(0) + 2.0 * x(1) + x(2));
+        let y = p * y1 + q * y2 + convert(u);
         (y1, y2) = (y, y1);
         y
     };
@@ -191,8 +227,7 @@ fn main() -> Result<()> {
     for device in support::devices() {
         let result = in_parallel(&device, filter, &signal)?;
         assert!(result == trend, "the same bits on every device");
-        report.whole(&device, || in_parallel(&device, filter, &signal))?;
-        report.scan::<Affine, Compose>(&device, &steps(filter, &signal))?;
+        report.parallel(&device, || in_parallel(&device, filter, &signal))?;
     }
     for (year, july) in (1975..2015).zip((6..length).step_by(12)).step_by(13) {
         println!(
@@ -206,7 +241,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
 
     #[test]
     fn a_constant_signal_passes_unchanged() -> Result<()> {
@@ -254,7 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Affine, Compose>(Primitive::Scan);
+    fn the_scan_compiles_as_cuda() -> Result<()> {
+        let signal = Device::cpu().upload(&[1.0])?;
+        let parts = Filter::low_pass(8.0).parts();
+        support::check_scan::<Affine, Compose, _>(steps(parts, &signal));
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@
 mod support;
 
 use support::Report;
-use warpfold::{Device, Element, Result};
+use warpfold::{Buffer, Device, Element, Result, Source, constant, map, zip};
 
 /// The coefficients and the values are integers modulo this prime, 2^31 − 1.
 const P: u64 = 2_147_483_647;
@@ -42,20 +42,25 @@ fn compose(first: Horner, then: Horner) -> Horner {
     both
 }
 
-/// The values at the points, by a reduction.
-fn in_parallel(device: &Device, text: &[u8], points: [u32; POINTS]) -> Result<[u32; POINTS]> {
-    let maps = device.upload_vec(maps(text, points))?;
-    // The map of the whole polynomial, applied to zero.
-    Ok(device.reduce::<Horner, Compose>(&maps)?.shift)
+/// A coefficient as a step of Horner's rule.
+#[warpfold::function]
+fn horner(coefficient: u8, points: [u32; POINTS]) -> Horner {
+    Horner {
+        scale: points,
+        shift: [coefficient as u32; POINTS],
+    }
 }
 
-/// Each coefficient as a step of Horner's rule.
-fn maps(text: &[u8], points: [u32; POINTS]) -> Vec<Horner> {
-    let map = |&byte| Horner {
-        scale: points,
-        shift: [u32::from(byte); POINTS],
-    };
-    text.iter().map(map).collect()
+/// The values at the points, by a reduction.
+fn in_parallel(device: &Device, text: &[u8], points: [u32; POINTS]) -> Result<[u32; POINTS]> {
+    let text = device.upload(text)?;
+    // The map of the whole polynomial, applied to zero.
+    Ok(device.reduce::<Horner, Compose>(maps(&text, points))?.shift)
+}
+
+/// The maps of all coefficients. They are made where the reduction needs them, in registers.
+fn maps(text: &Buffer<u8>, points: [u32; POINTS]) -> impl Source<Device, Item = Horner> {
+    map::<horner, _>(zip(text, constant(points, text.len())))
 }
 
 /// The sequential program: Horner's rule, a point after the other.
@@ -86,8 +91,7 @@ fn main() -> Result<()> {
     report.sequential(|| sequentially(&text, points));
     for device in support::devices() {
         assert_eq!(in_parallel(&device, &text, points)?, expected);
-        report.whole(&device, || in_parallel(&device, &text, points))?;
-        report.reduce::<Horner, Compose>(&device, &maps(&text, points))?;
+        report.parallel(&device, || in_parallel(&device, &text, points))?;
     }
     text[length / 2] ^= 1;
     let changed = in_parallel(&Device::cpu(), &text, points)?;
@@ -99,7 +103,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
 
     #[test]
     fn a_small_polynomial_has_its_known_values() -> Result<()> {
@@ -134,7 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Horner, Compose>(Primitive::Reduce);
+    fn the_reduction_compiles_as_cuda() -> Result<()> {
+        let text = Device::cpu().upload(b"text")?;
+        support::check_reduce::<Horner, Compose, _>(maps(&text, points(1)));
+        Ok(())
     }
 }

@@ -1,10 +1,9 @@
-//! Quicksort of all segments at once, with segmented scans.
+//! Quicksort, made of partitions.
 //!
-//! Quicksort calls itself for two parts, for four, for eight, and soon for thousands of small ones.
-//! Here the parts are *segments* of one array, and each round partitions all of them together
-//! (Blelloch 1990, section 1.5). It needs sums that begin anew in every segment. They are no new
-//! primitive, but a monoid of pairs of a flag and a value: a value behind a flag forgets what was
-//! before it.
+//! A stable partition moves the keys below a pivot to one side, a second one parts the pivot's
+//! equals from the keys above it, and quicksort goes on with both sides (Hoare 1962; with three
+//! sides: Dijkstra 1976). The pivot is the median of a sample, which is every so many keys: a
+//! strided source. Parts that are too short for all cores to share are sorted by one core each.
 //!
 //! The keys are the windows of four bytes of a real text, of which there are many equal ones.
 //!
@@ -12,131 +11,72 @@
 
 mod support;
 
-use std::cmp::Ordering;
+use rayon::prelude::*;
 use support::Report;
-use warpfold::{
-    Device, Element, Result,
-    ops::{Max, Min},
-};
+use warpfold::{Buffer, Device, Result, Source, constant, map, strided, zip};
 
-/// How many keys of a segment are less than its pivot, equal to it, and greater.
-#[derive(Clone, Copy, Debug, PartialEq, Element)]
-#[repr(C)]
-struct Counts {
-    /// 1 if a segment begins among the counted keys: the counts are those since then.
-    begins: u32,
-    less: u32,
-    equal: u32,
-    greater: u32,
+/// Parts of no more keys are sorted by one core.
+const SHORT: usize = 1 << 14;
+
+/// The number of keys among which the pivot is the median.
+const SAMPLE: usize = 63;
+
+#[warpfold::function]
+fn is_less(key: u32, pivot: u32) -> bool {
+    key < pivot
 }
 
-const NONE: Counts = Counts {
-    begins: 0,
-    less: 0,
-    equal: 0,
-    greater: 0,
-};
+#[warpfold::function]
+fn is_equal(key: u32, pivot: u32) -> bool {
+    key == pivot
+}
 
-/// The sum, unless a segment begins in `b`.
-#[warpfold::monoid(identity = NONE, exact)]
-fn segmented_add(a: Counts, b: Counts) -> Counts {
-    if b.begins != 0 {
-        b
-    } else {
-        Counts {
-            begins: a.begins,
-            less: a.less.wrapping_add(b.less),
-            equal: a.equal.wrapping_add(b.equal),
-            greater: a.greater.wrapping_add(b.greater),
-        }
+/// The sorted keys.
+fn in_parallel(device: &Device, keys: Vec<u32>) -> Result<Vec<u32>> {
+    let mut parts = Vec::new();
+    split(device, device.upload_vec(keys)?, &mut parts)?;
+    parts.par_iter_mut().for_each(|part| part.sort_unstable());
+    Ok(parts.concat())
+}
+
+/// Adds the keys to `parts` in their order, but for the order within a short part.
+fn split(device: &Device, keys: Buffer<u32>, parts: &mut Vec<Vec<u32>>) -> Result<()> {
+    if keys.len() <= SHORT {
+        parts.push(keys.into_vec()?);
+        return Ok(());
     }
+    let pivot = pivot(device, &keys)?;
+    let (less, others) = device.partition_flagged(flagged_less(&keys, pivot))?;
+    drop(keys);
+    let (equal, greater) = device.partition_flagged(flagged_equal(&others, pivot))?;
+    drop(others);
+    split(device, less, parts)?;
+    parts.push(equal.into_vec()?);
+    split(device, greater, parts)
 }
 
-/// The sorted keys. There are fewer than 2^32 of them.
-fn in_parallel(device: &Device, mut keys: Vec<u32>) -> Result<Vec<u32>> {
-    // Where segments begin. At first all is one.
-    let mut begins = vec![false; keys.len()];
-    begins.iter_mut().take(1).for_each(|begins| *begins = true);
-    while !keys.is_sorted() {
-        (keys, begins) = partition(device, &keys, &begins)?;
-    }
-    Ok(keys)
+/// The median of a sample.
+fn pivot(device: &Device, keys: &Buffer<u32>) -> Result<u32> {
+    let sample = strided(keys, 1, keys.len() / SAMPLE);
+    let mut sample = support::stored(device, sample)?.into_vec()?;
+    sample.sort_unstable();
+    Ok(sample[sample.len() / 2])
 }
 
-/// Partitions every segment into three: what is less than its pivot, equal to it, and greater.
-fn partition(device: &Device, keys: &[u32], begins: &[bool]) -> Result<(Vec<u32>, Vec<bool>)> {
-    let firsts = firsts(device, begins)?;
-    let lasts = lasts(device, begins)?;
-    let pivot = |i: usize| keys[firsts[i].midpoint(lasts[i]) as usize];
-
-    let counts: Vec<Counts> = (0..keys.len())
-        .map(|i| count(keys[i], pivot(i), begins[i]))
-        .collect();
-    let counts = device.upload_vec(counts)?;
-    let counts = device
-        .inclusive_scan::<Counts, SegmentedAdd>(&counts)?
-        .into_vec()?;
-
-    let (mut new_keys, mut new_begins) = (keys.to_vec(), begins.to_vec());
-    for i in 0..keys.len() {
-        let (rank, total) = (counts[i], counts[lasts[i] as usize]);
-        // How many of the segment go in front of this key's part, and how many of that part up to
-        // this key.
-        let (before, nth) = match keys[i].cmp(&pivot(i)) {
-            Ordering::Less => (0, rank.less),
-            Ordering::Equal => (total.less, rank.equal),
-            Ordering::Greater => (total.less + total.equal, rank.greater),
-        };
-        let place = (firsts[i] + before + nth - 1) as usize;
-        new_keys[place] = keys[i];
-        new_begins[place] = nth == 1;
-    }
-    Ok((new_keys, new_begins))
+/// The keys, each with whether it is less than the pivot.
+fn flagged_less(keys: &Buffer<u32>, pivot: u32) -> impl Source<Device, Item = (u32, bool)> {
+    zip(
+        keys,
+        map::<is_less, _>(zip(keys, constant(pivot, keys.len()))),
+    )
 }
 
-/// One key, as a count.
-fn count(key: u32, pivot: u32, begins: bool) -> Counts {
-    let begins = u32::from(begins);
-    match key.cmp(&pivot) {
-        Ordering::Less => Counts {
-            begins,
-            less: 1,
-            ..NONE
-        },
-        Ordering::Equal => Counts {
-            begins,
-            equal: 1,
-            ..NONE
-        },
-        Ordering::Greater => Counts {
-            begins,
-            greater: 1,
-            ..NONE
-        },
-    }
-}
-
-/// The place of the first key of each key's segment: the last place so far where one begins.
-fn firsts(device: &Device, begins: &[bool]) -> Result<Vec<u32>> {
-    let places = begins
-        .iter()
-        .zip(0..)
-        .map(|(&begins, i)| if begins { i } else { 0 });
-    let places = device.upload_vec(places.collect())?;
-    device.inclusive_scan::<u32, Max>(&places)?.into_vec()
-}
-
-/// The place of the last key of each key's segment: the same, from the back.
-fn lasts(device: &Device, begins: &[bool]) -> Result<Vec<u32>> {
-    let ends = begins.iter().skip(1).chain([&true]);
-    let places = ends.zip(0..).take(begins.len());
-    let places = places.map(|(&ends, i)| if ends { i } else { u32::MAX });
-    let mut backwards: Vec<u32> = places.collect();
-    backwards.reverse();
-    let backwards = device.upload_vec(backwards)?;
-    let mut lasts = device.inclusive_scan::<u32, Min>(&backwards)?.into_vec()?;
-    lasts.reverse();
-    Ok(lasts)
+/// The keys, each with whether it equals the pivot.
+fn flagged_equal(keys: &Buffer<u32>, pivot: u32) -> impl Source<Device, Item = (u32, bool)> {
+    zip(
+        keys,
+        map::<is_equal, _>(zip(keys, constant(pivot, keys.len()))),
+    )
 }
 
 /// The sequential program: the quicksort of the standard library.
@@ -152,7 +92,7 @@ fn windows(text: &[u8]) -> Vec<u32> {
 }
 
 fn main() -> Result<()> {
-    let length = support::length(1 << 18);
+    let length = support::length(1 << 20);
     let text = support::repeated(support::SOURCE.as_bytes(), length + 3);
     let keys = windows(&text);
     let report = Report {
@@ -169,14 +109,7 @@ fn main() -> Result<()> {
     report.sequential(|| sequentially(keys.clone()));
     for device in support::devices() {
         assert_eq!(in_parallel(&device, keys.clone())?, expected);
-        report.whole(&device, || in_parallel(&device, keys.clone()))?;
-        // The segmented scan of the first round.
-        let pivot = keys[(length - 1) / 2];
-        let counts = keys
-            .iter()
-            .enumerate()
-            .map(|(i, &key)| count(key, pivot, i == 0));
-        report.scan::<Counts, SegmentedAdd>(&device, &counts.collect::<Vec<_>>())?;
+        report.parallel(&device, || in_parallel(&device, keys.clone()))?;
     }
     Ok(())
 }
@@ -184,24 +117,11 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
-
-    #[test]
-    fn one_round_partitions_every_segment_around_its_middle() -> Result<()> {
-        let (yes, no) = (true, false);
-        let (keys, begins) = partition(
-            &Device::cpu(),
-            &[3, 9, 5, 5, 1, /**/ 8, 2, 6],
-            &[yes, no, no, no, no, yes, no, no],
-        )?;
-        assert_eq!(keys, [3, 1, 5, 5, 9, /**/ 2, 8, 6]);
-        assert_eq!(begins, [yes, no, yes, no, yes, yes, yes, no]);
-        Ok(())
-    }
+    use warpfold::codegen::kernels::Sides;
 
     #[test]
     fn random_keys_are_sorted_as_by_the_standard_library() -> Result<()> {
-        for (length, mask) in [(0, 0), (1, 0), (2, 1), (500, 3), (10_000, u32::MAX)] {
+        for (length, mask) in [(0, 0), (1, 0), (2, 1), (20_000, 3), (100_000, u32::MAX)] {
             let keys = support::random(19).map(|bits| bits as u32 & mask);
             let keys: Vec<u32> = keys.take(length).collect();
             assert_eq!(
@@ -212,23 +132,18 @@ mod tests {
         Ok(())
     }
 
-    #[cfg(feature = "testing")]
     #[test]
-    fn the_operator_is_a_monoid() {
-        use proptest::prelude::*;
-        use warpfold::testing::assert_monoid;
-        let counts = (0_u32..2, any::<[u32; 3]>());
-        let counts = counts.prop_map(|(begins, [less, equal, greater])| Counts {
-            begins,
-            less,
-            equal,
-            greater,
-        });
-        assert_monoid::<Counts, SegmentedAdd>(counts);
+    fn sorted_keys_are_sorted() -> Result<()> {
+        let keys: Vec<u32> = (0..100_000).collect();
+        assert_eq!(in_parallel(&Device::cpu(), keys.clone())?, keys);
+        Ok(())
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Counts, SegmentedAdd>(Primitive::Scan);
+    fn the_partitions_compile_as_cuda() -> Result<()> {
+        let keys = Device::cpu().upload(&[0_u32])?;
+        support::check_select::<Sides, u32, _>(flagged_less(&keys, 0));
+        support::check_select::<Sides, u32, _>(flagged_equal(&keys, 0));
+        Ok(())
     }
 }

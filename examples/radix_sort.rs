@@ -1,58 +1,52 @@
-//! Radix sort, made of splits, which are made of scans.
+//! Radix sort, made of stable partitions.
 //!
 //! All places in a text, in the order of the four bytes that stand there: the first round of
 //! building a suffix array (Manber & Myers 1993). The sort takes the keys bit by bit from the
 //! lowest, 32 times. Each time it *splits* them: those with a 0 in front, those with a 1 behind,
-//! otherwise in the order in which they were. The exclusive scan of "has a 0" says how many zeros
-//! are in front of an element, and thereby where it goes (Blelloch 1990, section 1.3).
+//! otherwise in the order in which they were (Blelloch 1990, section 1.3). A split is a stable
+//! partition: its scan of flags says how many zeros come before an element, and thereby where it
+//! goes.
 //!
 //! `cargo run --release --example radix_sort`
 
 mod support;
 
 use support::Report;
-use warpfold::{Device, Result, ops::Add};
+use warpfold::{Buffer, Device, Element, Result, Source, constant, map, zip};
 
 /// A key, and the place in the text where it stands.
-type Entry = (u32, u32);
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Entry {
+    key: u32,
+    place: u32,
+}
+
+/// Whether the key has a 0 at `bit`.
+#[warpfold::function]
+fn has_zero(entry: Entry, bit: u32) -> bool {
+    entry.key >> bit & 1 == 0
+}
 
 /// The entries in the order of their keys, equal keys in the order in which they were.
-fn in_parallel(device: &Device, mut entries: Vec<Entry>) -> Result<Vec<Entry>> {
-    let mut sorted = entries.clone();
+fn in_parallel(device: &Device, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+    let mut entries = device.upload_vec(entries)?;
     for bit in 0..u32::BITS {
-        split(device, bit, &entries, &mut sorted)?;
-        std::mem::swap(&mut entries, &mut sorted);
+        let (zeros, ones) = device.partition_flagged(zeros(&entries, bit))?;
+        entries = support::joined(device, zeros, ones)?;
     }
-    Ok(entries)
+    entries.into_vec()
 }
 
-/// The entries whose key has a 0 at `bit`, then those with a 1.
-fn split(device: &Device, bit: u32, entries: &[Entry], output: &mut [Entry]) -> Result<()> {
-    let is_zero = device.upload_vec(zeros(bit, entries))?;
-    let zeros = device.reduce::<u32, Add>(&is_zero)? as usize;
-    let zeros_before = device.scan::<u32, Add>(&is_zero)?.into_vec()?;
-
-    for (i, (&entry, zeros_before)) in entries.iter().zip(zeros_before).enumerate() {
-        let zeros_before = zeros_before as usize;
-        let ones_before = i - zeros_before;
-        let is_one = entry.0 >> bit & 1 == 1;
-        output[if is_one {
-            zeros + ones_before
-        } else {
-            zeros_before
-        }] = entry;
-    }
-    Ok(())
-}
-
-/// 1 for each key with a 0 at `bit`, else 0.
-fn zeros(bit: u32, entries: &[Entry]) -> Vec<u32> {
-    entries.iter().map(|(key, _)| !key >> bit & 1).collect()
+/// The entries, each with whether its key has a 0 at `bit`.
+fn zeros(entries: &Buffer<Entry>, bit: u32) -> impl Source<Device, Item = (Entry, bool)> {
+    let bits = constant(bit, entries.len());
+    zip(entries, map::<has_zero, _>(zip(entries, bits)))
 }
 
 /// The sequential program: the stable sort of the standard library.
 fn sequentially(mut entries: Vec<Entry>) -> Vec<Entry> {
-    entries.sort_by_key(|&(key, _)| key);
+    entries.sort_by_key(|entry| entry.key);
     entries
 }
 
@@ -60,7 +54,11 @@ fn sequentially(mut entries: Vec<Entry>) -> Vec<Entry> {
 fn entries(text: &[u8]) -> Vec<Entry> {
     let byte = |i: usize| text.get(i).copied().unwrap_or(0);
     let key = |i| u32::from_be_bytes([byte(i), byte(i + 1), byte(i + 2), byte(i + 3)]);
-    (0..text.len()).map(|i| (key(i), i as u32)).collect()
+    let entry = |i| Entry {
+        key: key(i),
+        place: i as u32,
+    };
+    (0..text.len()).map(entry).collect()
 }
 
 fn main() -> Result<()> {
@@ -73,15 +71,13 @@ fn main() -> Result<()> {
     };
 
     let expected = sequentially(unsorted.clone());
-    let (key, place) = expected[length / 2];
+    let Entry { key, place } = expected[length / 2];
     let key = key.to_be_bytes().escape_ascii().to_string();
     println!("in the middle stands {key:?}, from place {place} of the text");
     report.sequential(|| sequentially(unsorted.clone()));
     for device in support::devices() {
         assert_eq!(in_parallel(&device, unsorted.clone())?, expected);
-        report.whole(&device, || in_parallel(&device, unsorted.clone()))?;
-        // One of 32.
-        report.scan::<u32, Add>(&device, &zeros(0, &unsorted))?;
+        report.parallel(&device, || in_parallel(&device, unsorted.clone()))?;
     }
     Ok(())
 }
@@ -89,34 +85,17 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::codegen::kernels;
 
     #[test]
     fn a_split_keeps_the_order_on_either_side() -> Result<()> {
-        let entries = [
-            (5, 0),
-            (7, 1),
-            (3, 2),
-            (1, 3),
-            (4, 4),
-            (2, 5),
-            (7, 6),
-            (2, 7),
-        ];
-        let mut output = entries;
-        split(&Device::cpu(), 0, &entries, &mut output)?;
-        assert_eq!(
-            output,
-            [
-                (4, 4),
-                (2, 5),
-                (2, 7),
-                (5, 0),
-                (7, 1),
-                (3, 2),
-                (1, 3),
-                (7, 6)
-            ]
-        );
+        let device = Device::cpu();
+        let entry = |key, place| Entry { key, place };
+        let entries = [(5, 0), (4, 1), (3, 2), (2, 3), (4, 4), (7, 5)];
+        let entries = device.upload(&entries.map(|(key, place)| entry(key, place)))?;
+        let (zeros, ones) = device.partition_flagged(zeros(&entries, 0))?;
+        assert_eq!(zeros.into_vec()?, [entry(4, 1), entry(2, 3), entry(4, 4)]);
+        assert_eq!(ones.into_vec()?, [entry(5, 0), entry(3, 2), entry(7, 5)]);
         Ok(())
     }
 
@@ -126,10 +105,18 @@ mod tests {
             let keys = support::random(17)
                 .map(|bits| bits as u32 & mask)
                 .take(length);
-            let entries: Vec<Entry> = keys.zip(0..).collect();
+            let entries = keys.zip(0..).map(|(key, place)| Entry { key, place });
+            let entries: Vec<Entry> = entries.collect();
             let sorted = in_parallel(&Device::cpu(), entries.clone())?;
             assert_eq!(sorted, sequentially(entries));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_partition_compiles_as_cuda() -> Result<()> {
+        let entries = Device::cpu().upload(&[Entry { key: 0, place: 0 }])?;
+        support::check_select::<kernels::Sides, Entry, _>(zeros(&entries, 0));
         Ok(())
     }
 }

@@ -11,7 +11,7 @@
 mod support;
 
 use support::Report;
-use warpfold::{Device, Element, Result};
+use warpfold::{Device, Element, Result, map};
 
 /// Everything so far lies between these.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -62,33 +62,35 @@ impl Scaled {
     }
 }
 
-/// The ranges of all prefixes, by a scan.
-fn ranges(device: &Device, signal: &[f32]) -> Result<Vec<Range>> {
-    let points = device.upload_vec(points(signal))?;
-    device.inclusive_scan::<Range, Hull>(&points)?.into_vec()
+/// A sample as a range.
+#[warpfold::function]
+fn point(x: f32) -> Range {
+    Range { low: x, high: x }
 }
 
-/// Each sample as a range.
-fn points(signal: &[f32]) -> Vec<Range> {
-    let point = |&x| Range { low: x, high: x };
-    signal.iter().map(point).collect()
+/// A sample x as e^x.
+#[warpfold::function]
+fn power(x: f32) -> Scaled {
+    Scaled {
+        exponent: x,
+        sum: 1.0,
+    }
+}
+
+/// The ranges of all prefixes, by a scan.
+fn ranges(device: &Device, signal: &[f32]) -> Result<Vec<Range>> {
+    let signal = device.upload(signal)?;
+    device
+        .inclusive_scan::<Range, Hull>(map::<point, _>(&signal))?
+        .into_vec()
 }
 
 /// The sums of the powers of e of all prefixes, by a scan.
 fn sums_of_powers(device: &Device, signal: &[f32]) -> Result<Vec<Scaled>> {
-    let powers = device.upload_vec(powers(signal))?;
+    let signal = device.upload(signal)?;
     device
-        .inclusive_scan::<Scaled, LogAddExp>(&powers)?
+        .inclusive_scan::<Scaled, LogAddExp>(map::<power, _>(&signal))?
         .into_vec()
-}
-
-/// Each sample x as e^x.
-fn powers(signal: &[f32]) -> Vec<Scaled> {
-    let power = |&x| Scaled {
-        exponent: x,
-        sum: 1.0,
-    };
-    signal.iter().map(power).collect()
 }
 
 /// The sequential program for the ranges.
@@ -163,8 +165,7 @@ fn main() -> Result<()> {
     report.sequential(|| ranges_sequentially(&signal));
     for device in support::devices() {
         assert_eq!(ranges(&device, &signal)?, expected);
-        report.whole(&device, || ranges(&device, &signal))?;
-        report.scan::<Range, Hull>(&device, &points(&signal))?;
+        report.parallel(&device, || ranges(&device, &signal))?;
     }
 
     let exact = exact_logarithms(&signal);
@@ -184,8 +185,7 @@ fn main() -> Result<()> {
         let bound = error_bound(length);
         println!("error of the scan on {device}: {error:.1e}, at most {bound:.1e}");
         assert!(error <= bound);
-        report.whole(&device, || sums_of_powers(&device, &signal))?;
-        report.scan::<Scaled, LogAddExp>(&device, &powers(&signal))?;
+        report.parallel(&device, || sums_of_powers(&device, &signal))?;
     }
     Ok(())
 }
@@ -193,7 +193,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
 
     fn noise(length: usize) -> Vec<f32> {
         let number = |bits| ((bits >> 40) as f32 / (1 << 14) as f32) - 512.0;
@@ -253,8 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_compile_as_cuda() {
-        support::check_cuda::<Range, Hull>(Primitive::Scan);
-        support::check_cuda::<Scaled, LogAddExp>(Primitive::Scan);
+    fn the_scans_compile_as_cuda() -> Result<()> {
+        let signal = Device::cpu().upload(&[1.0_f32])?;
+        support::check_scan::<Range, Hull, _>(map::<point, _>(&signal));
+        support::check_scan::<Scaled, LogAddExp, _>(map::<power, _>(&signal));
+        Ok(())
     }
 }

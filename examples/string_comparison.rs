@@ -1,8 +1,8 @@
 //! The lexicographic order of two long texts: the first difference wins.
 //!
-//! Every pair of bytes is compared on its own: −1, 0 or 1. The order of the texts is the first of
-//! these that is not 0: a reduction with "a, unless it is 0, else b" (Blelloch 1990, section 1.3).
-//! If there is none, the shorter text comes first.
+//! Each pair of bytes is mapped to −1, 0 or 1. The order of the texts is the first of these that is
+//! not 0: a reduction with "a, unless it is 0, else b" (Blelloch 1990, section 1.3). If there is
+//! none, the shorter text comes first.
 //!
 //! `cargo run --release --example string_comparison`
 
@@ -10,7 +10,7 @@ mod support;
 
 use std::cmp::Ordering;
 use support::Report;
-use warpfold::{Device, Result};
+use warpfold::{Buffer, Device, Result, Source, map, zip};
 
 /// The first that is not 0: the order of two texts from the orders of their parts.
 #[warpfold::monoid(identity = 0, exact)]
@@ -18,17 +18,32 @@ fn first_difference(a: i8, b: i8) -> i8 {
     if a != 0 { a } else { b }
 }
 
+/// How a byte compares with its counterpart.
+#[warpfold::function]
+fn order(left: u8, right: u8) -> i8 {
+    if left < right {
+        -1
+    } else if left > right {
+        1
+    } else {
+        0
+    }
+}
+
 /// How `left` compares with `right`, by a reduction.
 fn in_parallel(device: &Device, left: &[u8], right: &[u8]) -> Result<Ordering> {
-    let orders = device.upload_vec(orders(left, right))?;
-    let order = device.reduce::<i8, FirstDifference>(&orders)?;
-    Ok(order.cmp(&0).then(left.len().cmp(&right.len())))
+    let common = left.len().min(right.len());
+    let both = (
+        device.upload(&left[..common])?,
+        device.upload(&right[..common])?,
+    );
+    let first = device.reduce::<i8, FirstDifference>(orders(&both.0, &both.1))?;
+    Ok(first.cmp(&0).then(left.len().cmp(&right.len())))
 }
 
 /// How each byte compares with its counterpart.
-fn orders(left: &[u8], right: &[u8]) -> Vec<i8> {
-    let pairs = left.iter().zip(right);
-    pairs.map(|(a, b)| a.cmp(b) as i8).collect()
+fn orders(left: &Buffer<u8>, right: &Buffer<u8>) -> impl Source<Device, Item = i8> {
+    map::<order, _>(zip(left, right))
 }
 
 /// The sequential program: from the start to the first difference.
@@ -58,8 +73,7 @@ fn main() -> Result<()> {
     for device in support::devices() {
         assert_eq!(in_parallel(&device, &text, &edited)?, expected);
         assert_eq!(in_parallel(&device, &edited, &text)?, expected.reverse());
-        report.whole(&device, || in_parallel(&device, &text, &edited))?;
-        report.reduce::<i8, FirstDifference>(&device, &orders(&text, &edited))?;
+        report.parallel(&device, || in_parallel(&device, &text, &edited))?;
     }
     Ok(())
 }
@@ -67,7 +81,6 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
 
     #[test]
     fn words_are_in_the_order_of_the_dictionary() -> Result<()> {
@@ -106,7 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<i8, FirstDifference>(Primitive::Reduce);
+    fn the_reduction_compiles_as_cuda() -> Result<()> {
+        let text = Device::cpu().upload(b"text")?;
+        support::check_reduce::<i8, FirstDifference, _>(orders(&text, &text));
+        Ok(())
     }
 }

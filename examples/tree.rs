@@ -5,6 +5,10 @@
 //! sum of a subtree is what a sum over the whole tour grows by between the two brackets of its root
 //! (Tarjan & Vishkin 1985; Blelloch 1990, section 1.3).
 //!
+//! At one depth, brackets open and close in turn. So the brackets are sorted by depth, stably, and
+//! then parted into those that open and those that close: both sides have the nodes in the same
+//! order, level by level.
+//!
 //! The tree is that of the brackets, of all three kinds, in a real source file; the weight of a
 //! node is the number of letters within.
 //!
@@ -13,13 +17,15 @@
 mod support;
 
 use support::Report;
-use warpfold::{Device, Element, Result, ops::Add};
+use warpfold::ops::Max;
+use warpfold::{Buffer, Device, Element, Result, Source, constant, index, map, zip, zip3};
 
 /// A node: a pair of brackets.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
 struct Node {
-    opens: usize,
-    closes: usize,
+    opens: u32,
+    closes: u32,
     /// 1 for a root.
     depth: u32,
     /// How many letters there are between the brackets.
@@ -32,105 +38,152 @@ struct Node {
 struct Tour {
     /// 1 for an opening bracket, −1 for a closing one.
     depth: i32,
-    nodes: u32,
     letters: u32,
 }
 
 /// The sums of each.
-#[warpfold::monoid(identity = Tour { depth: 0, nodes: 0, letters: 0 }, exact, commutative)]
+#[warpfold::monoid(identity = Tour { depth: 0, letters: 0 }, exact, commutative)]
 fn add_each(a: Tour, b: Tour) -> Tour {
     Tour {
         depth: a.depth.wrapping_add(b.depth),
-        nodes: a.nodes.wrapping_add(b.nodes),
         letters: a.letters.wrapping_add(b.letters),
     }
 }
 
-/// The nodes in the order of their opening brackets, by scans.
+/// 1 for an opening bracket, −1 for a closing one, 0 for any other byte.
+#[warpfold::function]
+fn turn(byte: u8) -> i32 {
+    match byte {
+        b'(' | b'[' | b'{' => 1,
+        b')' | b']' | b'}' => -1,
+        _ => 0,
+    }
+}
+
+/// A byte as a step of the tour.
+#[warpfold::function]
+fn step(byte: u8) -> Tour {
+    Tour {
+        depth: turn(byte),
+        letters: match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => 1,
+            _ => 0,
+        },
+    }
+}
+
+/// A bracket, or a byte that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Bracket {
+    place: u32,
+    /// See [`turn`].
+    turn: i32,
+    /// The depth of its node.
+    depth: u32,
+    /// How many letters come before it.
+    letters: u32,
+}
+
+#[warpfold::function]
+fn bracket(byte: u8, sums: Tour, place: u64) -> Bracket {
+    let turn = turn(byte);
+    Bracket {
+        place: place as u32,
+        turn,
+        // A closing bracket has already left its node.
+        depth: (sums.depth + (turn < 0) as i32) as u32,
+        letters: sums.letters,
+    }
+}
+
+#[warpfold::function]
+fn is_bracket(bracket: Bracket) -> bool {
+    bracket.turn != 0
+}
+
+#[warpfold::function]
+fn is_opening(bracket: Bracket) -> bool {
+    bracket.turn > 0
+}
+
+#[warpfold::function]
+fn depth(bracket: Bracket) -> u32 {
+    bracket.depth
+}
+
+/// Whether the depth has a 0 at `bit`.
+#[warpfold::function]
+fn has_zero(bracket: Bracket, bit: u32) -> bool {
+    bracket.depth >> bit & 1 == 0
+}
+
+#[warpfold::function]
+fn node(opening: Bracket, closing: Bracket) -> Node {
+    Node {
+        opens: opening.place,
+        closes: closing.place,
+        depth: opening.depth,
+        letters: closing.letters - opening.letters,
+    }
+}
+
+/// The nodes, level by level, and those of a level from left to right.
 fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Node>> {
-    let tour = device.upload_vec(tour(text))?;
-    let sums = device.inclusive_scan::<Tour, AddEach>(&tour)?.into_vec()?;
-    let count = sums.last().map_or(0, |sums| sums.nodes as usize);
-    let mut nodes = vec![Node::default(); count];
-    for (opens, closes) in pairs(device, text, &sums)? {
-        let (inside, outside) = (sums[opens], sums[closes]);
-        nodes[inside.nodes as usize - 1] = Node {
-            opens,
-            closes,
-            depth: inside.depth as u32,
-            letters: outside.letters - inside.letters,
-        };
+    let text = device.upload(text)?;
+    let sums = device.inclusive_scan::<Tour, AddEach>(map::<step, _>(&text))?;
+    let mut brackets = device.select::<Bracket, is_bracket>(brackets(&text, &sums))?;
+
+    let deepest = device.reduce::<u32, Max>(map::<depth, _>(&brackets))?;
+    for bit in 0..u32::BITS - deepest.leading_zeros() {
+        let (zeros, ones) = device.partition_flagged(zeros(&brackets, bit))?;
+        brackets = support::joined(device, zeros, ones)?;
     }
-    Ok(nodes)
+    let (opening, closing) = device.partition::<Bracket, is_opening>(&brackets)?;
+    let nodes = map::<node, _>(zip(&opening, &closing));
+    support::stored(device, nodes)?.into_vec()
 }
 
-/// Each byte as a step of the tour.
-fn tour(text: &[u8]) -> Vec<Tour> {
-    let step = |byte: &u8| Tour {
-        depth: i32::from(is_opening(*byte)) - i32::from(is_closing(*byte)),
-        nodes: is_opening(*byte).into(),
-        letters: byte.is_ascii_alphabetic().into(),
-    };
-    text.iter().map(step).collect()
+/// Each byte as a bracket.
+fn brackets(text: &Buffer<u8>, sums: &Buffer<Tour>) -> impl Source<Device, Item = Bracket> {
+    map::<bracket, _>(zip3(text, sums, index(text.len())))
 }
 
-/// The places of the brackets that belong together.
-///
-/// At one depth, brackets open and close in turn. So they are grouped by depth, in the order in
-/// which they are: the exclusive scan of the sizes of the groups tells where each group starts.
-fn pairs(device: &Device, text: &[u8], sums: &[Tour]) -> Result<Vec<(usize, usize)>> {
-    let brackets = (0..text.len()).filter(|&i| is_opening(text[i]) || is_closing(text[i]));
-    let brackets: Vec<usize> = brackets.collect();
-    // A closing bracket has already left its node.
-    let depth = |i: usize| sums[i].depth as usize + usize::from(is_closing(text[i]));
-
-    let deepest = brackets.iter().map(|&i| depth(i)).max().unwrap_or(0);
-    let mut sizes = vec![0_u32; deepest + 1];
-    brackets.iter().for_each(|&i| sizes[depth(i)] += 1);
-    let mut next = device
-        .scan::<u32, Add>(&device.upload_vec(sizes)?)?
-        .into_vec()?;
-
-    let mut grouped = vec![0; brackets.len()];
-    for i in brackets {
-        let place = &mut next[depth(i)];
-        grouped[*place as usize] = i;
-        *place += 1;
-    }
-    Ok(grouped.chunks(2).map(|pair| (pair[0], pair[1])).collect())
+/// The brackets, each with whether its depth has a 0 at `bit`.
+fn zeros(brackets: &Buffer<Bracket>, bit: u32) -> impl Source<Device, Item = (Bracket, bool)> {
+    let bits = constant(bit, brackets.len());
+    zip(brackets, map::<has_zero, _>(zip(brackets, bits)))
 }
 
-fn is_opening(byte: u8) -> bool {
-    matches!(byte, b'(' | b'[' | b'{')
-}
-
-fn is_closing(byte: u8) -> bool {
-    matches!(byte, b')' | b']' | b'}')
-}
-
-/// The sequential program: a stack of the nodes that are open.
+/// The sequential program: a stack of the nodes that are open, and a list for each level.
 fn sequentially(text: &[u8]) -> Vec<Node> {
-    let (mut nodes, mut open) = (Vec::new(), Vec::new());
-    let mut letters = 0;
-    for (i, &byte) in text.iter().enumerate() {
-        if is_opening(byte) {
-            open.push(nodes.len());
-            nodes.push(Node {
-                opens: i,
-                closes: i,
-                depth: open.len() as u32,
-                letters,
-            });
-        } else if is_closing(byte) {
-            let node = &mut nodes[open.pop().expect("brackets are balanced")];
-            node.closes = i;
-            node.letters = letters - node.letters;
-        } else if byte.is_ascii_alphabetic() {
-            letters += 1;
+    let mut levels: Vec<Vec<Node>> = Vec::new();
+    let (mut open, mut letters) = (0, 0);
+    for (place, &byte) in (0..).zip(text) {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                if levels.len() == open {
+                    levels.push(Vec::new());
+                }
+                open += 1;
+                levels[open - 1].push(Node {
+                    opens: place,
+                    closes: place,
+                    depth: open as u32,
+                    letters,
+                });
+            }
+            b')' | b']' | b'}' => {
+                open = open.checked_sub(1).expect("brackets are balanced");
+                let node = levels[open].last_mut().expect("it was opened");
+                node.closes = place;
+                node.letters = letters - node.letters;
+            }
+            _ => letters += u32::from(byte.is_ascii_alphabetic()),
         }
     }
-    assert!(open.is_empty(), "brackets are balanced");
-    nodes
+    assert!(open == 0, "brackets are balanced");
+    levels.concat()
 }
 
 fn main() -> Result<()> {
@@ -143,7 +196,7 @@ fn main() -> Result<()> {
     };
 
     let expected = sequentially(&text);
-    let deepest = expected.iter().max_by_key(|node| node.depth);
+    let deepest = expected.last();
     println!(
         "{} nodes; the last of the deepest: {deepest:?}",
         expected.len()
@@ -151,8 +204,7 @@ fn main() -> Result<()> {
     report.sequential(|| sequentially(&text));
     for device in support::devices() {
         assert!(in_parallel(&device, &text)? == expected, "node by node");
-        report.whole(&device, || in_parallel(&device, &text))?;
-        report.scan::<Tour, AddEach>(&device, &tour(&text))?;
+        report.parallel(&device, || in_parallel(&device, &text))?;
     }
     Ok(())
 }
@@ -160,7 +212,8 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
+    use warpfold::codegen::kernels::{Kept, Sides};
+    use warpfold::flagged;
 
     #[test]
     fn a_small_tree_has_its_known_depths_and_sums() -> Result<()> {
@@ -173,7 +226,7 @@ mod tests {
         };
         assert_eq!(
             nodes,
-            [(1, 10, 1, 4), (4, 6, 2, 1), (7, 8, 2, 0), (11, 13, 1, 1)].map(node)
+            [(1, 10, 1, 4), (11, 13, 1, 1), (4, 6, 2, 1), (7, 8, 2, 0)].map(node)
         );
         Ok(())
     }
@@ -206,16 +259,20 @@ mod tests {
     fn the_operator_is_a_monoid() {
         use proptest::prelude::*;
         use warpfold::testing::assert_monoid;
-        let steps = (-1_i32..=1, any::<u32>(), any::<u32>());
-        assert_monoid::<Tour, AddEach>(steps.prop_map(|(depth, nodes, letters)| Tour {
-            depth,
-            nodes,
-            letters,
-        }));
+        let steps = (-1_i32..=1, any::<u32>());
+        assert_monoid::<Tour, AddEach>(steps.prop_map(|(depth, letters)| Tour { depth, letters }));
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Tour, AddEach>(Primitive::Scan);
+    fn the_kernels_compile_as_cuda() -> Result<()> {
+        let device = Device::cpu();
+        let text = device.upload(b"()")?;
+        let sums = device.inclusive_scan::<Tour, AddEach>(map::<step, _>(&text))?;
+        support::check_scan::<Tour, AddEach, _>(map::<step, _>(&text));
+        support::check_select::<Kept, Bracket, _>(flagged::<is_bracket, _>(brackets(&text, &sums)));
+        let brackets = device.select::<Bracket, is_bracket>(brackets(&text, &sums))?;
+        support::check_reduce::<u32, Max, _>(map::<depth, _>(&brackets));
+        support::check_select::<Sides, Bracket, _>(zeros(&brackets, 0));
+        Ok(())
     }
 }

@@ -25,6 +25,11 @@
 //! warpfold::reduce::<f32, warpfold::ops::BitAnd>(&[1.0, 2.0]);
 //! ```
 
+// To add an operator: a type, its implementations and a row of the table above; its pairs with
+// element types in `tests/support/matrix.rs`; its laws in `tests/operator_laws.rs`; its name in
+// `cli/src/number.rs`. Set `EXACT` and `COMMUTATIVE` only if they hold for every input, to the last
+// bit.
+
 use crate::codegen::Definitions;
 use crate::{Function, Monoid, Scalar, monoid};
 use half::{bf16, f16};

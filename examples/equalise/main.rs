@@ -109,8 +109,7 @@ fn main() -> Result<()> {
             in_parallel(&device, &film, area)? == expected,
             "pixel by pixel"
         );
-        report.whole(&device, || in_parallel(&device, &film, area))?;
-        report.scan::<u32, Add>(&device, &histograms(&film, area))?;
+        report.parallel(&device, || in_parallel(&device, &film, area))?;
     }
 
     let after = Picture {

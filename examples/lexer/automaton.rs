@@ -1,12 +1,12 @@
-//! The automaton: classes of bytes, states, and the step from a state to the next.
+//! The automaton: classes of bytes, states, and the step from a state to the next. A function of a
+//! state is a table of 16 values, four bits each, the first state's lowest.
 
 use crate::Kind;
 
 /// What a byte means to the automaton. It may depend on the two bytes that follow, which keeps the
-/// states few: all bytes can still be classified at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(u8)]
-pub(crate) enum Class {
+/// states few.
+#[derive(Clone, Copy)]
+enum Class {
     Space,
     Newline,
     Letter,
@@ -29,51 +29,48 @@ pub(crate) enum Class {
     Other,
 }
 
-impl Class {
-    pub(crate) const ALL: [Class; 13] = [
-        Class::Space,
-        Class::Newline,
-        Class::Letter,
-        Class::Digit,
-        Class::Point,
-        Class::Quote,
-        Class::CharQuote,
-        Class::Apostrophe,
-        Class::Backslash,
-        Class::SlashSlash,
-        Class::SlashStar,
-        Class::StarSlash,
-        Class::Other,
-    ];
-}
+/// The states after a byte of each class, as tables.
+const SPACE: u64 = table(Class::Space);
+const NEWLINE: u64 = table(Class::Newline);
+const LETTER: u64 = table(Class::Letter);
+const DIGIT: u64 = table(Class::Digit);
+const POINT: u64 = table(Class::Point);
+const QUOTE: u64 = table(Class::Quote);
+const CHAR_QUOTE: u64 = table(Class::CharQuote);
+const APOSTROPHE: u64 = table(Class::Apostrophe);
+const BACKSLASH: u64 = table(Class::Backslash);
+const SLASH_SLASH: u64 = table(Class::SlashSlash);
+const SLASH_STAR: u64 = table(Class::SlashStar);
+const STAR_SLASH: u64 = table(Class::StarSlash);
+const OTHER: u64 = table(Class::Other);
 
-/// The class of byte `i`.
-pub(crate) fn classify(text: &[u8], i: usize) -> Class {
-    let next = text.get(i + 1).copied().unwrap_or(b' ');
-    match text[i] {
-        b'\n' => Class::Newline,
-        b' ' | b'\t' | b'\r' => Class::Space,
+/// The states after a byte, as a table, from the two bytes that follow it.
+#[warpfold::function]
+pub(crate) fn table_of(byte: u8, next: u8, second: u8) -> u64 {
+    match byte {
+        b'\n' => NEWLINE,
+        b' ' | b'\t' | b'\r' => SPACE,
         // Bytes from 0x80 on are parts of letters, or of what only comments and literals have.
-        b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => Class::Letter,
-        b'0'..=b'9' => Class::Digit,
-        b'.' if next.is_ascii_digit() => Class::Point,
-        b'"' => Class::Quote,
-        b'\'' if next == b'\\' || next >= 0x80 || text.get(i + 2) == Some(&b'\'') => {
-            Class::CharQuote
-        }
-        b'\'' => Class::Apostrophe,
-        b'\\' => Class::Backslash,
-        b'/' if next == b'/' => Class::SlashSlash,
-        b'/' if next == b'*' => Class::SlashStar,
-        b'*' if next == b'/' => Class::StarSlash,
-        _ => Class::Other,
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..=0xff => LETTER,
+        b'0'..=b'9' => DIGIT,
+        b'.' => match next {
+            b'0'..=b'9' => POINT,
+            _ => OTHER,
+        },
+        b'"' => QUOTE,
+        b'\'' if next == b'\\' || next >= 0x80 || second == b'\'' => CHAR_QUOTE,
+        b'\'' => APOSTROPHE,
+        b'\\' => BACKSLASH,
+        b'/' if next == b'/' => SLASH_SLASH,
+        b'/' if next == b'*' => SLASH_STAR,
+        b'*' if next == b'/' => STAR_SLASH,
+        _ => OTHER,
     }
 }
 
 /// What the last byte was part of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(u8)]
-pub(crate) enum State {
+#[derive(Clone, Copy)]
+enum State {
     Space,
     Word,
     Number,
@@ -96,7 +93,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) const ALL: [State; 16] = [
+    const ALL: [State; 16] = [
         State::Space,
         State::Word,
         State::Number,
@@ -116,27 +113,47 @@ impl State {
     ];
 
     /// The kind of token, where the state says it.
-    pub(crate) fn kind(self) -> Option<Kind> {
+    const fn kind(self) -> Kind {
         match self {
-            State::Space | State::Closed => None,
-            State::Word => Some(Kind::Word),
-            State::Number => Some(Kind::Number),
-            State::Punctuation => Some(Kind::Punctuation),
-            State::String | State::StringEscape => Some(Kind::String),
-            State::Char | State::CharEscape => Some(Kind::Char),
+            State::Space | State::Closed => Kind::None,
+            State::Word => Kind::Word,
+            State::Number => Kind::Number,
+            State::Punctuation => Kind::Punctuation,
+            State::String | State::StringEscape => Kind::String,
+            State::Char | State::CharEscape => Kind::Char,
             State::LineComment
             | State::OuterOpens
             | State::OuterComment
             | State::OuterCloses
             | State::InnerOpens
             | State::InnerComment
-            | State::InnerCloses => Some(Kind::Comment),
+            | State::InnerCloses => Kind::Comment,
         }
     }
 }
 
+/// The states after a byte of a class, as a table.
+const fn table(class: Class) -> u64 {
+    let (mut table, mut state) = (0, 0);
+    while state < State::ALL.len() {
+        table |= (step(State::ALL[state], class) as u64) << (4 * state);
+        state += 1;
+    }
+    table
+}
+
+/// The kinds of all states, as a table.
+const KINDS: u64 = {
+    let (mut table, mut state) = (0, 0);
+    while state < State::ALL.len() {
+        table |= (State::ALL[state].kind() as u64) << (4 * state);
+        state += 1;
+    }
+    table
+};
+
 /// The state after a byte of a class.
-pub(crate) fn step(state: State, class: Class) -> State {
+const fn step(state: State, class: Class) -> State {
     match (state, class) {
         (State::LineComment, Class::Newline) => State::Space,
         (State::LineComment, _) => State::LineComment,
@@ -177,17 +194,23 @@ pub(crate) fn step(state: State, class: Class) -> State {
     }
 }
 
-/// Whether a token begins with a byte that takes the automaton from one state to another.
-pub(crate) fn begins_token(before: State, after: State) -> bool {
-    after.kind().is_some() && !continues_token(before, after)
+/// The value that a table has for a state.
+#[warpfold::function]
+pub(crate) fn look_up(table: u64, state: u32) -> u32 {
+    (table >> (4 * state)) as u32 & 15
 }
 
-/// Whether both bytes are of one token, if the automaton was in a state `before`, and is in another
-/// `after` a byte.
-pub(crate) fn continues_token(before: State, after: State) -> bool {
-    match after {
-        State::Space | State::Punctuation => false,
-        State::Closed => true,
-        _ => before.kind() == after.kind(),
-    }
+/// The kind of a token, from the state after its first byte.
+#[warpfold::function]
+pub(crate) fn kind(state: u32) -> u32 {
+    look_up(KINDS, state)
+}
+
+const PUNCTUATION: u32 = State::Punctuation as u32;
+const CLOSED: u32 = State::Closed as u32;
+
+/// Whether two bytes are of one token, or of the blanks between two, from the states after them.
+#[warpfold::function]
+pub(crate) fn is_same_token(before: u32, after: u32) -> bool {
+    after == CLOSED || before != CLOSED && after != PUNCTUATION && kind(before) == kind(after)
 }

@@ -4,8 +4,9 @@
 //! a byte is read depends on everything before it, such as a quotation mark a hundred lines above.
 //! But a byte *is* a function from states to states, functions compose associatively, and so their
 //! inclusive scan gives the state after every byte (Ladner & Fischer 1980; as a parallel lexer:
-//! Hillis & Steele 1986). Where a token begins and ends shows in two neighbouring states, and a
-//! second scan, of a count, gives each token its place in the result.
+//! Hillis & Steele 1986). Whether a byte goes on with the token of the one before it shows in the
+//! two states. So tokens, and the blanks between them, are the runs of the states; a select drops
+//! the blanks.
 //!
 //! The language is Rust's without raw strings, and with comments nested to a depth of two: a finite
 //! automaton cannot count further than its states. `automaton.rs` has the automaton,
@@ -18,13 +19,15 @@ mod sequential;
 #[path = "../support/mod.rs"]
 mod support;
 
-use automaton::State;
+use automaton::{is_same_token, kind, look_up, table_of};
 use support::Report;
-use warpfold::{Device, Element, Result, ops::Add};
+use warpfold::{Buffer, Device, Element, Result, Source, map, zip3};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
+    /// No token: blanks.
+    None,
     Word,
     Number,
     String,
@@ -34,25 +37,27 @@ enum Kind {
 }
 
 /// The bytes from `start` to before `end`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
 struct Token {
-    kind: Kind,
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
+    /// A [`Kind`].
+    kind: u32,
 }
 
-/// A function from states to states: the table of its values, four bits each, the first state's
-/// lowest.
+impl Token {
+    /// Its bytes in the text.
+    fn bytes(self, text: &[u8]) -> &[u8] {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// A function from states to states: the table of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 struct Transition {
     table: u64,
-}
-
-/// The state after `state`.
-#[warpfold::function]
-fn next(transition: Transition, state: u32) -> u32 {
-    (transition.table >> (4 * state)) as u32 & 15
 }
 
 /// First one function, `then` the other.
@@ -60,66 +65,62 @@ fn next(transition: Transition, state: u32) -> u32 {
 fn compose(first: Transition, then: Transition) -> Transition {
     let mut table = 0;
     for state in 0..16 {
-        table |= (next(then, next(first, state)) as u64) << (4 * state);
+        table |= (look_up(then.table, look_up(first.table, state)) as u64) << (4 * state);
     }
     Transition { table }
 }
 
-/// The tokens of `text`, by two scans.
-fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Token>> {
-    let states = states(device, text)?;
-    let state = |i: usize| states.get(i).copied().unwrap_or(State::Space);
-    let before = |i: usize| i.checked_sub(1).map_or(State::Space, state);
-    let starts = |i| automaton::begins_token(before(i), state(i));
-    let ends = |i| state(i) != State::Space && !automaton::continues_token(state(i), state(i + 1));
+/// A byte as a function, from the two bytes that follow it.
+#[warpfold::function]
+fn transition(byte: u8, next: u8, second: u8) -> Transition {
+    let table = table_of(byte, next, second);
+    Transition { table }
+}
 
-    let counts = (0..text.len()).map(|i| u32::from(starts(i))).collect();
-    let counts = device.upload_vec(counts)?;
-    let numbers = device.inclusive_scan::<u32, Add>(&counts)?.into_vec()?;
+/// The state after a byte, from the function of all bytes up to it. A text begins as after a blank.
+#[warpfold::function]
+fn state(all: Transition) -> u32 {
+    look_up(all.table, 0)
+}
 
-    let count = numbers.last().map_or(0, |&count| count as usize);
-    let mut tokens = vec![
-        Token {
-            kind: Kind::Word,
-            start: 0,
-            end: 0
-        };
-        count
-    ];
-    for (i, number) in numbers.into_iter().enumerate() {
-        // The number of tokens that have begun, this one included.
-        let token = (number as usize).wrapping_sub(1);
-        if starts(i) {
-            tokens[token].kind = state(i).kind().expect("a token begins here");
-            tokens[token].start = i;
-        }
-        if ends(i) {
-            tokens[token].end = i + 1;
-        }
+/// A run of states as a token.
+#[warpfold::function]
+fn token(first: u32, start: u64, length: u64) -> Token {
+    Token {
+        start: start as u32,
+        end: (start + length) as u32,
+        kind: kind(first),
     }
-    Ok(tokens)
 }
 
-/// The state after each byte.
-fn states(device: &Device, text: &[u8]) -> Result<Vec<State>> {
-    let transitions = device.upload_vec(transitions(text))?;
-    let transitions = device
-        .inclusive_scan::<Transition, Compose>(&transitions)?
-        .into_vec()?;
-    let after = |all: &Transition| State::ALL[next(*all, State::Space as u32) as usize];
-    Ok(transitions.iter().map(after).collect())
+#[warpfold::function]
+fn is_token(token: Token) -> bool {
+    token.kind != 0
 }
 
-/// Each byte as a function.
-fn transitions(text: &[u8]) -> Vec<Transition> {
-    let tables = automaton::Class::ALL.map(|class| {
-        let value = |state| (automaton::step(state, class) as u64) << (4 * state as u32);
-        let table = State::ALL.into_iter().map(value).sum();
-        Transition { table }
-    });
-    (0..text.len())
-        .map(|i| tables[automaton::classify(text, i) as usize])
-        .collect()
+/// The tokens of `text`: a scan, its runs, and a select. There are fewer than 2^32 bytes.
+fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Token>> {
+    let bytes = windows(device, text)?;
+    let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
+    let runs = device.runs_by::<u32, is_same_token>(map::<state, _>(&states))?;
+    let tokens = map::<token, _>(zip3(&runs.items, &runs.starts, &runs.lengths));
+    device.select::<Token, is_token>(tokens)?.into_vec()
+}
+
+/// All bytes, those that follow them, and those that follow these: blanks at the end.
+fn windows(device: &Device, text: &[u8]) -> Result<[Buffer<u8>; 3]> {
+    let padded = [text, b"  "].concat();
+    Ok([
+        device.upload(text)?,
+        device.upload(&padded[1..=text.len()])?,
+        device.upload(&padded[2..])?,
+    ])
+}
+
+/// Each byte as a function. They are made where the scan needs them, in registers.
+fn transitions(bytes: &[Buffer<u8>; 3]) -> impl Source<Device, Item = Transition> {
+    let [byte, next, second] = bytes;
+    map::<transition, _>(zip3(byte, next, second))
 }
 
 fn main() -> Result<()> {
@@ -134,18 +135,12 @@ fn main() -> Result<()> {
     println!("{} tokens; the first and the longest:", expected.len());
     let longest = expected.iter().max_by_key(|token| token.end - token.start);
     for token in expected.iter().take(8).chain(longest) {
-        let bytes = &text[token.start..token.end];
-        println!(
-            "    {:<12} {}",
-            format!("{:?}", token.kind),
-            String::from_utf8_lossy(bytes)
-        );
+        println!("    {}", token.bytes(&text).escape_ascii());
     }
     report.sequential(|| sequential::tokens(&text));
     for device in support::devices() {
         assert!(in_parallel(&device, &text)? == expected, "token by token");
-        report.whole(&device, || in_parallel(&device, &text))?;
-        report.scan::<Transition, Compose>(&device, &transitions(&text))?;
+        report.parallel(&device, || in_parallel(&device, &text))?;
     }
     Ok(())
 }
@@ -153,14 +148,18 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::Primitive;
+    use warpfold::codegen::kernels::{Kept, KeptAndPlaces};
+    use warpfold::{flagged, heads_by};
 
-    fn check(text: &str) -> Result<Vec<(Kind, &str)>> {
+    fn check(text: &str) -> Result<Vec<(u32, &str)>> {
         let tokens = in_parallel(&Device::cpu(), text.as_bytes())?;
         assert_eq!(tokens, sequential::tokens(text.as_bytes()), "{text:?}");
-        let texts = tokens
-            .iter()
-            .map(|token| (token.kind, &text[token.start..token.end]));
+        let texts = tokens.iter().map(|token| {
+            (
+                token.kind,
+                std::str::from_utf8(token.bytes(text.as_bytes())).unwrap(),
+            )
+        });
         Ok(texts.collect())
     }
 
@@ -169,14 +168,14 @@ mod tests {
         use Kind::*;
         let tokens = check(r#"let x1 = "a\"//" + 'c'; // 1.5"#)?;
         let expected = [
-            (Word, "let"),
-            (Word, "x1"),
-            (Punctuation, "="),
-            (String, r#""a\"//""#),
-            (Punctuation, "+"),
-            (Char, "'c'"),
-            (Punctuation, ";"),
-            (Comment, "// 1.5"),
+            (Word as u32, "let"),
+            (Word as u32, "x1"),
+            (Punctuation as u32, "="),
+            (String as u32, r#""a\"//""#),
+            (Punctuation as u32, "+"),
+            (Char as u32, "'c'"),
+            (Punctuation as u32, ";"),
+            (Comment as u32, "// 1.5"),
         ];
         assert_eq!(tokens, expected);
         Ok(())
@@ -188,26 +187,29 @@ mod tests {
         assert_eq!(
             check("/* a /* b */ c */d/*/ */e")?,
             [
-                (Comment, "/* a /* b */ c */"),
-                (Word, "d"),
-                (Comment, "/*/ */"),
-                (Word, "e")
+                (Comment as u32, "/* a /* b */ c */"),
+                (Word as u32, "d"),
+                (Comment as u32, "/*/ */"),
+                (Word as u32, "e")
             ]
         );
         assert_eq!(
             check(r"'\''&'a 1.5e3..0x2")?,
             [
-                (Char, r"'\''"),
-                (Punctuation, "&"),
-                (Punctuation, "'"),
-                (Word, "a"),
-                (Number, "1.5e3"),
-                (Punctuation, "."),
-                (Punctuation, "."),
-                (Number, "0x2"),
+                (Char as u32, r"'\''"),
+                (Punctuation as u32, "&"),
+                (Punctuation as u32, "'"),
+                (Word as u32, "a"),
+                (Number as u32, "1.5e3"),
+                (Punctuation as u32, "."),
+                (Punctuation as u32, "."),
+                (Number as u32, "0x2"),
             ]
         );
-        assert_eq!(check("\"\"\"\"")?, [(String, "\"\""), (String, "\"\"")]);
+        assert_eq!(
+            check("\"\"\"\"")?,
+            [(String as u32, "\"\""), (String as u32, "\"\"")]
+        );
         Ok(())
     }
 
@@ -241,7 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_compiles_as_cuda() {
-        support::check_cuda::<Transition, Compose>(Primitive::Scan);
+    fn the_kernels_compile_as_cuda() -> Result<()> {
+        let device = Device::cpu();
+        let bytes = windows(&device, b"a")?;
+        support::check_scan::<Transition, Compose, _>(transitions(&bytes));
+        let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
+        let heads = heads_by::<is_same_token, _>(map::<state, _>(&states));
+        support::check_select::<KeptAndPlaces, u32, _>(heads);
+        let numbers = device.upload(&[0_u64])?;
+        let tokens = map::<token, _>(zip3(map::<state, _>(&states), &numbers, &numbers));
+        support::check_select::<Kept, Token, _>(flagged::<is_token, _>(tokens));
+        Ok(())
     }
 }

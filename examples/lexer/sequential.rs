@@ -14,7 +14,11 @@ pub(crate) fn tokens(text: &[u8]) -> Vec<Token> {
         }
         let (kind, length) = token(rest);
         let end = start + length;
-        tokens.push(Token { kind, start, end });
+        tokens.push(Token {
+            start: start as u32,
+            end: end as u32,
+            kind: kind as u32,
+        });
         start = end;
     }
     tokens

@@ -7,9 +7,12 @@ use std::fmt::Display;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
+use warpfold::{Buffer, Device, Element, Result, Source, constant, flags, zip};
 #[cfg(test)]
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, kernels, source};
-use warpfold::{Device, Element, Monoid, Prefixes, Result};
+use warpfold::{
+    Monoid,
+    codegen::{Engine, Kernels, Order, RowPolicy, kernels, source},
+};
 
 /// A real text: the largest source file of this repository.
 pub(crate) const SOURCE: &str = include_str!("../../tests/emulated/every_kernel.rs");
@@ -63,29 +66,74 @@ pub(crate) fn devices() -> Vec<Device> {
     }
 }
 
-/// The kernel exists in CUDA, and compiles where there is NVRTC.
+/// A mapped source, evaluated and stored: a select that keeps all.
+pub(crate) fn stored<T: Element, S: Source<Device, Item = T>>(
+    device: &Device,
+    source: S,
+) -> Result<Buffer<T>> {
+    let len = source.items()?;
+    device.select_flagged::<T>(zip(source, flags(constant(1_u8, len))))
+}
+
+/// One buffer behind another. The data goes by way of the host, which a CPU does not notice.
+pub(crate) fn joined<T: Element>(
+    device: &Device,
+    first: Buffer<T>,
+    second: Buffer<T>,
+) -> Result<Buffer<T>> {
+    let mut all = first.into_vec()?;
+    all.extend(second.into_vec()?);
+    device.upload_vec(all)
+}
+
+/// The kernel of a reduction of `source` exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
-pub(crate) fn check_cuda<T: Element, Op: Monoid<T>>(primitive: Primitive) {
-    let text = match primitive {
-        Primitive::Reduce => {
-            let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-            source::<kernels::Reduce<T, Op>>(Engine::Rows(policy))
-        }
-        Primitive::Scan => {
-            source::<kernels::Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false)))
-        }
-    };
-    let text = text.expect("the operator exists in CUDA");
+pub(crate) fn check_reduce<T, Op, S>(_: S)
+where
+    T: Element,
+    Op: Monoid<T>,
+    S: Source<Device, Item = T>,
+{
+    let policy = RowPolicy::of_reduce_of::<S::Form>(Order::of::<T, Op>());
+    check_cuda::<kernels::Reduce<T, Op, S::Form>>(policy);
+}
+
+/// The same of a scan.
+#[cfg(test)]
+pub(crate) fn check_scan<T, Op, S>(_: S)
+where
+    T: Element,
+    Op: Monoid<T>,
+    S: Source<Device, Item = T>,
+{
+    let policy = RowPolicy::of_scan_of::<S::Form>(false);
+    check_cuda::<kernels::Scan<T, Op, S::Form>>(policy);
+}
+
+/// The same of a select that stores `O`.
+#[cfg(test)]
+pub(crate) fn check_select<O, T, S>(_: S)
+where
+    O: kernels::Outputs,
+    T: Element,
+    S: Source<Device, Item = (T, bool)>,
+{
+    let policy = kernels::Select::<T, S::Form, O>::rows_policy();
+    check_cuda::<kernels::Select<T, S::Form, O>>(policy);
+}
+
+#[cfg(test)]
+fn check_cuda<K: Kernels>(policy: RowPolicy) {
+    let text = source::<K>(Engine::Rows(policy)).expect("the kernel exists in CUDA");
     assert!(!text.is_empty());
     #[cfg(feature = "cuda")]
     if let Ok(target) = warpfold::cuda::nvrtc::Target::for_capability(90) {
-        let name = std::any::type_name::<Op>();
-        warpfold::cuda::nvrtc::compile(&text, name, target).expect("the kernel compiles");
+        warpfold::cuda::nvrtc::compile(&text, K::NAME, target).expect("the kernel compiles");
     }
 }
 
-/// Prints the measurements of one example, a line each: the example, how long its input is, what
-/// was measured, and the time.
+/// Prints the times of one example, a line each: the example, how long its input is, where it ran,
+/// and how long that took. Each time is that of the whole computation.
 pub(crate) struct Report {
     pub(crate) example: &'static str,
     pub(crate) length: usize,
@@ -102,40 +150,14 @@ impl Report {
         self.line("sequential", time);
     }
 
-    /// The whole parallel program: what is done on the host before, between and after the folds,
-    /// and the copies, too.
-    pub(crate) fn whole<R>(
+    /// The parallel program, with the copies to the device and back.
+    pub(crate) fn parallel<R>(
         &self,
         device: &Device,
         mut program: impl FnMut() -> Result<R>,
     ) -> Result<()> {
         let time = median(|| program().map(|result| drop(black_box(result))))?;
-        self.line(format_args!("{device}, whole"), time);
-        Ok(())
-    }
-
-    /// One scan, of data that is on the device and stays there.
-    pub(crate) fn scan<T: Element, Op: Monoid<T>>(
-        &self,
-        device: &Device,
-        elements: &[T],
-    ) -> Result<()> {
-        let input = device.upload(elements)?;
-        let mut output = device.allocate(elements.len())?;
-        let scan = || device.scan_into::<T, Op>(Prefixes::inclusive(), &input, &mut output);
-        self.line(format_args!("{device}, scan"), resident(device, scan)?);
-        Ok(())
-    }
-
-    /// One reduction of data that is on the device.
-    pub(crate) fn reduce<T: Element, Op: Monoid<T>>(
-        &self,
-        device: &Device,
-        elements: &[T],
-    ) -> Result<()> {
-        let input = device.upload(elements)?;
-        let reduce = || device.reduce::<T, Op>(&input).map(drop);
-        self.line(format_args!("{device}, reduce"), resident(device, reduce)?);
+        self.line(device, time);
         Ok(())
     }
 
@@ -161,19 +183,4 @@ fn median(mut run: impl FnMut() -> Result<()>) -> Result<Duration> {
     }
     times.sort();
     Ok(times[2])
-}
-
-/// The time of one `call` on data that is resident on `device`.
-fn resident(device: &Device, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
-    // A GPU takes calls faster than it carries them out, and copying anything back waits for all of
-    // them: with many calls to one wait, the wait does not count.
-    let calls = if device.is_cpu() { 1 } else { 20 };
-    let marker = device.upload(&[0_u8])?;
-    let all = median(|| {
-        for _ in 0..calls {
-            call()?;
-        }
-        marker.to_vec().map(drop)
-    })?;
-    Ok(all / calls)
 }
