@@ -120,6 +120,7 @@ pub mod ops;
 mod primitives;
 mod scalar;
 pub mod source;
+pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -138,6 +139,9 @@ pub use primitives::select::{
 pub use scalar::Scalar;
 pub use source::{
     Source, bools, constant, flagged, flags, heads, heads_by, index, map, strided, zip, zip3,
+};
+pub use statistics::{
+    all, any, arg_max, arg_min, count, mean, min_max, moments, std_dev, variance,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -25,6 +25,7 @@ mod select;
 mod sources;
 #[cfg(feature = "cuda")]
 mod sources_on_the_gpu;
+mod statistics;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;

@@ -3,6 +3,7 @@
 use super::operators::{Affine, Bicyclic, Guarded};
 use half::{bf16, f16};
 use warpfold::Element;
+use warpfold::statistics::{Moments, Place};
 
 /// A small generator (xorshift64*), so that a failing test fails again.
 pub(crate) struct Random(u64);
@@ -118,6 +119,31 @@ impl Sample for Affine {
 impl Sample for Guarded {
     fn sample(random: &mut Random) -> Self {
         Guarded::new(random.next() as u32)
+    }
+}
+
+impl Sample for Moments {
+    fn sample(random: &mut Random) -> Self {
+        let mut moments = Moments::EMPTY;
+        for _ in 0..random.next() >> 62 {
+            moments = moments.merge(Moments::of(f64::sample(random)));
+        }
+        moments
+    }
+
+    fn same(self, other: Self) -> bool {
+        self.count() == other.count()
+            && self.sum().same(other.sum())
+            && self.squared_deviations().same(other.squared_deviations())
+    }
+}
+
+impl Sample for Place {
+    fn sample(random: &mut Random) -> Self {
+        Place {
+            rank: random.next() >> 60,
+            position: random.next() >> 60,
+        }
     }
 }
 

@@ -1,0 +1,212 @@
+//! The least and the greatest number, and where they stand.
+
+use super::Number;
+use super::on::{HostData, On};
+use crate::ops::{maximum, minimum};
+use crate::source::{Index, Map, Place as Where, Source, Zip};
+use crate::{Device, Element, Monoid, Result, Scalar, function, index, map, monoid, zip};
+
+/// The least and the greatest number, and `None` if there is none. Both are NaN if one of the
+/// numbers is; −0 is less than +0.
+///
+/// ```
+/// use warpfold::min_max;
+/// assert_eq!(min_max(&[3, -7, 5])?, Some((-7, 5)));
+/// assert_eq!(min_max::<f32>(&[])?, None);
+/// assert!(min_max(&[1.0, f64::NAN])?.is_some_and(|(min, max)| min.is_nan() && max.is_nan()));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// For one of the two, reduce with [`ops::Min`](crate::ops::Min) or
+/// [`ops::Max`](crate::ops::Max). The module [`statistics`](crate::statistics) has the costs.
+///
+/// # Errors
+///
+/// As [`reduce`](crate::reduce()).
+pub fn min_max<T: Number>(input: impl Source<Item = T>) -> Result<Option<(T, T)>> {
+    min_max_on(&HostData, input)
+}
+
+/// The position of the least number, the first of equal ones, and `None` if there is none. The
+/// first NaN counts as less than all numbers, as in NumPy; −0 equals +0.
+///
+/// ```
+/// use warpfold::{arg_min, zip, map, function};
+///
+/// assert_eq!(arg_min(&[3, -7, 5, -7])?, Some(1));
+/// assert_eq!(arg_min(&[1.0, f64::NAN, 0.0])?, Some(1));
+///
+/// #[function]
+/// fn distance(x: f32, y: f32) -> f32 {
+///     (x - y).abs()
+/// }
+///
+/// let (x, y) = ([1.0_f32, 2.0, 3.0], [4.0, 2.5, 1.0]);
+/// assert_eq!(arg_min(map::<distance, _>(zip(&x, &y)))?, Some(1));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// The reduction is exact and commutative, so kernels bracket it as is fastest. The module
+/// [`statistics`](crate::statistics) has the costs.
+///
+/// # Errors
+///
+/// As [`reduce`](crate::reduce()).
+pub fn arg_min<T: Number>(input: impl Source<Item = T>) -> Result<Option<usize>> {
+    arg_min_on(&HostData, input)
+}
+
+/// The position of the greatest number, the first of equal ones, and `None` if there is none. The
+/// first NaN counts as greater than all numbers, as in NumPy; −0 equals +0.
+///
+/// ```
+/// use warpfold::arg_max;
+/// assert_eq!(arg_max(&[3, 9, 5, 9])?, Some(1));
+/// assert_eq!(arg_max(&[1.0, f64::NAN, 7.0])?, Some(1));
+/// assert_eq!(arg_max::<f32>(&[])?, None);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Otherwise as [`arg_min`].
+///
+/// # Errors
+///
+/// As [`reduce`](crate::reduce()).
+pub fn arg_max<T: Number>(input: impl Source<Item = T>) -> Result<Option<usize>> {
+    arg_max_on(&HostData, input)
+}
+
+/// # Statistics: extremes
+///
+/// Each is one [reduction](Device::reduce), with its costs and errors, and waits for the result.
+impl Device {
+    /// The least and the greatest number; see [`min_max`](crate::min_max()).
+    pub fn min_max<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Option<(T, T)>> {
+        min_max_on(self, input)
+    }
+
+    /// The position of the least number; see [`arg_min`](crate::arg_min()).
+    pub fn arg_min<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Option<usize>> {
+        arg_min_on(self, input)
+    }
+
+    /// The position of the greatest number; see [`arg_max`](crate::arg_max()).
+    ///
+    /// ```
+    /// use warpfold::Device;
+    ///
+    /// let device = Device::cpu();
+    /// let scores = device.upload(&[0.25_f32, 0.5, 0.125])?;
+    /// assert_eq!(device.arg_max(&scores)?, Some(1));
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn arg_max<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<Option<usize>> {
+        arg_max_on(self, input)
+    }
+}
+
+fn min_max_on<P: Where, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<Option<(T, T)>> {
+    let len = input.items()?;
+    let pairs = map::<twice<T::Accumulator>, _>(map::<T::Widened, _>(input));
+    let [min, max] = on.reduce::<[T::Accumulator; 2], Extremes>(pairs)?;
+    Ok((len > 0).then(|| (T::narrow(min), T::narrow(max))))
+}
+
+fn arg_min_on<P: Where, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<Option<usize>> {
+    let len = input.items()?;
+    let first = on.reduce::<Place, First>(least::<T, _>(input, len))?;
+    Ok((len > 0).then_some(first.position as usize))
+}
+
+fn arg_max_on<P: Where, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<Option<usize>> {
+    let len = input.items()?;
+    let first = on.reduce::<Place, First>(greatest::<T, _>(input, len))?;
+    Ok((len > 0).then_some(first.position as usize))
+}
+
+#[function]
+fn twice<T: Scalar>(x: T) -> [T; 2] {
+    [x, x]
+}
+
+/// The lesser of two first parts, and the greater of two second parts.
+#[monoid(identity = [T::GREATEST, T::LEAST], exact, commutative)]
+fn extremes<T: Scalar>(a: [T; 2], b: [T; 2]) -> [T; 2] {
+    [minimum(a[0], b[0]), maximum(a[1], b[1])]
+}
+
+/// A position, and the rank of the number that stands there: what [`First`] compares. [`least`] and
+/// [`greatest`] make sources of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Element)]
+#[repr(C)]
+pub struct Place {
+    /// The rank. The least comes first; a NaN has 0.
+    pub rank: u64,
+    /// The position.
+    pub position: u64,
+}
+
+/// The place of the lesser rank, and of equal ones the one that comes first.
+#[derive(Debug, Clone, Copy)]
+pub struct First;
+
+#[monoid]
+impl Monoid<Place> for First {
+    const EXACT: bool = true;
+    const COMMUTATIVE: bool = true;
+
+    fn identity() -> Place {
+        Place {
+            rank: u64::MAX,
+            position: u64::MAX,
+        }
+    }
+
+    fn combine(a: Place, b: Place) -> Place {
+        if b.rank < a.rank || b.rank == a.rank && b.position < a.position {
+            b
+        } else {
+            a
+        }
+    }
+}
+
+#[doc(hidden)]
+#[function]
+pub fn place(rank: u64, position: u64) -> Place {
+    Place { rank, position }
+}
+
+/// The [form](crate::source::Form) of what [`least`] gives; with `T::RankDown`, of what
+/// [`greatest`] gives.
+pub type Ranked<Rank, S> = Map<place, Zip<(Map<Rank, S>, Index)>>;
+
+/// The places of the `len` numbers of `source`. Reduced with [`First`], they give that of the least
+/// number, as [`arg_min`].
+pub fn least<T: Number, S>(source: S, len: usize) -> Ranked<T::RankUp, S> {
+    map(zip(map(source), index(len)))
+}
+
+/// The places of the `len` numbers of `source`. Reduced with [`First`], they give that of the
+/// greatest number, as [`arg_max`].
+pub fn greatest<T: Number, S>(source: S, len: usize) -> Ranked<T::RankDown, S> {
+    map(zip(map(source), index(len)))
+}

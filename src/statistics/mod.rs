@@ -1,0 +1,82 @@
+//! Statistics: extremes and where they stand, means and variances, counts.
+//!
+//! Each is one [reduction](crate::reduce()) of a [source](crate::source) with a monoid, and nothing
+//! else. So it reads its input once, takes any source, runs wherever a reduction does, and gives
+//! the same bits there.
+//!
+//! ```
+//! use warpfold::{arg_max, mean, min_max, std_dev, statistics::Estimate};
+//!
+//! let x = [2.0_f32, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+//! assert_eq!(min_max(&x)?, Some((2.0, 9.0)));
+//! assert_eq!(arg_max(&x)?, Some(7));
+//! assert_eq!(mean(&x)?, 5.0);
+//! assert_eq!(std_dev(&x, Estimate::Population)?, 2.0);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+//!
+//! | function | value | of nothing |
+//! |---|---|---|
+//! | [`min_max`] | the least and the greatest number | `None` |
+//! | [`arg_min`], [`arg_max`] | the position of the first of those | `None` |
+//! | [`mean`] | the sum over the count, in `f64` | NaN |
+//! | [`variance`], [`std_dev`] | of a [population or a sample](Estimate), in `f64` | NaN |
+//! | [`moments()`] | all of the last two at once | no number |
+//! | [`count`] | how many flags are set | 0 |
+//! | [`any`], [`all`] | whether some flag is, and whether each is | `false`, `true` |
+//!
+//! [`Device`](crate::Device) has them as methods, for buffers and sources made of them.
+//!
+//! **Numbers** are `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`. Means and variances are
+//! computed in `f64`, to which all of them but the 64-bit integers convert exactly; those are
+//! rounded to nearest. A sum of integers is exact as long as it, and what it is made of, stays
+//! within ±2^53.
+//!
+//! **NaN** follows NumPy: if there is one, minimum, maximum, mean and variance are NaN, and
+//! [`arg_min`] and [`arg_max`] give the position of the first. To leave NaNs out,
+//! [`select`](crate::select()) first.
+//!
+//! Complexity: O(n) work in a bracketing O(log n) deep, and one launch on a GPU. Memory: that of a
+//! [reduction](crate::reduce()).
+//!
+//! # At the third level
+//!
+//! [`cuda::Reduce`](crate::cuda::Reduce) has the reduction, and this module the monoids and the
+//! sources: [`Merge`] with [`measured`], [`First`] with [`least`] and [`greatest`]. For sums, counts
+//! and extremes alone, use [`ops`](crate::ops) and [`map`](crate::map()).
+//!
+//! ```no_run
+//! # #[cfg(feature = "cuda")] {
+//! use warpfold::cuda::{Reduce, Workspace, allocate, cudarc::driver::CudaContext, download};
+//! use warpfold::statistics::{Estimate, Measured, Merge, Moments, measured};
+//!
+//! let context = CudaContext::new(0)?;
+//! let stream = context.default_stream();
+//! let samples = stream.clone_htod(&vec![1.5_f32; 1 << 20])?;
+//! let mut result = allocate::<Moments>(&stream, 1)?;
+//!
+//! let reduce = Reduce::<Moments, Merge, Measured<f32>>::load(&context)?;
+//! let mut workspace = Workspace::new(&stream, reduce.workspace_bytes(samples.len()))?;
+//! reduce.enqueue(&stream, measured::<f32, _>(&samples), &mut result, &mut workspace)?;
+//! let moments = download(&stream, &result)?[0];
+//! println!("{} ± {}", moments.mean(), moments.std_dev(Estimate::Sample));
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod counts;
+mod extremes;
+mod moments;
+#[doc(hidden)]
+pub mod number;
+mod on;
+
+pub use counts::{all, any, count};
+pub use extremes::{First, Place, Ranked, arg_max, arg_min, greatest, least, min_max};
+pub use moments::{Estimate, Measured, Merge, Moments, mean, measured, moments, std_dev, variance};
+pub use number::Number;
+
+#[doc(hidden)]
+pub use extremes::place;
+#[doc(hidden)]
+pub use moments::single;

@@ -1,0 +1,477 @@
+//! Statistics equal their definitions, one number after the other, and lose no digits where others
+//! do.
+
+use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::oracle;
+use proptest::prelude::*;
+use std::cmp::Ordering;
+use warpfold::half::{bf16, f16};
+use warpfold::statistics::{Estimate, Merge, Moments, Number};
+use warpfold::{
+    Device, Element, Error, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant, count,
+    function, map, mean, min_max, moments, ops, reduce, std_dev, strided, variance, zip,
+};
+
+/// A number as the oracles see it.
+trait Real: Number + Sample {
+    /// Rounded to nearest, as `as` does.
+    fn to_f64(self) -> f64;
+
+    /// −∞, ∞, NaN, both zeros: what there is of them.
+    fn odd() -> Vec<Self>;
+}
+
+macro_rules! reals {
+    ($($number:ty, |$x:ident| $f64:expr, $odd:expr;)*) => {$(
+        impl Real for $number {
+            fn to_f64(self) -> f64 {
+                let $x = self;
+                $f64
+            }
+
+            fn odd() -> Vec<$number> {
+                $odd.into()
+            }
+        }
+    )*};
+}
+
+macro_rules! of_floats {
+    ($float:ident) => {
+        [
+            -<$float>::INFINITY,
+            <$float>::INFINITY,
+            <$float>::NAN,
+            -<$float>::NAN,
+            -<$float as num_traits::Zero>::zero(),
+            <$float as num_traits::Zero>::zero(),
+        ]
+    };
+}
+
+reals! {
+    u8, |x| x as f64, [u8::MIN, u8::MAX];
+    i8, |x| x as f64, [i8::MIN, i8::MAX];
+    u16, |x| x as f64, [u16::MIN, u16::MAX];
+    i16, |x| x as f64, [i16::MIN, i16::MAX];
+    u32, |x| x as f64, [u32::MIN, u32::MAX];
+    i32, |x| x as f64, [i32::MIN, i32::MAX];
+    u64, |x| x as f64, [u64::MIN, u64::MAX];
+    i64, |x| x as f64, [i64::MIN, i64::MAX];
+    f16, |x| x.to_f64(), of_floats!(f16);
+    bf16, |x| x.to_f64(), of_floats!(bf16);
+    f32, |x| x as f64, of_floats!(f32);
+    f64, |x| x, of_floats!(f64);
+}
+
+/// Lengths at the ends of runs, rows, blocks and chunks of the CPU.
+const LENGTHS: &[usize] = &[
+    0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 4095, 4096, 4097, 65_535, 65_537, 300_007,
+];
+
+/// Few different numbers, so that many are equal; now and then an odd one, if any.
+fn numbers<T: Real>(length: usize, seed: u64, odd_ones: usize) -> Vec<T> {
+    let (pool, odd) = (sample::<T>(20, seed), T::odd());
+    let mut random = Random::new(seed + 1);
+    let mut data: Vec<T> = (0..length)
+        .map(|_| pool[(random.next() >> 40) as usize % pool.len()])
+        .collect();
+    for _ in 0..if length > 0 { odd_ones } else { 0 } {
+        let (place, which) = (random.next() >> 20, random.next() >> 20);
+        data[place as usize % length] = odd[which as usize % odd.len()];
+    }
+    data
+}
+
+/// The position of the first number that no other comes before, where NaN comes before all.
+fn first<T: Real>(data: &[T], wanted: Ordering) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for (i, x) in data.iter().enumerate() {
+        let comes_before = best.is_none_or(|best: usize| {
+            let (x, best) = (x.widen(), data[best].widen());
+            #[allow(clippy::eq_op)]
+            let (x_is_nan, best_is_nan) = (x != x, best != best);
+            !best_is_nan && (x_is_nan || x.partial_cmp(&best) == Some(wanted))
+        });
+        if comes_before {
+            best = Some(i);
+        }
+    }
+    best
+}
+
+fn check_extremes<T: Real>()
+where
+    T: Element<Accumulator: Scalar>,
+    ops::Min: Monoid<T>,
+    ops::Max: Monoid<T>,
+{
+    let cpu = Device::cpu();
+    for (number, &length) in LENGTHS.iter().enumerate() {
+        for odd_ones in [0, 3] {
+            let data = numbers::<T>(length + 1, number as u64, odd_ones);
+            // Unaligned, every other time.
+            let data = &data[number % 2..][..length];
+            let what = format!("{} × {length}", std::any::type_name::<T>());
+            let buffer = cpu.upload(data).unwrap();
+            let least = first(data, Ordering::Less);
+            assert_eq!(arg_min(data), Ok(least), "{what}");
+            assert_eq!(cpu.arg_min(&buffer), Ok(least), "{what}");
+            let greatest = first(data, Ordering::Greater);
+            assert_eq!(arg_max(data), Ok(greatest), "{what}");
+            assert_eq!(cpu.arg_max(&buffer), Ok(greatest), "{what}");
+
+            let expected = (length > 0).then(|| {
+                let min = oracle::reduce::<T, ops::Min>(data, None);
+                (min, oracle::reduce::<T, ops::Max>(data, None))
+            });
+            let as_slice = |pair: Option<(T, T)>| pair.map_or(vec![], |(min, max)| vec![min, max]);
+            let expected = as_slice(expected);
+            assert_same(&as_slice(min_max(data).unwrap()), &expected, &what);
+            assert_same(&as_slice(cpu.min_max(&buffer).unwrap()), &expected, &what);
+        }
+    }
+}
+
+/// The moments by their definition: the law over those of each number.
+fn moments_of<T: Real>(data: &[T]) -> Moments {
+    let each: Vec<Moments> = data.iter().map(|x| Moments::of(x.to_f64())).collect();
+    oracle::reduce::<Moments, Merge>(&each, None)
+}
+
+fn check_moments<T: Real>() {
+    let cpu = Device::cpu();
+    for (number, &length) in LENGTHS.iter().enumerate() {
+        for odd_ones in [0, 3] {
+            let data = numbers::<T>(length + 1, number as u64, odd_ones);
+            let data = &data[number % 2..][..length];
+            let what = format!("{} × {length}", std::any::type_name::<T>());
+            let expected = moments_of(data);
+            let buffer = cpu.upload(data).unwrap();
+            let got = [moments(data).unwrap(), cpu.moments(&buffer).unwrap()];
+            assert_same(&got, &[expected; 2], &what);
+            assert_eq!(expected.count(), length as u64, "{what}");
+            let got = [mean(data).unwrap(), cpu.mean(&buffer).unwrap()];
+            assert_same(&got, &[expected.mean(); 2], &what);
+            for estimate in [Estimate::Population, Estimate::Sample] {
+                let got = [
+                    variance(data, estimate).unwrap(),
+                    cpu.variance(&buffer, estimate).unwrap(),
+                ];
+                assert_same(&got, &[expected.variance(estimate); 2], &what);
+                let got = [
+                    std_dev(data, estimate).unwrap(),
+                    cpu.std_dev(&buffer, estimate).unwrap(),
+                ];
+                assert_same(&got, &[expected.variance(estimate).sqrt(); 2], &what);
+            }
+        }
+    }
+}
+
+macro_rules! of_each_type {
+    ($($number:ident)*) => {
+        mod extremes {
+            $(#[test]
+            fn $number() {
+                super::check_extremes::<super::types::$number>();
+            })*
+        }
+
+        mod moments_are_those_of_the_law {
+            $(#[test]
+            fn $number() {
+                super::check_moments::<super::types::$number>();
+            })*
+        }
+    };
+}
+
+/// The types by names that a macro can make tests of.
+mod types {
+    pub(super) use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u16, u32, u64};
+    pub(super) use warpfold::half::{bf16, f16};
+}
+
+of_each_type! { u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 }
+
+#[test]
+fn nothing_has_no_extremes_and_no_mean() {
+    let none: &[f32] = &[];
+    assert_eq!(min_max(none), Ok(None));
+    assert_eq!((arg_min(none), arg_max(none)), (Ok(None), Ok(None)));
+    assert!(mean(none).unwrap().is_nan());
+    for estimate in [Estimate::Population, Estimate::Sample] {
+        assert!(variance(none, estimate).unwrap().is_nan());
+        assert!(std_dev(none, estimate).unwrap().is_nan());
+    }
+    let moments = moments(none).unwrap();
+    assert_eq!((moments.count(), moments.sum()), (0, 0.0));
+    assert_eq!(moments.squared_deviations(), 0.0);
+    assert_eq!(count(bools(&[])), Ok(0));
+    assert_eq!((any(bools(&[])), all(bools(&[]))), (Ok(false), Ok(true)));
+}
+
+#[test]
+fn one_number_has_a_variance_of_0_and_a_sample_of_one_has_none() {
+    assert_eq!(variance(&[7.5_f32], Estimate::Population), Ok(0.0));
+    assert!(variance(&[7.5_f32], Estimate::Sample).unwrap().is_nan());
+    assert_eq!(variance(&[7_u8, 9], Estimate::Sample), Ok(2.0));
+}
+
+#[test]
+fn what_is_not_finite_shows_as_in_numpy() {
+    let inf = f64::INFINITY;
+    let spread = |x: &[f64]| variance(x, Estimate::Population).unwrap();
+    assert_eq!(mean(&[1.0, inf, 2.0]), Ok(inf));
+    assert_eq!(moments(&[1.0, inf, 2.0]).unwrap().mean(), inf);
+    assert!(spread(&[1.0, inf, 2.0]).is_nan());
+    assert!(mean(&[inf, -inf, 2.0]).unwrap().is_nan());
+    assert!(mean(&[1.0, f64::NAN]).unwrap().is_nan());
+    assert!(spread(&[1.0, f64::NAN]).is_nan());
+}
+
+/// The variance of integers over a power of two, computed in integers and rounded twice. `offset`
+/// is taken off before they are squared.
+fn exact_variance(integers: &[i64], offset: i64, log_scale: u32) -> f64 {
+    let n = integers.len() as i128;
+    let centred = || integers.iter().map(|&x| i128::from(x - offset));
+    let (sum, squares) = (
+        centred().sum::<i128>(),
+        centred().map(|x| x * x).sum::<i128>(),
+    );
+    let deviations = (n * squares - sum * sum) as f64 / n as f64;
+    deviations / n as f64 / f64::from(2 * log_scale).exp2()
+}
+
+/// Checks moments of integers over a power of two. The relative error of the variance is bounded by
+/// the condition of the problem, root mean square over standard deviation, times log n.
+fn check_digits(integers: &[i64], offset: i64, log_scale: u32) {
+    let scale = f64::from(log_scale).exp2();
+    let data: Vec<f64> = integers.iter().map(|&x| x as f64 / scale).collect();
+    let (n, exact) = (
+        data.len() as f64,
+        exact_variance(integers, offset, log_scale),
+    );
+    let sum: i128 = integers.iter().map(|&x| i128::from(x)).sum();
+    let exact_mean = sum as f64 / scale / n;
+    let moments = moments(&data).unwrap();
+    let error = (moments.mean() - exact_mean).abs() / exact_mean.abs();
+    assert!(
+        error < 2.0 * f64::EPSILON,
+        "{n}: the mean is off by {error}"
+    );
+    let condition = (exact_mean * exact_mean / exact + 1.0).sqrt();
+    let bound = condition * f64::EPSILON * (n.log2() + 2.0);
+    let error = (moments.variance(Estimate::Population) - exact).abs() / exact;
+    assert!(
+        error < bound,
+        "{n}: the variance is off by {error}, not by {bound}"
+    );
+}
+
+#[test]
+fn variances_of_numbers_far_from_zero_keep_their_digits() {
+    let mut random = Random::new(5);
+    for length in [3, 1000, 65_536, 100_003] {
+        // 10^8 and noise of ±1, in steps of 2^-20. The sum of squares minus the square of the sum
+        // has no digit of it.
+        let offset = 100_000_000 << 20;
+        let mut noisy = |bits: u32| -> Vec<i64> {
+            let noise = |_| offset + (random.next() >> (64 - bits)) as i64 - (1 << (bits - 1));
+            (0..length).map(noise).collect()
+        };
+        check_digits(&noisy(21), offset, 20);
+        // The same and noise of ±10^-6.
+        check_digits(&noisy(2), offset, 20);
+        // Numbers that grow, and those of very different sizes.
+        let growing: Vec<i64> = (0..length).map(|i| offset + i).collect();
+        check_digits(&growing, offset, 0);
+        let of_all_sizes: Vec<i64> = (0..length).map(|i| 1 << (i * 7 % 31)).collect();
+        check_digits(&of_all_sizes, 0, 0);
+    }
+}
+
+#[test]
+fn equal_numbers_do_not_vary() {
+    for x in [0.1_f64, 1e8 + 0.1, -3e-300, 1e150] {
+        for length in [1_usize, 2, 4, 4096, 1 << 18] {
+            let spread = variance(&vec![x; length], Estimate::Population);
+            assert_eq!(spread, Ok(0.0), "{length} times {x}");
+        }
+        // Here the sum is rounded, and so is what is taken for the mean.
+        for length in [3_usize, 7, 1000, 123_457] {
+            let spread = std_dev(&vec![x; length], Estimate::Population).unwrap();
+            assert!(spread <= 1e-15 * x.abs(), "{length} times {x}: {spread}");
+        }
+    }
+}
+
+/// NumAcc2, 3 and 4 of NIST's Statistical Reference Datasets: mean and standard deviation are known
+/// exactly.
+#[test]
+fn the_reference_data_of_nist() {
+    for (offset, digits) in [(0.0, 1e-14), (999_999.0, 1e-9), (9_999_999.0, 1e-8)] {
+        let around = |x: f64| offset + x;
+        let mut data = vec![around(1.2)];
+        for _ in 0..500 {
+            data.extend([around(1.1), around(1.3)]);
+        }
+        let moments = moments(&data).unwrap();
+        let spread = moments.std_dev(Estimate::Sample);
+        assert!((moments.mean() - around(1.2)).abs() <= 1e-15 * around(1.2));
+        assert!((spread - 0.1).abs() <= digits * 0.1, "{offset}: {spread}");
+    }
+    // NumAcc1.
+    let spread = std_dev(&[10_000_001, 10_000_003, 10_000_002], Estimate::Sample);
+    assert_eq!(spread, Ok(1.0));
+}
+
+#[test]
+fn integers_and_halves_are_added_up_in_f64() {
+    let bytes = sample::<u8>(1_000_003, 4);
+    let sum: u64 = bytes.iter().map(|&x| u64::from(x)).sum();
+    assert_eq!(moments(&bytes).unwrap().sum(), sum as f64);
+    assert_eq!(mean(&bytes), Ok(sum as f64 / 1_000_003.0));
+    let longs = vec![i64::MAX; 1024];
+    assert_eq!(mean(&longs), Ok(2.0_f64.powi(63)));
+    let halves = vec![f16::from_f32(0.1); 100_000];
+    assert!((mean(&halves).unwrap() - f16::from_f32(0.1).to_f64()).abs() < 1e-15);
+}
+
+/// The general way to merge, without the shortcut for equal powers of two.
+fn merge(a: Moments, b: Moments) -> (f64, f64) {
+    let (n, m) = (a.count() as f64, b.count() as f64);
+    let difference = a.sum() / n - b.sum() / m;
+    let deviations = a.squared_deviations() + b.squared_deviations();
+    let deviations = deviations + difference * (difference * (n * m / (n + m)));
+    (a.sum() + b.sum(), deviations)
+}
+
+#[test]
+fn no_bit_tells_how_two_groups_were_merged() {
+    let x = sample::<f64>(9000, 3);
+    for (first, second) in [
+        (1, 1),
+        (2, 2),
+        (4096, 4096),
+        (3, 3),
+        (1, 2),
+        (4096, 1),
+        (5, 300),
+    ] {
+        let a = moments(&x[..first]).unwrap();
+        let b = moments(&x[first..first + second]).unwrap();
+        let both = a.merge(b);
+        assert_eq!(both.count() as usize, first + second);
+        assert_eq!((both.sum(), both.squared_deviations()), merge(a, b));
+        assert_same(&[b.merge(a)], &[both], "the other way round");
+        assert_same(
+            &[a.merge(Moments::EMPTY), Moments::EMPTY.merge(a)],
+            &[a; 2],
+            "with nothing",
+        );
+    }
+}
+
+#[function]
+fn positive(x: f32) -> bool {
+    x > 0.0
+}
+
+#[function]
+fn product(x: f32, y: f32) -> f32 {
+    x * y
+}
+
+#[test]
+fn flags_are_counted() {
+    let cpu = Device::cpu();
+    for &length in LENGTHS {
+        let data = sample::<f32>(length, 8);
+        let expected = data.iter().filter(|x| **x > 0.0).count();
+        let buffer = cpu.upload(&data).unwrap();
+        assert_eq!(count(map::<positive, _>(&data)), Ok(expected));
+        assert_eq!(cpu.count(map::<positive, _>(&buffer)), Ok(expected));
+
+        // One flag among all others, anywhere.
+        for place in [0, length / 3, length.saturating_sub(1)] {
+            let mut mask = vec![false; length];
+            if length > 0 {
+                mask[place] = true;
+            }
+            assert_eq!(count(bools(&mask)), Ok(length.min(1)));
+            assert_eq!(any(bools(&mask)), Ok(length > 0));
+            assert_eq!(all(bools(&mask)), Ok(length <= 1));
+            mask.iter_mut().for_each(|flag| *flag = !*flag);
+            assert_eq!(any(bools(&mask)), Ok(length > 1));
+            assert_eq!(all(bools(&mask)), Ok(length == 0));
+        }
+        let all_of = map::<positive, _>(constant(1.0_f32, length));
+        assert_eq!(cpu.all(all_of), Ok(true));
+        assert_eq!(
+            cpu.any(map::<positive, _>(constant(1.0_f32, length))),
+            Ok(length > 0)
+        );
+    }
+}
+
+#[test]
+fn every_source_has_statistics() {
+    let (x, y) = (sample::<f32>(70_001, 23), sample::<f32>(70_001, 24));
+    let products: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
+    let source = || map::<product, _>(zip(&x, &y));
+    assert_eq!(arg_min(source()), Ok(first(&products, Ordering::Less)));
+    assert_same(
+        &[moments(source()).unwrap()],
+        &[moments_of(&products)],
+        "products",
+    );
+    let columns: Vec<f32> = x
+        .chunks_exact(7)
+        .flat_map(|row| &row[..2])
+        .copied()
+        .collect();
+    let source = || strided(&x[..70_000], 2, 7);
+    assert_eq!(arg_max(source()), Ok(first(&columns, Ordering::Greater)));
+    assert_same(
+        &[moments(source()).unwrap()],
+        &[moments_of(&columns)],
+        "columns",
+    );
+
+    let unequal = || map::<product, _>(zip(&x, &y[1..]));
+    let error = Error::Zip {
+        first: 70_001,
+        second: 70_000,
+    };
+    assert_eq!(min_max(unequal()), Err(error.clone()));
+    assert_eq!(arg_min(unequal()), Err(error.clone()));
+    assert_eq!(mean(unequal()), Err(error.clone()));
+    assert_eq!(variance(unequal(), Estimate::Sample), Err(error.clone()));
+    assert_eq!(count(map::<positive, _>(unequal())), Err(error));
+}
+
+/// A mean is a reduction's sum over the count, bit for bit.
+#[test]
+fn a_mean_is_the_sum_over_the_count() {
+    let x = sample::<f64>(100_003, 1);
+    let sum = reduce::<f64, ops::Add>(&x).unwrap();
+    assert_eq!(mean(&x), Ok(sum / 100_003.0));
+    assert_eq!(moments(&x).unwrap().sum(), sum);
+}
+
+proptest! {
+    #[test]
+    fn the_number_of_threads_does_not_show_in_moments(
+        length in 0_usize..400_000,
+        threads in 1_usize..9,
+        seed: u64,
+    ) {
+        let data = sample::<f32>(length, seed);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (got, least) = pool.install(|| (moments(&data).unwrap(), arg_min(&data).unwrap()));
+        assert_same(&[got], &[moments_of(&data)], "moments");
+        prop_assert_eq!(least, first(&data, Ordering::Less));
+    }
+}
