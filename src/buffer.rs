@@ -106,6 +106,15 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The elements, if the buffer's device is the CPU.
+    pub(crate) fn as_host_mut(&mut self) -> &mut [T] {
+        match &mut self.storage {
+            Storage::Cpu(data) => data,
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(_) => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+
     /// A copy of the elements in host memory. Waits for the calls that write the buffer.
     ///
     /// # Errors

@@ -122,6 +122,22 @@ pub enum Error {
         second: usize,
     },
 
+    /// The bins of a histogram cannot be.
+    #[error("the bins' `{argument}` {fault}")]
+    Bins {
+        /// The argument that is wrong.
+        argument: &'static str,
+        /// What is wrong with it.
+        fault: String,
+    },
+
+    /// There may be more items in a bin than a count can hold.
+    #[error("{items} items may be more than a count of type u32 can hold\n  remedy: count in u64")]
+    Counts {
+        /// The number of items.
+        items: usize,
+    },
+
     /// A workspace is smaller than the call needs.
     #[error(
         "the workspace holds {given} bytes, but {needed} are needed\n  remedy: ask `workspace_bytes` for the size, and have the workspace grow"

@@ -10,6 +10,7 @@ mod compaction_on_the_gpu;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
+mod histogram;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;

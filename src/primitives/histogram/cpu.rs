@@ -1,0 +1,157 @@
+//! Histograms on the CPU: each thread counts in tables of its own, and adds them to the result.
+//!
+//! Neighbouring items often have the same bin. An addition to a counter waits for the one before it
+//! to the same counter, through memory. So where there are few bins, items take turns among several
+//! tables.
+
+use super::bins::{Bins, Rule};
+use super::number::{Count, Counted, Number};
+use crate::Element;
+use crate::cpu::mode::in_rust_mode;
+use crate::cpu::with_simd;
+use crate::source::Items;
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// The items whose bins are found before they are counted.
+const BLOCK: usize = 1 << 10;
+
+/// The tables of a thread, where they stay in the L1 cache and where not.
+const FEW_BINS: usize = 1 << 11;
+const TABLES: usize = 4;
+
+/// The most bytes of all threads' tables. With more bins, fewer threads count.
+const TABLE_BYTES: usize = 256 << 20;
+
+/// The fewest items that are worth a thread's tables.
+const PART: usize = 1 << 16;
+
+/// A counter of a thread must not wrap.
+const MOST_BETWEEN_MERGES: usize = 1 << 31;
+
+/// Adds the counts of all items to `counts`, which has as many for each channel as there are bins.
+pub(super) fn histogram<C: Count, X: Counted>(
+    input: &Items<'_, X>,
+    bins: &Bins<X::Value>,
+    counts: &mut [C],
+) {
+    let (len, bytes) = (input.len(), size_of_val(counts));
+    let most = (TABLE_BYTES / bytes).clamp(1, rayon::current_num_threads());
+    let parts = len.div_ceil(PART.max(counts.len())).clamp(1, most);
+    let part = len.div_ceil(parts);
+    let counts = Mutex::new(counts);
+    let count = |number: usize| {
+        let range = (number * part).min(len)..((number + 1) * part).min(len);
+        in_rust_mode(|| count_part(input, bins, range, &counts));
+    };
+    match parts {
+        1 => count(0),
+        parts => (0..parts).into_par_iter().for_each(count),
+    }
+}
+
+fn count_part<C: Count, X: Counted>(
+    input: &Items<'_, X>,
+    bins: &Bins<X::Value>,
+    part: std::ops::Range<usize>,
+    counts: &Mutex<&mut [C]>,
+) {
+    let all = lock(counts).len();
+    let tables = if all <= FEW_BINS { TABLES } else { 1 };
+    // What has no bin is counted, too, behind the others. So no counter waits for a branch.
+    let mut counters = vec![0_u32; (all + 1) * tables];
+    let (mut room, mut places) = (Vec::new(), Vec::new());
+    for start in part.clone().step_by(MOST_BETWEEN_MERGES / X::CHANNELS) {
+        let end = part.end.min(start + MOST_BETWEEN_MERGES / X::CHANNELS);
+        for block in (start..end).step_by(BLOCK) {
+            let items = input.range(block..(block + BLOCK).min(end), &mut room);
+            places.resize(items.len() * X::CHANNELS, 0);
+            place(items, bins, all, &mut places);
+            match tables {
+                TABLES => count_in::<TABLES>(&places, &mut counters),
+                _ => count_in::<1>(&places, &mut counters),
+            }
+        }
+        let mut counts = lock(counts);
+        for (bin, count) in counts.iter_mut().enumerate() {
+            let of_tables = counters.iter().skip(bin).step_by(all + 1);
+            *count = of_tables.fold(*count, |count, &more| count.plus(more));
+        }
+        counters.fill(0);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts what was placed, in tables that lie one after the other.
+fn count_in<const TABLES: usize>(places: &[u32], counters: &mut [u32]) {
+    let table = counters.len() / TABLES;
+    let mut tables = counters.chunks_exact_mut(table);
+    let mut tables: [&mut [u32]; TABLES] =
+        std::array::from_fn(|_| tables.next().expect("there are as many"));
+    let mut groups = places.chunks_exact(TABLES);
+    for group in &mut groups {
+        for (table, &place) in tables.iter_mut().zip(group) {
+            table[place as usize] += 1;
+        }
+    }
+    for &place in groups.remainder() {
+        tables[0][place as usize] += 1;
+    }
+}
+
+/// The counter of each part of each item; `none` for those that are not counted.
+fn place<X: Counted>(items: &[X], bins: &Bins<X::Value>, none: usize, places: &mut [u32]) {
+    let values: &[X::Value] = bytemuck::cast_slice(items);
+    let none = none as u32;
+    match bins.rule() {
+        Rule::Values => place_by(values, places, |x| {
+            let value = x.rank();
+            if value < bins.count() as u64 {
+                value as u32
+            } else {
+                none
+            }
+        }),
+        Rule::Search(table) => place_by(values, places, |x| {
+            table.search(x).map_or(none, |bin| bin as u32)
+        }),
+        Rule::Guess(table, guess) => {
+            let (first, last) = table.ends();
+            place_by(values, places, |x| {
+                if x >= first && x <= last {
+                    guess.bin(table, x) as u32
+                } else {
+                    none
+                }
+            });
+        }
+    }
+    if X::CHANNELS > 1 {
+        let channels = (none as usize / bins.count()) as u32;
+        for places in places.chunks_exact_mut(X::CHANNELS) {
+            for (place, channel) in places.iter_mut().zip(0..) {
+                let counted = *place < none && channel < channels;
+                *place = if counted {
+                    channel * bins.count() as u32 + *place
+                } else {
+                    none
+                };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn place_by<T: Element>(values: &[T], places: &mut [u32], bin: impl Fn(T) -> u32) {
+    with_simd(
+        #[inline(always)]
+        move || {
+            for (place, &value) in places.iter_mut().zip(values) {
+                *place = bin(value);
+            }
+        },
+    );
+}
