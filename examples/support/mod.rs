@@ -94,7 +94,7 @@ where
     Op: Monoid<T>,
     S: Source<Device, Item = T>,
 {
-    let policy = RowPolicy::of_reduce_of::<S::Form>(Order::of::<T, Op>());
+    let policy = RowPolicy::for_reduce::<S::Form>(90, Order::of::<T, Op>());
     check_cuda::<kernels::Reduce<T, Op, S::Form>>(policy);
 }
 
@@ -106,7 +106,7 @@ where
     Op: Monoid<T>,
     S: Source<Device, Item = T>,
 {
-    let policy = RowPolicy::of_scan_of::<S::Form>(false);
+    let policy = RowPolicy::for_scan::<S::Form>(90, false);
     check_cuda::<kernels::Scan<T, Op, S::Form>>(policy);
 }
 
@@ -118,7 +118,7 @@ where
     T: Element,
     S: Source<Device, Item = (T, bool)>,
 {
-    let policy = kernels::Select::<T, S::Form, O>::rows_policy();
+    let policy = kernels::Select::<T, S::Form, O>::rows_policy(90);
     check_cuda::<kernels::Select<T, S::Form, O>>(policy);
 }
 

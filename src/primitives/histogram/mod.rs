@@ -55,7 +55,7 @@ fn histogram_host<C: Count, X: Counted, S: Source<Item = X>>(
     let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
     let mut output = device.allocate(check::<C, X>(len, bins)?)?;
     // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.count::<C, X, S::Form>(arguments, len, bins, &mut output) }?;
+    unsafe { device.count_into_bins::<C, X, S::Form>(arguments, len, bins, &mut output) }?;
     output.into_vec()
 }
 
@@ -127,14 +127,14 @@ impl Device {
         self.check_owns(output)?;
         check_length(check::<C, X>(len, bins)?, output.len())?;
         // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.count::<C, X, S::Form>(arguments, len, bins, output) }
+        unsafe { self.count_into_bins::<C, X, S::Form>(arguments, len, bins, output) }
     }
 
     /// # Safety
     ///
     /// The arguments are those of a source in this device's memory, with `len` items, which stays
     /// borrowed. All was checked.
-    unsafe fn count<C: Count, X: Counted, F: Form<Item = X>>(
+    unsafe fn count_into_bins<C: Count, X: Counted, F: Form<Item = X>>(
         &self,
         arguments: F::Arguments,
         len: usize,
