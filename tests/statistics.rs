@@ -100,9 +100,9 @@ fn first<T: Real>(data: &[T], wanted: Ordering) -> Option<usize> {
     best
 }
 
-fn check_extremes<T: Real>()
+fn check_extremes<T>()
 where
-    T: Element<Accumulator: Scalar>,
+    T: Real + Element<Accumulator: Scalar>,
     ops::Min: Monoid<T>,
     ops::Max: Monoid<T>,
 {
