@@ -130,6 +130,7 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
+pub use primitives::collect::collect;
 pub use primitives::histogram::{Bins, Count, Counted, Number, Unsigned, histogram};
 pub use primitives::reduce::{reduce, reduce_from};
 pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use warpfold::codegen::kernels::{self, Kept, KeptAndPlaces, Outputs, Places, Sides};
-use warpfold::codegen::{Engine, Order, Primitive, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
 use warpfold::{Element, Monoid, ops};
@@ -146,24 +146,32 @@ fn narrow(x: u64) -> u16 {
 }
 
 impl Sources {
+    fn collect<F: Form<Item: Element>>(&mut self) {
+        self.push::<kernels::Collect<F>>(Engine::Rows(kernels::Collect::<F>::rows_policy(90)));
+    }
+
     fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(&mut self) {
         let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(90));
         let wave = kernels::Select::<T, F, O>::wave_policy(90).map(Engine::Wave);
         for engine in [rows].into_iter().chain(wave) {
-            let kernel = std::any::type_name::<kernels::Select<T, F, O>>();
-            self.0.push(Source {
-                engine,
-                element_bytes: size_of::<T>(),
-                name: format!("{kernel} {engine:?}"),
-                text: source::<kernels::Select<T, F, O>>(engine).unwrap(),
-                is_like_another: false,
-            });
+            self.push::<kernels::Select<T, F, O>>(engine);
         }
+    }
+
+    fn push<K: Kernels>(&mut self, engine: Engine) {
+        let kernel = std::any::type_name::<K>();
+        self.0.push(Source {
+            engine,
+            element_bytes: 0,
+            name: format!("{kernel} {engine:?}"),
+            text: source::<K>(engine).unwrap(),
+            is_like_another: false,
+        });
     }
 }
 
-/// Selects of every output, over slices, flags, heads, and lengths on the device.
-fn selects() -> Sources {
+/// Selects of every output, and what is only stored, over slices, flags, heads, and lengths on the device.
+fn blocks() -> Sources {
     type Flags<T> = Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>;
     let mut sources = Sources::default();
     sources.select::<u8, Flags<u8>, Kept>();
@@ -175,12 +183,15 @@ fn selects() -> Sources {
     sources.select::<u16, Heads<Equal<u16>, Slice<u16>>, Kept>();
     sources.select::<u16, Heads<Equal<u16>, Map<narrow, Slice<u64>>>, KeptAndPlaces>();
     sources.select::<u16, Heads<Equal<u16>, UpTo<Slice<u16>>>, KeptAndPlaces>();
+    sources.collect::<Slice<u8>>();
+    sources.collect::<Map<narrow, Slice<u64>>>();
+    sources.collect::<UpTo<Slice<[f32; 3]>>>();
     sources
 }
 
 #[test]
-fn selects_of_every_kind() {
-    compile(&selects().0);
+fn selects_and_collects_of_every_kind() {
+    compile(&blocks().0);
 }
 
 /// Though architectures take turns, each of them has every engine, and every size of elements.
@@ -284,7 +295,7 @@ fn every_kernel_waits_before_it_touches_memory() {
     check_waits::<f32, ops::Add>();
     check_waits::<f32, ops::Max>();
     check_waits::<half::f16, ops::Add>();
-    for Source { engine, text, .. } in selects().0 {
+    for Source { engine, text, .. } in blocks().0 {
         check_wait(&text, engine);
     }
 }

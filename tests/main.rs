@@ -4,6 +4,7 @@
 mod bad_days_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod bad_input;
+mod collect;
 mod compaction;
 #[cfg(feature = "cuda")]
 mod compaction_on_the_gpu;

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
-use warpfold::cuda::{Reduce, Scan, Workspace};
+use warpfold::cuda::{Collect, Reduce, Scan, Workspace};
 use warpfold::ops::Add;
 use warpfold::source::{Map, Slice, Zip};
 use warpfold::{function, map, zip};
@@ -75,6 +75,15 @@ pub(crate) fn run(bench: &mut Bench) {
                 .expect("a launch");
         });
         (bytes, call)
+    });
+    family::<f32>(bench, "collect", "f32", "squares", |stream, bench| {
+        let collect = Collect::<Map<square, Slice<f32>>>::load(&bench.context).expect("kernels");
+        let call: Call<'_, f32> = Box::new(move |input, output, _| {
+            collect
+                .enqueue(stream, map::<square, _>(input), output)
+                .expect("a launch");
+        });
+        (0, call)
     });
 }
 

@@ -158,6 +158,19 @@ cudaError_t bytes_in_64_bits(Call call) {
                                      cuda::std::plus<>{}, uint64_t{0}, call.stream);
 }
 
+struct Square {
+    __device__ float operator()(float x) const { return x * x; }
+};
+
+/// Takes no workspace.
+cudaError_t squares(Call call) {
+    if (call.workspace == nullptr) {
+        *call.workspace_bytes = 1;
+        return cudaSuccess;
+    }
+    return cub::DeviceTransform::Transform(call.in<float>(), call.out<float>(), call.length, Square{}, call.stream);
+}
+
 }  // namespace
 
 #define PEER(name, ...)                                                                                                                   \
@@ -202,4 +215,5 @@ PEER(positions_u8_flags, positions(call))
 PEER(unique_u32_fours, unique<uint32_t>(call))
 PEER(runs_u32_fours, runs<uint32_t>(call))
 PEER(reduce_f32_dot, dot(call))
+PEER(collect_f32_squares, squares(call))
 PEER(reduce_u8_wide, bytes_in_64_bits(call))

@@ -49,6 +49,7 @@ struct RowsEngine {
     static constexpr int ROOM = Sink::NEEDS_ROWS ? ROW : CHUNK;
     using Rows = SourceRows<Source, RUN, ROWS>;
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
+    using Store = RowStore<RUN, ROOM>;
     using Batch = typename Sink::template Rows<RUN, BATCH>;
     /// Whether the up-sweep's trees are kept for the down-sweep.
     static constexpr bool KEEPS = BATCH == ROWS && Sink::NEEDS_ROWS;
@@ -267,45 +268,6 @@ struct RowsEngine {
         }
         sink.end_chunk(kept, store, tile.start + (warp + 1) * CHUNK >= length);
     }
-
-    /// Stores from registers where words of 16 bytes fit, and by way of shared memory elsewhere.
-    struct Store {
-        /// How many items the room is for.
-        static constexpr int ITEMS = ROOM;
-
-        /// The warp's own.
-        unsigned char* room;
-        bool aligned;
-
-        /// Says that the room was used for the last time.
-        __device__ __forceinline__ void release() const {}
-
-        /// Stores rows from `target` on, except what comes `limit` items after it or later.
-        template <class T, class Moved, int COUNT>
-        __device__ __forceinline__ void rows(T* target, Moved (&rows)[COUNT], int limit) const {
-            using R = Run<T, RUN>;
-            int lane = threadIdx.x % WARP;
-#pragma unroll
-            for (int k = 0; k < COUNT; k++) {
-                int end = limit - k * ROW < ROW ? limit - k * ROW : ROW;
-                if (R::BYTES % 16 == 0 && aligned && end == ROW) {
-                    Word<16>* to =
-                        reinterpret_cast<Word<16>*>(target + k * ROW) + lane * (R::BYTES / 16);
-#pragma unroll
-                    for (int i = 0; i < R::BYTES / 16; i++) to[i] = rows[k].template words<16>()[i];
-                } else if (end > 0) {
-                    constexpr int WORDS = R::BYTES / R::WIDE;
-                    __syncwarp();
-#pragma unroll
-                    for (int i = 0; i < WORDS; i++)
-                        reinterpret_cast<Word<R::WIDE>*>(room)[lane * WORDS + i] =
-                            rows[k].template words<R::WIDE>()[i];
-                    __syncwarp();
-                    store_bytes(target + k * ROW, room, end * (int)sizeof(T));
-                }
-            }
-        }
-    };
 };
 
 }  // namespace warpfold

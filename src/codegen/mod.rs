@@ -153,6 +153,7 @@ impl Order {
 
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
+    pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{

@@ -154,12 +154,28 @@ impl RowPolicy {
         }
     }
 
+    /// The policy for storing the items of a form on GPUs of a compute capability.
+    pub fn for_collect<F: Form>(capability: u32) -> RowPolicy {
+        let row = &rows::tables(capability).collect;
+        let run = RowPolicy::run_of_scan::<F>();
+        let size = bytes_of::<F>().max(size_of::<F::Item>() as u32);
+        let rows = 1 << (row.bytes / (run * size)).clamp(1, 32).ilog2();
+        RowPolicy {
+            run,
+            rows,
+            batch: rows,
+            blocks: row.blocks,
+            warps: row.warps,
+            sums: 1,
+        }
+    }
+
     /// The elements of a run of a reduction or a select.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)
     }
 
-    /// The elements of a run of a scan, which also holds results.
+    /// The elements of a run of what also holds results: a scan, or what is stored as it is.
     pub(crate) fn run_of_scan<F: Form>() -> u32 {
         run_of::<F>(size_of::<F::Item>())
     }

@@ -14,6 +14,7 @@ macro_rules! files {
 
 const TEMPLATES: &[(&str, &str)] = files!("src":
     "codegen/request.cu.jinja",
+    "primitives/collect/rows.cu.jinja",
     "primitives/reduce/levels.cu.jinja",
     "primitives/reduce/rows.cu.jinja",
     "primitives/scan/levels.cu.jinja",
@@ -25,6 +26,7 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
     "source.cuh",
+    "collect.cuh",
     "scan.cuh",
     "select.cuh",
     "machine/device.cuh",

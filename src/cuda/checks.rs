@@ -44,9 +44,20 @@ pub(crate) fn check_call(
     workspace: &Workspace,
     bytes: usize,
 ) -> Result<WorkspaceArguments> {
+    check_streams(kernels, stream, written)?;
+    workspace.arguments(stream, bytes)
+}
+
+/// An error unless `stream` and all that is `written`, each with its name, belong to the context of
+/// the kernels.
+pub(crate) fn check_streams(
+    kernels: &CudaContext,
+    stream: &CudaStream,
+    written: &[(&str, &CudaStream)],
+) -> Result<()> {
     check_context(kernels, "stream", stream.context())?;
     for (name, slice) in written {
         check_context(kernels, name, slice.context())?;
     }
-    workspace.arguments(stream, bytes)
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
 use super::{
-    Reduce, Runs, Scan, Select, Workspace, driver_error, library::require_driver, workspace,
+    Collect, Reduce, Runs, Scan, Select, Workspace, driver_error, library::require_driver,
+    workspace,
 };
 use crate::primitives::select::kernel::Outputs;
 use crate::primitives::select::{Target, Targets};
@@ -214,6 +215,23 @@ impl Gpu {
             // SAFETY: as in `reduce`.
             unsafe { scan.run(stream, prefixes, source, output, workspace) }
         })
+    }
+
+    /// Stores all items of a source at an address.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Collect::run`]. What is read and written is freed on this GPU's stream.
+    pub(crate) unsafe fn collect<F: Form<Item: Element>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        out: u64,
+        in_place: bool,
+    ) -> Result<()> {
+        let collect = Collect::<F>::load(&self.0.context)?;
+        // SAFETY: the caller's; the stream keeps calls and frees in order.
+        unsafe { collect.run(&self.0.stream, source, len, out, in_place) }
     }
 
     /// Selects from a source of items and flags, and returns the number of flags that are set.

@@ -14,6 +14,7 @@
 //! A kernel is done when it passes in the emulator for every type and operator, and then in
 //! `dist/run tests` and `dist/run sanitizer`.
 
+pub(crate) mod collect;
 pub(crate) mod histogram;
 pub(crate) mod reduce;
 pub(crate) mod scan;

@@ -76,6 +76,16 @@ impl<'a, T: Element> Items<'a, T> {
         })
     }
 
+    /// Writes the items from `start` on: as many as there is room for.
+    pub(crate) fn write(&self, start: usize, to: &mut [MaybeUninit<T>]) {
+        let Some(items) = self.slice(start..start + to.len()) else {
+            return (self.fill)(start, to);
+        };
+        // SAFETY: `MaybeUninit<T>` has the layout of `T`.
+        let items = unsafe { &*(&raw const *items as *const [MaybeUninit<T>]) };
+        to.copy_from_slice(items);
+    }
+
     /// The items of a slice.
     pub(crate) fn of_slice(slice: &'a [T]) -> Items<'a, T> {
         Items {

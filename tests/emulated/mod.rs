@@ -1,6 +1,7 @@
 //! What the emulator (`emulator/`) shows about the kernels.
 
 mod cases;
+mod collect;
 mod counters;
 mod every_kernel;
 mod harder;

@@ -16,6 +16,7 @@ pub(in crate::codegen) struct RowTables {
     /// Scans, by the size of what is folded.
     pub(in crate::codegen) scan: &'static [ScanRow],
     pub(in crate::codegen) select: SelectRow,
+    pub(in crate::codegen) collect: CollectRow,
 }
 
 /// The bytes that a lane holds of a batch.
@@ -64,6 +65,17 @@ pub(in crate::codegen) struct SelectRow {
     pub(in crate::codegen) warps: u32,
     /// How many counts a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
+}
+
+/// What warps hold of what is stored as it is.
+#[derive(Debug)]
+pub(in crate::codegen) struct CollectRow {
+    /// The most bytes of a lane.
+    pub(in crate::codegen) bytes: u32,
+    /// Blocks of a multiprocessor.
+    pub(in crate::codegen) blocks: u32,
+    /// The warps of a block.
+    pub(in crate::codegen) warps: u32,
 }
 
 const TABLES: &Tables<RowTables> = &[(90, &sm_90::ROWS)];

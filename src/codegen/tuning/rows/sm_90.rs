@@ -1,6 +1,6 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
-use super::{ReduceRow, RowTables, ScanRow, SelectRow};
+use super::{CollectRow, ReduceRow, RowTables, ScanRow, SelectRow};
 use crate::codegen::ReducePolicy;
 
 #[rustfmt::skip]
@@ -26,4 +26,6 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
     ],
     select: SelectRow { bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4 },
+    // Not measured yet.
+    collect: CollectRow { bytes: 64, blocks: 4, warps: 8 },
 };

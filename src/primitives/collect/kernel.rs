@@ -1,0 +1,60 @@
+//! The kernel that stores the items of a source, and what it takes.
+
+use crate::Element;
+use crate::codegen::Named;
+use crate::codegen::{Arguments, Definitions, Engine, Function, Kernels, RowPolicy, arguments};
+use crate::source::Form;
+
+/// The kernel that stores the items of sources of a form.
+#[derive(Debug)]
+pub struct Collect<F>(Named<F>);
+
+arguments! {
+    /// What the kernel takes.
+    pub struct CollectArguments<S> {
+        /// What is stored.
+        pub source: S => "Source",
+        /// Where it goes.
+        pub out: u64 => "Element*",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// Whether the items are read from where they are stored.
+        pub in_place: u32 => "u32",
+        /// Nothing: the struct has no padding.
+        pub unused: u32 => "u32",
+    }
+}
+
+impl<F: Form<Item: Element>> Collect<F> {
+    /// The one function.
+    pub const ROWS: Function<CollectArguments<F::Arguments>> = Function::new("collect_rows");
+
+    /// The policy on GPUs of a compute capability, such as 90 for 9.0.
+    pub fn rows_policy(capability: u32) -> RowPolicy {
+        RowPolicy::for_collect::<F>(capability)
+    }
+}
+
+impl<F: Form<Item: Element>> Kernels for Collect<F> {
+    const NAME: &'static str = "collect";
+    type Form = F;
+
+    fn bind(_: Engine, _: &mut Definitions) -> minijinja::Value {
+        minijinja::context! { arguments => CollectArguments::<F::Arguments>::cuda() }
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        match engine {
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
+            Engine::Levels | Engine::Wave(_) => Some("only rows are stored"),
+        }
+    }
+
+    fn functions(_: Engine) -> Vec<&'static str> {
+        vec![Self::ROWS.name]
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<F>()
+    }
+}
