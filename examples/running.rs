@@ -1,9 +1,13 @@
 //! Running extremes, and a running logarithm of a sum of exponentials, of a real signal.
 //!
-//! The range of everything so far is the scan of (min, max). Its smooth kin is ln(e^x₁ + e^x₂ + …),
-//! the *log-add-exp*, which sums probabilities that are kept as logarithms, and is the normaliser
-//! of a softmax. It overflows where it is computed as it is written: e^330 is out of range for
-//! `f32`. So an element keeps its largest exponent apart from a sum that is relative to it
+//! The range of everything so far is the scan of (min, max). The range since the last January is a
+//! scan, too, of pairs of a flag and a range: a range with a flag forgets what came before it. That
+//! makes a segmented scan of any operator (Blelloch 1990, section 1.5).
+//!
+//! The smooth kin of the largest number so far is ln(e^x₁ + e^x₂ + …), the *log-add-exp*. It sums
+//! probabilities that are kept as logarithms, and is the normaliser of a softmax. It overflows where
+//! it is computed as it is written: e^330 is out of range for `f32`. So an element keeps its largest
+//! exponent apart from a sum that is relative to it
 //! (Blanchard, Higham & Higham 2021; as a running pair: Milakov & Gimelshein 2018).
 //!
 //! `cargo run --release --example running`
@@ -11,7 +15,7 @@
 mod support;
 
 use support::Report;
-use warpfold::{Device, Element, Result, map};
+use warpfold::{Buffer, Device, Element, Result, Source, index, map, zip};
 
 /// Everything so far lies between these.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -27,6 +31,35 @@ fn hull(a: Range, b: Range) -> Range {
     Range {
         low: if b.low < a.low { b.low } else { a.low },
         high: if b.high > a.high { b.high } else { a.high },
+    }
+}
+
+/// A range, and 1 if a year begins in it: then it is the range since then.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Since {
+    begins: u32,
+    range: Range,
+}
+
+const NOTHING: Since = Since {
+    begins: 0,
+    range: Range {
+        low: f32::INFINITY,
+        high: f32::NEG_INFINITY,
+    },
+};
+
+/// The range of both, unless a year begins in `b`.
+#[warpfold::monoid(identity = NOTHING, exact)]
+fn hull_since(a: Since, b: Since) -> Since {
+    if b.begins != 0 {
+        b
+    } else {
+        Since {
+            begins: a.begins,
+            range: hull(a.range, b.range),
+        }
     }
 }
 
@@ -68,6 +101,18 @@ fn point(x: f32) -> Range {
     Range { low: x, high: x }
 }
 
+/// The sample of a month as a range. Month 0 is a January.
+#[warpfold::function]
+fn month(x: f32, month: u64) -> Since {
+    Since {
+        begins: match month % 12 {
+            0 => 1,
+            _ => 0,
+        },
+        range: point(x),
+    }
+}
+
 /// A sample x as e^x.
 #[warpfold::function]
 fn power(x: f32) -> Scaled {
@@ -83,6 +128,18 @@ fn ranges(device: &Device, signal: &[f32]) -> Result<Vec<Range>> {
     device
         .inclusive_scan::<Range, Hull>(map::<point, _>(&signal))?
         .into_vec()
+}
+
+/// The ranges from each January on, by a scan.
+fn yearly_ranges(device: &Device, signal: &[f32]) -> Result<Vec<Since>> {
+    let signal = device.upload(signal)?;
+    device
+        .inclusive_scan::<Since, HullSince>(months(&signal))?
+        .into_vec()
+}
+
+fn months(signal: &Buffer<f32>) -> impl Source<Device, Item = Since> {
+    map::<month, _>(zip(signal, index(signal.len())))
 }
 
 /// The sums of the powers of e of all prefixes, by a scan.
@@ -101,6 +158,19 @@ fn ranges_sequentially(signal: &[f32]) -> Vec<Range> {
         Range { low, high }
     };
     signal.iter().map(step).collect()
+}
+
+/// The sequential program for the ranges from each January on.
+fn yearly_ranges_sequentially(signal: &[f32]) -> Vec<Since> {
+    let mut range = NOTHING.range;
+    let step = |(month, &x): (usize, &f32)| {
+        if month.is_multiple_of(12) {
+            range = NOTHING.range;
+        }
+        range = hull(range, point(x));
+        Since { begins: 1, range }
+    };
+    signal.iter().enumerate().map(step).collect()
 }
 
 /// The sequential program for the sums of powers, in `f32`.
@@ -168,6 +238,17 @@ fn main() -> Result<()> {
         report.parallel(&device, || ranges(&device, &signal))?;
     }
 
+    let expected = yearly_ranges_sequentially(&signal);
+    let report = Report {
+        example: "yearly_extremes",
+        length,
+    };
+    report.sequential(|| yearly_ranges_sequentially(&signal));
+    for device in support::devices() {
+        assert_eq!(yearly_ranges(&device, &signal)?, expected);
+        report.parallel(&device, || yearly_ranges(&device, &signal))?;
+    }
+
     let exact = exact_logarithms(&signal);
     let sequential = sums_of_powers_sequentially(&signal);
     println!("ln of the sum of all powers of e: {:.6}", exact[length - 1]);
@@ -207,6 +288,10 @@ mod tests {
                 ranges(&Device::cpu(), &signal)?,
                 ranges_sequentially(&signal)
             );
+            assert_eq!(
+                yearly_ranges(&Device::cpu(), &signal)?,
+                yearly_ranges_sequentially(&signal)
+            );
         }
         Ok(())
     }
@@ -245,7 +330,9 @@ mod tests {
         use proptest::prelude::*;
         use warpfold::testing::{assert_monoid, assert_monoid_within};
         let ranges = (-1e3_f32..1e3, -1e3_f32..1e3).prop_map(|(low, high)| Range { low, high });
-        assert_monoid::<Range, Hull>(ranges);
+        assert_monoid::<Range, Hull>(ranges.clone());
+        let since = (0_u32..2, ranges).prop_map(|(begins, range)| Since { begins, range });
+        assert_monoid::<Since, HullSince>(since);
         let powers = (-40.0_f32..40.0, 0.5_f32..2.0);
         let powers = powers.prop_map(|(exponent, sum)| Scaled { exponent, sum });
         assert_monoid_within::<Scaled, LogAddExp>(1e-6, powers);
@@ -255,6 +342,7 @@ mod tests {
     fn the_scans_compile_as_cuda() -> Result<()> {
         let signal = Device::cpu().upload(&[1.0_f32])?;
         support::check_scan::<Range, Hull, _>(map::<point, _>(&signal));
+        support::check_scan::<Since, HullSince, _>(months(&signal));
         support::check_scan::<Scaled, LogAddExp, _>(map::<power, _>(&signal));
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Parallel reduce and scan for any element type and any associative operator, and select by any
-//! predicate: on NVIDIA GPUs through `cudarc`, on CPUs, and with **the same bits** wherever they
-//! run, floats included.
+//! Parallel reduce, scan and select, and what is built on them, for any element type, any
+//! associative operator and any predicate: on NVIDIA GPUs through `cudarc`, on CPUs, and with **the
+//! same bits** wherever they run, floats included.
 //!
 //! ```
 //! use warpfold::{inclusive_scan, ops::{Add, Max}, reduce, scan};
@@ -14,8 +14,12 @@
 //!
 //! # Three levels, each built on the next
 //!
-//! 1. **Host slices**: [`reduce()`], [`reduce_from`], [`scan()`], [`scan_from`],
-//!    [`inclusive_scan`], [`inclusive_scan_from`], [`select()`], [`select_flagged`]. One line each.
+//! 1. **Host slices**: functions, one line each.
+//!    - [`reduce()`], [`reduce_from`]
+//!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`]
+//!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
+//!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
+//!    - [`histogram`], and the [`statistics`]
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other.
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
@@ -30,7 +34,9 @@
 //! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
 //! [`constant()`] and [`strided()`] make of them. A source is evaluated in registers, item by item,
 //! and takes no memory. So a dot product, a count or an arg-max is a reduction that reads its input
-//! once. [`select()`] keeps the items that a predicate keeps, in their order.
+//! once. [`select()`] keeps the items that a predicate keeps, in their order. [`partition`] gives
+//! the others, too; [`positions`] says where they stand. [`unique`] and [`runs`] find runs of
+//! equals.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, select, zip};

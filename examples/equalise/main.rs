@@ -2,10 +2,7 @@
 //! evenly used.
 //!
 //! A grey value becomes its rank: how many pixels are as dark or darker, as a share of all. These
-//! numbers are the inclusive scan of the histogram (Hummel 1977). A histogram has no more than 256
-//! values, so one picture is hardly worth a scan in parallel. A film is: the scan goes once through
-//! the histograms of all its pictures, and what earlier pictures have added to a sum is known,
-//! since all have the same number of pixels.
+//! numbers are the inclusive scan of the histogram (Hummel 1977).
 //!
 //! `cargo run --release --example equalise`, from the folder of the repository, equalises
 //! `examples/pictures/before.png`, and writes `after.png` beside it. `-- --picture FILE.png` takes
@@ -16,8 +13,10 @@ mod picture;
 mod support;
 
 use picture::Picture;
+use rayon::prelude::*;
 use support::Report;
-use warpfold::{Device, Result, ops::Add};
+use warpfold::ops::Add;
+use warpfold::{Bins, Device, Result};
 
 /// A part of the Hubble eXtreme Deep Field, in grey (NASA and ESA, 2012; public domain).
 const BEFORE: &[u8] = include_bytes!("../pictures/before.png");
@@ -25,66 +24,41 @@ const BEFORE: &[u8] = include_bytes!("../pictures/before.png");
 /// How many grey values there are.
 const LEVELS: usize = 256;
 
-/// Equalises each picture of a film: `film` holds their pixels, `area` for each, one picture behind
-/// the other.
-fn in_parallel(device: &Device, film: &[u8], area: usize) -> Result<Vec<u8>> {
-    let histograms = device.upload_vec(histograms(film, area))?;
-    let ranks = device.inclusive_scan::<u32, Add>(&histograms)?.into_vec()?;
-
-    let mut output = film.to_vec();
-    let pictures = output
-        .chunks_exact_mut(area)
-        .zip(ranks.chunks_exact(LEVELS));
-    for (i, (picture, ranks)) in pictures.enumerate() {
-        let in_earlier_pictures = (i * area) as u32;
-        let ranks = ranks
-            .iter()
-            .map(|rank| rank.wrapping_sub(in_earlier_pictures));
-        let levels = levels(&ranks.collect::<Vec<_>>(), area);
-        picture
-            .iter_mut()
-            .for_each(|pixel| *pixel = levels[*pixel as usize]);
-    }
-    Ok(output)
-}
-
-/// For each picture, how often it has each grey value.
-fn histograms(film: &[u8], area: usize) -> Vec<u32> {
-    let histogram = |picture: &[u8]| {
-        let mut counts = [0; LEVELS];
-        picture
-            .iter()
-            .for_each(|&pixel| counts[pixel as usize] += 1);
-        counts
-    };
-    film.chunks_exact(area).flat_map(histogram).collect()
+/// The equalised picture: a histogram, its scan, and a look into a table for each pixel.
+fn in_parallel(device: &Device, pixels: &[u8]) -> Result<Vec<u8>> {
+    let resident = device.upload(pixels)?;
+    let histogram = device.histogram::<u32, _>(&resident, &Bins::values(LEVELS)?)?;
+    let ranks = device.inclusive_scan::<u32, Add>(&histogram)?.into_vec()?;
+    let levels = levels(&ranks);
+    // By the CPU's cores: no source looks into a table of this length.
+    let equalised = pixels.par_iter().map(|&pixel| levels[pixel as usize]);
+    Ok(equalised.collect())
 }
 
 /// The new grey values, from how many pixels are as dark as the old ones or darker: the darkest
 /// becomes black, the lightest white.
-fn levels(ranks: &[u32], area: usize) -> Vec<u8> {
+fn levels(ranks: &[u32]) -> [u8; LEVELS] {
+    let all = ranks[LEVELS - 1];
     let darkest = ranks.iter().copied().find(|&rank| rank > 0).unwrap_or(0);
     // A picture of one colour only has nothing to spread, and stays black.
-    let span = (area as u64 - u64::from(darkest)).max(1);
-    let level = |&rank: &u32| (u64::from(rank.saturating_sub(darkest)) * 255 + span / 2) / span;
-    ranks.iter().map(|rank| level(rank) as u8).collect()
+    let span = u64::from(all - darkest).max(1);
+    std::array::from_fn(|value| {
+        let lighter = u64::from(ranks[value].saturating_sub(darkest));
+        ((lighter * 255 + span / 2) / span) as u8
+    })
 }
 
-/// The sequential program: picture by picture, value by value.
-fn sequentially(film: &[u8], area: usize) -> Vec<u8> {
-    let mut output = Vec::new();
-    for picture in film.chunks_exact(area) {
-        let mut ranks = [0; LEVELS];
-        for &pixel in picture {
-            ranks[pixel as usize] += 1;
-        }
-        for level in 1..LEVELS {
-            ranks[level] += ranks[level - 1];
-        }
-        let levels = levels(&ranks, area);
-        output.extend(picture.iter().map(|&pixel| levels[pixel as usize]));
+/// The sequential program: pixel by pixel, value by value.
+fn sequentially(pixels: &[u8]) -> Vec<u8> {
+    let mut ranks = [0; LEVELS];
+    for &pixel in pixels {
+        ranks[pixel as usize] += 1;
     }
-    output
+    for level in 1..LEVELS {
+        ranks[level] += ranks[level - 1];
+    }
+    let levels = levels(&ranks);
+    pixels.iter().map(|&pixel| levels[pixel as usize]).collect()
 }
 
 fn main() -> Result<()> {
@@ -94,26 +68,23 @@ fn main() -> Result<()> {
         Some(path) => Picture::read(&std::fs::read(path).expect("the picture can be read")),
         None => Picture::read(BEFORE),
     };
-    let area = before.pixels.len();
-    let pictures = support::length(1 << 23).div_ceil(area);
-    let film = before.pixels.repeat(pictures);
+    // Copies below each other, which have the same shares of grey values.
+    let copies = support::length(1 << 23).div_ceil(before.pixels.len());
+    let pixels = before.pixels.repeat(copies);
     let report = Report {
         example: "equalise",
-        length: film.len(),
+        length: pixels.len(),
     };
 
-    let expected = sequentially(&film, area);
-    report.sequential(|| sequentially(&film, area));
+    let expected = sequentially(&pixels);
+    report.sequential(|| sequentially(&pixels));
     for device in support::devices() {
-        assert!(
-            in_parallel(&device, &film, area)? == expected,
-            "pixel by pixel"
-        );
-        report.parallel(&device, || in_parallel(&device, &film, area))?;
+        assert!(in_parallel(&device, &pixels)? == expected, "pixel by pixel");
+        report.parallel(&device, || in_parallel(&device, &pixels))?;
     }
 
     let after = Picture {
-        pixels: expected[..area].to_vec(),
+        pixels: in_parallel(&Device::cpu(), &before.pixels)?,
         ..before
     };
     match path {
@@ -136,24 +107,20 @@ mod tests {
 
     #[test]
     fn four_shades_are_spread_from_black_to_white() -> Result<()> {
-        let film = [10, 11, 12, 13, /**/ 7, 7, 7, 200];
-        let equalised = in_parallel(&Device::cpu(), &film, 4)?;
-        assert_eq!(equalised, [0, 85, 170, 255, /**/ 0, 0, 0, 255]);
+        let equalised = |pixels: &[u8]| in_parallel(&Device::cpu(), pixels);
+        assert_eq!(equalised(&[10, 11, 12, 13])?, [0, 85, 170, 255]);
+        assert_eq!(equalised(&[7, 7, 7, 200])?, [0, 0, 0, 255]);
         Ok(())
     }
 
     #[test]
-    fn random_films_are_equalised_as_sequentially() -> Result<()> {
-        for (pictures, area) in [(0, 10), (1, 1), (5, 100), (3, 10_000)] {
+    fn random_pictures_are_equalised_as_sequentially() -> Result<()> {
+        for area in [0, 1, 100, 30_000] {
             let dark = |bits: u64| (bits as u8 >> 2) & (bits >> 8) as u8;
-            let film: Vec<u8> = support::random(31)
-                .map(dark)
-                .take(pictures * area)
-                .collect();
-            assert_eq!(
-                in_parallel(&Device::cpu(), &film, area)?,
-                sequentially(&film, area)
-            );
+            for shade in [dark, |bits: u64| bits as u8] {
+                let pixels: Vec<u8> = support::random(31).map(shade).take(area).collect();
+                assert_eq!(in_parallel(&Device::cpu(), &pixels)?, sequentially(&pixels));
+            }
         }
         Ok(())
     }
@@ -162,7 +129,7 @@ mod tests {
     fn the_picture_shown_is_the_one_the_program_makes() -> Result<()> {
         let before = Picture::read(BEFORE);
         let after = Picture::read(include_bytes!("../pictures/after.png"));
-        assert!(in_parallel(&Device::cpu(), &before.pixels, before.pixels.len())? == after.pixels);
+        assert!(in_parallel(&Device::cpu(), &before.pixels)? == after.pixels);
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
+#[cfg(doc)]
+use crate::Error;
 use crate::codegen::Named;
 use crate::codegen::{Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy, check};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
