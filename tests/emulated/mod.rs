@@ -7,4 +7,5 @@ mod harder;
 mod layer;
 mod select;
 mod sources;
+mod statistics;
 mod workspace;
