@@ -118,7 +118,7 @@ fn unique(arguments: &UniqueArguments) -> Result<()> {
     if arguments.count && format.is_binary() {
         return Err(Failure::with_remedy(
             "--count",
-            format_args!("no counts fit among numbers in {format}"),
+            "binary output has no room for counts among its numbers",
             "give --counts FILE, or --output-format text",
         ));
     }
@@ -128,14 +128,18 @@ fn unique(arguments: &UniqueArguments) -> Result<()> {
         Ok(Some((Destination::look_at(Some(path))?, format)))
     };
     let (counts, starts) = (beside(&arguments.counts)?, beside(&arguments.starts)?);
+    let counted = arguments.count || counts.is_some() || starts.is_some();
     with_number!(job.dtype, T => {
         let (values, _) = read_elements::<T>(job.source)?;
         let bytes = size_of_val(values.as_slice()) as u64;
-        let runs = spin("computing", bytes, || -> Result<_> {
-            let runs = device.runs::<T>(&device.upload_vec(values)?)?;
+        let (items, all_starts, lengths) = spin("computing", bytes, || -> Result<_> {
+            let values = device.upload_vec(values)?;
+            if !counted {
+                return Ok((device.unique::<T>(&values)?.into_vec()?, Vec::new(), Vec::new()));
+            }
+            let runs = device.runs::<T>(&values)?;
             Ok((runs.items.into_vec()?, runs.starts.into_vec()?, runs.lengths.into_vec()?))
         })?;
-        let (items, all_starts, lengths) = runs;
         for (numbers, to) in [(&lengths, counts), (&all_starts, starts)] {
             if let Some((destination, format)) = to {
                 write_elements(numbers, &[numbers.len()], format, destination)?;
