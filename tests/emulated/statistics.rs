@@ -63,35 +63,22 @@ fn check_places<T: Real, Rank: Function<Input = (T,), Output = u64>>() {
 
 #[test]
 fn moments_of_numbers() {
-    check_moments::<f32>();
-    check_moments::<f64>();
     check_moments::<u8>();
     check_moments::<i64>();
-}
-
-#[test]
-fn moments_of_halves() {
     check_moments::<f16>();
-    check_moments::<bf16>();
+    check_moments::<f32>();
 }
 
 #[test]
 fn extremes_of_numbers() {
-    check_extremes::<i16>();
     check_extremes::<f16>();
-    check_extremes::<f32>();
+    check_extremes::<i32>();
 }
 
 #[test]
-fn places_of_the_least() {
+fn places_of_the_first() {
     check_places::<i8, <i8 as Number>::RankUp>();
-    check_places::<f16, <f16 as Number>::RankUp>();
     check_places::<f32, <f32 as Number>::RankUp>();
-}
-
-#[test]
-fn places_of_the_greatest() {
     check_places::<bf16, <bf16 as Number>::RankDown>();
-    check_places::<u32, <u32 as Number>::RankDown>();
     check_places::<f64, <f64 as Number>::RankDown>();
 }
