@@ -30,7 +30,8 @@
 //! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
 //! [`constant()`] and [`strided()`] make of them. A source is evaluated in registers, item by item,
 //! and takes no memory. So a dot product, a count or an arg-max is a reduction that reads its input
-//! once. [`select()`] keeps the items that a predicate keeps, in their order.
+//! once. [`select()`] keeps the items that a predicate keeps, in their order. [`statistics`] has
+//! [`mean`], [`variance`], [`arg_max`] and others, which are such reductions.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, select, zip};
