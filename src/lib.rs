@@ -37,6 +37,8 @@
 //! once. [`select()`] keeps the items that a predicate keeps, in their order. [`partition`] gives
 //! the others, too; [`positions`] says where they stand. [`unique`] and [`runs`] find runs of
 //! equals.
+//! [`statistics`] has [`mean`], [`variance`], [`arg_max`] and others, which are such reductions.
+//! [`collect`] stores a source.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, select, zip};

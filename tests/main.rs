@@ -29,6 +29,8 @@ mod sources;
 mod sources_on_the_gpu;
 mod statistics;
 #[cfg(feature = "cuda")]
+mod statistics_on_the_gpu;
+#[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;
 mod where_rust_panics;

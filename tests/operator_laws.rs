@@ -8,6 +8,7 @@ use std::str::FromStr;
 use warpfold::codegen::Definitions;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
+use warpfold::statistics::{Extremes, First, Merge, Moments, Place};
 use warpfold::testing::{assert_monoid, assert_monoid_within};
 use warpfold::{Monoid, monoid};
 
@@ -75,6 +76,25 @@ fn operators_of_users() {
         maps.prop_map(|(slope, offset)| Affine { slope, offset }),
     );
     assert_monoid::<[u16; 5], Sums>(any::<[u16; 5]>());
+}
+
+#[test]
+fn operators_of_statistics() {
+    // Few ranks and positions, so that there are equal ones.
+    let places = (0_u64..4, 0_u64..4);
+    assert_monoid::<Place, First>(places.prop_map(|(rank, position)| Place { rank, position }));
+    assert_monoid::<[f32; 2], Extremes>((floats(), floats()).prop_map(|(a, b)| [a, b]));
+    assert_monoid::<[i64; 2], Extremes>(any::<[i64; 2]>());
+    let groups = proptest::collection::vec(-1e3_f64..1e3, 0..6);
+    assert_monoid_within::<Moments, Merge>(
+        1e-12,
+        groups.prop_map(|group| {
+            group
+                .into_iter()
+                .map(Moments::of)
+                .fold(Moments::EMPTY, Moments::merge)
+        }),
+    );
 }
 
 /// What the checker says of an operator that breaks a promise.

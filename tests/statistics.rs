@@ -1,104 +1,22 @@
 //! Statistics equal their definitions, one number after the other, and lose no digits where others
 //! do.
 
-use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::data::{Random, assert_same, sample};
+use crate::support::numbers::{Real, first, moments_of, numbers};
 use crate::support::oracle;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use warpfold::half::{bf16, f16};
 use warpfold::statistics::{Estimate, Merge, Moments, Number};
 use warpfold::{
-    Device, Element, Error, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant, count,
-    function, map, mean, min_max, moments, ops, reduce, std_dev, strided, variance, zip,
+    Device, Element, Error, Function, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant,
+    count, function, map, mean, min_max, moments, ops, reduce, std_dev, strided, variance, zip,
 };
-
-/// A number as the oracles see it.
-trait Real: Number + Sample {
-    /// Rounded to nearest, as `as` does.
-    fn to_f64(self) -> f64;
-
-    /// −∞, ∞, NaN, both zeros: what there is of them.
-    fn odd() -> Vec<Self>;
-}
-
-macro_rules! reals {
-    ($($number:ty, |$x:ident| $f64:expr, $odd:expr;)*) => {$(
-        impl Real for $number {
-            fn to_f64(self) -> f64 {
-                let $x = self;
-                $f64
-            }
-
-            fn odd() -> Vec<$number> {
-                $odd.into()
-            }
-        }
-    )*};
-}
-
-macro_rules! of_floats {
-    ($float:ident) => {
-        [
-            -<$float>::INFINITY,
-            <$float>::INFINITY,
-            <$float>::NAN,
-            -<$float>::NAN,
-            -<$float as num_traits::Zero>::zero(),
-            <$float as num_traits::Zero>::zero(),
-        ]
-    };
-}
-
-reals! {
-    u8, |x| x as f64, [u8::MIN, u8::MAX];
-    i8, |x| x as f64, [i8::MIN, i8::MAX];
-    u16, |x| x as f64, [u16::MIN, u16::MAX];
-    i16, |x| x as f64, [i16::MIN, i16::MAX];
-    u32, |x| x as f64, [u32::MIN, u32::MAX];
-    i32, |x| x as f64, [i32::MIN, i32::MAX];
-    u64, |x| x as f64, [u64::MIN, u64::MAX];
-    i64, |x| x as f64, [i64::MIN, i64::MAX];
-    f16, |x| x.to_f64(), of_floats!(f16);
-    bf16, |x| x.to_f64(), of_floats!(bf16);
-    f32, |x| x as f64, of_floats!(f32);
-    f64, |x| x, of_floats!(f64);
-}
 
 /// Lengths at the ends of runs, rows, blocks and chunks of the CPU.
 const LENGTHS: &[usize] = &[
     0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 4095, 4096, 4097, 65_535, 65_537, 300_007,
 ];
-
-/// Few different numbers, so that many are equal; now and then an odd one, if any.
-fn numbers<T: Real>(length: usize, seed: u64, odd_ones: usize) -> Vec<T> {
-    let (pool, odd) = (sample::<T>(20, seed), T::odd());
-    let mut random = Random::new(seed + 1);
-    let mut data: Vec<T> = (0..length)
-        .map(|_| pool[(random.next() >> 40) as usize % pool.len()])
-        .collect();
-    for _ in 0..if length > 0 { odd_ones } else { 0 } {
-        let (place, which) = (random.next() >> 20, random.next() >> 20);
-        data[place as usize % length] = odd[which as usize % odd.len()];
-    }
-    data
-}
-
-/// The position of the first number that no other comes before, where NaN comes before all.
-fn first<T: Real>(data: &[T], wanted: Ordering) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for (i, x) in data.iter().enumerate() {
-        let comes_before = best.is_none_or(|best: usize| {
-            let (x, best) = (x.widen(), data[best].widen());
-            #[allow(clippy::eq_op)]
-            let (x_is_nan, best_is_nan) = (x != x, best != best);
-            !best_is_nan && (x_is_nan || x.partial_cmp(&best) == Some(wanted))
-        });
-        if comes_before {
-            best = Some(i);
-        }
-    }
-    best
-}
 
 fn check_extremes<T>()
 where
@@ -133,12 +51,6 @@ where
     }
 }
 
-/// The moments by their definition: the law over those of each number.
-fn moments_of<T: Real>(data: &[T]) -> Moments {
-    let each: Vec<Moments> = data.iter().map(|x| Moments::of(x.to_f64())).collect();
-    oracle::reduce::<Moments, Merge>(&each, None)
-}
-
 fn check_moments<T: Real>() {
     let cpu = Device::cpu();
     for (number, &length) in LENGTHS.iter().enumerate() {
@@ -169,6 +81,35 @@ fn check_moments<T: Real>() {
     }
 }
 
+/// NaN, and then numbers from the least to the greatest: ranks grow with them, and fall.
+fn check_ranks<T: Real>() {
+    let mut data = [sample::<T>(50, 3), T::odd()].concat();
+    data.retain(|x| !x.to_f64().is_nan());
+    data.sort_by(|a, b| a.widen().partial_cmp(&b.widen()).unwrap());
+    let is_float = T::odd().iter().any(|x| x.to_f64().is_nan());
+    for pair in data.windows(2) {
+        let [up, down] =
+            [T::RankUp::call, T::RankDown::call].map(|of| [of((pair[0],)), of((pair[1],))]);
+        let same = pair[0] == pair[1];
+        assert!(
+            if same { up[0] == up[1] } else { up[0] < up[1] },
+            "{pair:?}"
+        );
+        assert!(
+            if same {
+                down[0] == down[1]
+            } else {
+                down[0] > down[1]
+            },
+            "{pair:?}"
+        );
+        assert!(!is_float || (up[0] > 0 && down[1] > 0), "{pair:?}");
+    }
+    for nan in T::odd().into_iter().filter(|x| x.to_f64().is_nan()) {
+        assert_eq!((T::RankUp::call((nan,)), T::RankDown::call((nan,))), (0, 0));
+    }
+}
+
 macro_rules! of_each_type {
     ($($number:ident)*) => {
         mod extremes {
@@ -176,6 +117,11 @@ macro_rules! of_each_type {
             fn $number() {
                 super::check_extremes::<super::types::$number>();
             })*
+        }
+
+        #[test]
+        fn ranks_grow_and_fall_with_the_numbers() {
+            $(check_ranks::<types::$number>();)*
         }
 
         mod moments_are_those_of_the_law {
@@ -459,6 +405,45 @@ fn a_mean_is_the_sum_over_the_count() {
     let sum = reduce::<f64, ops::Add>(&x).unwrap();
     assert_eq!(mean(&x), Ok(sum / 100_003.0));
     assert_eq!(moments(&x).unwrap().sum(), sum);
+}
+
+/// NVRTC takes the kernels of numbers of every kind.
+#[cfg(feature = "cuda")]
+#[test]
+fn the_kernels_of_statistics_compile() {
+    use crate::support::matrix::is_drawn;
+    use crate::support::skip;
+    use warpfold::codegen::{Engine, Order, RowPolicy, kernels, source};
+    use warpfold::cuda::nvrtc::{self, Target};
+    use warpfold::source::{Form, Slice};
+    use warpfold::statistics::{Extremes, First, Measured, Place, Ranked, Twice};
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+
+    fn compile<T: Element, Op: Monoid<T>, F: Form<Item = T>>() {
+        let policy = RowPolicy::of_reduce_of::<F>(Order::of::<T, Op>());
+        let text = source::<kernels::Reduce<T, Op, F>>(Engine::Rows(policy)).unwrap();
+        let name = std::any::type_name::<F>();
+        if !is_drawn(name, false) {
+            return;
+        }
+        if let Err(error) = nvrtc::compile(&text, name, Target::Cubin(90)) {
+            panic!("{name}: {error}");
+        }
+    }
+
+    fn compile_all<T: Number>() {
+        compile::<Moments, Merge, Measured<T>>();
+        compile::<[T::Accumulator; 2], Extremes, Twice<T>>();
+        compile::<Place, First, Ranked<T::RankUp, Slice<T>>>();
+        compile::<Place, First, Ranked<T::RankDown, Slice<T>>>();
+    }
+
+    compile_all::<u8>();
+    compile_all::<i64>();
+    compile_all::<f16>();
+    compile_all::<f32>();
 }
 
 proptest! {

@@ -4,8 +4,8 @@ use crate::number::{DType, Operator};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reduce, scan and select the numbers in a file, on CUDA GPUs and CPUs, with the same bits on
-/// each.
+/// Reduce, scan and select the numbers in a file, and tell their statistics, on CUDA GPUs and CPUs,
+/// with the same bits on each.
 #[derive(Debug, Parser)]
 #[command(name = "warpfold", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
@@ -36,9 +36,21 @@ pub(crate) enum Command {
         #[command(flatten)]
         condition: Condition,
 
+        /// Write the positions of these numbers, from 0 and as u64, instead of the numbers
+        #[arg(long)]
+        positions: bool,
+
         #[command(flatten)]
         files: FileArguments,
     },
+
+    /// Keep the first of equal neighbours, and say how many there are
+    #[command(after_help = UNIQUE_HELP, after_long_help = UNIQUE_LONG_HELP)]
+    Unique(UniqueArguments),
+
+    /// Print count, extremes and their positions, sum, mean and standard deviation
+    #[command(after_help = STATS_HELP, after_long_help = STATS_LONG_HELP)]
+    Stats(StatsArguments),
 
     /// List the devices, and say why CUDA cannot be used if it cannot
     Devices,
@@ -149,6 +161,38 @@ pub(crate) struct Condition {
     pub(crate) not_nan: bool,
 }
 
+/// What else `warpfold unique` writes.
+#[derive(Debug, Args)]
+pub(crate) struct UniqueArguments {
+    /// Write how many equal neighbours there were before each number, as `uniq -c` does; in text
+    #[arg(short, long)]
+    pub(crate) count: bool,
+
+    /// Write these counts to a file of their own, as u64
+    #[arg(long, value_name = "FILE")]
+    pub(crate) counts: Option<PathBuf>,
+
+    /// Write to a file at which position, from 0, each number stood first, as u64
+    #[arg(long, value_name = "FILE")]
+    pub(crate) starts: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    /// The files to read, a column of the table each; `-` or nothing is the standard input
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Divide the squared deviations by n - 1, not by n: the numbers are a sample of others
+    #[arg(long)]
+    pub(crate) sample: bool,
+
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+}
+
 /// Where numbers come from and go to, what they are, and where the work is done.
 #[derive(Debug, Args)]
 pub(crate) struct FileArguments {
@@ -159,6 +203,17 @@ pub(crate) struct FileArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    /// The format of the output [default: see the end of --help]
+    #[arg(long, value_enum)]
+    pub(crate) output_format: Option<Format>,
+}
+
+/// What numbers are, and where the work is done.
+#[derive(Debug, Args)]
+pub(crate) struct InputArguments {
     /// The type of the elements; raw input needs it
     ///
     /// An .npy file knows its own type. In text, integers are i64, or f64 if any number has a
@@ -169,10 +224,6 @@ pub(crate) struct FileArguments {
     /// The format of the input [default: see the end of --help]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
-
-    /// The format of the output [default: see the end of --help]
-    #[arg(long, value_enum)]
-    pub(crate) output_format: Option<Format>,
 
     /// Where to work: `cpu`, `cuda` or `cuda:N` [default: $WARPFOLD_DEVICE, else cpu]
     #[arg(long, value_parser = device_name)]
@@ -253,9 +304,11 @@ Examples:
   warpfold scan -i data.npy -o sums.npy      running sums, in the same shape
   warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
   warpfold select --gt 0 data.npy            the numbers above 0
+  warpfold unique -c sorted.txt              each number once, and how often it stands there
+  warpfold stats data.npy                    extremes, mean and standard deviation
   warpfold devices                           what there is to work on
 
-`warpfold reduce --help`, `scan --help` and `select --help` describe the formats.";
+`warpfold reduce --help` and that of the others describe the formats.";
 
 const TUNE_HELP: &str = "\
 Examples:
@@ -319,7 +372,8 @@ const SELECT_HELP: &str = "\
 Examples:
   seq 10 | warpfold select --gt 3
   warpfold select --ge 0 --lt 1 data.npy -o unit.npy
-  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin";
+  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
+  warpfold select --nan data.npy --positions -o places.npy";
 
 const SELECT_LONG_HELP: &str = concat!(
     "\
@@ -327,6 +381,7 @@ Examples:
   seq 10 | warpfold select --gt 3
   warpfold select --ge 0 --lt 1 data.npy -o unit.npy
   warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
+  warpfold select --nan data.npy --positions -o places.npy
 
 Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE is read as a \
 number of the elements' type. A NaN satisfies --ne and --nan only. The result has one axis, also of \
@@ -339,4 +394,57 @@ Format of the output:
   1. --output-format, if given;
   2. that of the ending of --output, if it is one of those above;
   3. the format of the input."
+);
+
+const UNIQUE_HELP: &str = "\
+Examples:
+  printf '7 7 2 2 2 7' | warpfold unique -c
+  warpfold unique sorted.npy -o different.npy --counts counts.npy";
+
+const UNIQUE_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  printf '7 7 2 2 2 7' | warpfold unique -c
+  warpfold unique sorted.npy -o different.npy --counts counts.npy
+  warpfold unique --dtype u32 keys.bin -o keys.npy --starts starts.npy
+
+Only neighbours are compared: sort the numbers first to have each one once. A NaN equals nothing, \
+and -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
+starts have the format of their ending, or else that of the output.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);
+
+const STATS_HELP: &str = "\
+Examples:
+  seq 10 | warpfold stats
+  warpfold stats january.npy february.npy";
+
+const STATS_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold stats
+  warpfold stats january.npy february.npy
+  warpfold select --not-nan data.npy | warpfold stats --sample
+
+A line for each statistic:
+  count   how many numbers there are
+  nan     how many of them are NaN, of floats
+  min     the least; NaN if there is a NaN
+  argmin  where it stands, counted from 0: the first of equal ones, and the first NaN if there is one
+  max     the greatest; NaN if there is a NaN
+  argmax  where it stands, as argmin
+  sum     in f64; of integers exact within +-2^53
+  mean    in f64
+  std     the standard deviation, in f64: of n numbers, or with --sample of n - 1
+What nothing has is `-`. An array of several axes counts in the order it is stored in.
+
+",
+    formats!()
 );

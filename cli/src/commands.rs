@@ -1,14 +1,19 @@
 //! What the commands do.
 
-use crate::args::{Command, Condition, FileArguments, FoldArguments, Format, PrimitiveName};
+use crate::args::{
+    Command, Condition, FileArguments, FoldArguments, Format, PrimitiveName, StatsArguments,
+    UniqueArguments,
+};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, format_of_name};
 use crate::number::{DType, Number, Operator, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
-use crate::{npy, raw, text};
+use crate::{npy, raw, stats, text};
+use std::path::{Path, PathBuf};
 use warpfold::Prefixes;
 use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy, kernels, source};
+use warpfold::statistics::Estimate;
 use warpfold::{Device, Monoid};
 
 /// Carries out one command.
@@ -19,7 +24,13 @@ pub(crate) fn run(command: Command) -> Result<()> {
             fold: arguments,
             inclusive,
         } => fold(&arguments, Task::Scan { inclusive }),
-        Command::Select { condition, files } => select(&files, &condition),
+        Command::Select {
+            condition,
+            positions,
+            files,
+        } => select(&files, &condition, positions),
+        Command::Unique(arguments) => unique(&arguments),
+        Command::Stats(arguments) => print_stats(&arguments),
         Command::Devices => list_devices(),
         Command::Source {
             primitive,
@@ -62,7 +73,8 @@ fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
         output_format,
         destination,
     } = Job::new(&arguments.files, default_format, |dtype| {
-        arguments.op.check(dtype)
+        arguments.op.check(dtype)?;
+        Ok(dtype)
     })?;
     with_number!(dtype, T => {
         let init = parse_init::<T>(arguments.init.as_deref())?;
@@ -78,16 +90,95 @@ fn fold(arguments: &FoldArguments, task: Task) -> Result<()> {
     })
 }
 
-/// Keeps what satisfies a condition.
-fn select(files: &FileArguments, condition: &Condition) -> Result<()> {
-    let job = Job::new(files, None, |dtype| condition.check(dtype))?;
+/// Keeps what satisfies a condition, or its positions.
+fn select(files: &FileArguments, condition: &Condition, positions: bool) -> Result<()> {
+    let job = Job::new(files, None, |dtype| {
+        condition.check(dtype)?;
+        Ok(if positions { DType::U64 } else { dtype })
+    })?;
+    let (device, format, destination) = (job.device, job.output_format, job.destination);
     with_number!(job.dtype, T => {
         let kept = condition.parse::<T>()?;
         let (values, _) = read_elements::<T>(job.source)?;
         let bytes = size_of_val(values.as_slice()) as u64;
-        let values = spin("computing", bytes, || kept.select(&job.device, values))?;
-        write_elements(&values, &[values.len()], job.output_format, job.destination)
+        if positions {
+            let places = spin("computing", bytes, || kept.positions(&device, values))?;
+            write_elements(&places, &[places.len()], format, destination)
+        } else {
+            let values = spin("computing", bytes, || kept.select(&device, values))?;
+            write_elements(&values, &[values.len()], format, destination)
+        }
     })
+}
+
+/// Keeps the first of equal neighbours, and counts them.
+fn unique(arguments: &UniqueArguments) -> Result<()> {
+    let job = Job::new(&arguments.files, None, Ok)?;
+    let (device, format, destination) = (job.device, job.output_format, job.destination);
+    if arguments.count && format.is_binary() {
+        return Err(Failure::with_remedy(
+            "--count",
+            "binary output has no room for counts among its numbers",
+            "give --counts FILE, or --output-format text",
+        ));
+    }
+    let beside = |path: &Option<PathBuf>| -> Result<Option<(Destination, Format)>> {
+        let Some(path) = path else { return Ok(None) };
+        let format = format_of_name(path).unwrap_or(format);
+        Ok(Some((Destination::look_at(Some(path))?, format)))
+    };
+    let (counts, starts) = (beside(&arguments.counts)?, beside(&arguments.starts)?);
+    let counted = arguments.count || counts.is_some() || starts.is_some();
+    with_number!(job.dtype, T => {
+        let (values, _) = read_elements::<T>(job.source)?;
+        let bytes = size_of_val(values.as_slice()) as u64;
+        let (items, all_starts, lengths) = spin("computing", bytes, || -> Result<_> {
+            let values = device.upload_vec(values)?;
+            if !counted {
+                return Ok((device.unique::<T>(&values)?.into_vec()?, Vec::new(), Vec::new()));
+            }
+            let runs = device.runs::<T>(&values)?;
+            Ok((runs.items.into_vec()?, runs.starts.into_vec()?, runs.lengths.into_vec()?))
+        })?;
+        for (numbers, to) in [(&lengths, counts), (&all_starts, starts)] {
+            if let Some((destination, format)) = to {
+                write_elements(numbers, &[numbers.len()], format, destination)?;
+            }
+        }
+        if arguments.count {
+            let mut output = destination.open(None)?;
+            text::write_counted(&lengths, &items, &mut output)?;
+            return output.finish();
+        }
+        write_elements(&items, &[items.len()], format, destination)
+    })
+}
+
+/// Prints a table: a line for each statistic, a column for each file.
+fn print_stats(arguments: &StatsArguments) -> Result<()> {
+    let device = choose_device(arguments.input.device.as_deref())?;
+    let estimate = if arguments.sample {
+        Estimate::Sample
+    } else {
+        Estimate::Population
+    };
+    let files = match arguments.files.as_slice() {
+        [] => vec![None],
+        files => files.iter().map(|file| Some(file.as_path())).collect(),
+    };
+    let mut columns = Vec::new();
+    for file in files {
+        let (input, format) = open(file, arguments.input.format)?;
+        let (source, dtype) = look_into(input, format, arguments.input.dtype)?;
+        let name = file.map_or_else(|| "-".into(), |file| file.display().to_string());
+        let values = with_number!(dtype, T => {
+            let (values, _) = read_elements::<T>(source)?;
+            let bytes = size_of_val(values.as_slice()) as u64;
+            spin("computing", bytes, || stats::of(&device, values, estimate))?
+        });
+        columns.push((name, values));
+    }
+    print(&stats::table(&columns))
 }
 
 /// A command on numbers that has looked at everything, and read as little as it could.
@@ -101,19 +192,15 @@ struct Job {
 
 impl Job {
     /// The output has the default format, or else that of the input, unless the user says
-    /// otherwise. `check` says whether the command can work on a type.
+    /// otherwise. `check` says whether the command can work on a type, and which one it gives.
     fn new(
         files: &FileArguments,
         default_format: Option<Format>,
-        check: impl FnOnce(DType) -> Result<()>,
+        check: impl FnOnce(DType) -> Result<DType>,
     ) -> Result<Job> {
-        let device = choose_device(files.device.as_deref())?;
+        let device = choose_device(files.input.device.as_deref())?;
         let destination = Destination::look_at(files.output.as_deref())?;
-        let mut input = Input::open(files.file.as_deref())?;
-        let format = match files.format {
-            Some(format) => format,
-            None => input.guess_format()?,
-        };
+        let (input, format) = open(files.file.as_deref(), files.input.format)?;
         let of_name = || files.output.as_deref().and_then(format_of_name);
         let output_format = files
             .output_format
@@ -127,10 +214,10 @@ impl Job {
                 "give -o FILE, or --output-format text",
             ));
         }
-        let (source, dtype) = look_into(input, format, files.dtype)?;
-        check(dtype)?;
+        let (source, dtype) = look_into(input, format, files.input.dtype)?;
+        let written = check(dtype)?;
         if output_format == Format::Npy {
-            npy::check_output(dtype, &destination.name)?;
+            npy::check_output(written, &destination.name)?;
         }
         Ok(Job {
             device,
@@ -154,6 +241,16 @@ pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
         }
         Failure::at(format_args!("--device {name}"), cause)
     })
+}
+
+/// Opens a file, and tells its format.
+fn open(file: Option<&Path>, format: Option<Format>) -> Result<(Input, Format)> {
+    let mut input = Input::open(file)?;
+    let format = match format {
+        Some(format) => format,
+        None => input.guess_format()?,
+    };
+    Ok((input, format))
 }
 
 /// Finds the type of the elements; reads no further than needed for that.

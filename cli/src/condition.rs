@@ -3,7 +3,7 @@
 use crate::args::Condition;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number};
-use warpfold::{Device, Scalar, constant, function, map, zip3};
+use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
 
 /// Keeps the numbers from `low` to `high`. A NaN is not among them.
 #[function]
@@ -111,18 +111,60 @@ impl Condition {
     }
 }
 
+/// The flag beside a number.
+#[function]
+pub(crate) fn flag<T: Element>(_x: T, flag: bool) -> bool {
+    flag
+}
+
+/// Evaluates an expression with the source of the pairs of a number and whether it is kept.
+macro_rules! with_flags {
+    ($kept:expr, $values:expr, $flagged:ident => $result:expr) => {{
+        let (kept, values) = ($kept, $values);
+        let len = values.len();
+        let (low, high) = (constant(kept.low, len), constant(kept.high, len));
+        let source = zip3(values, low, high);
+        if kept.outside {
+            let $flagged = map::<T::Outside, _>(source);
+            $result
+        } else {
+            let $flagged = map::<T::Within, _>(source);
+            $result
+        }
+    }};
+}
+
 impl<T: Number> Kept<T> {
+    /// What is NaN.
+    pub(crate) fn nan() -> Kept<T> {
+        Kept {
+            low: T::Bound::LEAST,
+            high: T::Bound::GREATEST,
+            outside: true,
+        }
+    }
+
     /// The numbers that are kept.
     pub(crate) fn select(self, device: &Device, values: Vec<T>) -> Result<Vec<T>> {
-        let len = values.len();
-        let values = device.upload_vec(values)?;
-        let (low, high) = (constant(self.low, len), constant(self.high, len));
-        let source = zip3(&values, low, high);
-        let kept = if self.outside {
-            device.select_flagged::<T>(map::<T::Outside, _>(source))?
-        } else {
-            device.select_flagged::<T>(map::<T::Within, _>(source))?
-        };
+        let values = &device.upload_vec(values)?;
+        let kept = with_flags!(self, values, flagged => device.select_flagged::<T>(flagged))?;
         Ok(kept.into_vec()?)
+    }
+
+    /// Their positions.
+    pub(crate) fn positions(self, device: &Device, values: Vec<T>) -> Result<Vec<u64>> {
+        let values = &device.upload_vec(values)?;
+        let positions = with_flags!(self, values, flagged => {
+            device.positions(map::<flag<T>, _>(flagged))
+        })?;
+        Ok(positions.into_vec()?)
+    }
+
+    /// Their number.
+    pub(crate) fn count(self, device: &Device, values: &Buffer<T>) -> Result<usize> {
+        let count = with_flags!(self, values, flagged => {
+            device.count(map::<flag<T>, _>(flagged))
+        });
+        Ok(count?)
     }
 }

@@ -1,5 +1,5 @@
-//! `warpfold`: reduce, scan and select the numbers in a file, on CUDA GPUs and CPUs with the same
-//! bits.
+//! `warpfold`: reduce, scan and select the numbers in a file, and tell their statistics, on CUDA
+//! GPUs and CPUs with the same bits.
 
 #![deny(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod number;
 mod output;
 mod progress;
 mod raw;
+mod stats;
 mod text;
 #[cfg(feature = "cuda")]
 mod tune;

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Element, Function, Monoid, Scalar, ops};
+use warpfold::{Element, Function, Monoid, Scalar, ops, statistics};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -147,7 +147,7 @@ impl BadNumber {
 }
 
 /// An element type of the command line.
-pub(crate) trait Number: Element<Accumulator = Self::Bound> {
+pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound> {
     const DTYPE: DType;
 
     /// What the bounds of a selection are: the type itself, or the `f32` that a half is.

@@ -99,9 +99,30 @@ fn bad_number(bad: BadNumber, token: &[u8], place: String, dtype: DType) -> Fail
 
 /// Writes one number per line.
 pub(crate) fn write<T: Number>(values: &[T], output: &mut Output) -> Result<()> {
+    write_lines(values, output, |value, text| value.append_to(text))
+}
+
+/// Writes one number per line, and its count before it, as `uniq -c` does.
+pub(crate) fn write_counted<T: Number>(
+    counts: &[u64],
+    values: &[T],
+    output: &mut Output,
+) -> Result<()> {
+    let lines = counts.iter().zip(values);
+    write_lines(lines, output, |(count, value), text| {
+        text.extend_from_slice(format!("{count:7} ").as_bytes());
+        value.append_to(text);
+    })
+}
+
+fn write_lines<L>(
+    lines: impl IntoIterator<Item = L>,
+    output: &mut Output,
+    append: impl Fn(L, &mut Vec<u8>),
+) -> Result<()> {
     let mut text = Vec::with_capacity(CHUNK_BYTES + 64);
-    for &value in values {
-        value.append_to(&mut text);
+    for line in lines {
+        append(line, &mut text);
         text.push(b'\n');
         if text.len() >= CHUNK_BYTES {
             output.write(&text)?;

@@ -6,7 +6,9 @@ mod driver;
 mod errors;
 mod formats;
 mod select;
+mod stats;
 mod streams;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod unique;

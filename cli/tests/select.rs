@@ -94,6 +94,26 @@ fn a_nan_satisfies_ne_and_nan_only() {
 }
 
 #[test]
+fn positions_instead_of_numbers() {
+    assert_eq!(pass("select --ge 2 --positions", "2 3 -1 2 5"), "0 1 3 4");
+    assert_eq!(pass("select --positions --eq 9", "2 3"), "");
+    for dtype in ["f16", "bf16", "f32", "f64"] {
+        let line = format!("select --nan --positions --dtype {dtype}");
+        assert_eq!(pass(&line, "1 nan inf nan"), "1 3", "{line}");
+    }
+    let file = npy_of("<i2", "(2, 2)", &[1, 0, 5, 0, 2, 0, 7, 0]);
+    let places: Vec<u8> = [1_u64, 3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let expected = npy_of("<u8", "(2,)", &places);
+    assert_eq!(
+        pass_in(Path::new("."), "select --gt 2 --positions", &file),
+        expected
+    );
+    // NumPy has no bf16, but it has the positions.
+    let line = "select --gt 2 --positions --dtype bf16 --output-format npy";
+    assert_eq!(pass_in(Path::new("."), line, b"1 5 2 7"), expected);
+}
+
+#[test]
 fn every_format_and_one_axis() {
     let here = Path::new(".");
     let file = npy_of("<i2", "(2, 2)", &[1, 0, 5, 0, 2, 0, 7, 0]);

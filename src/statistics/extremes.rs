@@ -3,7 +3,7 @@
 use super::Number;
 use super::on::{HostData, On};
 use crate::ops::{maximum, minimum};
-use crate::source::{Index, Map, Place as Where, Source, Zip};
+use crate::source::{Index, Map, Place as Where, Slice, Source, Zip};
 use crate::{Device, Element, Monoid, Result, Scalar, function, index, map, monoid, zip};
 
 /// The least and the greatest number, and `None` if there is none. Both are NaN if one of the
@@ -119,8 +119,7 @@ fn min_max_on<P: Where, T: Number>(
     input: impl Source<P, Item = T>,
 ) -> Result<Option<(T, T)>> {
     let len = input.items()?;
-    let pairs = map::<twice<T::Accumulator>, _>(map::<T::Widened, _>(input));
-    let [min, max] = on.reduce::<[T::Accumulator; 2], Extremes>(pairs)?;
+    let [min, max] = on.reduce::<[T::Accumulator; 2], Extremes>(twice::<T, _>(input))?;
     Ok((len > 0).then(|| (T::narrow(min), T::narrow(max))))
 }
 
@@ -142,15 +141,39 @@ fn arg_max_on<P: Where, T: Number>(
     Ok((len > 0).then_some(first.position as usize))
 }
 
+/// The least of all first parts, and the greatest of all second parts: [`Min`](crate::ops::Min) and
+/// [`Max`](crate::ops::Max) at once. Of numbers [twice](twice()), their least and greatest.
+#[derive(Debug, Clone, Copy)]
+pub struct Extremes;
+
+#[monoid]
+impl<T: Scalar> Monoid<[T; 2]> for Extremes {
+    const EXACT: bool = true;
+    const COMMUTATIVE: bool = true;
+
+    fn identity() -> [T; 2] {
+        [T::GREATEST, T::LEAST]
+    }
+
+    fn combine(a: [T; 2], b: [T; 2]) -> [T; 2] {
+        [minimum(a[0], b[0]), maximum(a[1], b[1])]
+    }
+}
+
+#[doc(hidden)]
 #[function]
-fn twice<T: Scalar>(x: T) -> [T; 2] {
+pub fn pair<T: Scalar>(x: T) -> [T; 2] {
     [x, x]
 }
 
-/// The lesser of two first parts, and the greater of two second parts.
-#[monoid(identity = [T::GREATEST, T::LEAST], exact, commutative)]
-fn extremes<T: Scalar>(a: [T; 2], b: [T; 2]) -> [T; 2] {
-    [minimum(a[0], b[0]), maximum(a[1], b[1])]
+/// The [form](crate::source::Form) of what [`twice`] gives.
+pub type Twice<T, S = Slice<T>> =
+    Map<pair<<T as Element>::Accumulator>, Map<<T as Number>::Widened, S>>;
+
+/// Each number of `source` twice; halves as `f32`. Reduced with [`Extremes`], they give the least
+/// and the greatest, as [`min_max`].
+pub fn twice<T: Number, S>(source: S) -> Twice<T, S> {
+    map(map(source))
 }
 
 /// A position, and the rank of the number that stands there: what [`First`] compares. [`least`] and

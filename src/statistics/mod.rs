@@ -42,8 +42,8 @@
 //! # At the third level
 //!
 //! [`cuda::Reduce`](crate::cuda::Reduce) has the reduction, and this module the monoids and the
-//! sources: [`Merge`] with [`measured`], [`First`] with [`least`] and [`greatest`]. For sums, counts
-//! and extremes alone, use [`ops`](crate::ops) and [`map`](crate::map()).
+//! sources: [`Merge`] with [`measured`], [`Extremes`] with [`twice`], [`First`] with [`least`] and
+//! [`greatest`]. For sums and counts, use [`ops`](crate::ops) and [`map`](crate::map()).
 //!
 //! ```no_run
 //! # #[cfg(feature = "cuda")] {
@@ -72,11 +72,13 @@ pub mod number;
 mod on;
 
 pub use counts::{all, any, count};
-pub use extremes::{First, Place, Ranked, arg_max, arg_min, greatest, least, min_max};
+pub use extremes::{
+    Extremes, First, Place, Ranked, Twice, arg_max, arg_min, greatest, least, min_max, twice,
+};
 pub use moments::{Estimate, Measured, Merge, Moments, mean, measured, moments, std_dev, variance};
 pub use number::Number;
 
 #[doc(hidden)]
-pub use extremes::place;
+pub use extremes::{pair, place};
 #[doc(hidden)]
 pub use moments::single;

@@ -75,7 +75,8 @@ macro_rules! numbers {
 
             #[function]
             pub fn rank_down($x: $number) -> u64 {
-                if $is_nan { 0 } else { !$rank }
+                // In parentheses: a macro's output forgets what belongs together.
+                if $is_nan { 0 } else { !($rank) }
             }
         }
 

@@ -8,4 +8,5 @@ mod harder;
 mod layer;
 mod select;
 mod sources;
+mod statistics;
 mod workspace;

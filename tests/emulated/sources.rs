@@ -31,13 +31,16 @@ pub(super) struct Leaf {
 
 pub(super) fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
     let data = sample::<T>(length, seed);
-    let leaf = Leaf {
+    (leaf_of(name, &data), data)
+}
+
+pub(super) fn leaf_of<T: Sample>(name: &'static str, data: &[T]) -> Leaf {
+    Leaf {
         name,
-        bytes: bytemuck::cast_slice(&data).to_vec(),
+        bytes: bytemuck::cast_slice(data).to_vec(),
         element: size_of::<T>(),
         align: align_of::<T>(),
-    };
-    (leaf, data)
+    }
 }
 
 pub(super) fn slice(name: &'static str) -> SliceArguments {
@@ -107,7 +110,10 @@ pub(super) fn resident(by_ticket: bool, blocks: u64) -> u32 {
     if by_ticket { 0 } else { blocks as u32 }
 }
 
-fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &Case<F>) {
+pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
+    name: &str,
+    case: &Case<F>,
+) {
     let Some(toolchain) = Toolchain::get() else {
         return;
     };

@@ -5,6 +5,7 @@ pub(crate) mod emulator;
 pub(crate) mod layer;
 #[macro_use]
 pub(crate) mod matrix;
+pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod oracle;
 pub(crate) mod skips;
