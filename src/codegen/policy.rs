@@ -72,6 +72,8 @@ const RUN_BYTES: u32 = 64;
 /// What a lane holds in a select, in bytes and in items.
 const SELECT_BYTES: u32 = 128;
 const SELECT_ITEMS: u32 = 32;
+/// What a lane holds in a histogram, in bytes.
+const HISTOGRAM_BYTES: u32 = 64;
 /// (largest accumulator in bytes, rows of a scan of short inputs, and those of long ones with their
 /// batch and blocks).
 const SCAN_ROWS: &[(u32, u32, (u32, u32, u32))] = &[
@@ -168,6 +170,20 @@ impl RowPolicy {
             } else {
                 2
             },
+        }
+    }
+
+    /// The policy of a histogram of a form: how many bytes its warps have under way. A block's
+    /// counters may take all shared memory, so there is one block a multiprocessor.
+    pub fn of_histogram_of<F: Form>() -> RowPolicy {
+        let run = run_of::<F>(0);
+        let rows = (HISTOGRAM_BYTES / (run * bytes_of::<F>())).clamp(1, 4);
+        let rows = 1 << rows.ilog2();
+        RowPolicy {
+            run,
+            rows,
+            batch: rows,
+            blocks: 1,
         }
     }
 
@@ -268,6 +284,30 @@ impl ReducePolicy {
     pub fn of<T: Element>() -> ReducePolicy {
         const { assert_element_size::<T>() };
         row_for(REDUCE_ONCE, |row| row.0, size_of::<T::Accumulator>() as u32).1
+    }
+}
+
+/// How a histogram is cut up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramPolicy {
+    /// The most threads of a block.
+    pub threads: u32,
+    /// One block takes inputs of up to this many batches, a warp a batch.
+    pub alone: u32,
+    /// The fewest warps of a block where there are several.
+    pub fewest_warps: u32,
+    /// A block has up to 2^log_copies copies of its counters.
+    pub log_copies: u32,
+}
+
+impl Default for HistogramPolicy {
+    fn default() -> HistogramPolicy {
+        HistogramPolicy {
+            threads: 1024,
+            alone: 32,
+            fewest_warps: 4,
+            log_copies: 5,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod cases;
 mod counters;
 mod every_kernel;
 mod harder;
+mod histogram;
 mod layer;
 mod select;
 mod sources;
