@@ -6,7 +6,7 @@ use crate::support::numbers::{Real, first, moments_of, numbers};
 use crate::support::oracle;
 use proptest::prelude::*;
 use std::cmp::Ordering;
-use warpfold::half::{bf16, f16};
+use warpfold::half::f16;
 use warpfold::statistics::{Estimate, Merge, Moments, Number};
 use warpfold::{
     Device, Element, Error, Function, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant,
@@ -422,7 +422,7 @@ fn the_kernels_of_statistics_compile() {
     }
 
     fn compile<T: Element, Op: Monoid<T>, F: Form<Item = T>>() {
-        let policy = RowPolicy::of_reduce_of::<F>(Order::of::<T, Op>());
+        let policy = RowPolicy::for_reduce::<F>(90, Order::of::<T, Op>());
         let text = source::<kernels::Reduce<T, Op, F>>(Engine::Rows(policy)).unwrap();
         let name = std::any::type_name::<F>();
         if !is_drawn(name, false) {

@@ -170,6 +170,24 @@ impl RowPolicy {
         }
     }
 
+    /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its warps
+    /// have under way. A block's counters may take all shared memory, so there is one block a
+    /// multiprocessor.
+    pub fn for_histogram<F: Form>(capability: u32) -> RowPolicy {
+        let row = &rows::tables(capability).histogram;
+        let run = run_of::<F>(0);
+        let rows = (row.bytes / (run * bytes_of::<F>())).clamp(1, row.rows);
+        let rows = 1 << rows.ilog2();
+        RowPolicy {
+            run,
+            rows,
+            batch: rows,
+            blocks: 1,
+            warps: row.warps,
+            sums: 1,
+        }
+    }
+
     /// The elements of a run of a reduction or a select.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)
@@ -269,6 +287,24 @@ impl ReducePolicy {
         const { assert_element_size::<T>() };
         let accumulator = size_of::<T::Accumulator>() as u32;
         row_for(rows::tables(capability).chunks, |row| row.0, accumulator).1
+    }
+}
+
+/// How a histogram is cut up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramPolicy {
+    /// One block takes inputs of up to this many batches, a warp a batch.
+    pub alone: u32,
+    /// The fewest warps of a block where there are several.
+    pub fewest_warps: u32,
+    /// A block has up to 2^log_copies copies of its counters.
+    pub log_copies: u32,
+}
+
+impl HistogramPolicy {
+    /// The policy on GPUs of a compute capability, such as 90 for 9.0.
+    pub fn for_capability(capability: u32) -> HistogramPolicy {
+        rows::tables(capability).histogram.cut
     }
 }
 

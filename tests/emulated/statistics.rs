@@ -8,7 +8,7 @@ use warpfold::source::{IndexArguments, Slice, ZipArguments};
 use warpfold::statistics::{
     Extremes, First, Measured, Merge, Moments, Number, Place, Ranked, Twice,
 };
-use warpfold::{Element, Function, Monoid};
+use warpfold::{Function, Monoid};
 
 /// Numbers of which some are infinite or NaN, if they can be.
 fn data<T: Real>() -> Vec<T> {

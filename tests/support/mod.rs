@@ -46,10 +46,8 @@ pub(crate) fn source_of<T: Element, Op: Monoid<T>>(
 
 /// The CPU, and the first GPU if there is one.
 pub(crate) fn devices() -> Vec<warpfold::Device> {
-    let mut devices = vec![warpfold::Device::cpu()];
-    #[cfg(feature = "cuda")]
-    devices.extend(warpfold::Device::cuda(0));
-    devices
+    let gpu = warpfold::Device::cuda(0).ok();
+    std::iter::once(warpfold::Device::cpu()).chain(gpu).collect()
 }
 
 /// GPU `ordinal`, or a skip.
