@@ -1,8 +1,10 @@
 //! `#[function]`, and what stands for a function in the type namespace.
 
+use crate::groups::Parentheses;
 use crate::translate::{Translation, translate};
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::visit_mut::VisitMut;
 use syn::{Attribute, Error, Generics, Ident, ItemFn, Result, Type, TypeParamBound, parse_quote};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -18,6 +20,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             "#[warpfold::function] stands before a free function: `fn f(x: f32) -> f32 { … }`",
         )
     })?;
+    Parentheses.visit_item_fn_mut(&mut function);
     add_attributes(&mut function.attrs);
     let companion = companion(&function);
     Ok(quote!(#function #companion))
@@ -32,7 +35,9 @@ pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
     {
         attributes.push(parse_quote!(#[inline(always)]));
     }
-    attributes.push(parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always)]));
+    attributes.push(
+        parse_quote!(#[allow(clippy::needless_range_loop, clippy::inline_always, unused_parens)]),
+    );
 }
 
 /// The type that stands for a function. It has the function's name, which types and functions can

@@ -2,6 +2,7 @@
 
 mod element;
 mod function;
+mod groups;
 mod monoid;
 mod names;
 mod translate;

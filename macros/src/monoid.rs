@@ -1,19 +1,23 @@
 //! `#[monoid]`: an operator from one Rust function.
 
 use crate::function::{add_attributes, companion, definition};
+use crate::groups::Parentheses;
 use crate::names::{camel_case, snake_case};
 use crate::translate::{check_type, translate};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
 use syn::{
     Error, Expr, FnArg, Ident, ImplItem, Item, ItemFn, ItemImpl, PathArguments, Result, ReturnType,
     Token, Type, parse_quote,
 };
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    match syn::parse2::<Item>(item)? {
+    let mut item = syn::parse2::<Item>(item)?;
+    Parentheses.visit_item_mut(&mut item);
+    match item {
         Item::Fn(function) => of_function(syn::parse2(arguments)?, function),
         Item::Impl(block) => {
             if !arguments.is_empty() {

@@ -75,8 +75,7 @@ macro_rules! numbers {
 
             #[function]
             pub fn rank_down($x: $number) -> u64 {
-                // In parentheses: a macro's output forgets what belongs together.
-                if $is_nan { 0 } else { !($rank) }
+                if $is_nan { 0 } else { !$rank }
             }
         }
 

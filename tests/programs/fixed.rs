@@ -345,6 +345,17 @@ fn no_arguments_used(_: u8, _unused: [f32; 2]) -> u8 {
     42
 }
 
+macro_rules! of_expressions {
+    ($name:ident, $x:ident, $sum:expr, $cast:expr, $negative:expr) => {
+        #[function]
+        fn $name($x: u8) -> (u8, u64, i8) {
+            ($sum * 3, !$cast, $negative.wrapping_abs() - $negative)
+        }
+    };
+}
+
+of_expressions!(expressions_of_a_macro, x, x + 1, x as u64, -(x as i8));
+
 pub(super) fn all() -> Vec<Program> {
     macro_rules! list {
         ($($name:ident),*) => {
@@ -372,7 +383,8 @@ pub(super) fn all() -> Vec<Program> {
         names_again,
         parts_of_parts,
         casts,
-        no_arguments_used
+        no_arguments_used,
+        expressions_of_a_macro
     ];
     (1 << 32..)
         .zip(list)
