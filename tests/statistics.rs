@@ -7,7 +7,7 @@ use crate::support::oracle;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use warpfold::half::f16;
-use warpfold::statistics::{Estimate, Merge, Moments, Number};
+use warpfold::statistics::{Estimate, Moments};
 use warpfold::{
     Device, Element, Error, Function, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant,
     count, function, map, mean, min_max, moments, ops, reduce, std_dev, strided, variance, zip,
@@ -416,7 +416,7 @@ fn the_kernels_of_statistics_compile() {
     use warpfold::codegen::{Engine, Order, RowPolicy, kernels, source};
     use warpfold::cuda::nvrtc::{self, Target};
     use warpfold::source::{Form, Slice};
-    use warpfold::statistics::{Extremes, First, Measured, Place, Ranked, Twice};
+    use warpfold::statistics::{Extremes, First, Measured, Merge, Number, Place, Ranked, Twice};
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }

@@ -47,7 +47,9 @@ pub(crate) fn source_of<T: Element, Op: Monoid<T>>(
 /// The CPU, and the first GPU if there is one.
 pub(crate) fn devices() -> Vec<warpfold::Device> {
     let gpu = warpfold::Device::cuda(0).ok();
-    std::iter::once(warpfold::Device::cpu()).chain(gpu).collect()
+    std::iter::once(warpfold::Device::cpu())
+        .chain(gpu)
+        .collect()
 }
 
 /// GPU `ordinal`, or a skip.
