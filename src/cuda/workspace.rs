@@ -201,8 +201,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// What kernels on `stream` are told of the workspace. An error unless it serves the stream and has
-    /// this many bytes.
+    /// What kernels on `stream` are told of the workspace. An error unless it serves the stream and
+    /// has this many bytes.
     pub(crate) fn arguments(
         &self,
         stream: &CudaStream,

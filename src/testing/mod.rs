@@ -277,8 +277,8 @@ fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String>
     ))
 }
 
-/// Compares with the CUDA function, compiled for the CPU: on each two neighbours, and on longer sums.
-/// Without a tolerance, to the last bit.
+/// Compares with the CUDA function, compiled for the CPU: on each two neighbours, and on longer
+/// sums. Without a tolerance, to the last bit.
 fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
     drawn: &[T],
     tolerance: Option<f64>,

@@ -21,8 +21,8 @@ use std::ops::Range;
 /// The bytes of a chunk. What it keeps must stay in the L2 cache; the rest is read once.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The bytes of items that are evaluated at a time. Blocks are so short that a CPU begins the next one
-/// while the memory for this one is still on its way.
+/// The bytes of items that are evaluated at a time. Blocks are so short that a CPU begins the next
+/// one while the memory for this one is still on its way.
 const BLOCK_BYTES: usize = 1 << 10;
 
 /// Where something goes. All threads write there, each at its own place.
@@ -71,8 +71,8 @@ impl<T: Element> Output<T> {
     }
 }
 
-/// Stores those items of `input`, or their positions, that `O` names: each kind in its order, as far
-/// as there is room. Returns how many flags are set.
+/// Stores those items of `input`, or their positions, that `O` names: each kind in its order, as
+/// far as there is room. Returns how many flags are set.
 ///
 /// `in_place` says that the input is evaluated from the memory of `targets.kept`.
 ///
