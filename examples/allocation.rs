@@ -46,7 +46,7 @@ fn is_used(slot: u8) -> bool {
 /// The escaped text: a map, and a select.
 fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<u8>> {
     let text = device.upload(text)?;
-    let slots = support::stored(device, map::<escaped, _>(&text))?;
+    let slots = device.collect(map::<escaped, _>(&text))?;
     // The same memory, a slot after the other.
     let slots = device.upload_vec(cast_vec::<[u8; SLOTS], u8>(slots.into_vec()?))?;
     device.select::<u8, is_used>(&slots)?.into_vec()
@@ -90,7 +90,7 @@ fn main() -> Result<()> {
 mod tests {
     use super::*;
     use warpfold::codegen::kernels::Kept;
-    use warpfold::{constant, flagged, flags, zip};
+    use warpfold::flagged;
 
     #[test]
     fn a_line_of_code_is_escaped() -> Result<()> {
@@ -114,10 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn the_select_compiles_as_cuda() -> Result<()> {
+    fn the_kernels_compile_as_cuda() -> Result<()> {
         let text = Device::cpu().upload(b"text")?;
-        let slots = zip(map::<escaped, _>(&text), flags(constant(1_u8, 4)));
-        support::check_select::<Kept, [u8; SLOTS], _>(slots);
+        support::check_collect(map::<escaped, _>(&text));
         support::check_select::<Kept, u8, _>(flagged::<is_used, _>(&text));
         Ok(())
     }

@@ -154,7 +154,7 @@ fn in_parallel(device: &Device, filter: Filter, signal: &[f32]) -> Result<Vec<f3
     let states = device
         .inclusive_scan_from::<Affine, Compose>(start(parts, first), steps(parts, &signal))?;
     let outputs = zip3(constant(parts, signal.len()), &signal, &states);
-    support::stored(device, map::<output, _>(outputs))?.into_vec()
+    device.collect(map::<output, _>(outputs))?.into_vec()
 }
 
 /// The steps of all samples. They are made where the scan needs them, in registers.

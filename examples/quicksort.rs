@@ -58,7 +58,7 @@ fn split(device: &Device, keys: Buffer<u32>, parts: &mut Vec<Vec<u32>>) -> Resul
 /// The median of a sample.
 fn pivot(device: &Device, keys: &Buffer<u32>) -> Result<u32> {
     let sample = strided(keys, 1, keys.len() / SAMPLE);
-    let mut sample = support::stored(device, sample)?.into_vec()?;
+    let mut sample = device.collect(sample)?.into_vec()?;
     sample.sort_unstable();
     Ok(sample[sample.len() / 2])
 }

@@ -141,7 +141,7 @@ fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Node>> {
     }
     let (opening, closing) = device.partition::<Bracket, is_opening>(&brackets)?;
     let nodes = map::<node, _>(zip(&opening, &closing));
-    support::stored(device, nodes)?.into_vec()
+    device.collect(nodes)?.into_vec()
 }
 
 /// Each byte as a bracket.

@@ -411,7 +411,7 @@ struct SourceRows<Zip<A, B>, RUN, ROWS> {
     }
 };
 
-/// What needs no memory: nothing is shifted, and nothing reaches outside.
+/// Sources that read no memory: nothing is shifted, and nothing reaches outside.
 template <class S>
 struct NoMemory {
     static constexpr bool SHIFTS = false;
@@ -743,7 +743,7 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
     }
 };
 
-/// What needs no memory: nothing is fetched.
+/// Sources that read no memory: nothing is fetched.
 template <class S>
 struct NoStage {
     __device__ __forceinline__ unsigned char* room(int) { return nullptr; }

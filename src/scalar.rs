@@ -84,8 +84,7 @@ macro_rules! floats {
             const GREATEST: Self = <$float>::INFINITY;
 
             // As in `kernels/machine/rust.cuh`. Equal numbers differ at most in the sign of zero,
-            // which
-            // `or` settles. If they do not compare, one is a NaN, which `+` passes on.
+            // which `or` settles. If they do not compare, one is a NaN, which `+` passes on.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
                 if self < other {

@@ -7,10 +7,10 @@ use std::fmt::Display;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
-use warpfold::{Buffer, Device, Element, Result, Source, constant, flags, zip};
+use warpfold::{Buffer, Device, Element, Result};
 #[cfg(test)]
 use warpfold::{
-    Monoid,
+    Monoid, Source,
     codegen::{Engine, Kernels, Order, RowPolicy, kernels, source},
 };
 
@@ -66,15 +66,6 @@ pub(crate) fn devices() -> Vec<Device> {
     }
 }
 
-/// A mapped source, evaluated and stored: a select that keeps all.
-pub(crate) fn stored<T: Element, S: Source<Device, Item = T>>(
-    device: &Device,
-    source: S,
-) -> Result<Buffer<T>> {
-    let len = source.items()?;
-    device.select_flagged::<T>(zip(source, flags(constant(1_u8, len))))
-}
-
 /// One buffer behind another. The data goes by way of the host, which a CPU does not notice.
 pub(crate) fn joined<T: Element>(
     device: &Device,
@@ -108,6 +99,12 @@ where
 {
     let policy = RowPolicy::for_scan::<S::Form>(90, false);
     check_cuda::<kernels::Scan<T, Op, S::Form>>(policy);
+}
+
+/// The same of a collect.
+#[cfg(test)]
+pub(crate) fn check_collect<T: Element, S: Source<Device, Item = T>>(_: S) {
+    check_cuda::<kernels::Collect<S::Form>>(kernels::Collect::<S::Form>::rows_policy(90));
 }
 
 /// The same of a select that stores `O`.

@@ -7,9 +7,9 @@
 // have started: so far every GPU starts blocks in that order, even where other work keeps some of
 // them waiting.
 //
-// A middling input has one chunk for each block. Of a long one, the chunks that no block begins
-// with are handed out in order. A short input is all rest: the task of a single block, which needs
-// no workspace.
+// An input of middle length has one chunk for each block. A long one has more; blocks that are done
+// take these in order. A short input is all rest: the task of a single block, which needs no
+// workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -21,8 +21,8 @@
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
-// the level is folded. Places after the end are filled up with elements from before it. What those
-// are combined to is part of no such block.
+// the level is folded. Places after the end are filled up with elements from before it, whose sums
+// belong to no such block.
 #pragma once
 #include "block/padded.cuh"
 #include "grid/look_back.cuh"
@@ -79,7 +79,7 @@ struct BlockFolder {
     using Rows = SourceRows<Source, RUN, ROWS>;
 
     struct Shared {
-        /// For two turns: one can be written while the other is still read.
+        /// For two turns: one is written while the other is still read.
         PaddedArray<A, WARP> part_sums[2];
         u64 tickets[2];
         AlignedBlocks<Operator, A> blocks;
@@ -259,7 +259,7 @@ struct ChunkReducer {
         return is_last() ? of_last : blockIdx.x;
     }
 
-    /// Prefetches the first batches. Before the launch has begun.
+    /// Prefetches the first batches, before the launch begins.
     __device__ __forceinline__ void prefetch() const {
         constexpr int BATCH = Elements::BATCH;
         u32 warp = threadIdx.x / WARP;

@@ -6,8 +6,8 @@
 //
 //   1. The warps of the grid share out the whole runs, a batch at a time. Less than a warp of
 //      elements lies before them (until one starts at a multiple of 16 bytes), and less than a warp
-//      after them. The last block's first warp takes those, one a lane. So no block of a grid that
-//      its input fills is left with nothing.
+//      after them. The last block's first warp takes those, one a lane. So if the input fills the
+//      grid, no block is left without elements.
 //   2. Nothing is combined with padding: lanes that got nothing are left out. They come after the
 //      others of their warp, and such warps after the others of their block.
 //   3. The last block collects the sums of the others. There are no more blocks than the GPU holds
@@ -48,12 +48,12 @@ struct FirstRun<Each<Made, S>, RUN, ROWS> {
     }
 };
 
-/// Of most slices some element starts at a multiple of 16 bytes, and the address says which.
+/// In most slices some element starts at a multiple of 16 bytes. The address says which.
 template <class T, int RUN, int ROWS>
 struct FirstRun<Slice<T>, RUN, ROWS> {
     using Rows = SourceRows<Slice<T>, RUN, ROWS>;
     static constexpr int BYTES = (int)sizeof(T);
-    /// Whether of some slice no run starts at a multiple of 16 bytes.
+    /// Whether there may be a slice without a run that starts at a multiple of 16 bytes.
     static constexpr bool SHIFTS =
         Rows::SHIFTS && (RUN * BYTES % 16 != 0 || (int)alignof(T) < word_bytes(BYTES));
 
@@ -96,7 +96,7 @@ struct AnyOrderReducer {
     u32 chunks;
     int log_chunk, log_batches;
 
-    /// Prefetches the first batches. Before the launch has begun.
+    /// Prefetches the first batches, before the launch begins.
     __device__ __forceinline__ void prefetch() const {
         constexpr int ELEMENTS = BATCH * RUN;
         u32 warps = blockDim.x / WARP;

@@ -25,8 +25,8 @@
 //      mere copy is 4% slower.
 //   2. Separate warps make the sums as soon as a tile is there: other blocks wait for them.
 //   3. The last block to find no tile left resets the workspace's header.
-//   4. Only the last tile can be unfinished. It is filled up with one of its items. What they are
-//      combined to lies behind the last result, where nothing reads it.
+//   4. Only the last tile can be unfinished. It is filled up with one of its items. The results of
+//      these lie behind the last one that counts, and nothing reads them.
 //   5. With ANYWHERE, slices may start anywhere (displaced.cuh). The plain kernel needs all of them
 //      at multiples of 16 bytes.
 //
@@ -388,8 +388,8 @@ struct WaveEngine {
 
     // ---- the block ----
 
-    /// Prefetches the tiles that the block, or a neighbour, will take first. Before the launch has
-    /// begun.
+    /// Prefetches the tiles that the block, or a neighbour, will take first, before the launch
+    /// begins.
     __device__ __forceinline__ void prefetch() const {
         source.prefetch(length, (blockIdx.x + (u64)threadIdx.x * gridDim.x) * TILE, TILE,
                         threadIdx.x < LOADS);

@@ -149,8 +149,8 @@ struct SumTree {
             tree.up_sweep(members[PER_LANE - 1]);
         }
 
-        /// The prefix of what comes after them. The lane to which this place belongs knows all it
-        /// needs.
+        /// The prefix of what comes after them. The lane that holds this place has all the sums
+        /// that it takes.
         __device__ __forceinline__ Prefix<Operator, A> prefix(
             int digit, const Prefix<Operator, A>& before) const {
             Prefix<Operator, A> own = tree.down_sweep(before);

@@ -106,9 +106,9 @@ using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 /// The sums of ROWS rows. Every lane holds one leaf of each; lane l gets the sum of row l % ROWS.
 ///
 /// A tree for each row would take 5 exchanges, and each lane would know every sum. One sum a lane
-/// is enough. So at level d, lanes that differ in bit d share out the rows that are left: the lane
-/// with the bit set goes on with the odd ones, and each gets from the other what it lacks. 8 rows
-/// take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the tree's.
+/// is enough. So at level d, two lanes that differ in bit d divide the rows that are left. The lane
+/// with the bit set keeps the odd ones, the other one the even ones; each gives away the rest. 8
+/// rows take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the tree's.
 template <class Operator, class A, int ROWS>
 __device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);

@@ -17,8 +17,8 @@ pub trait Kernels: 'static {
     /// What is read.
     type Form: Form;
 
-    /// Adds what the request needs to `definitions`; returns what the templates name, apart from
-    /// what every template can name.
+    /// Adds what the request needs to `definitions`. Returns the variables of its templates, beside
+    /// those that all templates have.
     fn bind(engine: Engine, definitions: &mut Definitions) -> minijinja::Value;
 
     /// What is wrong with an engine for this request, if anything.
@@ -32,7 +32,7 @@ pub trait Kernels: 'static {
         matches!(engine, Engine::Wave(_))
     }
 
-    /// What errors call the request.
+    /// The name of the request in errors.
     fn operator() -> &'static str;
 }
 
@@ -48,7 +48,7 @@ pub fn check<K: Kernels>(engine: Engine) -> Result<()> {
     }
 }
 
-/// A function of a generated source, which takes one argument: a struct `A`.
+/// A function of a generated source. It takes one argument, a struct `A`.
 #[derive(Debug)]
 pub struct Function<A> {
     /// Its name in CUDA.

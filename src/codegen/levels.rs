@@ -81,7 +81,7 @@ pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<
     functions
 }
 
-/// What the templates of the levels engine name.
+/// The variables of the levels engine's templates.
 pub(crate) fn bind_levels<T: Element, F: Form<Item = T>>(primitive: Primitive) -> minijinja::Value {
     let policy = |name: &str, Policy { threads, items }: Policy| {
         format!(

@@ -37,11 +37,11 @@ pub(crate) unsafe fn compact<T: Pod>(
     count
 }
 
-/// With the vector instructions of x86. Functions return how many items they have looked at, and
-/// how many of these they have kept. What is left fills no vector.
+/// With the vector instructions of x86. Each function returns how many items it has looked at, and
+/// how many of these it has kept. The items that are left fill no vector.
 ///
-/// A vector is stored whole. At most as many items were kept before as were looked at, so it ends
-/// before the end of `to` if it ends before that of the items.
+/// A vector is stored whole. It stays within `to`: no more items were kept so far than were looked
+/// at, and the vector lies within the items.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;

@@ -6,8 +6,8 @@
 //! 2. waits for its *turn*, in which it learns what comes before the chunk, and tells the next one;
 //! 3. *finishes* the chunk from the cache.
 //!
-//! So each element crosses the memory bus once in either direction. The wait is short: the chunks
-//! before it were begun before it. Nobody waits for a chunk that no thread works on.
+//! So each element crosses the memory bus once in either direction. The wait is short, since
+//! threads began the chunks before it earlier. Nobody waits for a chunk that no thread works on.
 
 use super::mode::in_rust_mode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -47,7 +47,7 @@ const OVERLAP: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
     },
 };
 
-/// Enqueues one launch. Not by cudarc: it cannot give a launch an attribute.
+/// Enqueues one launch. cudarc cannot: its launches have no attributes.
 ///
 /// # Safety
 ///

@@ -95,7 +95,7 @@ pub fn download<T: Element>(stream: &Arc<CudaStream>, data: &impl DevicePtr<T>) 
 /// Memory that must be written before it is read.
 fn allocate_raw<T: Element>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     require_driver()?;
-    // There is no memory of no bytes.
+    // CUDA allocates no empty memory.
     let bytes = len.max(1).saturating_mul(size_of::<T>());
     let address = allocate_bytes(stream, bytes)?;
     // SAFETY: the memory is new, has room for `len` elements, and was allocated as `CudaSlice`

@@ -78,8 +78,8 @@ pub struct UpTo<'c, S, C> {
 /// The first items of `source`, as many as the first element of `count` says when the kernels run.
 /// If it says more than there are, these are all.
 ///
-/// So what one call counts on the device limits the next one, and the host waits for neither. Grids
-/// are cut for the whole source; what comes after the items is hardly read.
+/// So the count of one call limits the next one, and the host waits for neither. Grids are made for
+/// the whole source; hardly anything after the items is read.
 ///
 /// [`Select`](crate::cuda::Select) and its kin take such sources. A reduction or a scan does not:
 /// how it is cut up depends on the length.

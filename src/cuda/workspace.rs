@@ -201,8 +201,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// What kernels on `stream` are told that need this many bytes; an error if the workspace is
-    /// not for them.
+    /// What kernels on `stream` are told of the workspace. An error unless it serves the stream and
+    /// has this many bytes.
     pub(crate) fn arguments(
         &self,
         stream: &CudaStream,
@@ -258,7 +258,7 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Memory that is made during a capture would be the graph's.
+    /// Memory that is allocated during a capture would belong to the graph.
     fn check_not_captured(stream: &CudaStream) -> Result<()> {
         let status = stream
             .capture_status()

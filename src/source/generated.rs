@@ -1,4 +1,4 @@
-//! Sources that lie nowhere: indices and constants.
+//! Sources that read no memory: indices and constants.
 
 use super::{Form, Leaves, Place, Source, sealed};
 use crate::codegen::Definitions;

@@ -18,8 +18,8 @@ pub(crate) struct Items<'a, T> {
 /// Calls `write` with each of the targets and an item, from item `start` on, in a loop that the
 /// compiler turns into SIMD code.
 ///
-/// The arguments come by value. The compiler must assume that a write changes what they are read
-/// from otherwise, reads an address again for each item, and vectorises nothing.
+/// The arguments come by value. Behind a reference, each write might change them for all that the
+/// compiler knows: it would read them again for each item, and vectorise nothing.
 ///
 /// # Safety
 ///
@@ -138,8 +138,8 @@ pub(crate) struct FlaggedItems<'a, T> {
     fill: FillFlagged<'a, T>,
 }
 
-/// How far ahead of what is evaluated the caches fetch, in bytes of items. The loops that take the
-/// items in turn with the evaluation would leave the memory idle otherwise.
+/// How far ahead of what is evaluated the caches fetch, in bytes of items. Evaluating items and
+/// taking them alternate; without this the memory would be idle while items are taken.
 const AHEAD_BYTES: usize = 2 << 10;
 
 /// Writes the items from a position on, and their flags: as many as there is room for.
@@ -151,8 +151,8 @@ impl<T: Element> FlaggedItems<'_, T> {
     ///
     /// # Safety
     ///
-    /// The arguments are of a source in host memory with `len` items, which nothing but `work`
-    /// writes to meanwhile, and which `work` does not read with what it has written over.
+    /// The arguments are of a source in host memory with `len` items. Nothing but `work` writes to
+    /// it meanwhile, and `work` does not evaluate an item that it has overwritten.
     pub(crate) unsafe fn with<F: Form<Item = (T, bool)>, R>(
         arguments: &F::Arguments,
         len: usize,

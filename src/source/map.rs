@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 
 /// A source that holds another one, and names a function of its items.
 ///
-/// What is said here once: the type, its copies, and what it takes from the source that it holds.
+/// It says once what `Map` and `Flagged` share: the type, how it is cloned, and what it passes on
+/// from the source that it holds.
 macro_rules! of_a_function {
     (
         $(#[$attribute:meta])*

@@ -182,7 +182,7 @@ pub unsafe trait Form: sealed::Sealed + 'static {
     #[doc(hidden)]
     unsafe fn get(arguments: &Self::Arguments, i: usize) -> Self::Item;
 
-    /// Has the caches fetch what some items are made of. That is never wrong, whatever the numbers.
+    /// Has the caches fetch what some items are made of. Any range will do, even beyond the end.
     #[doc(hidden)]
     #[inline(always)]
     fn prefetch(arguments: &Self::Arguments, items: std::ops::Range<usize>) {
@@ -252,7 +252,7 @@ impl Leaves {
         }
     }
 
-    /// What lies nowhere.
+    /// What reads no memory.
     const fn nowhere() -> Leaves {
         Leaves {
             plain: false,
@@ -267,7 +267,8 @@ impl Leaves {
     }
 
     const fn and(self, other: Leaves) -> Leaves {
-        // A flag may follow the items of a slice. What lies nowhere does not keep the copy engine from fetching the rest.
+        // The items of a slice may be followed by a flag. The copy engine fetches the rest even if
+        // one of the two reads no memory.
         Leaves {
             plain: false,
             kept: self.plain,
@@ -298,7 +299,7 @@ impl Leaves {
         }
     }
 
-    /// What takes items that come before its own.
+    /// What also reads the item before each item.
     const fn with_neighbours(self) -> Leaves {
         Leaves {
             fetched: false,

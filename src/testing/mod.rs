@@ -43,7 +43,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::fmt::Debug;
 
-/// How many elements are drawn for comparisons with other machines: enough for a few tiles.
+/// How many elements are drawn for comparisons with CUDA: enough for a few tiles.
 const COMPARED: usize = 2_000;
 
 /// Checks the promises of [`Monoid`] on elements that `strategy` draws, where associativity holds
@@ -94,7 +94,7 @@ pub fn assert_monoid_within<T: Element + Debug, Op: Monoid<T>>(
 /// The accumulator of a type, with the least typing.
 type Acc<T> = <T as Element>::Accumulator;
 
-/// What is drawn, as a number.
+/// The number that the draws come from.
 #[derive(Debug, Clone, Copy)]
 struct Draws {
     seed: u64,
@@ -277,8 +277,8 @@ fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String>
     ))
 }
 
-/// Compares the CUDA function, compiled for the CPU, on each two neighbours, and on sums of more.
-/// Without a tolerance, to the last bit.
+/// Compares with the CUDA function, compiled for the CPU: on each two neighbours, and on longer
+/// sums. Without a tolerance, to the last bit.
 fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
     drawn: &[T],
     tolerance: Option<f64>,

@@ -5,9 +5,9 @@
 //! is where its own go. Then it copies them there. It does the same with the other items, and with
 //! positions, if these are wanted.
 //!
-//! That is why a selection may work in place. A chunk's items go where this chunk or chunks before
-//! it lay, since no more are kept than there were. Those chunks have had their turns, so they hold
-//! what they keep elsewhere, and their old memory is free. A chunk after it is never touched.
+//! That is why a selection may work in place. No more items are kept than there were. So those of a
+//! chunk go to where this chunk lay, or one before it. The chunks before have had their turns: what
+//! they keep is elsewhere, and their old memory is free. No chunk after it is touched.
 
 use super::kernel::Outputs;
 use super::{Target, Targets};
@@ -21,7 +21,7 @@ use std::ops::Range;
 /// The bytes of a chunk. What it keeps must stay in the L2 cache; the rest is read once.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The bytes of items that are evaluated at a time. So short a block lets a CPU begin with the next
+/// The bytes of items that are evaluated at a time. Blocks are so short that a CPU begins the next
 /// one while the memory for this one is still on its way.
 const BLOCK_BYTES: usize = 1 << 10;
 
@@ -71,8 +71,8 @@ impl<T: Element> Output<T> {
     }
 }
 
-/// Stores what `O` says of the items of `input`, each kind in its order and up to its room, and
-/// returns how many flags are set.
+/// Stores those items of `input`, or their positions, that `O` names: each kind in its order, as
+/// far as there is room. Returns how many flags are set.
 ///
 /// `in_place` says that the input is evaluated from the memory of `targets.kept`.
 ///

@@ -318,8 +318,8 @@ impl Device {
         Ok(count)
     }
 
-    /// Stores what `O` says, each up to its room, and returns how many flags are set. `in_place`
-    /// says that the items are read from where they are stored.
+    /// Stores what `O` names, as far as there is room, and returns how many flags are set.
+    /// `in_place` says that the items are read from where they are stored.
     ///
     /// # Safety
     ///
