@@ -6,11 +6,13 @@ use crate::support::{skip, source_of};
 use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
-use warpfold::codegen::kernels::{self, Kept, KeptAndPlaces, Outputs, Places, Sides};
+use warpfold::codegen::kernels::{
+    self, BinRule, ByGuess, BySearch, ByValue, Kept, KeptAndPlaces, Outputs, Places, Sides,
+};
 use warpfold::codegen::{Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
-use warpfold::{Element, Monoid, ops};
+use warpfold::{Count, Counted, Element, Monoid, ops};
 
 /// What is compiled for when `WARPFOLD_ARCHITECTURES` does not say: the oldest, one for every
 /// engine, and the newest.
@@ -192,6 +194,35 @@ fn blocks() -> Sources {
 #[test]
 fn selects_and_collects_of_every_kind() {
     compile(&blocks().0);
+}
+
+impl Sources {
+    fn histogram<C: Count, F: Form<Item: Counted>, R: BinRule>(&mut self) {
+        let engine = Engine::Rows(kernels::Histogram::<C, F, R>::rows_policy(90));
+        let kernel = std::any::type_name::<kernels::Histogram<C, F, R>>();
+        self.0.push(Source {
+            engine,
+            element_bytes: size_of::<F::Item>(),
+            name: format!("{kernel} {engine:?}"),
+            text: source::<kernels::Histogram<C, F, R>>(engine).unwrap(),
+            is_like_another: false,
+        });
+    }
+}
+
+/// Histograms of every rule, over slices, pixels, mapped items and lengths on the device.
+#[test]
+fn histograms_of_every_kind() {
+    let mut sources = Sources::default();
+    sources.histogram::<u32, Slice<u8>, ByValue>();
+    sources.histogram::<u64, Map<narrow, Slice<u64>>, ByValue>();
+    sources.histogram::<u32, Slice<[u8; 4]>, ByValue>();
+    sources.histogram::<u64, Slice<f32>, ByGuess>();
+    sources.histogram::<u32, Slice<i64>, ByGuess>();
+    sources.histogram::<u32, UpTo<Slice<i16>>, ByGuess>();
+    sources.histogram::<u32, Slice<f64>, BySearch>();
+    sources.histogram::<u64, Slice<[f32; 3]>, BySearch>();
+    compile(&sources.0);
 }
 
 /// Though architectures take turns, each of them has every engine, and every size of elements.

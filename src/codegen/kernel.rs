@@ -27,6 +27,11 @@ pub trait Kernels: 'static {
     /// The functions of the source that an engine has.
     fn functions(engine: Engine) -> Vec<&'static str>;
 
+    /// Whether the functions of an engine may ask for all shared memory that a block can have.
+    fn takes_all_shared_memory(engine: Engine) -> bool {
+        matches!(engine, Engine::Wave(_))
+    }
+
     /// What errors call the request.
     fn operator() -> &'static str;
 }

@@ -25,6 +25,8 @@ mod tuning;
 mod workspace;
 
 #[doc(hidden)]
+pub use crate::primitives::histogram::plan::{HistogramMachine, HistogramPlan};
+#[doc(hidden)]
 pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
@@ -34,7 +36,7 @@ pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
-pub use policy::{Policy, ReducePolicy, RowPolicy, WavePolicy};
+pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
@@ -154,6 +156,10 @@ impl Order {
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
+    pub use crate::primitives::histogram::bins::Guess;
+    pub use crate::primitives::histogram::kernel::{
+        BinRule, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+    };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{

@@ -170,7 +170,26 @@ impl RowPolicy {
         }
     }
 
-    /// The elements of a run of a reduction or a select.
+    /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its warps
+    /// have under way. A block's counters may take all shared memory of a multiprocessor.
+    pub fn for_histogram<F: Form>(capability: u32) -> RowPolicy {
+        let row = &rows::tables(capability).histogram;
+        let run = run_of::<F>(0);
+        let rows = 1
+            << (row.bytes / (run * bytes_of::<F>()))
+                .clamp(1, row.rows)
+                .ilog2();
+        RowPolicy {
+            run,
+            rows,
+            batch: rows,
+            blocks: row.blocks,
+            warps: row.warps,
+            sums: 1,
+        }
+    }
+
+    /// The elements of a run of a reduction, a select or a histogram.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)
     }
@@ -269,6 +288,24 @@ impl ReducePolicy {
         const { assert_element_size::<T>() };
         let accumulator = size_of::<T::Accumulator>() as u32;
         row_for(rows::tables(capability).chunks, |row| row.0, accumulator).1
+    }
+}
+
+/// How a histogram is cut up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramPolicy {
+    /// One block takes inputs of up to this many batches, a warp a batch.
+    pub alone: u32,
+    /// The fewest warps of a block where there are several.
+    pub fewest_warps: u32,
+    /// A block has up to 2^log_copies copies of its counters.
+    pub log_copies: u32,
+}
+
+impl HistogramPolicy {
+    /// The policy on GPUs of a compute capability.
+    pub fn for_capability(capability: u32) -> HistogramPolicy {
+        rows::tables(capability).histogram.cut
     }
 }
 

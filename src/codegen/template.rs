@@ -15,6 +15,7 @@ macro_rules! files {
 const TEMPLATES: &[(&str, &str)] = files!("src":
     "codegen/request.cu.jinja",
     "primitives/collect/rows.cu.jinja",
+    "primitives/histogram/rows.cu.jinja",
     "primitives/reduce/levels.cu.jinja",
     "primitives/reduce/rows.cu.jinja",
     "primitives/scan/levels.cu.jinja",
@@ -29,6 +30,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "collect.cuh",
     "scan.cuh",
     "select.cuh",
+    "histogram.cuh",
     "machine/device.cuh",
     "machine/ptx.cuh",
     "machine/types.cuh",

@@ -1,13 +1,13 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
 use super::{
-    Collect, Reduce, Runs, Scan, Select, Workspace, driver_error, library::require_driver,
-    workspace,
+    Collect, Histogram, Reduce, Runs, Scan, Select, Workspace, driver_error,
+    library::require_driver, workspace,
 };
 use crate::primitives::select::kernel::Outputs;
 use crate::primitives::select::{Target, Targets};
 use crate::source::Form;
-use crate::{Element, Error, Monoid, Prefixes, Result};
+use crate::{Bins, Count, Counted, Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -255,6 +255,24 @@ impl Gpu {
             unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
         })?;
         Ok(self.download(&count)?[0] as usize)
+    }
+
+    /// Writes how many items of a source fall into each bin to `counts`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce). The counts are in this GPU's memory, borrowed for writing,
+    /// and as many as the histogram has.
+    pub(crate) unsafe fn histogram<C: Count, F: Form<Item: Counted>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        bins: &Bins<<F::Item as Counted>::Value>,
+        counts: u64,
+    ) -> Result<()> {
+        let histogram = Histogram::<C, F>::load(&self.0.stream, bins)?;
+        // SAFETY: the caller's; the stream keeps calls and frees in order.
+        unsafe { histogram.run(&self.0.stream, (source, len), counts) }
     }
 
     /// The lengths of `count` runs, from where they start in `len` items. `lengths` has room for as

@@ -4,7 +4,7 @@ use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
 use crate::Result;
-use crate::codegen::{self, COMPILER_OPTIONS, Engine, Function, Kernels, WavePolicy};
+use crate::codegen::{self, COMPILER_OPTIONS, Engine, Function, Kernels};
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
 };
@@ -17,8 +17,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The functions of one generated source, on one context.
 #[derive(Debug)]
 pub(crate) struct Loaded {
+    context: Arc<CudaContext>,
     functions: Vec<(&'static str, CudaFunction)>,
     multiprocessors: u32,
+    shared_bytes: u32,
     overlap: bool,
 }
 
@@ -101,13 +103,18 @@ impl Loaded {
         let module = context
             .load_module(image)
             .map_err(|error| driver_error("loading a kernel", error))?;
+        let attribute = Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let shared_bytes = context
+            .attribute(attribute)
+            .map_err(|error| driver_error("asking for the size of shared memory", error))?
+            .unsigned_abs();
         let mut functions = Vec::new();
         for name in K::functions(engine) {
             let function = module
                 .load_function(name)
                 .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
-            if matches!(engine, Engine::Wave(_)) {
-                allow_shared_memory(&function)?;
+            if K::takes_all_shared_memory(engine) {
+                allow_shared_memory(&function, shared_bytes)?;
             }
             functions.push((name, function));
         }
@@ -115,10 +122,22 @@ impl Loaded {
             .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(|error| driver_error("asking for the number of multiprocessors", error))?;
         Ok(Loaded {
+            context: context.clone(),
             functions,
             multiprocessors: multiprocessors.unsigned_abs(),
+            shared_bytes,
             overlap: can_overlap(target)?,
         })
+    }
+
+    /// Where they are loaded.
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// The most bytes of shared memory that a block can have.
+    pub(crate) fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
     }
 
     /// The number of multiprocessors.
@@ -155,11 +174,11 @@ fn can_overlap(target: Target) -> Result<bool> {
     Ok(target.architecture() >= FIRST_ARCHITECTURE && driver >= FIRST_DRIVER)
 }
 
-/// Lets a kernel's blocks have all the shared memory of a multiprocessor.
-fn allow_shared_memory(function: &CudaFunction) -> Result<()> {
+/// Lets a kernel's blocks have so much shared memory.
+fn allow_shared_memory(function: &CudaFunction, bytes: u32) -> Result<()> {
     let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     function
-        .set_attribute(attribute, WavePolicy::SHARED_BYTES as i32)
+        .set_attribute(attribute, bytes as i32)
         .map_err(|error| driver_error("asking for shared memory", error))
 }
 

@@ -60,6 +60,7 @@ mod source;
 mod workspace;
 
 pub use crate::primitives::collect::cuda::Collect;
+pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
 pub use crate::primitives::select::cuda::{

@@ -5,6 +5,7 @@ mod collect;
 mod counters;
 mod every_kernel;
 mod harder;
+mod histogram;
 mod layer;
 mod select;
 mod sources;

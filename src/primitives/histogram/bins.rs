@@ -72,15 +72,15 @@ pub(crate) struct Table<T> {
 /// for the first and the last number of each bin, and the window leaves out the worst of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
-pub(crate) struct Guess {
+pub struct Guess {
     /// About the first edge.
-    pub(crate) origin: f64,
+    pub origin: f64,
     /// About the number of bins in a range of 1.
-    pub(crate) scale: f64,
+    pub scale: f64,
     /// The least fraction that is certain.
-    pub(crate) low: f64,
+    pub low: f64,
     /// The least fraction that is no longer certain.
-    pub(crate) high: f64,
+    pub high: f64,
 }
 
 impl<T: Number> Bins<T> {
@@ -230,6 +230,33 @@ impl<T: Number> Bins<T> {
         &self.rule
     }
 
+    fn table(&self) -> Option<&Table<T>> {
+        match &self.rule {
+            Rule::Values => None,
+            Rule::Search(table) | Rule::Guess(table, _) => Some(table),
+        }
+    }
+
+    /// The first number of each bin, as far as there is one. Values need none.
+    #[doc(hidden)]
+    pub fn firsts(&self) -> &[T] {
+        self.table().map_or(&[], |table| &table.firsts)
+    }
+
+    /// The first number that has a bin, and the last.
+    pub(crate) fn ends(&self) -> (T, T) {
+        self.table().map_or(T::ENDS, Table::ends)
+    }
+
+    /// The bytes of what is searched for each item.
+    #[doc(hidden)]
+    pub fn searched_bytes(&self) -> usize {
+        match &self.rule {
+            Rule::Search(table) => size_of_val(&table.firsts[..]),
+            Rule::Values | Rule::Guess(..) => 0,
+        }
+    }
+
     /// How many parts are counted of items that have so many.
     pub(crate) fn channels_of(&self, parts: usize) -> Result<usize> {
         let channels = self.channels.unwrap_or(parts);
@@ -353,6 +380,14 @@ impl<T: Number> Table<T> {
 }
 
 impl Guess {
+    /// For rules that do not guess.
+    pub(crate) const NONE: Guess = Guess {
+        origin: 0.0,
+        scale: 0.0,
+        low: 0.0,
+        high: 0.0,
+    };
+
     /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`.
     fn new<T: Number>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
         let mut guess = Guess {
@@ -361,7 +396,7 @@ impl Guess {
             low: 0.0,
             high: 1.0,
         };
-        if !guess.scale.is_normal() {
+        if !guess.scale.is_normal() || table.firsts.is_empty() {
             return None;
         }
         // How far the guess for a bin's first number lies below the bin, and how far that for its

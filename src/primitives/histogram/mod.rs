@@ -1,11 +1,17 @@
 //! Histogram: how many items fall into each bin.
 
-mod bins;
+pub(crate) mod bins;
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 mod even;
+pub(crate) mod kernel;
 mod number;
+pub(crate) mod plan;
 
 pub use bins::Bins;
+#[cfg(feature = "cuda")]
+pub(crate) use bins::Rule;
 pub use number::{Count, Counted, Number, Unsigned};
 
 use crate::device::Backend;
@@ -63,7 +69,7 @@ fn histogram_host<C: Count, X: Counted, S: Source<Item = X>>(
 ///
 /// Every item is read once. On a GPU a call is one launch for short inputs; for others the counts
 /// are cleared first. It does not wait for the result. The bins of a call are copied to the GPU,
-/// unless they are values; `cuda::Histogram` keeps them there. Memory on
+/// unless they are values; [`cuda::Histogram`](crate::cuda::Histogram) keeps them there. Memory on
 /// the CPU is that of [`histogram`](crate::histogram()).
 ///
 /// # Errors
@@ -155,7 +161,10 @@ impl Device {
                 Ok(())
             }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => Err(Error::Codegen("histograms run on CPUs so far".into())),
+            // SAFETY: the caller's.
+            Backend::Cuda(gpu) => unsafe {
+                gpu.histogram::<C, F>(arguments, len, bins, output.address_mut())
+            },
         }
     }
 }

@@ -3,7 +3,7 @@
 mod sm_90;
 
 use super::{Tables, choose};
-use crate::codegen::ReducePolicy;
+use crate::codegen::{HistogramPolicy, ReducePolicy};
 
 /// What the rows engine does on GPUs of an architecture.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) scan: &'static [ScanRow],
     pub(in crate::codegen) select: SelectRow,
     pub(in crate::codegen) collect: CollectRow,
+    pub(in crate::codegen) histogram: HistogramRow,
 }
 
 /// The bytes that a lane holds of a batch.
@@ -76,6 +77,21 @@ pub(in crate::codegen) struct CollectRow {
     pub(in crate::codegen) blocks: u32,
     /// The warps of a block.
     pub(in crate::codegen) warps: u32,
+}
+
+/// What warps hold of a histogram.
+#[derive(Debug)]
+pub(in crate::codegen) struct HistogramRow {
+    /// The most bytes of a lane.
+    pub(in crate::codegen) bytes: u32,
+    /// The most rows.
+    pub(in crate::codegen) rows: u32,
+    /// Blocks of a multiprocessor, which share its memory for counters.
+    pub(in crate::codegen) blocks: u32,
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// How it is cut up.
+    pub(in crate::codegen) cut: HistogramPolicy,
 }
 
 const TABLES: &Tables<RowTables> = &[(90, &sm_90::ROWS)];

@@ -1,0 +1,160 @@
+//! The kernels of histograms, and what they take.
+
+use super::bins::{Bins, Guess, Rule};
+use super::number::{Count, Counted, Number};
+use super::plan::HistogramPlan;
+use crate::CudaType;
+use crate::codegen::{
+    Arguments, Definitions, Engine, Function, Kernels, Named, RowPolicy, arguments,
+};
+use crate::source::Form;
+
+/// How items get their bins: a type without values.
+pub trait BinRule: std::fmt::Debug + 'static {
+    /// Its name in `kernels/histogram.cuh`.
+    const CUDA: &'static str;
+    /// Whether the table of bins is searched for every item.
+    const SEARCHES: bool;
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident: $searches:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $name {}
+
+        impl BinRule for $name {
+            const CUDA: &'static str = stringify!($name);
+            const SEARCHES: bool = $searches;
+        }
+    )*};
+}
+
+rules! {
+    /// A number is that of its bin.
+    ByValue: false;
+    /// By a binary search.
+    BySearch: true;
+    /// By a guess that is certain, or nearly right.
+    ByGuess: false;
+}
+
+/// The kernels of the histograms of a form, with counts of type `C`.
+#[derive(Debug)]
+pub struct Histogram<C, F, R>(Named<(C, F, R)>);
+
+arguments! {
+    /// What a histogram takes. `V` is the type of what is counted of an item.
+    pub struct HistogramArguments<S, V> {
+        /// The items.
+        pub source: S => "Source",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// The counts: those of each channel together. Several blocks add to them.
+        pub counts: u64 => "Count*",
+        /// The first number of each bin.
+        pub firsts: u64 => "const Value*",
+        /// The guess at a bin.
+        pub guess: Guess => "Guess",
+        /// The first number that has a bin.
+        pub first: V => "Value",
+        /// The last one.
+        pub last: V => "Value",
+        /// How many bins have a first number.
+        pub known: u32 => "u32",
+        /// The number of bins.
+        pub bins: u32 => "u32",
+        /// How many parts of each item are counted.
+        pub channels: u32 => "u32",
+        /// A block has 2^log_copies copies of its counters.
+        pub log_copies: u32 => "u32",
+        /// After how many batches of a warp they are added to the counts.
+        pub batches_a_round: u32 => "u32",
+        /// Whether the first numbers are copied to shared memory.
+        pub copies_table: u32 => "u32",
+    }
+}
+
+impl<V: Number> HistogramArguments<(), V> {
+    /// What the kernels are told of bins and of a plan. Where things lie, and how many items there
+    /// are, is for the caller to say.
+    pub fn new<S>(
+        plan: &HistogramPlan,
+        bins: &Bins<V>,
+        channels: usize,
+        source: S,
+        length: usize,
+        [counts, firsts]: [u64; 2],
+    ) -> HistogramArguments<S, V> {
+        let (first, last) = bins.ends();
+        HistogramArguments {
+            source,
+            length: length as u64,
+            counts,
+            firsts,
+            guess: match bins.rule() {
+                Rule::Guess(_, guess) => *guess,
+                Rule::Values | Rule::Search(_) => Guess::NONE,
+            },
+            first,
+            last,
+            known: bins.firsts().len() as u32,
+            bins: bins.count() as u32,
+            channels: channels as u32,
+            log_copies: plan.log_copies,
+            batches_a_round: plan.batches_a_round,
+            copies_table: u32::from(plan.copies_table),
+        }
+    }
+}
+
+impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
+    /// The function that counts in shared memory.
+    #[allow(clippy::type_complexity)]
+    pub const SHARED: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
+        Function::new("histogram_shared");
+    /// The one that counts in global memory.
+    #[allow(clippy::type_complexity)]
+    pub const GLOBAL: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
+        Function::new("histogram_global");
+
+    /// The policy on GPUs of a compute capability, such as 90 for 9.0.
+    pub fn rows_policy(capability: u32) -> RowPolicy {
+        RowPolicy::for_histogram::<F>(capability)
+    }
+}
+
+impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R> {
+    const NAME: &'static str = "histogram";
+    type Form = F;
+
+    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
+        let value = <F::Item as Counted>::Value::cuda_type(definitions);
+        let count = C::cuda_type(definitions);
+        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
+        minijinja::context! {
+            arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
+            rule => R::CUDA,
+            parts => F::Item::CHANNELS,
+        }
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        match engine {
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
+            _ => Some("histograms have the rows engine only"),
+        }
+    }
+
+    fn functions(_: Engine) -> Vec<&'static str> {
+        vec![Self::SHARED.name, Self::GLOBAL.name]
+    }
+
+    fn takes_all_shared_memory(_: Engine) -> bool {
+        true
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<F>()
+    }
+}

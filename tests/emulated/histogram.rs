@@ -1,0 +1,282 @@
+//! Histograms run in the emulator: they count what the CPU counts, in shared memory and in global,
+//! with any number of copies, wherever their slices start.
+
+use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
+use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::support::data::{Random, Sample, assert_same, sample};
+use warpfold::codegen::kernels::{
+    BinRule, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+};
+use warpfold::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
+use warpfold::source::{
+    Form, Index, IndexArguments, Map, Slice, SliceArguments, Strided, StridedArguments, Zip,
+    ZipArguments,
+};
+use warpfold::{Bins, Count, Counted, Number, Unsigned, bytemuck, function, histogram};
+
+type Value<F> = <<F as Form>::Item as Counted>::Value;
+
+const MOST_SHARED: u32 = 227 << 10;
+
+/// The bins of a case, by a rule that they have, with all copies, some and none of their counters.
+fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
+    name: &str,
+    case: &Case<F>,
+    bins: &[(Bins<Value<F>>, usize)],
+) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let rows = Histogram::<C, F, R>::rows_policy(90);
+    let kernels = format!("{name} {}", R::CUDA);
+    let module = module::<Histogram<C, F, R>>(toolchain, &kernels, Engine::Rows(rows));
+    let share = rows.elements() as usize;
+    let small = RowPolicy { warps: 3, ..rows };
+    for (bins, channels) in bins {
+        let channels = *channels;
+        let counters = bins.count() * channels;
+        for (number, length) in [0]
+            .into_iter()
+            .chain(lengths(rows.run as usize, share))
+            .enumerate()
+        {
+            let table = if R::SEARCHES {
+                bins.searched_bytes()
+            } else {
+                0
+            };
+            let policy = HistogramPolicy {
+                alone: number as u32 % 3 + 1,
+                fewest_warps: 1,
+                ..HistogramPolicy::for_capability(90)
+            };
+            let machine = HistogramMachine {
+                multiprocessors: 3,
+                shared_bytes: match number % 4 {
+                    0 => MOST_SHARED,
+                    1 => MOST_SHARED.min((4 * counters.next_multiple_of(2) + table) as u32),
+                    2 => MOST_SHARED.min(8 * counters as u32),
+                    _ => table as u32 % 64,
+                },
+            };
+            let plan = HistogramPlan::new(policy, small, machine, length, counters, table);
+            assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
+            // Now and then several rounds.
+            let rounds = [plan.batches_a_round, 1][number / 2 % 2];
+            let plan = HistogramPlan {
+                batches_a_round: rounds,
+                ..plan
+            };
+
+            let mut script = script(case);
+            let firsts = if R::CUDA == ByValue::CUDA {
+                &[]
+            } else {
+                bins.firsts()
+            };
+            script.file("firsts", bytemuck::cast_slice(firsts));
+            script.file("zeros", &vec![0; size_of::<C>() * counters]);
+            script.seed(base_seed() + number as u64);
+            place(&mut script, case, length, number);
+            script.filled("firsts", 0, size_of_val(firsts), "firsts");
+            if plan.adds() {
+                script.filled("counts", 0, size_of::<C>() * counters, "zeros");
+            } else {
+                script.buffer("counts", 0, size_of::<C>() * counters);
+            }
+            let (source, places) = (
+                (case.arguments)(length),
+                [address("counts", 0), address("firsts", 0)],
+            );
+            let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
+            let function = if plan.global {
+                "histogram_global"
+            } else {
+                "histogram_shared"
+            };
+            let grid = Grid {
+                shared: plan.shared_bytes as usize,
+                ..Grid::new(plan.blocks.into(), plan.threads)
+            };
+            script.launch(function, grid, &[Argument::of_struct(&arguments)]);
+            script.save("counts");
+            let what = format!("{name}, {counters} counters, {length} items, {plan:?}");
+            let output = script.run_to_the_end(&what, &module);
+            let counts: Vec<C> = bytemuck::pod_collect_to_vec(&output);
+            let expected = histogram::<C, _>(&case.items[..length], bins).unwrap();
+            assert_same(&counts, &expected, &what);
+        }
+    }
+}
+
+fn slice_case<T: Sample>(data: Vec<T>) -> Case<Slice<T>>
+where
+    Slice<T>: Form<Item = T, Arguments = SliceArguments>,
+{
+    let (mut leaf, _) = leaf::<T>("a", MOST, 1);
+    leaf.bytes = bytemuck::cast_slice(&data).to_vec();
+    Case {
+        arguments: |_| slice("a"),
+        leaves: vec![leaf],
+        elements: |length| length,
+        items: data,
+    }
+}
+
+fn one_channel<T: Number>(bins: impl IntoIterator<Item = Bins<T>>) -> Vec<(Bins<T>, usize)> {
+    bins.into_iter().map(|bins| (bins, 1)).collect()
+}
+
+fn values<T: Unsigned>(counts: &[usize]) -> Vec<(Bins<T>, usize)> {
+    one_channel(counts.iter().map(|&count| Bins::values(count).unwrap()))
+}
+
+#[test]
+fn values_in_any_number_of_bins() {
+    let counts = [1, 2, 31, 32, 33, 256, 257];
+    check::<u32, _, ByValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &values(&counts));
+    let data = sample::<u32>(MOST, 2).into_iter().map(|x| x % 300);
+    check::<u64, _, ByValue>("u32", &slice_case(data.collect()), &values(&counts));
+}
+
+#[test]
+fn values_in_very_many_bins() {
+    let case = slice_case(sample::<u16>(MOST, 2));
+    check::<u32, _, ByValue>("u16", &case, &values(&[4096, 60_000]));
+}
+
+/// All items have one bin.
+#[test]
+fn equal_values() {
+    check::<u64, _, ByValue>("u64", &slice_case(vec![5_u64; MOST]), &values(&[7, 3]));
+}
+
+/// Numbers near edges, with what has no bin.
+fn near<T: Number>(bins: &Bins<T>, data: Vec<T>) -> Vec<T> {
+    let mut random = Random::new(7);
+    let mut data = data;
+    for x in &mut data {
+        let firsts = bins.firsts();
+        let first = firsts[random.next() as usize % firsts.len()].rank();
+        match random.next() % 8 {
+            0 => *x = T::of_rank(first),
+            1 => *x = T::of_rank(first.saturating_sub(1).max(T::ENDS.0.rank())),
+            2 => *x = T::of_rank((first + 1).min(T::ENDS.1.rank())),
+            _ => {}
+        }
+    }
+    data
+}
+
+fn check_even<T: Sample + Number>(name: &str, lo: f64, hi: f64, counts: &[usize])
+where
+    Slice<T>: Form<Item = T, Arguments = SliceArguments>,
+{
+    let bins: Vec<_> = counts
+        .iter()
+        .map(|&n| Bins::even(lo, hi, n).unwrap())
+        .collect();
+    let data = near(&bins[bins.len() - 1], sample::<T>(MOST, 3));
+    check::<u32, _, ByGuess>(name, &slice_case(data), &one_channel(bins));
+}
+
+#[test]
+fn even_bins() {
+    check_even::<f32>("f32", -0.7, 0.9, &[1, 10, 1000]);
+    check_even::<f64>("f64", 0.1, 0.8, &[3, 257]);
+    check_even::<u8>("u8", 0.0, 256.0, &[16, 31]);
+    check_even::<i16>("i16", -20_000.5, 10_000.0, &[33]);
+    check_even::<u32>("u32", 0.0, 4_294_967_295.0, &[256, 4096]);
+    check_even::<i64>("i64", -9e18, 9e18, &[100]);
+}
+
+#[test]
+fn floats_that_are_not_numbers_have_no_bin() {
+    let special = [
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        -f32::NAN,
+        0.0,
+        -0.0,
+        1.0,
+        f32::MAX,
+    ];
+    let data: Vec<_> = special.into_iter().cycle().take(MOST).collect();
+    let even = Bins::even(0.0, 1.0, 4).unwrap();
+    check::<u32, _, ByGuess>(
+        "special f32",
+        &slice_case(data.clone()),
+        &one_channel([even]),
+    );
+    let edges = Bins::with_edges(&[f64::NEG_INFINITY, 0.0, 1.0, f64::INFINITY]).unwrap();
+    check::<u32, _, BySearch>("special f32", &slice_case(data), &one_channel([edges]));
+}
+
+fn check_edges<T: Sample + Number>(name: &str, edges: &[f64])
+where
+    Slice<T>: Form<Item = T, Arguments = SliceArguments>,
+{
+    let bins = Bins::with_edges(edges).unwrap();
+    let data = near(&bins, sample::<T>(MOST, 4));
+    check::<u64, _, BySearch>(name, &slice_case(data), &one_channel([bins]));
+}
+
+#[test]
+fn bins_between_edges() {
+    check_edges::<f32>("f32", &[-1.0, -0.3, 0.0, 0.1, 0.100001, 2.0]);
+    check_edges::<f64>("f64", &[0.5, 0.75]);
+    check_edges::<u8>("u8", &[0.0, 3.5, 77.0, 77.5, 200.0, 300.0, 400.0]);
+    check_edges::<i32>("i32", &[-1e9, -1e8, 0.0, 0.5, 1e9]);
+    let edges: Vec<f64> = (0..1000).map(|i| f64::from(i * i)).collect();
+    check_edges::<u16>("u16", &edges);
+}
+
+#[test]
+fn channels_of_pixels() {
+    let all = Bins::<u8>::values(256).unwrap();
+    let colours = (all.clone().channels(3), 3);
+    let data = sample::<[u8; 4]>(MOST, 5);
+    check::<u32, _, ByValue>("[u8; 4]", &slice_case(data), &[(all, 4), colours]);
+    let data = sample::<[f32; 3]>(MOST, 5);
+    let even = Bins::even(-1.0, 1.0, 10).unwrap();
+    check::<u64, _, ByGuess>("[f32; 3]", &slice_case(data), &[(even, 3)]);
+}
+
+#[function]
+fn remainder(place: u64, x: u16) -> u32 {
+    ((place + x as u64) % 11) as u32
+}
+
+#[test]
+fn mapped_pairs_of_a_slice_and_an_index() {
+    let (a, x) = leaf::<u16>("a", MOST, 1);
+    let case = Case::<Map<remainder, Zip<(Index, Slice<u16>)>>> {
+        arguments: |_| ZipArguments(IndexArguments { first: 0 }, slice("a")),
+        leaves: vec![a],
+        elements: |length| length,
+        items: x
+            .iter()
+            .zip(0..)
+            .map(|(&x, place)| remainder(place, x))
+            .collect(),
+    };
+    check::<u32, _, ByValue>("pairs", &case, &values(&[10, 11]));
+}
+
+#[test]
+fn columns_of_a_matrix() {
+    let (a, x) = leaf::<u16>("a", MOST / 7 * 11 + 22, 1);
+    let case = Case::<Strided<Slice<u16>>> {
+        arguments: |_| StridedArguments {
+            address: address("a", 0),
+            width: 7,
+            stride: 11,
+        },
+        leaves: vec![a],
+        elements: |length| length.div_ceil(7) * 11,
+        items: (0..MOST).map(|i| x[i / 7 * 11 + i % 7]).collect(),
+    };
+    let bins = one_channel([Bins::even(0.0, 65_536.0, 8).unwrap()]);
+    check::<u64, _, ByGuess>("columns", &case, &bins);
+}
