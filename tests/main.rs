@@ -12,6 +12,8 @@ mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
 mod histogram;
+#[cfg(feature = "cuda")]
+mod histograms_on_the_gpu;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;

@@ -1,0 +1,206 @@
+//! Histograms on a GPU count what they count on the CPU, at the second level and the third.
+
+use crate::support::data::{Sample, sample};
+use crate::support::{gpu, stream};
+use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+use warpfold::cuda::{Histogram, HistogramOf, up_to};
+use warpfold::source::{Constant, Index, Map, Slice, UpTo, Zip};
+use warpfold::{Bins, Counted, Error, Number, constant, function, histogram, index, map, zip};
+
+const LENGTHS: &[usize] = &[
+    0, 1, 33, 1000, 16_384, 16_385, 100_003, 1_000_000, 20_000_003,
+];
+
+/// Where slices start.
+const PLACES: [usize; 4] = [0, 1, 5, 16];
+
+/// Both counts of all lengths and places, by each of the bins.
+fn check<X>(data: &[X], all_bins: &[Bins<X::Value>])
+where
+    X: Sample + Counted + DeviceRepr + ValidAsZeroBits,
+    X::Value: DeviceRepr,
+{
+    let Some((_, stream)) = stream() else { return };
+    let input = stream.clone_htod(data).unwrap();
+    for bins in all_bins {
+        let narrow = HistogramOf::<u32, X>::load(&stream, bins).unwrap();
+        let wide = HistogramOf::<u64, X>::load(&stream, bins).unwrap();
+        // What stands in an output before does not count.
+        let mut few = stream.clone_htod(&vec![7_u32; narrow.counts()]).unwrap();
+        let mut many = stream.clone_htod(&vec![7_u64; wide.counts()]).unwrap();
+        for (number, &len) in LENGTHS.iter().enumerate() {
+            let from = PLACES[number % 4];
+            let len = len.min(data.len() - from);
+            let what = format!(
+                "{} from {from}: {len} in {}",
+                std::any::type_name::<X>(),
+                bins.count()
+            );
+            let view = input.slice(from..from + len);
+            narrow.enqueue(&stream, &view, &mut few).unwrap();
+            wide.enqueue(&stream, &view, &mut many).unwrap();
+            let expected = histogram::<u64, _>(&data[from..from + len], bins).unwrap();
+            assert!(stream.clone_dtoh(&many).unwrap() == expected, "{what}");
+            let few = stream.clone_dtoh(&few).unwrap();
+            assert!(few.into_iter().map(u64::from).eq(expected), "{what}");
+        }
+    }
+}
+
+fn values<T: warpfold::Unsigned>(counts: &[usize]) -> Vec<Bins<T>> {
+    counts
+        .iter()
+        .map(|&count| Bins::values(count).unwrap())
+        .collect()
+}
+
+const MOST: usize = 20_000_040;
+
+#[test]
+fn sanitized_values_are_counted() {
+    check(&sample::<u8>(100_000, 1), &values(&[1, 32, 256]));
+    check(&sample::<u16>(100_000, 1), &values(&[4096, 65_536]));
+}
+
+#[test]
+fn values_of_every_type() {
+    check(&sample::<u8>(MOST, 1), &values(&[1, 2, 31, 256]));
+    check(
+        &sample::<u16>(MOST, 1),
+        &values(&[1816, 1817, 58_112, 58_113, 65_536]),
+    );
+    let words: Vec<u32> = sample::<u32>(MOST, 1).into_iter().map(|x| x >> 8).collect();
+    check(&words, &values(&[256, 1 << 20, 1 << 24]));
+    check(&sample::<u64>(MOST / 4, 1), &values(&[256]));
+}
+
+#[test]
+fn equal_items() {
+    check(&vec![200_u8; MOST], &values(&[256]));
+    check(&vec![9_u32; MOST], &values(&[256, 57_000, 1 << 20]));
+    check(
+        &vec![0.5_f32; MOST],
+        &[Bins::even(0.0, 1.0, 57_000).unwrap()],
+    );
+}
+
+fn even<T: Number>(lo: f64, hi: f64, counts: &[usize]) -> Vec<Bins<T>> {
+    counts
+        .iter()
+        .map(|&count| Bins::even(lo, hi, count).unwrap())
+        .collect()
+}
+
+#[test]
+fn even_bins_of_every_type() {
+    check(
+        &sample::<f32>(MOST, 2),
+        &even(-1.1, 1.3, &[1, 10, 256, 57_000, 1 << 20]),
+    );
+    check(&sample::<f64>(MOST / 2, 2), &even(-0.3, 0.7, &[10, 1000]));
+    check(&sample::<u8>(MOST, 2), &even(0.0, 256.0, &[16, 100]));
+    check(&sample::<i16>(MOST, 2), &even(-32_768.0, 32_768.0, &[255]));
+    check(
+        &sample::<u32>(MOST, 2),
+        &even(0.0, 4_294_967_296.0, &[256, 4096]),
+    );
+    check(&sample::<i64>(MOST / 2, 2), &even(-9e18, 9e18, &[777]));
+}
+
+#[test]
+fn edges_of_every_type() {
+    let some: Vec<f64> = (0..100).map(|i| f64::from(i * i) / 5000.0 - 1.0).collect();
+    let very_many: Vec<f64> = (0..100_000).map(|i| f64::from(i) / 5e4 - 1.0).collect();
+    let edges = [some, very_many];
+    let all = || edges.iter().map(|edges| Bins::with_edges(edges).unwrap());
+    check(&sample::<f32>(MOST / 2, 3), &all().collect::<Vec<_>>());
+    let all: Vec<_> = edges
+        .iter()
+        .map(|edges| Bins::with_edges(edges).unwrap())
+        .collect();
+    check(&sample::<f64>(MOST / 4, 3), &all);
+    let words = Bins::with_edges(&[0.0, 1e3, 1e6, 1.5e6, 4e9]).unwrap();
+    check(&sample::<u32>(MOST, 3), &[words]);
+}
+
+#[test]
+fn channels_of_pixels() {
+    let all = Bins::values(256).unwrap();
+    check(
+        &sample::<[u8; 4]>(MOST / 2, 4),
+        &[all.clone().channels(3), all],
+    );
+    check(&sample::<[f32; 3]>(MOST / 4, 4), &even(-1.0, 1.0, &[100]));
+}
+
+#[function]
+fn remainder(place: u64, by: u32) -> u32 {
+    (place % (by as u64)) as u32
+}
+
+/// More items than a counter of 32 bits holds, which lie nowhere.
+#[test]
+fn more_than_u32_counts() {
+    let Some((_, stream)) = stream() else { return };
+    type Form = Map<remainder, Zip<(Index, Constant<u32>)>>;
+    let bins = Bins::values(2).unwrap();
+    let len = (1_usize << 33) + 7;
+    let histogram = Histogram::<u64, Form>::load(&stream, &bins).unwrap();
+    let mut counts = stream.alloc_zeros::<u64>(2).unwrap();
+    let source = map::<remainder, _>(zip(index(len), constant(2, len)));
+    histogram.enqueue(&stream, source, &mut counts).unwrap();
+    assert_eq!(
+        stream.clone_dtoh(&counts).unwrap(),
+        [(1 << 32) + 4, (1 << 32) + 3]
+    );
+}
+
+#[test]
+fn a_number_on_the_device_limits_what_is_counted() {
+    let Some((_, stream)) = stream() else { return };
+    let data = sample::<u8>(1_000_000, 6);
+    let bins = Bins::values(256).unwrap();
+    let input = stream.clone_htod(&data).unwrap();
+    let mut counts = stream.alloc_zeros::<u32>(256).unwrap();
+    let histogram_up_to = Histogram::<u32, UpTo<Slice<u8>>>::load(&stream, &bins).unwrap();
+    for limit in [0, 1, 77_777, 1_000_000, 2_000_000] {
+        let number = stream.clone_htod(&[limit]).unwrap();
+        let source = up_to(&input, &number);
+        histogram_up_to
+            .enqueue(&stream, source, &mut counts)
+            .unwrap();
+        let counted = (limit as usize).min(data.len());
+        let expected = histogram::<u32, _>(&data[..counted], &bins).unwrap();
+        assert_eq!(stream.clone_dtoh(&counts).unwrap(), expected);
+    }
+}
+
+#[test]
+fn methods_of_a_gpu_count_as_those_of_a_cpu() {
+    let Some(gpu) = gpu(0) else { return };
+    let data = sample::<f32>(1_000_003, 7);
+    let input = gpu.upload(&data).unwrap();
+    for bins in even(-1.0, 1.0, &[1, 64, 100_000]) {
+        let expected = histogram::<u64, _>(&data, &bins).unwrap();
+        let counts = gpu.histogram::<u64, _>(&input, &bins).unwrap();
+        assert_eq!(counts.to_vec().unwrap(), expected);
+        let mut into = gpu.upload(&vec![9_u64; bins.count()]).unwrap();
+        gpu.histogram_into(&input, &bins, &mut into).unwrap();
+        assert_eq!(into.to_vec().unwrap(), expected);
+    }
+}
+
+#[test]
+fn outputs_of_another_length_are_errors() {
+    let Some((_, stream)) = stream() else { return };
+    let input = stream.clone_htod(&[1_u8, 2]).unwrap();
+    let histogram = HistogramOf::<u32, u8>::load(&stream, &Bins::values(3).unwrap()).unwrap();
+    let mut counts = stream.clone_htod(&[9_u32; 4]).unwrap();
+    let result = histogram.enqueue(&stream, &input, &mut counts);
+    let wrong = Error::Length {
+        input: 3,
+        output: 4,
+    };
+    assert_eq!(result, Err(wrong));
+    assert_eq!(stream.clone_dtoh(&counts).unwrap(), [9; 4]);
+}
