@@ -1,7 +1,7 @@
 //! The kernels of histograms, and what they take.
 
 use super::bins::{Bins, Guess, Rule};
-use super::number::{Count, Counted, Number};
+use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use crate::CudaType;
 use crate::codegen::{
@@ -75,7 +75,7 @@ arguments! {
     }
 }
 
-impl<V: Number> HistogramArguments<(), V> {
+impl<V: Binned> HistogramArguments<(), V> {
     /// What the kernels are told of bins and of a plan. Where things lie, and how many items there
     /// are, is for the caller to say.
     pub fn new<S>(
