@@ -3,7 +3,7 @@
 use crate::support::data::{Random, Sample, sample};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpfold::{
-    Bins, Count, Device, Error, Number, constant, function, histogram, index, map, strided, zip,
+    Binned, Bins, Count, Device, Error, constant, function, histogram, index, map, strided, zip,
 };
 
 /// The definition: one item after the other, compared with all bins.
@@ -34,7 +34,7 @@ fn hash_of(words: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// A number of `scripts/numpy-histograms`.
-trait Numpy: Number {
+trait Numpy: Binned {
     fn of_bits(bits: u64) -> Self;
 
     /// The items of a case.
@@ -176,7 +176,16 @@ fn values_of_every_length() {
     }
 }
 
-fn check_edges<T: Sample + Number>(edges: &[T]) {
+#[test]
+fn negative_values_have_no_bin() {
+    let bins = Bins::values(3).unwrap();
+    let counts = histogram::<u32, _>(&[-1_i8, 0, 2, -128, 127, 2], &bins).unwrap();
+    assert_eq!(counts, [1, 0, 2]);
+    let counts = histogram::<u32, _>(&[-1_i64, 0, i64::MIN, 1], &Bins::values(3).unwrap());
+    assert_eq!(counts.unwrap(), [1, 1, 0]);
+}
+
+fn check_edges<T: Sample + Binned>(edges: &[T]) {
     let x = sample::<T>(5000, 3);
     let places = x.iter().map(|x| between(edges, x));
     let counts = histogram::<u64, _>(&x, &Bins::with_edges_of(edges).unwrap()).unwrap();
@@ -296,7 +305,7 @@ fn a_panic_in_a_function_reaches_the_caller() {
 /// Errors name the argument, and the index where there is one.
 #[test]
 fn bins_that_cannot_be_are_errors() {
-    fn message<T: Number>(bins: Result<Bins<T>, Error>) -> String {
+    fn message<T: Binned>(bins: Result<Bins<T>, Error>) -> String {
         bins.unwrap_err().to_string()
     }
     let (nan, infinity) = (f64::NAN, f64::INFINITY);

@@ -5,7 +5,7 @@ use crate::support::{gpu, stream};
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use warpfold::cuda::{Histogram, HistogramOf, up_to};
 use warpfold::source::{Constant, Index, Map, Slice, UpTo, Zip};
-use warpfold::{Bins, Counted, Error, Number, constant, function, histogram, index, map, zip};
+use warpfold::{Binned, Bins, Counted, Error, constant, function, histogram, index, map, zip};
 
 const LENGTHS: &[usize] = &[
     0, 1, 33, 1000, 16_384, 16_385, 100_003, 1_000_000, 20_000_003,
@@ -47,7 +47,7 @@ where
     }
 }
 
-fn values<T: warpfold::Unsigned>(counts: &[usize]) -> Vec<Bins<T>> {
+fn values<T: warpfold::Integer>(counts: &[usize]) -> Vec<Bins<T>> {
     counts
         .iter()
         .map(|&count| Bins::values(count).unwrap())
@@ -84,7 +84,7 @@ fn equal_items() {
     );
 }
 
-fn even<T: Number>(lo: f64, hi: f64, counts: &[usize]) -> Vec<Bins<T>> {
+fn even<T: Binned>(lo: f64, hi: f64, counts: &[usize]) -> Vec<Bins<T>> {
     counts
         .iter()
         .map(|&count| Bins::even(lo, hi, count).unwrap())

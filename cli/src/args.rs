@@ -4,8 +4,8 @@ use crate::number::{DType, Operator};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reduce, scan and select the numbers in a file, and tell their statistics, on CUDA GPUs and CPUs,
-/// with the same bits on each.
+/// Reduce, scan, select and count the numbers in a file, and tell their statistics, on CUDA GPUs and
+/// CPUs, with the same bits on each.
 #[derive(Debug, Parser)]
 #[command(name = "warpfold", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
@@ -51,6 +51,10 @@ pub(crate) enum Command {
     /// Print count, extremes and their positions, sum, mean and standard deviation
     #[command(after_help = STATS_HELP, after_long_help = STATS_LONG_HELP)]
     Stats(StatsArguments),
+
+    /// Count how many numbers fall into each bin, as NumPy does
+    #[command(after_help = HISTOGRAM_HELP, after_long_help = HISTOGRAM_LONG_HELP)]
+    Histogram(HistogramArguments),
 
     /// List the devices, and say why CUDA cannot be used if it cannot
     Devices,
@@ -175,6 +179,33 @@ pub(crate) struct UniqueArguments {
     /// Write to a file at which position, from 0, each number stood first, as u64
     #[arg(long, value_name = "FILE")]
     pub(crate) starts: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistogramArguments {
+    /// The number of bins [default: 10; with --bincount one more than the greatest value]
+    #[arg(long, value_name = "N")]
+    pub(crate) bins: Option<usize>,
+
+    /// The lower edge of the first bin and the upper one of the last [default: the least number
+    /// and the greatest]
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_negative_numbers = true)]
+    pub(crate) range: Option<Vec<f64>>,
+
+    /// The edges of the bins, in rising order: a list such as 0,1,2.5, or a file of text
+    #[arg(long, value_name = "LIST|FILE", allow_hyphen_values = true, conflicts_with_all = ["bins", "range"])]
+    pub(crate) edges: Option<String>,
+
+    /// A bin for each value 0, 1, 2, ... of integers
+    #[arg(long, conflicts_with_all = ["range", "edges"])]
+    pub(crate) bincount: bool,
+
+    /// Draw a chart into this file, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) files: FileArguments,
@@ -306,6 +337,7 @@ Examples:
   warpfold select --gt 0 data.npy            the numbers above 0
   warpfold unique -c sorted.txt              each number once, and how often it stands there
   warpfold stats data.npy                    extremes, mean and standard deviation
+  warpfold histogram --bins 20 data.npy      how the numbers are distributed
   warpfold devices                           what there is to work on
 
 `warpfold reduce --help` and that of the others describe the formats.";
@@ -419,6 +451,39 @@ Format of the output:
   1. --output-format, if given;
   2. that of the ending of --output, if it is one of those above;
   3. the format of the input."
+);
+
+const HISTOGRAM_HELP: &str = "\
+Examples:
+  warpfold histogram --bins 20 data.npy
+  warpfold histogram --range 0 1 --dtype f32 samples.bin
+  warpfold histogram --edges 0,18,65,120 ages.csv
+  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy";
+
+const HISTOGRAM_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  warpfold histogram --bins 20 data.npy
+  warpfold histogram --range 0 1 --dtype f32 samples.bin
+  warpfold histogram --edges 0,18,65,120 ages.csv
+  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy
+  warpfold histogram data.npy --svg chart.svg
+
+A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
+are not counted, as are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
+array of the same type. Halves are counted as f32.
+
+On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
+upper edge and the count, or with --bincount the value and the count, with commas between them. npy \
+and raw have the counts alone, as u64.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. text."
 );
 
 const STATS_HELP: &str = "\

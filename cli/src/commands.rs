@@ -31,6 +31,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         } => select(&files, &condition, positions),
         Command::Unique(arguments) => unique(&arguments),
         Command::Stats(arguments) => print_stats(&arguments),
+        Command::Histogram(arguments) => crate::histogram::run(&arguments),
         Command::Devices => list_devices(),
         Command::Source {
             primitive,
@@ -54,7 +55,7 @@ enum Task {
 }
 
 /// The input once its type is known, and before it is read into elements.
-enum Source {
+pub(crate) enum Source {
     Npy(Input, npy::Header),
     Raw(Input),
     Text { text: Vec<u8>, name: String },
@@ -182,18 +183,18 @@ fn print_stats(arguments: &StatsArguments) -> Result<()> {
 }
 
 /// A command on numbers that has looked at everything, and read as little as it could.
-struct Job {
-    device: Device,
-    source: Source,
-    dtype: DType,
-    output_format: Format,
-    destination: Destination,
+pub(crate) struct Job {
+    pub(crate) device: Device,
+    pub(crate) source: Source,
+    pub(crate) dtype: DType,
+    pub(crate) output_format: Format,
+    pub(crate) destination: Destination,
 }
 
 impl Job {
     /// The output has the default format, or else that of the input, unless the user says
     /// otherwise. `check` says whether the command can work on a type, and which one it gives.
-    fn new(
+    pub(crate) fn new(
         files: &FileArguments,
         default_format: Option<Format>,
         check: impl FnOnce(DType) -> Result<DType>,
@@ -298,7 +299,7 @@ fn parse_init<T: Number>(init: Option<&str>) -> Result<Option<T>> {
 }
 
 /// The elements and their shape.
-fn read_elements<T: Number>(source: Source) -> Result<(Vec<T>, Vec<usize>)> {
+pub(crate) fn read_elements<T: Number>(source: Source) -> Result<(Vec<T>, Vec<usize>)> {
     let values = match source {
         Source::Npy(mut input, header) => {
             return Ok((npy::read(&header, &mut input)?, header.shape));
@@ -310,7 +311,7 @@ fn read_elements<T: Number>(source: Source) -> Result<(Vec<T>, Vec<usize>)> {
     Ok((values, shape))
 }
 
-fn write_elements<T: Number>(
+pub(crate) fn write_elements<T: Number>(
     values: &[T],
     shape: &[usize],
     format: Format,

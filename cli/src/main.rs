@@ -1,5 +1,5 @@
-//! `warpfold`: reduce, scan and select the numbers in a file, and tell their statistics, on CUDA
-//! GPUs and CPUs with the same bits.
+//! `warpfold`: reduce, scan, select and count the numbers in a file, and tell their statistics, on
+//! CUDA GPUs and CPUs with the same bits.
 
 #![deny(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod args;
 mod commands;
 mod condition;
 mod failure;
+mod histogram;
 mod input;
 mod logger;
 mod npy;

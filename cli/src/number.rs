@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Element, Function, Monoid, Scalar, ops, statistics};
+use warpfold::{Bins, Element, Function, Monoid, Scalar, ops, statistics};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -150,8 +150,9 @@ impl BadNumber {
 pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound> {
     const DTYPE: DType;
 
-    /// What the bounds of a selection are: the type itself, or the `f32` that a half is.
-    type Bound: Scalar;
+    /// What the bounds of a selection are, and what is counted: the type itself, or the `f32` that a
+    /// half is.
+    type Bound: Scalar + warpfold::Binned + Number<Bound = Self::Bound>;
 
     /// The functions of `condition.rs` for the type.
     type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
@@ -162,6 +163,9 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     /// The greatest bound below another.
     fn next_below(bound: Self::Bound) -> Option<Self::Bound>;
+
+    /// A bin for each of the first so many values, of an integer.
+    fn values(count: usize) -> Option<warpfold::Result<Bins<Self::Bound>>>;
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
 
@@ -187,6 +191,10 @@ macro_rules! integers {
 
             fn next_below(bound: Self) -> Option<Self> {
                 bound.checked_sub(1)
+            }
+
+            fn values(count: usize) -> Option<warpfold::Result<Bins<Self>>> {
+                Some(Bins::values(count))
             }
 
             #[inline]
@@ -236,6 +244,10 @@ macro_rules! floats {
 
             fn next_below(bound: $bound) -> Option<$bound> {
                 (bound != <$bound>::NEG_INFINITY).then(|| bound.next_down())
+            }
+
+            fn values(_: usize) -> Option<warpfold::Result<Bins<$bound>>> {
+                None
             }
 
             #[inline]

@@ -5,6 +5,7 @@ mod commands;
 mod driver;
 mod errors;
 mod formats;
+mod histogram;
 mod select;
 mod stats;
 mod streams;

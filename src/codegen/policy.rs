@@ -171,24 +171,25 @@ impl RowPolicy {
     }
 
     /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its warps
-    /// have under way. A block's counters may take all shared memory, so there is one block a
-    /// multiprocessor.
+    /// have under way. A block's counters may take all shared memory of a multiprocessor.
     pub fn for_histogram<F: Form>(capability: u32) -> RowPolicy {
         let row = &rows::tables(capability).histogram;
         let run = run_of::<F>(0);
-        let rows = (row.bytes / (run * bytes_of::<F>())).clamp(1, row.rows);
-        let rows = 1 << rows.ilog2();
+        let rows = 1
+            << (row.bytes / (run * bytes_of::<F>()))
+                .clamp(1, row.rows)
+                .ilog2();
         RowPolicy {
             run,
             rows,
             batch: rows,
-            blocks: 1,
+            blocks: row.blocks,
             warps: row.warps,
             sums: 1,
         }
     }
 
-    /// The elements of a run of a reduction or a select.
+    /// The elements of a run of a reduction, a select or a histogram.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)
     }
@@ -302,7 +303,7 @@ pub struct HistogramPolicy {
 }
 
 impl HistogramPolicy {
-    /// The policy on GPUs of a compute capability, such as 90 for 9.0.
+    /// The policy on GPUs of a compute capability.
     pub fn for_capability(capability: u32) -> HistogramPolicy {
         rows::tables(capability).histogram.cut
     }

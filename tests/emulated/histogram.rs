@@ -12,7 +12,7 @@ use warpfold::source::{
     Form, Index, IndexArguments, Map, Slice, SliceArguments, Strided, StridedArguments, Zip,
     ZipArguments,
 };
-use warpfold::{Bins, Count, Counted, Number, Unsigned, bytemuck, function, histogram};
+use warpfold::{Binned, Bins, Count, Counted, Integer, bytemuck, function, histogram};
 
 type Value<F> = <<F as Form>::Item as Counted>::Value;
 
@@ -31,6 +31,7 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
     let kernels = format!("{name} {}", R::CUDA);
     let module = module::<Histogram<C, F, R>>(toolchain, &kernels, Engine::Rows(rows));
     let share = rows.elements() as usize;
+    let small = RowPolicy { warps: 3, ..rows };
     for (bins, channels) in bins {
         let channels = *channels;
         let counters = bins.count() * channels;
@@ -58,8 +59,7 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                     _ => table as u32 % 64,
                 },
             };
-            let rows = RowPolicy { warps: 3, ..rows };
-            let plan = HistogramPlan::new(policy, rows, machine, length, counters, table);
+            let plan = HistogramPlan::new(policy, small, machine, length, counters, table);
             assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
             // Now and then several rounds.
             let rounds = [plan.batches_a_round, 1][number / 2 % 2];
@@ -123,11 +123,11 @@ where
     }
 }
 
-fn one_channel<T: Number>(bins: impl IntoIterator<Item = Bins<T>>) -> Vec<(Bins<T>, usize)> {
+fn one_channel<T: Binned>(bins: impl IntoIterator<Item = Bins<T>>) -> Vec<(Bins<T>, usize)> {
     bins.into_iter().map(|bins| (bins, 1)).collect()
 }
 
-fn values<T: Unsigned>(counts: &[usize]) -> Vec<(Bins<T>, usize)> {
+fn values<T: Integer>(counts: &[usize]) -> Vec<(Bins<T>, usize)> {
     one_channel(counts.iter().map(|&count| Bins::values(count).unwrap()))
 }
 
@@ -137,6 +137,12 @@ fn values_in_any_number_of_bins() {
     check::<u32, _, ByValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &values(&counts));
     let data = sample::<u32>(MOST, 2).into_iter().map(|x| x % 300);
     check::<u64, _, ByValue>("u32", &slice_case(data.collect()), &values(&counts));
+}
+
+#[test]
+fn negative_values_have_no_bin() {
+    check::<u32, _, ByValue>("i8", &slice_case(sample::<i8>(MOST, 1)), &values(&[100]));
+    check::<u32, _, ByValue>("i64", &slice_case(sample::<i64>(MOST, 1)), &values(&[3]));
 }
 
 #[test]
@@ -152,7 +158,7 @@ fn equal_values() {
 }
 
 /// Numbers near edges, with what has no bin.
-fn near<T: Number>(bins: &Bins<T>, data: Vec<T>) -> Vec<T> {
+fn near<T: Binned>(bins: &Bins<T>, data: Vec<T>) -> Vec<T> {
     let mut random = Random::new(7);
     let mut data = data;
     for x in &mut data {
@@ -168,7 +174,7 @@ fn near<T: Number>(bins: &Bins<T>, data: Vec<T>) -> Vec<T> {
     data
 }
 
-fn check_even<T: Sample + Number>(name: &str, lo: f64, hi: f64, counts: &[usize])
+fn check_even<T: Sample + Binned>(name: &str, lo: f64, hi: f64, counts: &[usize])
 where
     Slice<T>: Form<Item = T, Arguments = SliceArguments>,
 {
@@ -213,7 +219,7 @@ fn floats_that_are_not_numbers_have_no_bin() {
     check::<u32, _, BySearch>("special f32", &slice_case(data), &one_channel([edges]));
 }
 
-fn check_edges<T: Sample + Number>(name: &str, edges: &[f64])
+fn check_edges<T: Sample + Binned>(name: &str, edges: &[f64])
 where
     Slice<T>: Form<Item = T, Arguments = SliceArguments>,
 {

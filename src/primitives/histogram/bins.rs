@@ -1,7 +1,7 @@
 //! What is counted where.
 
 use super::even::{Even, fault};
-use super::number::{Number, Unsigned, before, first_number};
+use super::number::{Binned, Integer, before, first_number};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -39,7 +39,7 @@ pub(crate) const MOST_BINS: usize = 1 << 24;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bins<T: Number> {
+pub struct Bins<T: Binned> {
     count: usize,
     channels: Option<usize>,
     rule: Rule<T>,
@@ -83,7 +83,7 @@ pub struct Guess {
     pub high: f64,
 }
 
-impl<T: Number> Bins<T> {
+impl<T: Binned> Bins<T> {
     /// `count` bins of one width from `lo` to `hi`.
     ///
     /// The counts are those of `numpy.histogram(x, count, range=(lo, hi))`, for an array `x` of
@@ -279,8 +279,8 @@ impl<T: Number> Bins<T> {
     }
 }
 
-impl<T: Unsigned> Bins<T> {
-    /// A bin for each value from 0 to `count - 1`. Larger values are not counted.
+impl<T: Integer> Bins<T> {
+    /// A bin for each value from 0 to `count - 1`. Other values are not counted.
     ///
     /// With [`map`](crate::map()), that counts in bins by any rule:
     ///
@@ -331,7 +331,7 @@ fn check_count(argument: &'static str, count: usize) -> Result<()> {
     }
 }
 
-fn check_edges<E: Number>(edges: &[E]) -> Result<()> {
+fn check_edges<E: Binned>(edges: &[E]) -> Result<()> {
     if edges.len() < 2 {
         return fault(
             "edges",
@@ -356,7 +356,7 @@ fn check_edges<E: Number>(edges: &[E]) -> Result<()> {
     }
 }
 
-impl<T: Number> Table<T> {
+impl<T: Binned> Table<T> {
     fn new(firsts: Vec<T>, last: Option<T>) -> Table<T> {
         Table {
             firsts,
@@ -389,7 +389,7 @@ impl Guess {
     };
 
     /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`.
-    fn new<T: Number>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
+    fn new<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
         let mut guess = Guess {
             origin: lo,
             scale: bins as f64 / (hi - lo),
@@ -422,13 +422,13 @@ impl Guess {
     }
 
     #[inline(always)]
-    fn at<T: Number>(&self, x: T) -> f64 {
+    fn at<T: Binned>(&self, x: T) -> f64 {
         (x.to_f64() - self.origin) * self.scale
     }
 
     /// The bin of an item from the first number of all to the last.
     #[inline(always)]
-    pub(crate) fn bin<T: Number>(&self, table: &Table<T>, x: T) -> usize {
+    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
         let guess = self.at(x);
         let bin = guess as u32;
         let fraction = guess - f64::from(bin);

@@ -5,7 +5,7 @@
 //! tables.
 
 use super::bins::{Bins, Rule};
-use super::number::{Count, Counted, Number};
+use super::number::{Binned, Count, Counted};
 use crate::Element;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::with_simd;
@@ -108,7 +108,7 @@ fn place<X: Counted>(items: &[X], bins: &Bins<X::Value>, none: usize, places: &m
     let none = none as u32;
     match bins.rule() {
         Rule::Values => place_by(values, places, |x| {
-            let value = x.rank();
+            let value = x.to_bin();
             if value < bins.count() as u64 {
                 value as u32
             } else {

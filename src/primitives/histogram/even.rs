@@ -11,14 +11,14 @@
 //! are found here, once, by the very rule. From then on an item is compared with numbers of its own
 //! type, and every device puts it where NumPy does, to the last bit.
 
-use super::number::{Edge, Number, first_number};
+use super::number::{Binned, Edge, first_number};
 use crate::cpu::mode::in_rust_mode;
 use crate::{Error, Result};
 use num_traits::{Float, NumCast};
 use rayon::prelude::*;
 
 /// NumPy's rule for some bins.
-pub(super) struct Even<T: Number> {
+pub(super) struct Even<T: Binned> {
     bins: usize,
     /// What is dropped.
     range: Range<T>,
@@ -29,7 +29,7 @@ pub(super) struct Even<T: Number> {
 }
 
 /// What an item is compared with before anything else: edges, or items.
-enum Range<T: Number> {
+enum Range<T: Binned> {
     Edges(T::Edge, T::Edge),
     Items(T, T),
 }
@@ -41,7 +41,7 @@ enum Width<E> {
     Own(E),
 }
 
-impl<T: Number> Even<T> {
+impl<T: Binned> Even<T> {
     /// `bins` bins from `lo` to `hi`, as NumPy takes a `range` of two Python floats.
     pub(super) fn new(lo: f64, hi: f64, bins: usize) -> Result<Even<T>> {
         for (argument, value) in [("lo", lo), ("hi", hi)] {

@@ -1,7 +1,7 @@
 //! The kernels of histograms, and what they take.
 
 use super::bins::{Bins, Guess, Rule};
-use super::number::{Count, Counted, Number};
+use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use crate::CudaType;
 use crate::codegen::{
@@ -75,7 +75,7 @@ arguments! {
     }
 }
 
-impl<V: Number> HistogramArguments<(), V> {
+impl<V: Binned> HistogramArguments<(), V> {
     /// What the kernels are told of bins and of a plan. Where things lie, and how many items there
     /// are, is for the caller to say.
     pub fn new<S>(
@@ -118,7 +118,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
     pub const GLOBAL: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
         Function::new("histogram_global");
 
-    /// The policy of the loads on GPUs of a compute capability, such as 90 for 9.0.
+    /// The policy on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {
         RowPolicy::for_histogram::<F>(capability)
     }

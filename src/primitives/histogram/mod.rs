@@ -12,7 +12,7 @@ pub(crate) mod plan;
 pub use bins::Bins;
 #[cfg(feature = "cuda")]
 pub(crate) use bins::Rule;
-pub use number::{Count, Counted, Number, Unsigned};
+pub use number::{Binned, Count, Counted, Integer};
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

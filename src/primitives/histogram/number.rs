@@ -8,7 +8,7 @@ mod sealed {
 }
 
 /// A number that can be counted in bins: `u8` to `i64`, `f32` and `f64`.
-pub trait Number: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
+pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     /// The type in which NumPy computes the edges of even bins.
     #[doc(hidden)]
     type Edge: Edge;
@@ -24,6 +24,10 @@ pub trait Number: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     /// The number as `f64`: to nearest.
     #[doc(hidden)]
     fn to_f64(self) -> f64;
+
+    /// The number as that of a bin; what cannot be one is very large.
+    #[doc(hidden)]
+    fn to_bin(self) -> u64;
 
     /// A number near `value`, which is not NaN.
     #[doc(hidden)]
@@ -42,8 +46,8 @@ pub trait Number: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     fn width(least: Self, greatest: Self) -> Self::Edge;
 }
 
-/// An unsigned integer, which can be the number of a bin: `u8` to `u64`.
-pub trait Unsigned: Number {}
+/// An integer, which can be the number of a bin: `u8` to `i64`.
+pub trait Integer: Binned {}
 
 /// What edges are computed in: `f32` or `f64`.
 #[doc(hidden)]
@@ -67,7 +71,9 @@ macro_rules! integers {
     ($($ty:ident as $bits:ident),*) => {$(
         impl sealed::Sealed for $ty {}
 
-        impl Number for $ty {
+        impl Integer for $ty {}
+
+        impl Binned for $ty {
             type Edge = f64;
 
             const ENDS: ($ty, $ty) = ($ty::MIN, $ty::MAX);
@@ -80,6 +86,11 @@ macro_rules! integers {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 self as f64
+            }
+
+            #[inline(always)]
+            fn to_bin(self) -> u64 {
+                self as u64
             }
 
             fn near(value: f64) -> $ty {
@@ -109,7 +120,7 @@ macro_rules! floats {
     ($($ty:ident as $bits:ident),*) => {$(
         impl sealed::Sealed for $ty {}
 
-        impl Number for $ty {
+        impl Binned for $ty {
             type Edge = $ty;
 
             const ENDS: ($ty, $ty) = ($ty::NEG_INFINITY, $ty::INFINITY);
@@ -122,6 +133,10 @@ macro_rules! floats {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 f64::from(self)
+            }
+
+            fn to_bin(self) -> u64 {
+                u64::MAX
             }
 
             fn near(value: f64) -> $ty {
@@ -149,31 +164,23 @@ macro_rules! floats {
 
 floats!(f32 as u32, f64 as u64);
 
-macro_rules! unsigned {
-    ($($ty:ty),*) => {$(
-        impl Unsigned for $ty {}
-    )*};
-}
-
-unsigned!(u8, u16, u32, u64);
-
 /// What a histogram counts of an item: the item, if it is a number; all parts of an array, each in
 /// a channel of its own.
 pub trait Counted: Element {
     /// The type of the parts.
-    type Value: Number;
+    type Value: Binned;
 
     /// The number of parts.
     const CHANNELS: usize;
 }
 
-impl<T: Number> Counted for T {
+impl<T: Binned> Counted for T {
     type Value = T;
 
     const CHANNELS: usize = 1;
 }
 
-impl<T: Number, const N: usize> Counted for [T; N] {
+impl<T: Binned, const N: usize> Counted for [T; N] {
     type Value = T;
 
     const CHANNELS: usize = N;
@@ -206,7 +213,7 @@ counts!(u32, u64);
 
 /// The first number, in the order of the type, for which a condition holds that holds for all
 /// numbers after it. It looks near `hint` first.
-pub(super) fn first_number<T: Number>(hint: T, holds: impl Fn(T) -> bool) -> Option<T> {
+pub(super) fn first_number<T: Binned>(hint: T, holds: impl Fn(T) -> bool) -> Option<T> {
     let (least, greatest) = (T::ENDS.0.rank(), T::ENDS.1.rank());
     let holds = |rank: u64| holds(T::of_rank(rank));
     // `low` does not hold, or is before all; `high` holds.
@@ -263,6 +270,6 @@ pub(super) fn first_number<T: Number>(hint: T, holds: impl Fn(T) -> bool) -> Opt
 }
 
 /// The number before another one, which is not the least.
-pub(super) fn before<T: Number>(number: T) -> T {
+pub(super) fn before<T: Binned>(number: T) -> T {
     T::of_rank(number.rank() - 1)
 }

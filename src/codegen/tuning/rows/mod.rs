@@ -79,15 +79,18 @@ pub(in crate::codegen) struct CollectRow {
     pub(in crate::codegen) warps: u32,
 }
 
-/// What warps hold of a histogram, and how it is cut up.
+/// What warps hold of a histogram.
 #[derive(Debug)]
 pub(in crate::codegen) struct HistogramRow {
     /// The most bytes of a lane.
     pub(in crate::codegen) bytes: u32,
     /// The most rows.
     pub(in crate::codegen) rows: u32,
+    /// Blocks of a multiprocessor, which share its memory for counters.
+    pub(in crate::codegen) blocks: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
+    /// How it is cut up.
     pub(in crate::codegen) cut: HistogramPolicy,
 }
 

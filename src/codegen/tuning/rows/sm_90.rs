@@ -28,5 +28,6 @@ pub(super) const ROWS: RowTables = RowTables {
     select: SelectRow { bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4 },
     // Not measured yet.
     collect: CollectRow { bytes: 64, blocks: 4, warps: 8 },
-    histogram: HistogramRow { bytes: 64, rows: 4, warps: 32, cut: HistogramPolicy { alone: 32, fewest_warps: 4, log_copies: 5 } },
+    // Not measured yet.
+    histogram: HistogramRow { bytes: 64, rows: 4, blocks: 1, warps: 32, cut: HistogramPolicy { alone: 32, fewest_warps: 4, log_copies: 5 } },
 };
