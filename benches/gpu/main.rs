@@ -16,6 +16,7 @@ mod contest;
 mod costs;
 mod cub;
 mod elements;
+mod histogram;
 mod machine;
 mod measure;
 mod record;
@@ -133,6 +134,7 @@ fn measure(options: &Options) -> Result<(), String> {
     }
     select::run(&mut bench);
     sources::run(&mut bench);
+    histogram::run(&mut bench);
     bench.save(&options.json)?;
     bench.torch();
     costs::loading(&mut bench);

@@ -1,4 +1,5 @@
-//! Mapped and zipped sources: as fast as what is plain and moves as much.
+//! Mapped and zipped sources, and the statistics made of them: as fast as what is plain and moves as
+//! much.
 
 use crate::arena::Arena;
 use crate::bench::Bench;
@@ -11,9 +12,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
-use warpfold::cuda::{Collect, Reduce, Scan, Workspace};
+use warpfold::cuda::{Collect, Reduce, Scan, Workspace, allocate};
 use warpfold::ops::Add;
 use warpfold::source::{Map, Slice, Zip};
+use warpfold::statistics::{
+    Extremes, First, Measured, Merge, Moments, Number, Place, Ranked, Twice, greatest, measured,
+    twice,
+};
 use warpfold::{function, map, zip};
 
 #[function]
@@ -31,6 +36,7 @@ fn square(x: f32) -> f32 {
     x * x
 }
 
+type RankDown = <f32 as Number>::RankDown;
 type Dot = Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>;
 type Bytes = Reduce<u64, Add, Map<widen, Slice<u8>>>;
 type Squares = Scan<f32, Add, Map<square, Slice<f32>>>;
@@ -76,6 +82,27 @@ pub(crate) fn run(bench: &mut Bench) {
         });
         (bytes, call)
     });
+    // Wider than what is read; it goes elsewhere.
+    macro_rules! statistic {
+        ($operator:literal, $reduce:ty, |$input:ident| $source:expr) => {
+            family::<f32>(bench, "reduce", "f32", $operator, |stream, bench| {
+                let reduce = <$reduce>::load(&bench.context).expect("kernels");
+                let bytes = reduce.workspace_bytes(1 << 28);
+                let mut result = allocate(stream, 1).expect("memory");
+                let call: Call<'_, f32> = Box::new(move |$input, _, workspace| {
+                    reduce
+                        .enqueue(stream, $source, &mut result, workspace)
+                        .expect("a launch");
+                });
+                (bytes, call)
+            });
+        };
+    }
+    statistic!("argmax", Reduce<Place, First, Ranked<RankDown, Slice<f32>>>, |input| {
+        greatest::<f32, _>(input, input.len())
+    });
+    statistic!("minmax", Reduce<[f32; 2], Extremes, Twice<f32>>, |input| twice::<f32, _>(input));
+    statistic!("moments", Reduce<Moments, Merge, Measured<f32>>, |input| measured::<f32, _>(input));
     family::<f32>(bench, "collect", "f32", "squares", |stream, bench| {
         let collect = Collect::<Map<square, Slice<f32>>>::load(&bench.context).expect("kernels");
         let call: Call<'_, f32> = Box::new(move |input, output, _| {

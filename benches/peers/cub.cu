@@ -158,6 +158,55 @@ cudaError_t bytes_in_64_bits(Call call) {
                                      cuda::std::plus<>{}, uint64_t{0}, call.stream);
 }
 
+template <class T, class L>
+cudaError_t histogram(Call call, int bins, L lower, L upper) {
+    return cub::DeviceHistogram::HistogramEven(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<uint32_t>(), bins + 1, lower, upper,
+                                               (int)call.length, call.stream);
+}
+
+/// Where the greatest number stands; behind that, the number.
+cudaError_t arg_max(Call call) {
+    return cub::DeviceReduce::ArgMax(call.workspace, *call.workspace_bytes, call.in<float>(), call.out<float>() + 2, call.out<int64_t>(),
+                                     (int64_t)call.length, call.stream);
+}
+
+struct Twice {
+    __host__ __device__ float2 operator()(float x) const { return {x, x}; }
+};
+
+struct Extremes {
+    __device__ float2 operator()(float2 a, float2 b) const { return {fminf(a.x, b.x), fmaxf(a.y, b.y)}; }
+};
+
+cudaError_t min_max(Call call) {
+    auto in = cuda::transform_iterator(call.in<float>(), Twice{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<float2>(), call.length, Extremes{},
+                                     float2{INFINITY, -INFINITY}, call.stream);
+}
+
+struct Moments {
+    double count, sum, deviations;
+};
+
+struct Single {
+    __host__ __device__ Moments operator()(float x) const { return {1.0, (double)x, 0.0}; }
+};
+
+struct Merge {
+    __device__ Moments operator()(Moments a, Moments b) const {
+        if (a.count == 0) return b;
+        if (b.count == 0) return a;
+        double count = a.count + b.count, d = a.sum / a.count - b.sum / b.count;
+        return {count, a.sum + b.sum, a.deviations + b.deviations + d * d * (a.count * b.count / count)};
+    }
+};
+
+cudaError_t moments(Call call) {
+    auto in = cuda::transform_iterator(call.in<float>(), Single{});
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Moments>(), call.length, Merge{}, Moments{0.0, 0.0, 0.0},
+                                     call.stream);
+}
+
 struct Square {
     __device__ float operator()(float x) const { return x * x; }
 };
@@ -214,6 +263,14 @@ PEER(partition_u32_half, partition<uint32_t>(call, 0x80000000))
 PEER(positions_u8_flags, positions(call))
 PEER(unique_u32_fours, unique<uint32_t>(call))
 PEER(runs_u32_fours, runs<uint32_t>(call))
+PEER(histogram_u8_256, histogram<uint8_t>(call, 256, 0, 256))
+PEER(histogram_u32_256, histogram<uint32_t>(call, 256, 0u, 0x80000000u))
+PEER(histogram_u32_4096, histogram<uint32_t>(call, 4096, 0u, 0x80000000u))
+PEER(histogram_f32_57000, histogram<float>(call, 57000, 0.0f, 1.0f))
+PEER(histogram_f32_1048576, histogram<float>(call, 1 << 20, 0.0f, 1.0f))
+PEER(reduce_f32_argmax, arg_max(call))
+PEER(reduce_f32_minmax, min_max(call))
+PEER(reduce_f32_moments, moments(call))
 PEER(reduce_f32_dot, dot(call))
 PEER(collect_f32_squares, squares(call))
 PEER(reduce_u8_wide, bytes_in_64_bits(call))
