@@ -542,7 +542,7 @@ __device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const 
 ///                         barrier and has told it the bytes; the other lanes arrive afterwards
 ///   read(s, tile, run, items)
 ///                         the items of a run
-///   room(item)            where a slice's items lie from one on, with or without flags beside them;
+///   room(item)            where a slice's items lie from one on, with flags beside them or not;
 ///                         null for other sources
 ///
 /// With ANYWHERE, slices may start anywhere; otherwise at multiples of 16 bytes.
