@@ -59,14 +59,14 @@ pub(crate) enum Command {
     /// List the devices, and say why CUDA cannot be used if it cannot
     Devices,
 
-    /// Print the CUDA source that a reduction or scan compiles
+    /// Print the CUDA source that a primitive compiles
     Source {
         /// The primitive
         primitive: PrimitiveName,
 
-        /// The operator
-        #[arg(long, value_enum, default_value_t = Operator::Add)]
-        op: Operator,
+        /// The operator of a reduction or scan [default: add]
+        #[arg(long, value_enum)]
+        op: Option<Operator>,
 
         /// The type of the elements
         #[arg(long, value_enum)]
@@ -292,6 +292,26 @@ pub(crate) enum PrimitiveName {
     ScanWave,
     /// The same for arrays that do not start at a multiple of 16 bytes
     ScanWaveAnywhere,
+    /// The numbers that have a flag, which is a byte
+    Select,
+    /// The same for long arrays, on GPUs of compute capability 9.0 to 10.x
+    SelectWave,
+    /// The numbers that have a flag, and the others
+    Partition,
+    /// The positions of flags, whatever the numbers
+    Positions,
+    /// The first of each run of equal neighbours
+    Unique,
+    /// The same, and where runs start and how long they are
+    Runs,
+    /// The numbers as they are
+    Collect,
+    /// How many numbers fall into each of some bins of one width
+    HistogramEven,
+    /// How many lie between neighbouring edges
+    HistogramEdges,
+    /// How often each value occurs
+    HistogramValues,
 }
 
 /// Catches a misspelt name before any work; whether the device exists is asked later.

@@ -1,18 +1,16 @@
 //! What the commands do.
 
 use crate::args::{
-    Command, Condition, FileArguments, FoldArguments, Format, PrimitiveName, StatsArguments,
-    UniqueArguments,
+    Command, Condition, FileArguments, FoldArguments, Format, StatsArguments, UniqueArguments,
 };
 use crate::failure::{Failure, Result};
 use crate::input::{Input, format_of_name};
-use crate::number::{DType, Number, Operator, Work, with_number};
+use crate::number::{DType, Number, Work, with_number};
 use crate::output::Destination;
 use crate::progress::spin;
 use crate::{npy, raw, stats, text};
 use std::path::{Path, PathBuf};
 use warpfold::Prefixes;
-use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy, kernels, source};
 use warpfold::statistics::Estimate;
 use warpfold::{Device, Monoid};
 
@@ -37,7 +35,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             primitive,
             op,
             dtype,
-        } => print_source(primitive, op, dtype),
+        } => crate::source::run(primitive, op, dtype),
         #[cfg(feature = "cuda")]
         Command::Tune(arguments) => crate::tune::tune(&arguments),
         // Says that the feature is missing.
@@ -384,40 +382,6 @@ fn list_devices() -> Result<()> {
         }
     }
     print(&lines)
-}
-
-fn print_source(primitive: PrimitiveName, op: Operator, dtype: DType) -> Result<()> {
-    let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
-    print(&text)
-}
-
-/// The source of a primitive, except its operator.
-struct Rendering(PrimitiveName);
-
-impl<T: Number> Work<T> for Rendering {
-    type Output = String;
-
-    fn run<Op: Monoid<T>>(self) -> Result<String> {
-        let wave = || WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
-        let text = match self.0 {
-            PrimitiveName::Reduce => {
-                let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-                source::<kernels::Reduce<T, Op>>(Engine::Rows(policy))
-            }
-            PrimitiveName::ReduceLevels => source::<kernels::Reduce<T, Op>>(Engine::Levels),
-            PrimitiveName::Scan => {
-                let policy = RowPolicy::of_scan::<T>(false);
-                source::<kernels::Scan<T, Op>>(Engine::Rows(policy))
-            }
-            PrimitiveName::ScanLevels => source::<kernels::Scan<T, Op>>(Engine::Levels),
-            PrimitiveName::ScanWave => source::<kernels::Scan<T, Op>>(Engine::Wave(wave())),
-            PrimitiveName::ScanWaveAnywhere => {
-                let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
-                source::<kernels::Scan<T, Op>>(Engine::Wave(policy))
-            }
-        };
-        Ok(text?)
-    }
 }
 
 pub(crate) fn print(text: &str) -> Result<()> {

@@ -18,6 +18,7 @@ mod number;
 mod output;
 mod progress;
 mod raw;
+mod source;
 mod stats;
 mod text;
 #[cfg(feature = "cuda")]

@@ -106,6 +106,40 @@ fn the_source_holds_the_operator() {
 }
 
 #[test]
+fn every_primitive_has_a_source() {
+    for (primitive, function) in [
+        ("reduce-levels", "reduce_finish("),
+        ("scan-levels", "scan_tiles("),
+        ("scan-wave-anywhere", "scan_wave("),
+        ("select", "select_rows("),
+        ("select-wave", "select_wave("),
+        ("partition", "select_rows("),
+        ("positions", "select_rows("),
+        ("unique", "select_rows("),
+        ("runs", "run_lengths("),
+        ("collect", "collect_rows("),
+        ("histogram-even", "histogram_shared("),
+        ("histogram-edges", "histogram_global("),
+        ("histogram-values", "histogram_shared("),
+    ] {
+        for dtype in ["u8", "i64"] {
+            if (primitive, dtype) == ("select-wave", "i64") {
+                continue;
+            }
+            let text = pass(&format!("source {primitive} --dtype {dtype}"), "");
+            assert!(text.contains(function), "{primitive} of {dtype}");
+        }
+    }
+    let fail = |arguments: &str| fail_in(Path::new("."), arguments, b"");
+    let error = fail("source select --op max --dtype u8");
+    assert!(error.contains("there is no operator"), "{error}");
+    let error = fail("source select-wave --dtype i64");
+    assert!(error.contains("ask for `select`"), "{error}");
+    let error = fail("source histogram-values --dtype f16");
+    assert!(error.contains("not defined on f16"), "{error}");
+}
+
+#[test]
 fn tuning_needs_a_gpu() {
     let error = fail_in(Path::new("."), "tune --device cuda:99 --quick", b"");
     assert!(error.starts_with("--device cuda:99: "), "{error}");

@@ -1,0 +1,116 @@
+//! `warpfold source`: the CUDA that a primitive compiles.
+
+use crate::args::PrimitiveName;
+use crate::commands::print;
+use crate::failure::{Failure, Result};
+use crate::number::{DType, Number, Operator, Work, with_number};
+use warpfold::Monoid;
+use warpfold::codegen::kernels::{
+    ByGuess, BySearch, ByValue, Collect, Histogram, Kept, KeptAndPlaces, Outputs, Places, Reduce,
+    Scan, Select, Sides,
+};
+use warpfold::codegen::{Engine, Kernels, Order, RowPolicy, WavePolicy, source};
+use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
+
+/// What policies are for: the first GPUs that run all engines.
+const CAPABILITY: u32 = 90;
+
+/// Flags, as bytes.
+type Flags = Map<NonZero<u8>, Slice<u8>>;
+/// Numbers beside flags.
+type Flagged<T> = Zip<(Slice<T>, Flags)>;
+
+pub(crate) fn run(primitive: PrimitiveName, op: Option<Operator>, dtype: DType) -> Result<()> {
+    if op.is_some() && !primitive.folds() {
+        return Err(Failure::with_remedy(
+            "--op",
+            "nothing is folded, so there is no operator",
+            "leave it out, or ask for `reduce` or `scan`",
+        ));
+    }
+    if matches!(primitive, PrimitiveName::HistogramValues) && dtype.is_float() {
+        return Err(Failure::with_remedy(
+            "histogram-values",
+            format_args!("not defined on {dtype}"),
+            "give the type of an integer, or ask for `histogram-even`",
+        ));
+    }
+    let op = op.unwrap_or(Operator::Add);
+    let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
+    print(&text)
+}
+
+impl PrimitiveName {
+    /// Whether it has an operator.
+    fn folds(self) -> bool {
+        use PrimitiveName::*;
+        matches!(
+            self,
+            Reduce | ReduceLevels | Scan | ScanLevels | ScanWave | ScanWaveAnywhere
+        )
+    }
+}
+
+/// The source of a primitive, except its operator.
+struct Rendering(PrimitiveName);
+
+impl<T: Number> Work<T> for Rendering {
+    type Output = String;
+
+    fn run<Op: Monoid<T>>(self) -> Result<String> {
+        use PrimitiveName as Name;
+        let wave = || WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
+        match self.0 {
+            Name::Reduce => {
+                let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
+                render::<Reduce<T, Op>>(Engine::Rows(policy))
+            }
+            Name::ReduceLevels => render::<Reduce<T, Op>>(Engine::Levels),
+            Name::Scan => render::<Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false))),
+            Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
+            Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),
+            Name::ScanWaveAnywhere => {
+                let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
+                render::<Scan<T, Op>>(Engine::Wave(policy))
+            }
+            Name::Select => select::<T, Flagged<T>, Kept>(),
+            Name::SelectWave => {
+                let policy = Select::<T, Flagged<T>, Kept>::wave_policy(CAPABILITY);
+                let policy = policy.ok_or_else(|| {
+                    Failure::with_remedy(
+                        "select-wave",
+                        format_args!("not there for {} beside flags of one byte", T::DTYPE),
+                        "ask for `select`, which takes all types",
+                    )
+                })?;
+                render::<Select<T, Flagged<T>, Kept>>(Engine::Wave(policy))
+            }
+            Name::Partition => select::<T, Flagged<T>, Sides>(),
+            Name::Positions => select::<u64, Zip<(Index, Flags)>, Places>(),
+            Name::Unique => select::<T, Heads<Equal<T>, Slice<T>>, Kept>(),
+            Name::Runs => select::<T, Heads<Equal<T>, Slice<T>>, KeptAndPlaces>(),
+            Name::Collect => {
+                let policy = Collect::<Slice<T>>::rows_policy(CAPABILITY);
+                render::<Collect<Slice<T>>>(Engine::Rows(policy))
+            }
+            Name::HistogramEven => histogram::<T, ByGuess>(),
+            Name::HistogramEdges => histogram::<T, BySearch>(),
+            Name::HistogramValues => histogram::<T, ByValue>(),
+        }
+    }
+}
+
+fn select<T: warpfold::Element, F: Form<Item = (T, bool)>, O: Outputs>() -> Result<String> {
+    let policy = Select::<T, F, O>::rows_policy(CAPABILITY);
+    render::<Select<T, F, O>>(Engine::Rows(policy))
+}
+
+fn histogram<T: Number, R: warpfold::codegen::kernels::BinRule>() -> Result<String> {
+    type Counts<T, R> = Histogram<u64, Slice<<T as Number>::Bound>, R>;
+    let policy = Counts::<T, R>::rows_policy(CAPABILITY);
+    render::<Counts<T, R>>(Engine::Rows(policy))
+}
+
+fn render<K: Kernels>(engine: Engine) -> Result<String> {
+    Ok(source::<K>(engine)?)
+}
