@@ -19,7 +19,7 @@
 //!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
-//!    - [`histogram`], and the [`statistics`]
+//!    - [`histogram()`], and the [`statistics`]
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other.
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
@@ -38,7 +38,8 @@
 //! the others, too; [`positions`] says where they stand. [`unique`] and [`runs`] find runs of
 //! equals.
 //! [`statistics`] has [`mean`], [`variance`], [`arg_max`] and others, which are such reductions.
-//! [`collect`] stores a source.
+//! [`collect`] stores a source. [`histogram()`] counts how many items fall into each of some
+//! [`Bins`].
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, select, zip};
