@@ -118,6 +118,17 @@ fn place<X: Counted>(items: &[X], bins: &Bins<X::Value>, none: usize, places: &m
         Rule::Search(table) => place_by(values, places, |x| {
             table.search(x).map_or(none, |bin| bin as u32)
         }),
+        Rule::Guess(table, guess) if guess.is_certain() => {
+            let ((first, last), guess) = (table.ends(), *guess);
+            let last_bin = table.firsts.len() as u32 - 1;
+            place_by(values, places, |x| {
+                let there = x >= first && x <= last;
+                let inside = if there { x } else { first };
+                // SAFETY: it lies there.
+                let bin = unsafe { guess.certain_bin(inside, last_bin) };
+                if there { bin } else { none }
+            });
+        }
         Rule::Guess(table, guess) => {
             let (first, last) = table.ends();
             place_by(values, places, |x| {
