@@ -2,6 +2,7 @@
 
 use crate::device::Backend;
 use crate::{Device, Element, Error, Result};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// An array of `T` in the memory of a [`Device`].
 ///
@@ -122,21 +123,69 @@ impl<T: Element> Buffer<T> {
     /// [`Error::Driver`] if a kernel or the copy failed, [`Error::OutOfHostMemory`] if there is no
     /// room for the copy.
     pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.copy(0..self.len())
+    }
+
+    fn copy(&self, range: Range<usize>) -> Result<Vec<T>> {
         match &self.storage {
             Storage::Cpu(data) => {
+                let data = &data[range];
                 let mut copy = Vec::new();
                 copy.try_reserve_exact(data.len())
                     .map_err(|_| Error::OutOfHostMemory {
-                        requested: size_of_val(&data[..]),
+                        requested: size_of_val(data),
                     })?;
                 copy.extend_from_slice(data);
                 Ok(copy)
             }
             #[cfg(feature = "cuda")]
             Storage::Cuda(data) => match &self.device.backend {
-                Backend::Cuda(gpu) => gpu.download(data),
+                Backend::Cuda(gpu) => gpu.download(data, range),
                 Backend::Cpu => unreachable!("a buffer's storage is its device's"),
             },
+        }
+    }
+
+    /// Some neighbouring elements, as a [source](crate::source). Copies nothing.
+    ///
+    /// ```
+    /// use warpfold::{Device, function, map, zip};
+    ///
+    /// #[function]
+    /// fn difference(x: f32, next: f32) -> f32 {
+    ///     next - x
+    /// }
+    ///
+    /// let device = Device::cpu();
+    /// let x = device.upload(&[1.0_f32, 4.0, 9.0])?;
+    /// let pairs = zip(x.slice(..2), x.slice(1..));
+    /// assert_eq!(device.collect(map::<difference, _>(pairs))?.to_vec()?, [3.0, 5.0]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the range does not lie within the buffer, as a slice's index does.
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> BufferView<'_, T> {
+        let len = self.len();
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => len,
+        };
+        assert!(
+            start <= end && end <= len,
+            "{start}..{end} is no range of a buffer of {len} elements"
+        );
+        BufferView {
+            buffer: self,
+            range: start..end,
         }
     }
 
@@ -151,5 +200,34 @@ impl<T: Element> Buffer<T> {
             #[cfg(feature = "cuda")]
             Storage::Cuda(_) => self.to_vec(),
         }
+    }
+}
+
+/// Neighbouring elements of a [`Buffer`]; [`Buffer::slice`] makes it. It is a
+/// [source](crate::source).
+#[derive(Debug, Clone)]
+pub struct BufferView<'b, T: Element> {
+    pub(crate) buffer: &'b Buffer<T>,
+    pub(crate) range: Range<usize>,
+}
+
+impl<T: Element> BufferView<'_, T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// A copy of the elements in host memory; see [`Buffer::to_vec`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::to_vec`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.buffer.copy(self.range.clone())
     }
 }

@@ -133,7 +133,7 @@ pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, BufferView};
 pub use device::Device;
 pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};

@@ -2,7 +2,10 @@
 
 use crate::support::data::{assert_same, sample};
 use crate::support::devices;
-use warpfold::{Device, Error, collect, constant, function, index, map, strided, zip, zip3};
+use warpfold::ops::Add;
+use warpfold::{
+    Device, Error, collect, constant, function, index, map, reduce, strided, zip, zip3,
+};
 
 /// Around blocks, chunks, and what goes past the caches.
 const LENGTHS: &[usize] = &[
@@ -60,6 +63,37 @@ fn slices_constants_and_columns_are_stored_too() {
     assert_eq!(collect(constant(7_i64, 3)).unwrap(), [7, 7, 7]);
     let matrix: Vec<u32> = (0..12).collect();
     assert_eq!(collect(strided(&matrix[1..], 1, 4)).unwrap(), [1, 5, 9]);
+}
+
+#[test]
+fn parts_of_buffers_are_sources() {
+    let data = sample::<u16>(100_003, 4);
+    for device in devices() {
+        let buffer = device.upload(&data).unwrap();
+        for range in [0..0, 0..1, 1..2, 5..100_003, 31..4097, 100_003..100_003] {
+            let what = format!("{device}, {range:?}");
+            let part = buffer.slice(range.clone());
+            assert_eq!(
+                (part.len(), part.is_empty()),
+                (range.len(), range.is_empty())
+            );
+            assert_same(&part.to_vec().unwrap(), &data[range.clone()], &what);
+            let stored = device.collect(&part).unwrap();
+            assert_same(&stored.to_vec().unwrap(), &data[range.clone()], &what);
+            let sum = device
+                .reduce::<u16, Add>(buffer.slice(range.clone()))
+                .unwrap();
+            assert_eq!(sum, reduce::<u16, Add>(&data[range]).unwrap(), "{what}");
+        }
+        assert_eq!(buffer.slice(..=2).len(), 3);
+        assert_eq!(buffer.slice(..).len(), data.len());
+    }
+}
+
+#[test]
+#[should_panic(expected = "2..4 is no range of a buffer of 3 elements")]
+fn a_part_that_is_not_there_is_named() {
+    Device::cpu().upload(&[1_u8, 2, 3]).unwrap().slice(2..4);
 }
 
 #[test]

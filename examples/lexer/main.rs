@@ -100,26 +100,22 @@ fn is_token(token: Token) -> bool {
 
 /// The tokens of `text`: a scan, its runs, and a select. There are fewer than 2^32 bytes.
 fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Token>> {
-    let bytes = windows(device, text)?;
+    let bytes = padded(device, text)?;
     let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
     let runs = device.runs_by::<u32, is_same_token>(map::<state, _>(&states))?;
     let tokens = map::<token, _>(zip3(&runs.items, &runs.starts, &runs.lengths));
     device.select::<Token, is_token>(tokens)?.into_vec()
 }
 
-/// All bytes, those that follow them, and those that follow these: blanks at the end.
-fn windows(device: &Device, text: &[u8]) -> Result<[Buffer<u8>; 3]> {
-    let padded = [text, b"  "].concat();
-    Ok([
-        device.upload(text)?,
-        device.upload(&padded[1..=text.len()])?,
-        device.upload(&padded[2..])?,
-    ])
+/// The bytes, and two blanks.
+fn padded(device: &Device, text: &[u8]) -> Result<Buffer<u8>> {
+    device.upload_vec([text, b"  "].concat())
 }
 
 /// Each byte as a function. They are made where the scan needs them, in registers.
-fn transitions(bytes: &[Buffer<u8>; 3]) -> impl Source<Device, Item = Transition> {
-    let [byte, next, second] = bytes;
+fn transitions(bytes: &Buffer<u8>) -> impl Source<Device, Item = Transition> {
+    let len = bytes.len() - 2;
+    let [byte, next, second] = [0, 1, 2].map(|ahead| bytes.slice(ahead..ahead + len));
     map::<transition, _>(zip3(byte, next, second))
 }
 
@@ -245,7 +241,7 @@ mod tests {
     #[test]
     fn the_kernels_compile_as_cuda() -> Result<()> {
         let device = Device::cpu();
-        let bytes = windows(&device, b"a")?;
+        let bytes = padded(&device, b"a")?;
         support::check_scan::<Transition, Compose, _>(transitions(&bytes));
         let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
         let heads = heads_by::<is_same_token, _>(map::<state, _>(&states));

@@ -14,6 +14,7 @@ use cudarc::driver::{
 use cudarc::driver::{result, sys};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU in use. All work goes to one stream, so calls run in the order in which they were made.
@@ -151,18 +152,24 @@ impl Gpu {
         Ok(array)
     }
 
-    pub(crate) fn download<T: Element>(&self, array: &DeviceArray<T>) -> Result<Vec<T>> {
+    pub(crate) fn download<T: Element>(
+        &self,
+        array: &DeviceArray<T>,
+        range: Range<usize>,
+    ) -> Result<Vec<T>> {
         let mut data = Vec::new();
-        data.try_reserve_exact(array.len)
+        data.try_reserve_exact(range.len())
             .map_err(|_| Error::OutOfHostMemory {
-                requested: array.len * size_of::<T>(),
+                requested: range.len() * size_of::<T>(),
             })?;
-        let Some(memory) = &array.memory else {
+        let Some(memory) = array.memory.as_ref().filter(|_| !range.is_empty()) else {
             return Ok(data);
         };
+        assert!(range.end <= array.len);
         let stream = &self.0.stream;
-        let (source, _reading) = memory.device_ptr(stream);
-        let target = &mut data.spare_capacity_mut()[..array.len];
+        let (address, _reading) = memory.device_ptr(stream);
+        let source = address + (range.start * size_of::<T>()) as u64;
+        let target = &mut data.spare_capacity_mut()[..range.len()];
         // SAFETY: source and target have the same number of bytes, and the target is not touched
         // until the copy is done. The stream's context is bound first. The slice of possibly
         // uninitialised elements is only written to.
@@ -175,7 +182,7 @@ impl Gpu {
                 .map_err(|error| {
                     driver_error("computing, or copying the result to the host", error)
                 })?;
-            data.set_len(array.len);
+            data.set_len(range.len());
         }
         Ok(data)
     }
@@ -196,7 +203,7 @@ impl Gpu {
             // SAFETY: the caller's; the stream keeps calls and frees in order.
             unsafe { reduce.run(stream, init, source, len, &mut output, workspace) }
         })?;
-        Ok(self.download(&output)?[0])
+        Ok(self.download(&output, 0..1)?[0])
     }
 
     /// Scans a source, or `output` itself if there is none, into `output`.
@@ -254,7 +261,7 @@ impl Gpu {
             // SAFETY: the caller's; the stream keeps calls and frees in order.
             unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
         })?;
-        Ok(self.download(&count)?[0] as usize)
+        Ok(self.download(&count, 0..1)?[0] as usize)
     }
 
     /// Writes how many items of a source fall into each bin to `counts`.

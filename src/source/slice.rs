@@ -1,6 +1,7 @@
 //! Slices: what lies in memory as it is.
 
 use super::{DeviceBinder, Form, HostBinder, Leaves, Source, sealed};
+use crate::buffer::BufferView;
 use crate::codegen::Definitions;
 use crate::{Buffer, Device, Element, Result};
 use std::marker::PhantomData;
@@ -104,5 +105,35 @@ impl<T: Element> Source<Device> for &Buffer<T> {
         Ok(SliceArguments {
             address: self.address(),
         })
+    }
+}
+
+impl<T: Element> Source<Device> for BufferView<'_, T> {
+    type Item = T;
+    type Form = Slice<T>;
+
+    fn items(&self) -> Result<usize> {
+        Ok(self.len())
+    }
+
+    fn bind<'a>(&'a self, binder: &mut DeviceBinder<'a>) -> Result<SliceArguments> {
+        let start = self.range.start * size_of::<T>();
+        binder.device.check_owns(self.buffer)?;
+        Ok(SliceArguments {
+            address: self.buffer.address() + start as u64,
+        })
+    }
+}
+
+impl<T: Element> Source<Device> for &BufferView<'_, T> {
+    type Item = T;
+    type Form = Slice<T>;
+
+    fn items(&self) -> Result<usize> {
+        (**self).items()
+    }
+
+    fn bind<'a>(&'a self, binder: &mut DeviceBinder<'a>) -> Result<SliceArguments> {
+        (**self).bind(binder)
     }
 }
