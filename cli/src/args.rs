@@ -522,12 +522,12 @@ A line for each statistic:
   count   how many numbers there are
   nan     how many of them are NaN, of floats
   min     the least; NaN if there is a NaN
-  argmin  where it stands, counted from 0: the first of equal ones, and the first NaN if there is one
+  argmin  where that stands, from 0: the first of equal ones, or the first NaN
   max     the greatest; NaN if there is a NaN
-  argmax  where it stands, as argmin
+  argmax  where that stands, as argmin
   sum     in f64; of integers exact within +-2^53
   mean    in f64
-  std     the standard deviation, in f64: of n numbers, or with --sample of n - 1
+  std     the standard deviation, in f64: squared deviations over n, with --sample over n - 1
 What nothing has is `-`. An array of several axes counts in the order it is stored in.
 
 ",
