@@ -172,16 +172,11 @@ impl Histogram {
 
     /// A line for each bin, with a bar. The longest is as wide as there is room.
     fn bars(&self, width: usize) -> String {
-        let last = self.counts.len() - 1;
-        let labels: Vec<_> = (0..=last)
-            .map(|bin| {
-                let [low, high] = [bin, bin + 1].map(|edge| self.label(edge));
-                match (self.of_values, bin == last) {
-                    (true, _) => low,
-                    (_, false) => format!("{low} to {high}"),
-                    // The only bin with its upper edge.
-                    (_, true) => format!("{low} to {high}"),
-                }
+        let edges = self.labels();
+        let labels: Vec<_> = (0..self.counts.len())
+            .map(|bin| match self.of_values {
+                true => edges[bin].clone(),
+                false => format!("{} to {}", edges[bin], edges[bin + 1]),
             })
             .collect();
         let counts: Vec<_> = self.counts.iter().map(u64::to_string).collect();
@@ -199,30 +194,28 @@ impl Histogram {
         text
     }
 
-    /// An edge with as few decimals as tell it from its neighbours.
-    fn label(&self, edge: usize) -> String {
+    /// The edges, with as few decimals as tell each from its neighbours.
+    fn labels(&self) -> Vec<String> {
         let widths = self.edges.windows(2).map(|pair| pair[1] - pair[0]);
         let least = widths.fold(f64::INFINITY, f64::min);
-        let is_near = |text: &str, edge: f64| {
-            text.parse::<f64>()
-                .is_ok_and(|shown| (shown - edge).abs() <= least / 1000.0 || shown == edge)
+        let sizes = self.edges.iter().map(|edge| edge.abs());
+        let largest = sizes.fold(0.0, f64::max);
+        let with = |decimals: usize| {
+            self.edges
+                .iter()
+                .map(move |edge| format!("{edge:.decimals$}"))
         };
-        let largest = self
-            .edges
-            .iter()
-            .fold(0.0, |most: f64, edge| most.max(edge.abs()));
-        if (1e-6..1e15).contains(&largest) {
-            for decimals in 0..9 {
-                let all_near = self
-                    .edges
-                    .iter()
-                    .all(|&edge| is_near(&format!("{edge:.decimals$}"), edge));
-                if all_near {
-                    return format!("{:.decimals$}", self.edges[edge]);
-                }
-            }
+        let tells = |decimals: &usize| {
+            with(*decimals).zip(&self.edges).all(|(text, edge)| {
+                let shown: f64 = text.parse().unwrap_or(f64::NAN);
+                (shown - edge).abs() <= least / 1000.0
+            })
+        };
+        let decimals = (0..9).find(tells);
+        match decimals.filter(|_| (1e-6..1e15).contains(&largest)) {
+            Some(decimals) => with(decimals).collect(),
+            None => self.edges.iter().map(f64::to_string).collect(),
         }
-        self.edges[edge].to_string()
     }
 
     /// A chart for reports.
@@ -327,10 +320,7 @@ mod tests {
 
     #[test]
     fn labels_of_any_size_tell_edges_apart() {
-        let labels = |edges: &[f64]| -> Vec<String> {
-            let all = histogram(edges, &vec![0; edges.len() - 1]);
-            (0..edges.len()).map(|edge| all.label(edge)).collect()
-        };
+        let labels = |edges: &[f64]| histogram(edges, &vec![0; edges.len() - 1]).labels();
         assert_eq!(
             labels(&[0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]),
             ["0.0000", "0.3333", "0.6667", "1.0000"]
