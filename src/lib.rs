@@ -140,7 +140,9 @@ pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use primitives::collect::collect;
-pub use primitives::histogram::{Binned, Bins, Count, Counted, Integer, histogram};
+pub use primitives::histogram::{
+    Binned, Bins, Count, Counted, Integer, histogram, histogram_weighted,
+};
 pub use primitives::reduce::{reduce, reduce_from};
 pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};
 pub use primitives::select::{

@@ -3,7 +3,8 @@
 use crate::support::data::{Random, Sample, sample};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpfold::{
-    Binned, Bins, Count, Device, Error, constant, function, histogram, index, map, strided, zip,
+    Binned, Bins, Count, Device, Error, constant, function, histogram, histogram_weighted, index,
+    map, ops::Add, reduce, strided, zip,
 };
 
 /// The definition: one item after the other, compared with all bins.
@@ -370,4 +371,37 @@ fn the_most_bins_are_counted() {
         (counts[0], counts[1 << 19], counts[(1 << 20) - 1]),
         (1, 1, 1)
     );
+}
+
+// ---- Weights ----
+
+#[test]
+fn a_bin_has_the_bits_of_reduce_over_its_weights() {
+    let bins = Bins::values(5).unwrap();
+    for len in [0, 1, 2, 31, 32, 33, 1023, 1024, 1025, 7919] {
+        let mut random = Random::new(len as u64 + 1);
+        let items: Vec<u32> = (0..len).map(|_| (random.next() >> 40) as u32 % 7).collect();
+        let weights: Vec<f32> = (0..len)
+            .map(|_| (random.next() >> 40) as f32 / 1e3)
+            .collect();
+        let sums = histogram_weighted(&items, &weights, &bins).unwrap();
+        for (bin, sum) in (0..5).zip(&sums) {
+            let of_bin = items.iter().zip(&weights).filter(|(item, _)| **item == bin);
+            let of_bin: Vec<f32> = of_bin.map(|(_, &weight)| weight).collect();
+            let expected = reduce::<f32, Add>(&of_bin).unwrap();
+            assert_eq!(sum.to_bits(), expected.to_bits(), "bin {bin} of {len}");
+        }
+    }
+}
+
+#[test]
+fn there_are_as_many_weights_as_items() {
+    let fault = histogram_weighted(&[1_u32, 2], &[1.0_f32], &Bins::values(3).unwrap());
+    assert!(matches!(
+        fault,
+        Err(Error::Zip {
+            first: 2,
+            second: 1
+        })
+    ));
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// The items whose bins are found before they are counted.
-const BLOCK: usize = 1 << 10;
+pub(super) const BLOCK: usize = 1 << 10;
 
 /// The tables of a thread, where they stay in the L1 cache and where not.
 const FEW_BINS: usize = 1 << 11;
@@ -103,7 +103,12 @@ fn count_in<const TABLES: usize>(places: &[u32], counters: &mut [u32]) {
 }
 
 /// The counter of each part of each item; `none` for those that are not counted.
-fn place<X: Counted>(items: &[X], bins: &Bins<X::Value>, none: usize, places: &mut [u32]) {
+pub(super) fn place<X: Counted>(
+    items: &[X],
+    bins: &Bins<X::Value>,
+    none: usize,
+    places: &mut [u32],
+) {
     let values: &[X::Value] = bytemuck::cast_slice(items);
     let none = none as u32;
     match bins.rule() {

@@ -8,11 +8,13 @@ mod even;
 pub(crate) mod kernel;
 mod number;
 pub(crate) mod plan;
+mod weighted;
 
 pub use bins::Bins;
 #[cfg(feature = "cuda")]
 pub(crate) use bins::Rule;
 pub use number::{Binned, Count, Counted, Integer};
+pub use weighted::histogram_weighted;
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

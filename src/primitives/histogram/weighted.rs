@@ -1,0 +1,132 @@
+//! Weighted histograms: the sum of the weights of the items in each bin.
+
+use super::bins::Bins;
+use super::cpu::{BLOCK, place};
+use super::number::Counted;
+use crate::cpu::mode::in_rust_mode;
+use crate::ops::Add;
+use crate::source::{HostBinder, Items, Source};
+use crate::{Device, Element, Error, Monoid, Result};
+
+/// The sum of the weights of the items that fall into each of some [`Bins`]: `weights=` of NumPy's
+/// `histogram`.
+///
+/// A bin's sum has the bits of [`reduce`](crate::reduce()) over its weights, in their order. The
+/// sum of an empty bin is 0. An item with several channels has one weight, for all of them; see
+/// [`histogram`](crate::histogram()).
+///
+/// It runs on one thread of the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of
+/// [`histogram`](crate::histogram()), and O(n) additions. Memory: a sum for each bin and each
+/// binary digit of the most items of a bin.
+///
+/// ```
+/// use warpfold::{Bins, histogram_weighted};
+///
+/// let (items, weights) = ([0.1_f64, 0.7, 0.2, 1.0], [2.0_f64, 1.0, 0.5, 4.0]);
+/// let sums = histogram_weighted(&items, &weights, &Bins::even(0.0, 1.0, 2)?)?;
+/// assert_eq!(sums, [2.5, 5.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Zip`] if there are not as many weights as items; [`Error::Bins`] if the bins count more
+/// channels than items have.
+pub fn histogram_weighted<W: Element, X: Counted>(
+    items: impl Source<Item = X>,
+    weights: impl Source<Item = W>,
+    bins: &Bins<X::Value>,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    sums_of(items, weights, bins)
+}
+
+fn sums_of<W: Element, X: Counted, S: Source<Item = X>, V: Source<Item = W>>(
+    items: S,
+    weights: V,
+    bins: &Bins<X::Value>,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    let (first, second) = (items.items()?, weights.items()?);
+    if first != second {
+        return Err(Error::Zip { first, second });
+    }
+    let all = bins.channels_of(X::CHANNELS)? * bins.count();
+    let mut binder = HostBinder::new(&Device::cpu());
+    let (of_items, of_weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
+    Ok(unsafe {
+        Items::with::<S::Form, _>(&of_items, first, |items| {
+            Items::with::<V::Form, _>(&of_weights, first, |weights| {
+                in_rust_mode(|| add_up(items, weights, bins, all))
+            })
+        })
+    })
+}
+
+fn add_up<W: Element, X: Counted>(
+    items: &Items<'_, X>,
+    weights: &Items<'_, W>,
+    bins: &Bins<X::Value>,
+    all: usize,
+) -> Vec<W>
+where
+    Add: Monoid<W>,
+{
+    let mut counters = Counters::<W> {
+        counts: vec![0; all],
+        sums: Vec::new(),
+    };
+    let (mut items_room, mut weights_room, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for start in (0..items.len()).step_by(BLOCK) {
+        let block = start..(start + BLOCK).min(items.len());
+        let items = items.range(block.clone(), &mut items_room);
+        places.resize(items.len() * X::CHANNELS, 0);
+        place(items, bins, all, &mut places);
+        let weights = weights.range(block, &mut weights_room);
+        for (places, &weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
+            for &place in places {
+                if (place as usize) < all {
+                    counters.push(place as usize, weight);
+                }
+            }
+        }
+    }
+    (0..all).map(|bin| counters.sum(bin)).collect()
+}
+
+/// A binary counter of block sums for each bin. Level by level, so that memory follows the fullest
+/// bin.
+struct Counters<W: Element> {
+    counts: Vec<u64>,
+    /// For each level, and in it for each bin.
+    sums: Vec<Vec<W::Accumulator>>,
+}
+
+impl<W: Element> Counters<W>
+where
+    Add: Monoid<W>,
+{
+    fn push(&mut self, bin: usize, weight: W) {
+        let carries = self.counts[bin].trailing_ones() as usize;
+        let below = self.sums[..carries].iter();
+        let sum = below.fold(weight.widen(), |sum, level| Add::combine(level[bin], sum));
+        if carries == self.sums.len() {
+            self.sums.push(vec![sum; self.counts.len()]);
+        }
+        self.sums[carries][bin] = sum;
+        self.counts[bin] += 1;
+    }
+
+    fn sum(&self, bin: usize) -> W {
+        let digits = (0..self.sums.len()).rev();
+        let blocks = digits.filter(|digit| self.counts[bin] >> digit & 1 == 1);
+        let sums = blocks.map(|digit| self.sums[digit][bin]);
+        sums.reduce(Add::combine)
+            .map_or_else(Add::identity, W::narrow)
+    }
+}
