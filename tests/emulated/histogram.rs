@@ -63,10 +63,14 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
             // Now and then several rounds.
             let rounds = [plan.batches_a_round, 1][number / 2 % 2];
-            let plan = HistogramPlan {
+            let mut plan = HistogramPlan {
                 batches_a_round: rounds,
                 ..plan
             };
+            // One warp alone, in as many rounds as it takes.
+            if number % 4 == 2 {
+                (plan.blocks, plan.threads) = (1, 32);
+            }
 
             let mut script = script(case);
             let firsts = if R::CUDA == ByValue::CUDA {

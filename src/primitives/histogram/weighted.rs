@@ -12,7 +12,7 @@ use crate::{Device, Element, Error, Monoid, Result};
 /// `histogram`.
 ///
 /// A bin's sum has the bits of [`reduce`](crate::reduce()) over its weights, in their order. The
-/// sum of an empty bin is 0. An item with several channels has one weight, for all of them; see
+/// sum of an empty bin is the identity of [`Add`], as of nothing. An item with several channels has one weight, for all of them; see
 /// [`histogram`](crate::histogram()).
 ///
 /// It runs on one thread of the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of
@@ -31,7 +31,7 @@ use crate::{Device, Element, Error, Monoid, Result};
 /// # Errors
 ///
 /// [`Error::Zip`] if there are not as many weights as items; [`Error::Bins`] if the bins count more
-/// channels than items have.
+/// channels than items have; [`Error::OutOfHostMemory`] if there is no room for the sums.
 pub fn histogram_weighted<W: Element, X: Counted>(
     items: impl Source<Item = X>,
     weights: impl Source<Item = W>,
@@ -59,13 +59,13 @@ where
     let mut binder = HostBinder::new(&Device::cpu());
     let (of_items, of_weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
     // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
-    Ok(unsafe {
+    unsafe {
         Items::with::<S::Form, _>(&of_items, first, |items| {
             Items::with::<V::Form, _>(&of_weights, first, |weights| {
                 in_rust_mode(|| add_up(items, weights, bins, all))
             })
         })
-    })
+    }
 }
 
 fn add_up<W: Element, X: Counted>(
@@ -73,12 +73,12 @@ fn add_up<W: Element, X: Counted>(
     weights: &Items<'_, W>,
     bins: &Bins<X::Value>,
     all: usize,
-) -> Vec<W>
+) -> Result<Vec<W>>
 where
     Add: Monoid<W>,
 {
     let mut counters = Counters::<W> {
-        counts: vec![0; all],
+        counts: filled(0, all)?,
         sums: Vec::new(),
     };
     let (mut items_room, mut weights_room, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -91,12 +91,27 @@ where
         for (places, &weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
             for &place in places {
                 if (place as usize) < all {
-                    counters.push(place as usize, weight);
+                    counters.push(place as usize, weight)?;
                 }
             }
         }
     }
-    (0..all).map(|bin| counters.sum(bin)).collect()
+    let mut sums = filled(Add::identity(), all)?;
+    for (bin, sum) in sums.iter_mut().enumerate() {
+        *sum = counters.sum(bin);
+    }
+    Ok(sums)
+}
+
+/// So many copies of a value, if there is room for them.
+fn filled<V: Clone>(value: V, len: usize) -> Result<Vec<V>> {
+    let mut values = Vec::new();
+    let requested = len.saturating_mul(size_of::<V>());
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    values.resize(len, value);
+    Ok(values)
 }
 
 /// A binary counter of block sums for each bin. Level by level, so that memory follows the fullest
@@ -111,15 +126,16 @@ impl<W: Element> Counters<W>
 where
     Add: Monoid<W>,
 {
-    fn push(&mut self, bin: usize, weight: W) {
+    fn push(&mut self, bin: usize, weight: W) -> Result<()> {
         let carries = self.counts[bin].trailing_ones() as usize;
         let below = self.sums[..carries].iter();
         let sum = below.fold(weight.widen(), |sum, level| Add::combine(level[bin], sum));
         if carries == self.sums.len() {
-            self.sums.push(vec![sum; self.counts.len()]);
+            self.sums.push(filled(sum, self.counts.len())?);
         }
         self.sums[carries][bin] = sum;
         self.counts[bin] += 1;
+        Ok(())
     }
 
     fn sum(&self, bin: usize) -> W {
