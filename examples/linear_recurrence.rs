@@ -8,8 +8,8 @@
 //! y[i] = p·y[i−1] + q·y[i−2] + u[i]      u[i] = b·(x[i] + 2·x[i−1] + x[i−2])
 //! ```
 //!
-//! Its two poles are a complex number λ and its conjugate. Partial fractions make it a recurrence of
-//! the first order in complex numbers:
+//! Its two poles are a complex number λ and its conjugate. Partial fractions make it a recurrence
+//! of the first order in complex numbers:
 //!
 //! ```text
 //! s[i] = λ·s[i−1] + g·x[i]      y[i] = d·x[i] + Re s[i]
@@ -90,8 +90,8 @@ impl Filter {
         // λ, a root of z² − p·z − q.
         let re = p / 2.0;
         let im = (-q - re * re).sqrt();
-        // With v for z⁻¹ the filter is b·(1 + v)² / ((1 − λ·v)·(1 − λ̄·v)). As v grows, that becomes
-        // b / (λ·λ̄). Twice the residue at v = 1/λ is 2·b·(1 + 1/λ)² / (1 − λ̄/λ), which is
+        // With v for z⁻¹ the filter is b·(1 + v)² / ((1 − λ·v)·(1 − λ̄·v)). As v grows, that
+        // becomes b / (λ·λ̄). Twice the residue at v = 1/λ is 2·b·(1 + 1/λ)² / (1 − λ̄/λ), which is
         // b·(λ + 1)² / (λ·i·im).
         let square = ((re + 1.0) * (re + 1.0) - im * im, 2.0 * (re + 1.0) * im);
         let divisor = (-im * im, re * im);

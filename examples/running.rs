@@ -5,10 +5,10 @@
 //! makes a segmented scan of any operator (Blelloch 1990, section 1.5).
 //!
 //! The smooth kin of the largest number so far is ln(e^x₁ + e^x₂ + …), the *log-add-exp*. It sums
-//! probabilities that are kept as logarithms, and is the normaliser of a softmax. It overflows where
-//! it is computed as it is written: e^330 is out of range for `f32`. So an element keeps its largest
-//! exponent apart from a sum that is relative to it
-//! (Blanchard, Higham & Higham 2021; as a running pair: Milakov & Gimelshein 2018).
+//! probabilities that are kept as logarithms, and is the normaliser of a softmax. It overflows
+//! where it is computed as it is written: e^330 is out of range for `f32`. So an element keeps its
+//! largest exponent apart from a sum that is relative to it (Blanchard, Higham & Higham 2021; as a
+//! running pair: Milakov & Gimelshein 2018).
 //!
 //! `cargo run --release --example running`
 

@@ -194,8 +194,8 @@ struct Histogram {
             count_batch(GlobalCounters<Count>{counts}, batch * BATCH);
     }
 
-    /// Has the table searched in shared memory, behind `offset` bytes, if it is to be. The block must
-    /// synchronise before.
+    /// Has the table searched in shared memory, behind `offset` bytes, if it is to be. The block
+    /// must synchronise before.
     __device__ __forceinline__ void copy_table(u32 offset) {
         if (!Rule::SEARCHES || !copies_table) return;
         V* firsts = reinterpret_cast<V*>(dynamic_shared() + offset);
@@ -235,8 +235,8 @@ struct Histogram {
         }
     }
 
-    /// Adds up the copies of the block's counters. Neighbouring threads begin with different copies,
-    /// which lie in different banks.
+    /// Adds up the copies of the block's counters. Neighbouring threads begin with different
+    /// copies, which lie in different banks.
     __device__ __forceinline__ void add_to_result(const u32* counters, bool stores) const {
         u32 copies = 1u << log_copies, all = places();
         for (u32 place = threadIdx.x; place < all; place += blockDim.x) {

@@ -1,5 +1,5 @@
-// Select: a count of flags, and the sink that stores the items that have one, in their order. It can
-// store the other items too, in theirs, and the positions of the items that have a flag.
+// Select: a count of flags, and the sink that stores the items that have one, in their order. It
+// can store the other items too, in theirs, and the positions of the items that have a flag.
 //
 // What is folded are counts. So the prefix of a warp's share of a tile, its *chunk*, is the place
 // of the first item that the chunk keeps. The warp packs what it keeps in shared memory. Then it
@@ -29,9 +29,9 @@ struct Select {
     static constexpr bool NEEDS_ROWS = false;
     static constexpr bool seeded = true;
 
-    /// A warp's chunk: where it starts in the source, the place of the first item that it keeps, and
-    /// how many items it keeps in all. If the source ends within the chunk, `in_all` may be more:
-    /// it counts what fills the chunk up.
+    /// A warp's chunk: where it starts in the source, the place of the first item that it keeps,
+    /// and how many items it keeps in all. If the source ends within the chunk, `in_all` may be
+    /// more: it counts what fills the chunk up.
     struct Chunk {
         u64 start, place;
         int in_all;

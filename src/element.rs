@@ -1,11 +1,11 @@
 //! The elements of arrays.
 
-// To add a scalar: its implementation here (`# Safety` below is the contract); its name and constants
-// in CUDA in `src/function.rs`; its layout in `kernels/machine/types.cuh`, with `Fold` if it is folded
-// in a wider type; random values and equality in `tests/support/data.rs`; and
+// To add a scalar: its implementation here (`# Safety` below is the contract); its name and
+// constants in CUDA in `src/function.rs`; its layout in `kernels/machine/types.cuh`, with `Fold` if
+// it is folded in a wider type; random values and equality in `tests/support/data.rs`; and
 // `tests/support/matrix.rs`. If functions compute with it: `kernels/machine/rust.cuh`,
-// `src/scalar.rs` and `src/codegen/translated.rs`; its operators in `src/ops.rs`; `cli/src/number.rs`
-// for the command.
+// `src/scalar.rs` and `src/codegen/translated.rs`; its operators in `src/ops.rs`;
+// `cli/src/number.rs` for the command.
 
 use crate::CudaType;
 use bytemuck::Pod;

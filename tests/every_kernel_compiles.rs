@@ -172,7 +172,8 @@ impl Sources {
     }
 }
 
-/// Selects of every output, and what is only stored, over slices, flags, heads, and lengths on the device.
+/// Selects of every output, and what is only stored, over slices, flags, heads, and lengths on the
+/// device.
 fn blocks() -> Sources {
     type Flags<T> = Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>;
     let mut sources = Sources::default();

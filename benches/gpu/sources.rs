@@ -1,5 +1,5 @@
-//! Mapped and zipped sources, and the statistics made of them: as fast as what is plain and moves as
-//! much.
+//! Mapped and zipped sources, and the statistics made of them: as fast as what is plain and moves
+//! as much.
 
 use crate::arena::Arena;
 use crate::bench::Bench;

@@ -4,8 +4,8 @@ use crate::number::{DType, Operator};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reduce, scan, select and count the numbers in a file, and tell their statistics, on CUDA GPUs and
-/// CPUs, with the same bits on each.
+/// Reduce, scan, select and count the numbers in a file, and tell their statistics, on CUDA GPUs
+/// and CPUs, with the same bits on each.
 #[derive(Debug, Parser)]
 #[command(name = "warpfold", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Arguments {

@@ -273,7 +273,8 @@ impl Histogram {
     }
 }
 
-/// A bar of a length from 0 to 1, in `room` columns, to an eighth of one. What is not nothing shows.
+/// A bar of a length from 0 to 1, in `room` columns, to an eighth of one. What is not nothing
+/// shows.
 fn bar(length: f64, room: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let mut eighths = (length * room as f64 * 8.0).round() as usize;

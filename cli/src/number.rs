@@ -150,8 +150,8 @@ impl BadNumber {
 pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound> {
     const DTYPE: DType;
 
-    /// What the bounds of a selection are, and what is counted: the type itself, or the `f32` that a
-    /// half is.
+    /// What the bounds of a selection are, and what is counted: the type itself, or the `f32` that
+    /// a half is.
     type Bound: Scalar + warpfold::Binned + Number<Bound = Self::Bound>;
 
     /// The functions of `condition.rs` for the type.

@@ -170,8 +170,8 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its warps
-    /// have under way. A block's counters may take all shared memory of a multiprocessor.
+    /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its
+    /// warps have under way. A block's counters may take all shared memory of a multiprocessor.
     pub fn for_histogram<F: Form>(capability: u32) -> RowPolicy {
         let row = &rows::tables(capability).histogram;
         let run = run_of::<F>(0);

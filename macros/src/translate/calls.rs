@@ -9,8 +9,8 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
 /// The methods of numbers that exist on both sides, and the number of their arguments.
-/// `kernels/machine/rust.cuh` has each by the same name. One that is added goes also into the list of
-/// `macros/src/lib.rs`, and into `tests/programs/generator/`.
+/// `kernels/machine/rust.cuh` has each by the same name. One that is added goes also into the list
+/// of `macros/src/lib.rs`, and into `tests/programs/generator/`.
 #[rustfmt::skip]
 const METHODS: &[(&str, usize)] = &[
     // Of integers and floats.

@@ -39,15 +39,15 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// A call enqueues one launch, which reads every item once. Before it, unless the input is short, it
-/// enqueues a `memset` of the counts, to which blocks then add. It needs no workspace.
+/// A call enqueues one launch, which reads every item once. Before it, unless the input is short,
+/// it enqueues a `memset` of the counts, to which blocks then add. It needs no workspace.
 ///
 /// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room
-/// for 58,112 of them over all channels. With up to 1816 of them, every lane of a warp has a copy of
-/// its own, and then equal items take no longer than others. More counters than there is room for
-/// are counted in global memory, at the speed of its atomic additions; there lanes with equal items
-/// add once for all of them. Private counters in shared memory are those of Podlozhnyuk, "Histogram
-/// calculation in CUDA" (2007).
+/// for 58,112 of them over all channels. With up to 1816 of them, every lane of a warp has a copy
+/// of its own, and then equal items take no longer than others. More counters than there is room
+/// for are counted in global memory, at the speed of its atomic additions; there lanes with equal
+/// items add once for all of them. Private counters in shared memory are those of Podlozhnyuk,
+/// "Histogram calculation in CUDA" (2007).
 ///
 /// Bins of one width cost some operations on an item. For other edges each item takes a binary
 /// search, in shared memory where there is room.
@@ -85,8 +85,8 @@ impl<C: Count, F: Form<Item: Counted>> Clone for Histogram<C, F> {
 
 impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     /// Loads the kernels, and copies the bins to the device, which waits for `stream`. The kernels
-    /// take under 1 µs if this process has them already, some 2 ms from the disk cache, and 0.5 to 1
-    /// s if they must be compiled. Calls may be on other streams of the context.
+    /// take under 1 µs if this process has them already, some 2 ms from the disk cache, and 0.5 to
+    /// 1 s if they must be compiled. Calls may be on other streams of the context.
     ///
     /// # Errors
     ///

@@ -12,7 +12,8 @@ use crate::{Device, Element, Error, Monoid, Result};
 /// `histogram`.
 ///
 /// A bin's sum has the bits of [`reduce`](crate::reduce()) over its weights, in their order. The
-/// sum of an empty bin is the identity of [`Add`], as of nothing. An item with several channels has one weight, for all of them; see
+/// sum of an empty bin is the identity of [`Add`], as of nothing. An item with several channels has
+/// one weight, for all of them; see
 /// [`histogram`](crate::histogram()).
 ///
 /// It runs on one thread of the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of

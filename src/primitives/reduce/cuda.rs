@@ -35,7 +35,8 @@ use std::sync::Arc;
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Loaded>,
-    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels engine.
+    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels
+    /// engine.
     rows: Option<(RowPolicy, ReducePolicy)>,
     types: Named<(T, Op, F)>,
 }

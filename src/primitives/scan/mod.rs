@@ -115,8 +115,8 @@ fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 
 /// # Scan
 ///
-/// `scan`, `inclusive_scan` and their `_from` give a new buffer. `scan_into` and `scan_in_place` take
-/// the form as a value, [`Prefixes`].
+/// `scan`, `inclusive_scan` and their `_from` give a new buffer. `scan_into` and `scan_in_place`
+/// take the form as a value, [`Prefixes`].
 ///
 /// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
 /// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a

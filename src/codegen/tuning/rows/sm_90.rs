@@ -14,9 +14,18 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 64, any: 256, law: 256 },
     ],
     chunks: &[
-        (8, ReducePolicy { most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096, sums_any: 4, sums_law: 4 }),
-        (16, ReducePolicy { most_threads: 512, alone: 16, threads: 256, blocks: 2, chunks: 2048, sums_any: 1, sums_law: 2 }),
-        (64, ReducePolicy { most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024, sums_any: 1, sums_law: 1 }),
+        (8, ReducePolicy {
+            most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096,
+            sums_any: 4, sums_law: 4,
+        }),
+        (16, ReducePolicy {
+            most_threads: 512, alone: 16, threads: 256, blocks: 2, chunks: 2048,
+            sums_any: 1, sums_law: 2,
+        }),
+        (64, ReducePolicy {
+            most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024,
+            sums_any: 1, sums_law: 1,
+        }),
     ],
     scan: &[
         ScanRow { accumulator: 4, short: 4, long: 8, batch: 2, blocks: 2, warps: 16, sums: 4 },
@@ -25,9 +34,14 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 1 },
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
     ],
-    select: SelectRow { bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4 },
+    select: SelectRow {
+        bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,
+    },
     // Not measured yet.
     collect: CollectRow { bytes: 64, blocks: 4, warps: 8 },
     // Not measured yet.
-    histogram: HistogramRow { bytes: 64, rows: 4, blocks: 1, warps: 32, cut: HistogramPolicy { alone: 32, fewest_warps: 4, log_copies: 5 } },
+    histogram: HistogramRow {
+        bytes: 64, rows: 4, blocks: 1, warps: 32,
+        cut: HistogramPolicy { alone: 32, fewest_warps: 4, log_copies: 5 },
+    },
 };
