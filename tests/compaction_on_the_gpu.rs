@@ -265,7 +265,7 @@ fn runs_of_equal_numbers() {
     check_runs::<f64>();
 }
 
-/// What one call counts limits the next, in one graph's worth of launches: nothing waits.
+/// What one call counts limits the next. The host waits for neither.
 #[test]
 fn a_count_on_the_device_is_the_next_calls_length() {
     let Some((context, stream)) = stream() else {

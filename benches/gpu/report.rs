@@ -75,7 +75,8 @@ fn introduction(run: &Run) -> String {
         text,
         "Medians of {} batches, with quartiles. Buffers rotate through a pool larger than the L2 cache. Ours, CUB and a \
          device-to-device copy take turns on the same buffers; PyTorch runs after them on its own, and its scan is the inclusive one. Every \
-         element of every result of ours is compared with the CPU backend's, bit for bit, before it is timed and after.\n\n\
+         element of every result of ours is compared with the CPU backend's, bit for bit, before it is timed and after; \
+         those of mapped sources are compared by the tests instead.\n\n\
          The copy of 1 GiB takes {} µs: {:.0} GB/s read and written. *GB/s* count what the problem must move: a reduction reads n elements, a \
          scan reads n and writes n; *of copy* is that over the copy's. *Ratio* is CUB's time over ours, cut off after two \
          digits: 🔴 where CUB is faster, bold where ours takes less than four fifths of its time.\n",

@@ -1,8 +1,8 @@
 //! NVIDIA GPUs: for programs that use [`cudarc`] themselves.
 //!
-//! [`Reduce`] and [`Scan`] hold the kernels of one primitive, element type and operator, loaded
-//! into a context. Their methods *enqueue*: on your stream, over your slices or views, with your
-//! [`Workspace`]. They allocate nothing on the device, synchronise nothing, and copy nothing to the
+//! [`Reduce`], [`Scan`], [`Select`] and the others hold the kernels of one primitive for one element
+//! type and operator, predicate or form of source, loaded into a context. Their methods *enqueue*:
+//! on your stream, over your slices or views, with your [`Workspace`] if they need one. They allocate nothing on the device, synchronise nothing, and copy nothing to the
 //! host. So a CUDA graph can capture them. One call may load kernels: the first long scan of slices
 //! that do not start at a multiple of 16 bytes, as [`Scan`] says.
 //!
