@@ -6,20 +6,23 @@
 #[cfg(target_endian = "big")]
 compile_error!("raw and .npy data are read and written in the machine's own order: little endian");
 
+mod accumulate;
 mod args;
+mod carry;
 mod commands;
 mod condition;
+mod exact;
 mod failure;
-mod histogram;
+mod help;
 mod input;
 mod logger;
 mod npy;
 mod number;
+mod numbers;
 mod output;
 mod progress;
 mod raw;
 mod source;
-mod stats;
 mod text;
 #[cfg(feature = "cuda")]
 mod tune;

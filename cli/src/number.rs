@@ -1,26 +1,51 @@
 //! The element types and operators, and the way from their names to generic code.
 
 use crate::condition;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Bins, Element, Function, Monoid, Scalar, ops, statistics};
+use warpfold::{Bins, Buffer, Device, Element, Function, Monoid, Scalar, ops, statistics};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DType {
+    /// Or `uint8`
+    #[value(aliases = ["uint8"])]
     U8,
+    /// Or `int8`
+    #[value(aliases = ["int8"])]
     I8,
+    /// Or `uint16`
+    #[value(aliases = ["uint16"])]
     U16,
+    /// Or `int16`
+    #[value(aliases = ["int16"])]
     I16,
+    /// Or `uint32`
+    #[value(aliases = ["uint32"])]
     U32,
+    /// Or `int32`
+    #[value(aliases = ["int32"])]
     I32,
+    /// Or `uint64`
+    #[value(aliases = ["uint64"])]
     U64,
+    /// Or `int64`
+    #[value(aliases = ["int64"])]
     I64,
+    /// Or `float16`, `half`
+    #[value(aliases = ["float16", "half"])]
     F16,
+    /// Or `bfloat16`
+    #[value(aliases = ["bfloat16"])]
     Bf16,
+    /// Or `float32`, `single`
+    #[value(aliases = ["float32", "single"])]
     F32,
+    /// Or `float64`, `double`
+    #[value(aliases = ["float64", "double"])]
     F64,
 }
 
@@ -42,6 +67,25 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
+/// The same, where the name stands for the type that folds of such elements run in: their own, or
+/// the `f32` that a half is.
+macro_rules! with_folded {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_folded!(@arms $dtype, $T => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 | Bf16 | F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $T:ident => $body:expr, $($($name:ident)|+ $number:ty),*) => {
+        match $dtype {
+            $($($crate::number::DType::$name)|+ => {
+                type $T = $number;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use with_folded;
+
 impl DType {
     pub(crate) fn size(self) -> usize {
         with_number!(self, T => size_of::<T>())
@@ -49,6 +93,10 @@ impl DType {
 
     pub(crate) fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
+    }
+
+    pub(crate) fn is_signed(self) -> bool {
+        !matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
 }
 
@@ -62,19 +110,26 @@ impl fmt::Display for DType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(crate) enum Operator {
-    /// The sum; integers wrap
+    /// The sum, or `sum`; integers add up in 64 bits
+    #[value(alias = "sum")]
     Add,
-    /// The product; integers wrap
+    /// The product, or `prod`; integers multiply in 64 bits
+    #[value(aliases = ["prod", "product"])]
     Mul,
     /// The smallest; NaN if any is NaN
+    #[value(alias = "minimum")]
     Min,
     /// The largest; NaN if any is NaN
+    #[value(alias = "maximum")]
     Max,
-    /// Bitwise and, on integers
+    /// Bitwise and, or `and`, of integers
+    #[value(alias = "and")]
     BitAnd,
-    /// Bitwise or, on integers
+    /// Bitwise or, or `or`, of integers
+    #[value(alias = "or")]
     BitOr,
-    /// Bitwise exclusive or, on integers
+    /// Bitwise exclusive or, or `xor`, of integers
+    #[value(alias = "xor")]
     BitXor,
 }
 
@@ -132,16 +187,28 @@ pub(crate) enum BadNumber {
 }
 
 impl BadNumber {
-    /// Says what is wrong with `token`, and what can be done.
+    /// Says what is wrong with `token`.
     pub(crate) fn describe(self, token: &str, dtype: DType) -> String {
         match self {
             BadNumber::NotANumber => format!("`{token}` is not a number"),
-            BadNumber::NotAnInteger => format!(
-                "`{token}` is not an integer, but the type is {dtype}\n  remedy: choose a type of floats with --dtype, such as f64"
-            ),
-            BadNumber::OutOfRange => format!(
-                "`{token}` is out of the range of {dtype}\n  remedy: choose a wider type with --dtype"
-            ),
+            BadNumber::NotAnInteger => {
+                format!("`{token}` is not an integer, but the type is {dtype}")
+            }
+            BadNumber::OutOfRange => format!("`{token}` is out of the range of {dtype}"),
+        }
+    }
+
+    /// What the option of a type can do about it.
+    pub(crate) fn remedy(self, dtype: DType) -> Option<&'static str> {
+        match self {
+            BadNumber::NotANumber => None,
+            BadNumber::NotAnInteger => Some("choose a type of floats, such as f64"),
+            BadNumber::OutOfRange => Some(match dtype {
+                DType::I64 => "choose u64, or a type of floats, such as f64",
+                DType::U64 => "choose i64 for negative numbers, or f64",
+                DType::F64 => "no type here holds it",
+                _ => "choose a wider type, such as i64 or f64",
+            }),
         }
     }
 }
@@ -169,6 +236,25 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
 
+    /// The number in another type, as Rust's `as` has it.
+    fn cast<A: Number>(self) -> A;
+
+    /// The value of an integer.
+    fn to_integer(self) -> i128;
+
+    /// What an integer is in the type, cut to fit.
+    fn from_integer(value: i128) -> Self;
+
+    fn from_float(value: f64) -> Self;
+
+    /// The sum or product of integers without any rounding or wrapping, and what cannot be told
+    /// apart from it for being out of every range; nothing for others.
+    fn exact(op: Operator, device: &Device, values: &Buffer<Self>) -> Result<Option<i128>>;
+
+    /// Whether the step of a running sum or product of integers overflowed: from the result before
+    /// an item to the one after.
+    fn overflowed(op: Operator, before: Self, item: Self) -> bool;
+
     /// Appends the shortest text that reads back as the same bits.
     fn append_to(self, text: &mut Vec<u8>);
 
@@ -177,7 +263,7 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 }
 
 macro_rules! integers {
-    ($($name:ident $number:ty),*) => {$(
+    ($($name:ident $number:ident),*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
@@ -206,6 +292,47 @@ macro_rules! integers {
                 }
             }
 
+            #[inline]
+            fn cast<A: Number>(self) -> A {
+                if A::DTYPE.is_float() {
+                    A::from_float(self as f64)
+                } else {
+                    A::from_integer(self as i128)
+                }
+            }
+
+            #[inline]
+            fn to_integer(self) -> i128 {
+                self.into()
+            }
+
+            #[inline]
+            fn from_integer(value: i128) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn from_float(value: f64) -> Self {
+                value as Self
+            }
+
+            fn exact(op: Operator, device: &Device, values: &Buffer<Self>) -> Result<Option<i128>> {
+                Ok(match op {
+                    Operator::Add => Some(exact::$number::sum(device, values)?),
+                    Operator::Mul => Some(exact::$number::product(device, values)?),
+                    _ => None,
+                })
+            }
+
+            #[inline]
+            fn overflowed(op: Operator, before: Self, item: Self) -> bool {
+                match op {
+                    Operator::Add => before.overflowing_add(item).1,
+                    Operator::Mul => before.overflowing_mul(item).1,
+                    _ => false,
+                }
+            }
+
             fn append_to(self, text: &mut Vec<u8>) {
                 text.extend_from_slice(itoa::Buffer::new().format(self).as_bytes());
             }
@@ -228,7 +355,7 @@ macro_rules! integers {
 integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
 
 macro_rules! floats {
-    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr);*) => {$(
+    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr, $narrow:expr);*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
@@ -260,6 +387,34 @@ macro_rules! floats {
                 Ok(value)
             }
 
+            #[inline]
+            fn cast<A: Number>(self) -> A {
+                A::from_float($widen(self).into())
+            }
+
+            fn to_integer(self) -> i128 {
+                let value: f64 = $widen(self).into();
+                value as i128
+            }
+
+            #[inline]
+            fn from_integer(value: i128) -> Self {
+                Self::from_float(value as f64)
+            }
+
+            #[inline]
+            fn from_float(value: f64) -> Self {
+                $narrow(value)
+            }
+
+            fn exact(_: Operator, _: &Device, _: &Buffer<Self>) -> Result<Option<i128>> {
+                Ok(None)
+            }
+
+            fn overflowed(_: Operator, _: Self, _: Self) -> bool {
+                false
+            }
+
             fn append_to(self, text: &mut Vec<u8>) {
                 text.extend_from_slice(zmij::Buffer::new().format($widen(self)).as_bytes());
             }
@@ -281,11 +436,15 @@ macro_rules! floats {
 
 floats!(
     F16 f16, f32, condition::f16::within, condition::f16::outside,
-        |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))), f16::to_f32;
+        |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))),
+        f16::to_f32, |v| f16::from_f32(to_odd_f32(v));
     Bf16 bf16, f32, condition::bf16::within, condition::bf16::outside,
-        |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))), bf16::to_f32;
-    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse, std::convert::identity;
-    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse, std::convert::identity
+        |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))),
+        bf16::to_f32, |v| bf16::from_f32(to_odd_f32(v));
+    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse,
+        std::convert::identity, |v: f64| v as f32;
+    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse,
+        std::convert::identity, std::convert::identity
 );
 
 /// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made from it is
