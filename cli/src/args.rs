@@ -117,7 +117,7 @@ pub(crate) struct TuneArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FoldArguments {
-    /// The operator
+    /// The operator; sum, prod, and, or, xor are names too
     #[arg(long, value_enum, default_value_t = Operator::Add)]
     pub(crate) op: Operator,
 
@@ -278,7 +278,12 @@ pub(crate) struct FileArguments {
 #[derive(Debug, Default, Args)]
 pub(crate) struct TextArguments {
     /// Skip so many lines at the start of a text
-    #[arg(long, value_name = "LINES", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "LINES",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     pub(crate) skip: u64,
 
     /// Read one column of a text: its number, from 1 on, or its name in the first line
@@ -313,7 +318,7 @@ impl TextArguments {
 /// What numbers are, and where the work is done.
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArguments {
-    /// The type of the elements; raw input needs it
+    /// The type of the elements, also by NumPy's names, such as float32; raw input needs it
     ///
     /// An .npy file knows its own type. Text is i64, or f64 if any number in its first 16 MiB has a
     /// point, an exponent, or is `inf` or `nan`.

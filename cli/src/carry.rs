@@ -97,3 +97,80 @@ pub(crate) fn scan<T: Element<Accumulator = T>, Op: Monoid<T>>(
     }
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::ops::Add;
+
+    /// Sums that depend on their brackets.
+    fn values(len: usize) -> Vec<f32> {
+        (0..len)
+            .map(|i| (i as f32 * 0.37).sin() * 10_f32.powi(i as i32 % 9))
+            .collect()
+    }
+
+    fn pieces(values: &[f32]) -> Vec<Vec<f32>> {
+        let mut pieces: Vec<_> = values.chunks(PIECE).map(<[f32]>::to_vec).collect();
+        if values.len().is_multiple_of(PIECE) {
+            pieces.push(Vec::new());
+        }
+        pieces
+    }
+
+    #[test]
+    fn pieces_fold_as_one() {
+        let device = Device::cpu();
+        for len in 0..20 * PIECE {
+            let values = values(len);
+            for init in [None, Some(0.1_f32)] {
+                let folded = match init {
+                    None => warpfold::reduce::<f32, Add>(&values),
+                    Some(init) => warpfold::reduce_from::<f32, Add>(init, &values),
+                };
+                let of_pieces = pieces(&values).into_iter().map(Ok);
+                let result = reduce::<f32, Add>(&device, of_pieces, init).unwrap();
+                assert_eq!(
+                    result.to_bits(),
+                    folded.unwrap().to_bits(),
+                    "{len} {init:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_scan_as_one() {
+        let device = Device::cpu();
+        for len in (0..20 * PIECE)
+            .step_by(5)
+            .chain([PIECE, 2 * PIECE, 3 * PIECE, 16 * PIECE])
+        {
+            let values = values(len);
+            for (inclusive, init) in [
+                (true, None),
+                (false, None),
+                (true, Some(0.1)),
+                (false, Some(0.1)),
+            ] {
+                let scanned = match (inclusive, init) {
+                    (true, None) => warpfold::inclusive_scan::<f32, Add>(&values),
+                    (false, None) => warpfold::scan::<f32, Add>(&values),
+                    (true, Some(init)) => warpfold::inclusive_scan_from::<f32, Add>(init, &values),
+                    (false, Some(init)) => warpfold::scan_from::<f32, Add>(init, &values),
+                };
+                let mut carry = Carry::<f32, Add>::new(init);
+                let mut result = Vec::new();
+                for piece in pieces(&values) {
+                    result.extend(scan(&device, &mut carry, piece, inclusive).unwrap());
+                }
+                let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(
+                    bits(&result),
+                    bits(&scanned.unwrap()),
+                    "{len} {inclusive} {init:?}"
+                );
+            }
+        }
+    }
+}

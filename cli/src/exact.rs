@@ -1,12 +1,13 @@
 //! Sums and products of integers that neither wrap nor round.
 
 use crate::failure::Result;
-use warpfold::{Buffer, Device, Element, map, monoid};
+use crate::number::Number;
+use warpfold::{Buffer, Device, Element, bytemuck, function, map, monoid};
 
 /// An integer of 128 bits, in two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
-pub(crate) struct Wide {
+struct Wide {
     low: u64,
     high: i64,
 }
@@ -22,90 +23,76 @@ fn total(a: Wide, b: Wide) -> Wide {
     }
 }
 
-/// A product: its size, its sign, and whether the size is too large for 64 bits.
-///
-/// Sizes of factors other than 0 never shrink a product, so what is too large stays too large,
-/// however it is bracketed, unless a factor is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Element)]
-#[repr(C)]
-pub(crate) struct Product {
-    size: u64,
-    negative: u32,
-    too_large: u32,
+#[function]
+fn unsigned(x: u64) -> Wide {
+    Wide { low: x, high: 0 }
 }
 
-/// The product.
-#[monoid(name = Times, identity = Product { size: 1, negative: 0, too_large: 0 }, exact, commutative)]
-fn times(a: Product, b: Product) -> Product {
-    if a.size == 0 || b.size == 0 {
-        return Product {
-            size: 0,
-            negative: 0,
-            too_large: 0,
-        };
-    }
-    let fits = b.size <= u64::MAX / a.size;
-    let too_large = if fits { a.too_large | b.too_large } else { 1 };
-    Product {
-        // One size stands for all that are too large.
-        size: if too_large == 0 { a.size.wrapping_mul(b.size) } else { u64::MAX },
-        negative: if too_large == 0 { a.negative ^ b.negative } else { 0 },
-        too_large,
+#[function]
+fn signed(x: i64) -> Wide {
+    Wide {
+        low: x as u64,
+        high: x >> 63,
     }
 }
 
-impl Wide {
-    fn value(self) -> i128 {
-        i128::from(self.high) << 64 | i128::from(self.low)
+/// The sum of integers of 64 bits.
+pub(crate) fn sum<C: Number>(device: &Device, values: Vec<C>) -> Result<i128> {
+    // A core adds up 128 bits as fast as memory brings the numbers.
+    if device.is_cpu() {
+        return Ok(values.iter().map(|value| value.to_integer()).sum());
     }
+    let Wide { low, high } = if C::DTYPE.is_signed() {
+        let values: Buffer<i64> = device.upload(bytemuck::cast_slice(&values))?;
+        device.reduce::<Wide, Total>(map::<signed, _>(&values))?
+    } else {
+        let values: Buffer<u64> = device.upload(bytemuck::cast_slice(&values))?;
+        device.reduce::<Wide, Total>(map::<unsigned, _>(&values))?
+    };
+    Ok(i128::from(high) << 64 | i128::from(low))
 }
 
-impl Product {
-    /// The value; what is too large is the greatest there is.
-    fn value(self) -> i128 {
-        match (self.too_large, self.negative) {
-            (1, _) => i128::MAX,
-            (_, 1) => -i128::from(self.size),
-            _ => i128::from(self.size),
+/// The product, on the host: of all but ones, some dozens are out of every range. What is out of
+/// that of `i128` becomes one of its ends, and stays out of the range of 64 bits, unless a factor
+/// is 0.
+pub(crate) fn product<C: Number>(values: &[C]) -> i128 {
+    let factors = values.iter().map(|value| value.to_integer());
+    factors.fold(1, i128::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::testing::assert_monoid;
+
+    #[test]
+    fn the_sum_of_128_bits_is_a_monoid() {
+        let words = || proptest::prelude::any::<(u64, i64)>();
+        let wide =
+            || proptest::strategy::Strategy::prop_map(words(), |(low, high)| Wide { low, high });
+        assert_monoid::<Wide, Total>(wide());
+    }
+
+    #[test]
+    fn numbers_become_wide() {
+        for x in [0, 1, -1, i64::MIN, i64::MAX] {
+            let Wide { low, high } = signed(x);
+            assert_eq!(i128::from(high) << 64 | i128::from(low), i128::from(x));
         }
+        assert_eq!(
+            unsigned(u64::MAX),
+            Wide {
+                low: u64::MAX,
+                high: 0
+            }
+        );
     }
-}
 
-macro_rules! integers {
-    ($($number:ident, |$x:ident| $high:expr, $size:expr, $negative:expr;)*) => {$(
-        /// For elements of this type.
-        pub(crate) mod $number {
-            use super::*;
-            use warpfold::function;
-
-            #[function]
-            pub(crate) fn wide($x: $number) -> Wide {
-                Wide { low: $x as u64, high: $high }
-            }
-
-            #[function]
-            pub(crate) fn factor($x: $number) -> Product {
-                Product { size: $size, negative: $negative, too_large: 0 }
-            }
-
-            pub(crate) fn sum(device: &Device, values: &Buffer<$number>) -> Result<i128> {
-                Ok(device.reduce::<Wide, Total>(map::<wide, _>(values))?.value())
-            }
-
-            pub(crate) fn product(device: &Device, values: &Buffer<$number>) -> Result<i128> {
-                Ok(device.reduce::<Product, Times>(map::<factor, _>(values))?.value())
-            }
-        }
-    )*};
-}
-
-integers! {
-    u8, |x| 0, x as u64, 0;
-    u16, |x| 0, x as u64, 0;
-    u32, |x| 0, x as u64, 0;
-    u64, |x| 0, x, 0;
-    i8, |x| (x as i64) >> 63, x.unsigned_abs() as u64, if x < 0 { 1_u32 } else { 0_u32 };
-    i16, |x| (x as i64) >> 63, x.unsigned_abs() as u64, if x < 0 { 1_u32 } else { 0_u32 };
-    i32, |x| (x as i64) >> 63, x.unsigned_abs() as u64, if x < 0 { 1_u32 } else { 0_u32 };
-    i64, |x| x >> 63, x.unsigned_abs(), if x < 0 { 1_u32 } else { 0_u32 };
+    #[test]
+    fn products_neither_wrap_nor_lose_a_zero() {
+        assert_eq!(product(&[1_i64 << 62, 2, -1]), i128::from(i64::MIN));
+        assert_eq!(product(&[u64::MAX; 9]), i128::MAX);
+        assert_eq!(product(&[i64::MIN, i64::MIN, i64::MIN, 0, 5]), 0);
+        assert_eq!(product::<i64>(&[]), 1);
+    }
 }

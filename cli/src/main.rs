@@ -13,6 +13,8 @@ mod commands;
 mod condition;
 mod exact;
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod help;
 mod input;
 mod logger;

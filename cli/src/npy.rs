@@ -21,7 +21,7 @@ pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 const LONGEST_HEADER: usize = 1 << 20;
 
 /// Elements in Fortran order are read in blocks of this size.
-const BLOCK_BYTES: usize = 1 << 20;
+const BLOCK_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
 
 /// As many axes as NumPy allows.
 const MOST_AXES: usize = 64;
@@ -284,7 +284,8 @@ impl Elements {
         }
         let mut ordered = Vec::new();
         if ordered.try_reserve_exact(total).is_err() {
-            let cause = format_args!("not enough memory for {total} bytes in Fortran order").to_string();
+            let cause =
+                format_args!("not enough memory for {total} bytes in Fortran order").to_string();
             let remedy = "numpy.save(file, numpy.ascontiguousarray(x))";
             return Err(Failure::with_remedy(&self.input.name, cause, remedy));
         }

@@ -1,12 +1,11 @@
 //! The element types and operators, and the way from their names to generic code.
 
 use crate::condition;
-use crate::exact;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Bins, Buffer, Device, Element, Function, Monoid, Scalar, ops, statistics};
+use warpfold::{Bins, Element, Function, Monoid, Scalar, ops, statistics};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,13 +66,13 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
-/// The same, where the name stands for the type that folds of such elements run in: their own, or
-/// the `f32` that a half is.
+/// The same, where the name stands for the type that folds run in. It holds the elements, and its
+/// results are cut or rounded to theirs when they are written: sums and products modulo 2^64 are
+/// also right modulo less, and halves are folded as `f32` anyway.
 macro_rules! with_folded {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::number::with_folded!(@arms $dtype, $T => $body,
-            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
-            F16 | Bf16 | F32 f32, F64 f64)
+            U8 | U16 | U32 | U64 u64, I8 | I16 | I32 | I64 i64, F16 | Bf16 | F32 f32, F64 f64)
     };
     (@arms $dtype:expr, $T:ident => $body:expr, $($($name:ident)|+ $number:ty),*) => {
         match $dtype {
@@ -85,6 +84,17 @@ macro_rules! with_folded {
     };
 }
 pub(crate) use with_folded;
+
+/// The same, where the name stands for the type that numbers are compared and counted in: their
+/// own, or the `f32` that a half is.
+macro_rules! with_bound {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_folded!(@arms $dtype, $T => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 | Bf16 | F32 f32, F64 f64)
+    };
+}
+pub(crate) use with_bound;
 
 impl DType {
     pub(crate) fn size(self) -> usize {
@@ -225,6 +235,15 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
     type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
     type Outside: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
 
+    /// What a minimum or maximum of nothing is.
+    fn extreme(op: Operator) -> Option<Self> {
+        match op {
+            Operator::Min => Some(Self::narrow(Self::Bound::GREATEST)),
+            Operator::Max => Some(Self::narrow(Self::Bound::LEAST)),
+            _ => None,
+        }
+    }
+
     /// The least bound above another.
     fn next_above(bound: Self::Bound) -> Option<Self::Bound>;
 
@@ -247,10 +266,6 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     fn from_float(value: f64) -> Self;
 
-    /// The sum or product of integers without any rounding or wrapping, and what cannot be told
-    /// apart from it for being out of every range; nothing for others.
-    fn exact(op: Operator, device: &Device, values: &Buffer<Self>) -> Result<Option<i128>>;
-
     /// Whether the step of a running sum or product of integers overflowed: from the result before
     /// an item to the one after.
     fn overflowed(op: Operator, before: Self, item: Self) -> bool;
@@ -263,7 +278,7 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 }
 
 macro_rules! integers {
-    ($($name:ident $number:ident),*) => {$(
+    ($($name:ident $number:ty),*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
@@ -314,14 +329,6 @@ macro_rules! integers {
             #[inline]
             fn from_float(value: f64) -> Self {
                 value as Self
-            }
-
-            fn exact(op: Operator, device: &Device, values: &Buffer<Self>) -> Result<Option<i128>> {
-                Ok(match op {
-                    Operator::Add => Some(exact::$number::sum(device, values)?),
-                    Operator::Mul => Some(exact::$number::product(device, values)?),
-                    _ => None,
-                })
             }
 
             #[inline]
@@ -405,10 +412,6 @@ macro_rules! floats {
             #[inline]
             fn from_float(value: f64) -> Self {
                 $narrow(value)
-            }
-
-            fn exact(_: Operator, _: &Device, _: &Buffer<Self>) -> Result<Option<i128>> {
-                Ok(None)
             }
 
             fn overflowed(_: Operator, _: Self, _: Self) -> bool {

@@ -14,7 +14,7 @@ use warpfold::bytemuck;
 
 /// The numbers in a piece, but for the last: a power of two, so that pieces are subtrees of the
 /// law's tree. Large enough to keep all cores busy, small enough for memory not to matter.
-pub(crate) const PIECE: usize = 1 << 20;
+pub(crate) const PIECE: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
 
 /// Pieces that wait to be worked on.
 const AHEAD: usize = 2;
@@ -137,7 +137,10 @@ impl<A> Iterator for Pieces<A> {
         if self.ended {
             return None;
         }
-        let piece = self.receiver.recv().expect("the reader ends with a short piece or a failure");
+        let piece = self
+            .receiver
+            .recv()
+            .expect("the reader ends with a short piece or a failure");
         self.ended = piece.as_ref().map_or(true, is_last);
         Some(piece)
     }

@@ -64,7 +64,9 @@ impl Progress {
 
     fn bar(&self) -> ProgressBar {
         let template = match self.total {
-            Some(_) => "reading [{bar:30}] {binary_bytes}/{binary_total_bytes}, {rate}, {left} left",
+            Some(_) => {
+                "reading [{bar:30}] {binary_bytes}/{binary_total_bytes}, {rate}, {left} left"
+            }
             None => "reading {spinner} {binary_bytes} in {elapsed}, {rate}",
         };
         let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr())
@@ -78,7 +80,11 @@ impl Progress {
                 .with_key("left", |state: &ProgressState, text: &mut dyn Write| {
                     let left = state.len().unwrap_or(0).saturating_sub(state.pos());
                     let seconds = (left as f64 / rate(state)).min(1e9);
-                    let _ = write!(text, "{:#}", HumanDuration(Duration::from_secs_f64(seconds)));
+                    let _ = write!(
+                        text,
+                        "{:#}",
+                        HumanDuration(Duration::from_secs_f64(seconds))
+                    );
                 });
             bar.set_style(style.progress_chars("=> "));
         }

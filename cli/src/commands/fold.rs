@@ -4,6 +4,7 @@ use super::Job;
 use crate::accumulate::Accumulation;
 use crate::args::{FoldArguments, Format};
 use crate::carry::{self, Carry};
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::Pieces;
@@ -17,10 +18,10 @@ pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     let mut writer = Writer::new(job.output, job.output_format, dtype, Some(Vec::new()))?;
     let name = job.numbers.name.clone();
     with_folded!(dtype, C => {
-        let init = parse_init::<C>(arguments.init.as_deref(), dtype)?;
+        let init = parse_init::<C>(arguments, dtype)?;
         let pieces = job.numbers.pieces::<C>();
         let result: C = if accumulation.checked {
-            exact(&job.device, arguments.op, pieces, init, accumulation, &name)?
+            checked(&job.device, arguments.op, pieces, init, accumulation, &name)?
         } else {
             let (device, pieces) = (&job.device, pieces);
             C::with_operator(arguments.op, Reduction { device, pieces, init })?
@@ -40,7 +41,7 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
     let writer = with_folded!(dtype, C => {
         let work = Scan {
             device: &job.device,
-            init: parse_init::<C>(arguments.init.as_deref(), dtype)?,
+            init: parse_init::<C>(arguments, dtype)?,
             pieces: job.numbers.pieces::<C>(),
             inclusive,
             op: arguments.op,
@@ -65,8 +66,14 @@ fn open(arguments: &FoldArguments, format: Option<Format>) -> Result<(Job, Accum
 }
 
 /// What a fold starts from: a number of the type of the result.
-fn parse_init<C: Number>(init: Option<&str>, dtype: DType) -> Result<Option<C>> {
-    let Some(init) = init else { return Ok(None) };
+fn parse_init<C: Number>(arguments: &FoldArguments, dtype: DType) -> Result<Option<C>> {
+    let Some(init) = &arguments.init else {
+        // The least number of 64 bits is none of 8.
+        let of_integer = |extreme: C| (!dtype.is_float()).then_some(extreme);
+        return with_number!(dtype, T => {
+            Ok(T::extreme(arguments.op).map(T::cast).and_then(of_integer))
+        });
+    };
     with_number!(dtype, T => match T::parse(init.as_bytes()) {
         Ok(value) => Ok(Some(value.cast())),
         Err(bad) => {
@@ -99,7 +106,7 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
 }
 
 /// A sum or product of integers, or a failure if it is out of range.
-fn exact<C: Number>(
+fn checked<C: Number>(
     device: &Device,
     op: Operator,
     pieces: Pieces<C>,
@@ -113,11 +120,9 @@ fn exact<C: Number>(
         _ => 0_i128,
     };
     for piece in pieces {
-        let piece = device.upload_vec(piece?)?;
-        let of_piece = C::exact(op, device, &piece)?.expect("integers add up and multiply");
         result = match op {
-            Operator::Mul => result.saturating_mul(of_piece),
-            _ => result.saturating_add(of_piece),
+            Operator::Mul => result.saturating_mul(exact::product(&piece?)),
+            _ => result.saturating_add(exact::sum(device, piece?)?),
         };
     }
     if accumulation.fits(result) {

@@ -5,7 +5,7 @@ use super::stats::{Combination, Reduction};
 use crate::args::{Format, HistogramArguments, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::{DType, Number, Operator, with_folded};
+use crate::number::{DType, Number, Operator, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer};
 use plotters::prelude::*;
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
     };
     let job = Job::open(&arguments.files, Some(Format::Text), check)?;
     let (device, mut numbers) = (job.device, job.numbers);
-    let histogram = with_folded!(numbers.dtype, B => {
+    let histogram = with_bound!(numbers.dtype, B => {
         let bins: Bins<B> = match (&edges, arguments.range.as_deref(), arguments.bins) {
             (Some(edges), _, _) => Bins::with_edges(edges)?,
             (None, Some(&[lo, hi]), bins) => Bins::even(lo, hi, bins.unwrap_or(BINS))?,
@@ -92,12 +92,18 @@ fn read_edges(given: &str) -> Result<Vec<f64>> {
         ..InputArguments::default()
     };
     let mut numbers = if Path::new(given).is_file() {
-        let of_npy = Path::new(given).extension().is_some_and(|ending| ending == "npy");
+        let of_npy = Path::new(given)
+            .extension()
+            .is_some_and(|ending| ending == "npy");
         options.dtype = options.dtype.filter(|_| !of_npy);
         Numbers::open(Some(Path::new(given)), &options)?
     } else {
         options.text.delimiter = Some(b',');
-        Numbers::of(Input::of("--edges", given.as_bytes()), Format::Text, &options)?
+        Numbers::of(
+            Input::of("--edges", given.as_bytes()),
+            Format::Text,
+            &options,
+        )?
     };
     // More than a piece is more than any number of bins.
     numbers.read()

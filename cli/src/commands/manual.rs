@@ -34,7 +34,10 @@ pub(super) fn page(name: Option<&str>) -> Result<()> {
         },
     };
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(command).render(&mut page);
+    let source = format!("{NAME} {}", env!("CARGO_PKG_VERSION"));
+    let rendered = clap_mangen::Man::new(command)
+        .source(source)
+        .render(&mut page);
     rendered.map_err(|error| Failure::at("man", error))?;
     print(&String::from_utf8_lossy(&page))
 }

@@ -54,17 +54,16 @@ fn of<T: Number>(
     let mut exact_sum = (!T::DTYPE.is_float()).then_some(0_i128);
     let mut rest = device.upload_vec(Vec::new())?;
     for piece in pieces {
-        let values = device.upload_vec(piece?)?;
+        let piece = piece?;
+        if let Some(sum) = &mut exact_sum {
+            *sum += piece.iter().map(|value| value.to_integer()).sum::<i128>();
+        }
+        let values = device.upload_vec(piece)?;
         if T::DTYPE.is_float() {
             nan += Kept::<T>::nan().count(device, &values)? as u64;
         }
         min.look_at(device, &values, count)?;
         max.look_at(device, &values, count)?;
-        if let (Some(sum), Some(of_piece)) =
-            (&mut exact_sum, T::exact(Operator::Add, device, &values)?)
-        {
-            *sum += of_piece;
-        }
         count += values.len() as u64;
         if values.len() == PIECE {
             carry.push(device.moments(&values)?);

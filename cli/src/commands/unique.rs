@@ -33,7 +33,11 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
         let mut before = outputs[..number].iter().copied().chain([&job.output]);
         if before.any(|other| other.is_same_file(output)) {
             let cause = "two results are to be written to this file";
-            return Err(Failure::with_remedy(&output.name, cause, "give each its own"));
+            return Err(Failure::with_remedy(
+                &output.name,
+                cause,
+                "give each its own",
+            ));
         }
     }
     let begin = |other: &mut Option<(Output, Format)>| -> Result<_> {

@@ -43,7 +43,9 @@ pub(super) fn enter(
         let remedy = format!("give --array NAME, one of {}", names.join(", "));
         return Err(Failure::with_remedy(&name, cause, remedy));
     };
-    let entry = archive.by_index_raw(index).map_err(|error| failure(&error))?;
+    let entry = archive
+        .by_index_raw(index)
+        .map_err(|error| failure(&error))?;
     let (method, packed, size) = (entry.compression(), entry.compressed_size(), entry.size());
     let (place, crc, encrypted) = (entry.data_start(), entry.crc32(), entry.encrypted());
     drop(entry);
@@ -61,7 +63,8 @@ pub(super) fn enter(
             "save it with numpy.savez or numpy.save",
         ));
     };
-    file.seek(SeekFrom::Start(place)).map_err(|error| failure(&error))?;
+    file.seek(SeekFrom::Start(place))
+        .map_err(|error| failure(&error))?;
     let data = Counted {
         reader: file.take(packed),
         progress: Progress::new(Some(packed), true),

@@ -14,14 +14,46 @@ use std::path::{Path, PathBuf};
 /// What begins with these bytes is no text, and nothing here reads it: what it is, and what the
 /// user can do.
 const FOREIGN: [(&[u8], &str, &str); 8] = [
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -dc FILE | warpfold ..."),
-    (b"\xfd7zXZ\x00", "compressed with xz", "xz -dc FILE | warpfold ..."),
-    (b"BZh", "compressed with bzip2", "bzip2 -dc FILE | warpfold ..."),
-    (b"\x04\x22\x4d\x18", "compressed with lz4", "lz4 -dc FILE | warpfold ..."),
-    (b"\x89HDF\r\n", "an HDF5 file", "save the array with numpy.save, or give --format raw"),
-    (b"PAR1", "a Parquet file", "save the column with numpy.save or as CSV"),
-    (b"\xff\xfe", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE | warpfold ..."),
-    (b"\xfe\xff", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE | warpfold ..."),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed with zstd",
+        "zstd -dc FILE | warpfold ...",
+    ),
+    (
+        b"\xfd7zXZ\x00",
+        "compressed with xz",
+        "xz -dc FILE | warpfold ...",
+    ),
+    (
+        b"BZh",
+        "compressed with bzip2",
+        "bzip2 -dc FILE | warpfold ...",
+    ),
+    (
+        b"\x04\x22\x4d\x18",
+        "compressed with lz4",
+        "lz4 -dc FILE | warpfold ...",
+    ),
+    (
+        b"\x89HDF\r\n",
+        "an HDF5 file",
+        "save the array with numpy.save, or give --format raw",
+    ),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "save the column with numpy.save or as CSV",
+    ),
+    (
+        b"\xff\xfe",
+        "text in UTF-16",
+        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
+    ),
+    (
+        b"\xfe\xff",
+        "text in UTF-16",
+        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
+    ),
 ];
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
@@ -105,10 +137,12 @@ impl Input {
                 return Err(Failure::with_remedy(&input.name, cause, remedy));
             }
         }
-        let format = options.format.or_else(|| match input.head.starts_with(npy::MAGIC) {
-            true => Some(Format::Npy),
-            false => input.format_of_name(),
-        });
+        let format = options
+            .format
+            .or_else(|| match input.head.starts_with(npy::MAGIC) {
+                true => Some(Format::Npy),
+                false => input.format_of_name(),
+            });
         Ok((input, format.unwrap_or(Format::Text)))
     }
 
@@ -137,7 +171,9 @@ impl Input {
         self.reader = Box::new(MultiGzDecoder::new(packed));
         self.length = None;
         if let Some(path) = &mut self.path
-            && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+            && path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
         {
             path.set_extension("");
         }

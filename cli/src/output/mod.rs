@@ -79,7 +79,9 @@ impl Output {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match (&mut self.spool, &mut self.sink) {
             (Some(spool), _) => {
-                return spool.write_all(bytes).map_err(|error| spool_failure(&error));
+                return spool
+                    .write_all(bytes)
+                    .map_err(|error| spool_failure(&error));
             }
             (None, Sink::Stdout(stdout)) => stdout.write_all(bytes),
             (None, Sink::Special(file)) => file.write_all(bytes),

@@ -3,8 +3,8 @@
 use super::Output;
 use crate::args::Format;
 use crate::failure::{Failure, Result};
-use crate::number::{DType, Number, with_number};
 use crate::npy;
+use crate::number::{DType, Number, with_number};
 use warpfold::bytemuck;
 
 /// Text is handed on in pieces of about this size.

@@ -14,7 +14,7 @@ use table::Table;
 use words::Words;
 
 /// So much is looked through for the type of the numbers.
-const SAMPLE_BYTES: usize = 16 << 20;
+const SAMPLE_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
 
 /// Numbers that are read one after the other.
 pub(crate) struct Text {
@@ -146,7 +146,9 @@ impl Explain {
                 cause = "a number is missing here".into();
                 Some("choose a column with --column, or fill the gap".into())
             }
-            BadNumber::NotANumber if str::from_utf8(token).is_err() || token.iter().any(control) => {
+            BadNumber::NotANumber
+                if str::from_utf8(token).is_err() || token.iter().any(control) =>
+            {
                 cause += "; this looks like binary data";
                 Some("give --format raw and --dtype".into())
             }
@@ -158,14 +160,19 @@ impl Explain {
                         .into(),
                 )
             }
-            BadNumber::NotANumber if first => {
-                Some("if this line is a header, give --skip 1, or --column NAME for a column".into())
-            }
+            BadNumber::NotANumber if token.iter().any(|byte| b";|".contains(byte)) => Some(
+                "if this separates columns, give it as --delimiter, such as --delimiter ';'".into(),
+            ),
+            BadNumber::NotANumber if first => Some(
+                "if this line is a header, give --skip 1, or --column NAME for a column".into(),
+            ),
             BadNumber::NotAnInteger if self.inferred => {
                 cause = format!("`{shown}` is not an integer, but all numbers before it are");
                 Some("give --dtype f64".into())
             }
-            bad => bad.remedy(self.dtype).map(|remedy| format!("{remedy}, with --dtype")),
+            bad => bad
+                .remedy(self.dtype)
+                .map(|remedy| format!("{remedy}, with --dtype")),
         };
         (cause, remedy)
     }

@@ -20,8 +20,8 @@ pub(super) struct Table {
     column: usize,
     /// The lines before those that the reader sees.
     skipped: u64,
-    /// Whether the record is the first, which may be a header.
-    first: bool,
+    /// Whether the first record was read as a header.
+    has_header: bool,
 }
 
 impl Table {
@@ -39,7 +39,7 @@ impl Table {
             field: 0,
             column: 0,
             skipped: options.skip,
-            first: true,
+            has_header: false,
         };
         match &options.column {
             None => {}
@@ -52,6 +52,7 @@ impl Table {
                 let column = names.iter().position(|other| other == name);
                 table.column = 1 + column.ok_or_else(|| no_column(&table.name, name, &names))?;
                 table.record.clear();
+                table.has_header = true;
             }
         }
         Ok(table)
@@ -70,8 +71,7 @@ impl Table {
         };
         let mut sample = reader(self.delimiter, whole);
         let mut record = ByteRecord::new();
-        // What was read already is a header.
-        let mut header = !self.first;
+        let mut header = self.has_header;
         let mut floats = false;
         while !floats && sample.read_byte_record(&mut record).unwrap_or(false) {
             if !std::mem::take(&mut header) {
@@ -101,7 +101,8 @@ impl Table {
             }
             let field = &self.record[self.field];
             take(field).map_err(|bad| {
-                let (cause, remedy) = explain.bad(bad, field, self.first);
+                let first = !self.has_header && self.reader.position().record() == 1;
+                let (cause, remedy) = explain.bad(bad, field, first);
                 self.mistake(cause, remedy)
             })?;
             taken += 1;
@@ -116,7 +117,6 @@ impl Table {
     /// Goes to the next record that is not blank, if there is one, and to its first field that is
     /// wanted.
     fn next_record(&mut self) -> Result<bool> {
-        self.first = self.reader.position().record() == 0;
         loop {
             let more = self.reader.read_byte_record(&mut self.record);
             if !more.map_err(|error| self.unreadable(error))? {
@@ -128,13 +128,11 @@ impl Table {
         }
         self.field = self.column.saturating_sub(1);
         if self.column > self.record.len() {
-            let cause = format!(
-                "there are {} columns, and no column {}",
-                self.record.len(),
-                self.column
-            );
-            self.field = 0;
-            return Err(self.mistake(cause, None));
+            self.field = self.record.len() - 1;
+            return Err(self.mistake(
+                format!("the last; there is no column {}", self.column),
+                None,
+            ));
         }
         Ok(true)
     }

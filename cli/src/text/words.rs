@@ -7,7 +7,7 @@ use crate::input::Input;
 use crate::number::{BadNumber, DType};
 
 /// So much is read at a time.
-const BLOCK_BYTES: usize = 1 << 20;
+const BLOCK_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
 
 /// Words that are read one after the other.
 pub(super) struct Words {
@@ -68,9 +68,8 @@ impl Words {
                 let header = header.trim_start_matches('#').split_whitespace();
                 let names: Vec<_> = header.map(|word| word.trim_end_matches(',')).collect();
                 let column = names.iter().position(|other| other == name);
-                words.cursor.column = 1 + column.ok_or_else(|| {
-                    super::table::no_column(&words.input.name, name, &names)
-                })?;
+                words.cursor.column = 1 + column
+                    .ok_or_else(|| super::table::no_column(&words.input.name, name, &names))?;
             }
         }
         Ok(words)
@@ -142,7 +141,7 @@ impl Words {
 
     /// The bytes up to the last white space, or all at the end. What is after it can go on.
     fn whole_words(&self) -> &[u8] {
-        const LONGEST: usize = 1 << 16;
+        const LONGEST: usize = BLOCK_BYTES;
         let all = &self.buffer[..];
         if self.ended {
             return all;
@@ -219,7 +218,10 @@ impl Cursor {
                 self.in_comment = true;
             } else {
                 let rest = &text[self.at..];
-                let length = rest.iter().position(|&b| ends_word(b)).unwrap_or(rest.len());
+                let length = rest
+                    .iter()
+                    .position(|&b| ends_word(b))
+                    .unwrap_or(rest.len());
                 let word = &rest[..length];
                 let number = word.strip_suffix(b",").unwrap_or(word);
                 if number.is_empty() {
@@ -258,10 +260,7 @@ impl Cursor {
             Bad::Comma => ("there is no number before this comma".into(), None),
             Bad::Short => {
                 place = format!("line {}", self.line);
-                let cause = format!(
-                    "there are {} columns, and no column {}",
-                    self.fields, self.column
-                );
+                let cause = format!("there is no column {}, only {}", self.column, self.fields);
                 (cause, None)
             }
         };
