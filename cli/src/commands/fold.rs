@@ -15,7 +15,7 @@ use warpfold::{Device, Monoid};
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     let (job, accumulation) = open(arguments, Some(Format::Text))?;
     let dtype = accumulation.dtype;
-    let mut writer = Writer::new(job.output, job.output_format, dtype, Some(Vec::new()))?;
+    let mut writer = Writer::new(job.output, job.output_format, dtype, Some(Vec::new()));
     let name = job.numbers.name.clone();
     with_folded!(dtype, C => {
         let init = parse_init::<C>(arguments, dtype)?;
@@ -36,7 +36,7 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
     let (job, accumulation) = open(arguments, None)?;
     let dtype = accumulation.dtype;
     let shape = job.numbers.shape.clone();
-    let writer = Writer::new(job.output, job.output_format, dtype, shape)?;
+    let writer = Writer::new(job.output, job.output_format, dtype, shape);
     let name = job.numbers.name.clone();
     let writer = with_folded!(dtype, C => {
         let work = Scan {

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         Format::Text => write_text(&histogram.lines(), job.output),
         format => {
             let shape = vec![histogram.counts.len()];
-            let mut writer = Writer::new(job.output, format, DType::U64, Some(shape))?;
+            let mut writer = Writer::new(job.output, format, DType::U64, Some(shape));
             writer.write(&histogram.counts)?;
             writer.finish()
         }

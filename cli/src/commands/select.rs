@@ -17,7 +17,7 @@ pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool)
     let dtype = job.numbers.dtype;
     with_number!(dtype, T => {
         let kept = condition.parse::<T>()?;
-        let mut writer = Writer::new(job.output, job.output_format, written(dtype), None)?;
+        let mut writer = Writer::new(job.output, job.output_format, written(dtype), None);
         for (number, piece) in job.numbers.pieces::<T>().enumerate() {
             if positions {
                 let mut places = kept.positions(&job.device, piece?)?;

@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
         let format = format_of_name(path).unwrap_or(format);
         Ok((Output::open(Some(path))?, format))
     };
-    let mut others: [Option<(Output, Format)>; 2] = [
+    let others: [Option<(Output, Format)>; 2] = [
         arguments.counts.as_deref().map(beside).transpose()?,
         arguments.starts.as_deref().map(beside).transpose()?,
     ];
@@ -40,14 +40,10 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
             ));
         }
     }
-    let begin = |other: &mut Option<(Output, Format)>| -> Result<_> {
-        let other = other.take();
-        let writer = other.map(|(output, format)| Writer::new(output, format, DType::U64, None));
-        writer.transpose()
-    };
-    let (mut counts, mut starts) = (begin(&mut others[0])?, begin(&mut others[1])?);
+    let [mut counts, mut starts] =
+        others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
     let counted = arguments.count || counts.is_some() || starts.is_some();
-    let mut writer = Writer::new(job.output, format, dtype, None)?;
+    let mut writer = Writer::new(job.output, format, dtype, None);
     with_number!(dtype, T => {
         let mut open = None;
         let mut pieces = job.numbers.pieces::<T>();

@@ -18,6 +18,7 @@ pub(crate) struct Writer {
     /// The lengths of the axes, where they were known beforehand.
     shape: Option<Vec<usize>>,
     written: usize,
+    begun: bool,
     text: Vec<u8>,
 }
 
@@ -29,23 +30,32 @@ impl Writer {
         format: Format,
         dtype: DType,
         shape: Option<Vec<usize>>,
-    ) -> Result<Writer> {
-        let mut writer = Writer {
+    ) -> Writer {
+        Writer {
             output,
             format,
             dtype,
             shape,
             written: 0,
+            begun: false,
             text: Vec::new(),
-        };
-        if format == Format::Npy {
-            if writer.shape.is_none() {
-                writer.output.keep_start()?;
-            }
-            let header = writer.header();
-            writer.output.write(&header)?;
         }
-        Ok(writer)
+    }
+
+    /// Writes the header before the first numbers, and not before there are any: an input that
+    /// cannot be read leaves nothing.
+    fn begin(&mut self) -> Result<()> {
+        if self.begun {
+            return Ok(());
+        }
+        self.begun = true;
+        if self.format == Format::Npy {
+            if self.shape.is_none() {
+                self.output.keep_start()?;
+            }
+            self.output.write(&self.header())?;
+        }
+        Ok(())
     }
 
     /// The header of an .npy file. It is as long for every length of one axis.
@@ -58,6 +68,7 @@ impl Writer {
 
     /// Writes numbers, in the type that was said.
     pub(crate) fn write<C: Number>(&mut self, values: &[C]) -> Result<()> {
+        self.begin()?;
         self.written += values.len();
         with_number!(self.dtype, T => {
             if T::DTYPE != C::DTYPE {
@@ -105,6 +116,7 @@ impl Writer {
 
     /// Makes sure that all is written, and gives a file its name.
     pub(crate) fn finish(mut self) -> Result<()> {
+        self.begin()?;
         match &self.shape {
             Some(shape) if npy::count_of(shape) != Some(self.written) => {
                 let cause = "the input changed while it was read";

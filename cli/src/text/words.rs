@@ -216,6 +216,12 @@ impl Cursor {
                 self.at += 1;
             } else if byte == b'#' {
                 self.in_comment = true;
+            } else if byte == b',' {
+                if !self.comma_may_follow {
+                    return Err(Bad::Comma);
+                }
+                self.comma_may_follow = false;
+                self.at += 1;
             } else {
                 let rest = &text[self.at..];
                 let length = rest
@@ -224,14 +230,6 @@ impl Cursor {
                     .unwrap_or(rest.len());
                 let word = &rest[..length];
                 let number = word.strip_suffix(b",").unwrap_or(word);
-                if number.is_empty() {
-                    if !self.comma_may_follow {
-                        return Err(Bad::Comma);
-                    }
-                    self.comma_may_follow = false;
-                    self.at += length;
-                    continue;
-                }
                 if self.column == 0 || self.column == self.fields + 1 {
                     if taken == count {
                         return Ok(taken);
