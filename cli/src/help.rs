@@ -6,18 +6,39 @@ macro_rules! formats {
         "\
 Format of the input:
   1. --format, if given;
-  2. npy, if the data begin with NumPy's magic or the name ends in .npy;
-  3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
+  2. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
+  3. npy, if the data begin with NumPy's magic or the name ends in .npy;
   4. text otherwise, as for .txt, .csv, .tsv and the standard input.
+Data in gzip are unpacked, unless they are raw: x.bin.gz is text, or --format says what it is. So is \
+an array of an .npz file; --array names it. Truth values of NumPy are u8, 0 or 1. An array of several \
+axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
+
+Text is numbers between white space; a comma may follow a number, but not stand within one. With \
+--delimiter, and in .csv and .tsv, it is a table whose fields are read row by row, or in one \
+--column. Lines from # on are comments.
+
+"
+    };
+}
+
+/// What the help says about sums.
+macro_rules! sums {
+    () => {
+        "\
+Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is an \
+error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Floats have the type of the elements, \
+or that of --accumulate. Products of integers are computed on the CPU.
+
 "
     };
 }
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  seq 10 | warpfold scan                     0 1 3 6 ... one per line
+  seq 10 | warpfold scan                     running totals: 1 3 6 10 ..., one per line
   warpfold reduce --op max data.npy          the largest element
-  warpfold scan -i data.npy -o sums.npy      running sums, in the same shape
+  warpfold scan data.npy -o sums.npy         the same, in the array's shape
+  warpfold reduce --column price sales.csv   the sum of a column
   warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
   warpfold select --gt 0 data.npy            the numbers above 0
   warpfold unique -c sorted.txt              each number once, and how often it stands there
@@ -52,6 +73,7 @@ Examples:
 The fold of no numbers is --init, or the operator's identity.
 
 ",
+    sums!(),
     formats!(),
     "\
 Format of the output:
@@ -63,20 +85,25 @@ Format of the output:
 pub(crate) const SCAN_HELP: &str = "\
 Examples:
   seq 10 | warpfold scan
-  warpfold scan -i --op mul rates.csv --init 100
+  seq 10 | warpfold scan --exclusive
+  warpfold scan --op mul rates.csv --init 100
   warpfold scan data.npy -o sums.npy";
 
 pub(crate) const SCAN_LONG_HELP: &str = concat!(
     "\
 Examples:
   seq 10 | warpfold scan
-  warpfold scan -i --op mul rates.csv --init 100
+  seq 10 | warpfold scan --exclusive
+  warpfold scan --op mul rates.csv --init 100
   warpfold scan data.npy -o sums.npy
   warpfold scan --dtype f32 samples.bin --output-format text | head
 
-An array of several axes is scanned in the order it is stored in, and keeps its shape.
+Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output is \
+made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
+piece begins. An array of several axes is scanned as one row, and keeps its shape.
 
 ",
+    sums!(),
     formats!(),
     "\
 Format of the output:
@@ -190,10 +217,10 @@ A line for each statistic:
   argmin  where that stands, from 0: the first of equal ones, or the first NaN
   max     the greatest; NaN if there is a NaN
   argmax  where that stands, as argmin
-  sum     in f64; of integers exact within +-2^53
+  sum     exact for integers; of floats in f64
   mean    in f64
   std     the standard deviation, in f64: squared deviations over n, with --sample over n - 1
-What nothing has is `-`. An array of several axes counts in the order it is stored in.
+What nothing has is `-`. Positions in an array of several axes count in C order.
 
 ",
     formats!()

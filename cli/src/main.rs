@@ -8,7 +8,6 @@ compile_error!("raw and .npy data are read and written in the machine's own orde
 
 mod accumulate;
 mod args;
-mod carry;
 mod commands;
 mod condition;
 mod exact;

@@ -12,8 +12,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use warpfold::bytemuck;
 
-/// The numbers in a piece, but for the last: a power of two, so that pieces are subtrees of the
-/// law's tree. Large enough to keep all cores busy, small enough for memory not to matter.
+/// The numbers in a piece, but for the last: enough to keep all cores busy, and few enough to stay
+/// in their caches.
 pub(crate) const PIECE: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
 
 /// Pieces that wait to be worked on.

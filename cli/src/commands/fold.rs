@@ -3,13 +3,12 @@
 use super::Job;
 use crate::accumulate::Accumulation;
 use crate::args::{FoldArguments, Format};
-use crate::carry::{self, Carry};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::Pieces;
 use crate::output::Writer;
-use warpfold::{Device, Monoid};
+use warpfold::{Device, Monoid, Prefixes};
 
 /// Folds all numbers into one.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
@@ -101,7 +100,14 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     type Output = C;
 
     fn run<Op: Monoid<C>>(self) -> Result<C> {
-        carry::reduce::<C, Op>(self.device, self.pieces, self.init)
+        let mut reducer = self.device.reducer::<C, Op>();
+        for piece in self.pieces {
+            reducer.push(&self.device.upload_vec(piece?)?)?;
+        }
+        Ok(match self.init {
+            Some(init) => reducer.value_from(init),
+            None => reducer.value(),
+        })
     }
 }
 
@@ -150,7 +156,19 @@ impl<C: Number<Bound = C>> Work<C> for Scan<'_, C> {
     type Output = Writer;
 
     fn run<Op: Monoid<C>>(mut self) -> Result<Writer> {
-        let mut carry = Carry::<C, Op>::new(self.init);
+        let mut prefixes = match self.inclusive {
+            true => Prefixes::inclusive(),
+            false => Prefixes::exclusive(),
+        };
+        if let Some(init) = self.init {
+            prefixes = prefixes.from(init);
+        }
+        let mut scanner = self.device.scanner::<C, Op>(prefixes);
+        let mut steps = Steps {
+            op: self.op,
+            before: (self.inclusive).then(|| self.init.unwrap_or_else(Op::identity)),
+            left: None,
+        };
         let mut start = 0;
         while let Some(piece) = self.pieces.next().transpose()? {
             let items = if self.accumulation.checked {
@@ -158,9 +176,10 @@ impl<C: Number<Bound = C>> Work<C> for Scan<'_, C> {
             } else {
                 Vec::new()
             };
-            let before = carry.prefix().unwrap_or_else(Op::identity);
-            let prefixes = carry::scan(self.device, &mut carry, piece, self.inclusive)?;
-            let overflow = self.overflow(before, &items, &prefixes);
+            let mut piece = self.device.upload_vec(piece)?;
+            scanner.scan_in_place(&mut piece)?;
+            let prefixes = piece.into_vec()?;
+            let overflow = steps.overflow(&items, &prefixes, self.inclusive);
             let good = overflow.unwrap_or(prefixes.len());
             start += good;
             self.writer.write(&prefixes[..good])?;
@@ -173,17 +192,32 @@ impl<C: Number<Bound = C>> Work<C> for Scan<'_, C> {
     }
 }
 
-impl<C: Number> Scan<'_, C> {
-    /// The first prefix of a piece that is out of range. The step to it overflowed, and none
+/// The steps of a scan, each from one result to the next by one number.
+struct Steps<C> {
+    op: Operator,
+    /// The result before the next piece.
+    before: Option<C>,
+    /// The number that the first step of the next piece folds in, if it is not of that piece.
+    left: Option<C>,
+}
+
+impl<C: Number> Steps<C> {
+    /// The first result of a piece that is out of range: the step to it overflowed, and none
     /// before.
-    fn overflow(&self, before: C, items: &[C], prefixes: &[C]) -> Option<usize> {
+    fn overflow(&mut self, items: &[C], results: &[C], inclusive: bool) -> Option<usize> {
+        // No step leads to the first result of an exclusive scan.
+        let first = usize::from(self.before.is_none());
+        let befores = self.before.iter().chain(results);
+        let numbers = self.left.iter().chain(items);
+        let steps = befores.zip(numbers);
         let overflowed = |(before, item): (&C, &C)| C::overflowed(self.op, *before, *item);
-        if self.inclusive {
-            let befores = std::iter::once(&before).chain(prefixes);
-            return befores.zip(items).position(overflowed);
+        let step = steps
+            .take(results.len().saturating_sub(first))
+            .position(overflowed);
+        if !results.is_empty() {
+            self.before = results.last().copied();
+            self.left = items.last().copied().filter(|_| !inclusive);
         }
-        // The step from the last one leads to the next piece.
-        let step = prefixes.iter().zip(items).position(overflowed);
-        step.map(|step| step + 1)
+        step.map(|step| step + first)
     }
 }

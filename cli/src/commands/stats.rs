@@ -2,11 +2,10 @@
 
 use super::{choose_device, print};
 use crate::args::StatsArguments;
-use crate::carry::Carry;
 use crate::condition::Kept;
 use crate::failure::Result;
 use crate::number::{Number, Operator, Work, with_number};
-use crate::numbers::{Numbers, PIECE, Pieces};
+use crate::numbers::{Numbers, Pieces};
 use warpfold::statistics::{Estimate, Merge, Moments, measured};
 use warpfold::{Buffer, Device, Monoid};
 
@@ -50,9 +49,8 @@ fn of<T: Number>(
 ) -> Result<[String; NAMES.len()]> {
     let (mut count, mut nan) = (0_u64, 0_u64);
     let (mut min, mut max) = (Extreme::new(Operator::Min), Extreme::new(Operator::Max));
-    let mut carry = Carry::<Moments, Merge>::new(None);
+    let mut moments = device.reducer::<Moments, Merge>();
     let mut exact_sum = (!T::DTYPE.is_float()).then_some(0_i128);
-    let mut rest = device.upload_vec(Vec::new())?;
     for piece in pieces {
         let piece = piece?;
         if let Some(sum) = &mut exact_sum {
@@ -65,13 +63,9 @@ fn of<T: Number>(
         min.look_at(device, &values, count)?;
         max.look_at(device, &values, count)?;
         count += values.len() as u64;
-        if values.len() == PIECE {
-            carry.push(device.moments(&values)?);
-        } else {
-            rest = values;
-        }
+        moments.push(measured::<T, _>(&values))?;
     }
-    let moments = carry.end(device, measured::<T, _>(&rest))?;
+    let moments = moments.value();
     Ok([
         shown(Some(count)),
         shown(T::DTYPE.is_float().then_some(nan)),
