@@ -18,9 +18,13 @@ namespace warpfold {
 /// The bin of what is not counted.
 constexpr u32 NO_BIN = 0xffffffffu;
 
-/// A guess at a bin: `Guess` in src/primitives/histogram/bins.rs says why it can be trusted.
+/// Guesses at a bin: those in src/primitives/histogram/guess.rs, which says why they can be trusted.
 struct Guess {
     f64 origin, scale, low, high;
+};
+struct FixedGuess {
+    u64 bias;
+    u32 scale, shift, low;
 };
 
 /// Where the bins of numbers lie: `Table` in src/primitives/histogram/bins.rs.
@@ -32,6 +36,7 @@ struct BinTable {
     /// The first number that has a bin, and the last.
     V first, last;
     Guess guess;
+    FixedGuess fixed;
     u32 bins;
 
     __device__ __forceinline__ bool has(V x) const { return x >= first && x <= last; }
@@ -96,6 +101,30 @@ struct ByGuess {
                 if (inside < table.firsts[bin]) bin--;
                 else if (bin < last && inside >= table.firsts[bin + 1]) bin++;
             }
+            bins[i] = there ? bin : NO_BIN;
+        }
+    }
+};
+
+/// The same by a guess in fixed point, for integers of up to 32 bits.
+struct ByFixedGuess {
+    static constexpr bool SEARCHES = false;
+
+    template <class V, int COUNT>
+    static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
+                                                u32 (&bins)[COUNT]) {
+        const FixedGuess& guess = table.fixed;
+        u32 last = table.known - 1, most = (u32)table.last - (u32)table.first;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            u32 offset = (u32)x[i] - (u32)table.first;
+            bool there = offset <= most;
+            u64 product = (u64)offset * guess.scale + guess.bias;
+            u32 bin = (u32)(product >> 32) >> (guess.shift - 32);
+            if (bin > last) bin = last;
+            if (guess.low != 0 && there && (u32)(product >> (guess.shift - 32)) < guess.low &&
+                x[i] < table.firsts[bin])
+                bin--;
             bins[i] = there ? bin : NO_BIN;
         }
     }

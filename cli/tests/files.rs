@@ -47,7 +47,6 @@ fn signals_leave_no_file() {
         Signal::INT,
         Signal::TERM,
         Signal::HUP,
-        Signal::QUIT,
         Signal::KILL,
     ] {
         let folder = folder(&[("y.npy", b"old")]);

@@ -1,6 +1,6 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{self, BinRule, ByGuess, BySearch, ByValue, HistogramArguments};
+use super::kernel::{self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments};
 use super::{Bins, Count, Counted, Rule, check, check_length};
 #[cfg(doc)]
 use crate::Error;
@@ -98,6 +98,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
             Rule::Values => Histogram::load_rule::<ByValue>(stream, bins),
             Rule::Search(_) => Histogram::load_rule::<BySearch>(stream, bins),
             Rule::Guess(..) => Histogram::load_rule::<ByGuess>(stream, bins),
+            Rule::Fixed(..) => Histogram::load_rule::<ByFixedGuess>(stream, bins),
         }
     }
 

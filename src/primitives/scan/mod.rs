@@ -6,16 +6,20 @@ pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
 mod prefixes;
+mod stream;
 
 pub use prefixes::Prefixes;
+pub use stream::Scanner;
 
 use crate::buffer::Storage;
+use crate::cpu::counter::Counter;
 use crate::device::Backend;
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
 use crate::source::Slice;
 use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
+use cpu::Output;
 
 /// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
 /// identity.
@@ -188,7 +192,12 @@ impl Device {
         self.check_owns(data)?;
         match (&self.backend, &mut data.storage) {
             (Backend::Cpu, Storage::Cpu(data)) => {
-                cpu::scan_in_place::<T, Op>(data, prefixes.init, prefixes.kind);
+                cpu::scan::<T, Op>(
+                    &Items::of_slice(&[]),
+                    Output::InPlace(data),
+                    Counter::at(0),
+                    prefixes,
+                );
                 Ok(())
             }
             #[cfg(feature = "cuda")]
@@ -227,16 +236,12 @@ impl Device {
         const { assert_element_size::<T>() };
         let storage = match &self.backend {
             Backend::Cpu => {
-                let mut output = Vec::new();
-                let requested = len.saturating_mul(size_of::<T>());
-                output
-                    .try_reserve_exact(len)
-                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                let mut output = reserve(len)?;
                 let room = &mut output.spare_capacity_mut()[..len];
                 // SAFETY: the caller's; and the scan writes `len` elements.
                 unsafe {
                     Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, room, prefixes.init, prefixes.kind);
+                        cpu::scan::<T, Op>(items, Output::Into(room), Counter::at(0), prefixes);
                     });
                     output.set_len(len);
                 }
@@ -267,20 +272,15 @@ impl Device {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        if len != output.len() {
-            return Err(Error::Length {
-                input: len,
-                output: output.len(),
-            });
-        }
+        check_length(len, output.len())?;
         match (&self.backend, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(output)) => {
-                // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements
-                // only. The binder saw to it that all buffers are on the CPU; they are borrowed.
+                // SAFETY: the scan writes elements only. The binder saw to it that all buffers are on
+                // the CPU; they are borrowed.
                 unsafe {
-                    let output = &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]);
+                    let output = Output::over(output);
                     Items::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, output, prefixes.init, prefixes.kind);
+                        cpu::scan::<T, Op>(items, output, Counter::at(0), prefixes);
                     });
                 }
                 Ok(())
@@ -295,4 +295,20 @@ impl Device {
             _ => unreachable!("a buffer's storage is its device's"),
         }
     }
+}
+
+/// Room for so many elements.
+fn reserve<T>(len: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    let requested = len.saturating_mul(size_of::<T>());
+    room.try_reserve_exact(len)
+        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    Ok(room)
+}
+
+fn check_length(input: usize, output: usize) -> Result<()> {
+    if input != output {
+        return Err(Error::Length { input, output });
+    }
+    Ok(())
 }
