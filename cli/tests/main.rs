@@ -4,8 +4,12 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod driver;
 mod errors;
+#[cfg(unix)]
+mod files;
 mod formats;
 mod histogram;
+mod manual;
+mod numbers;
 mod select;
 mod stats;
 mod streams;
