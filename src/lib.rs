@@ -124,6 +124,8 @@ mod device;
 mod element;
 mod error;
 mod function;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 mod monoid;
 pub mod ops;
 mod primitives;
