@@ -52,7 +52,7 @@ __device__ __forceinline__ void fold_into(Cell* cell, T value) {
     HARDWARE_ATOMIC(reinterpret_cast<AtomicWord*>(&cell->value), (AtomicWord)value);
 #else
     Cell before, after;
-    Word<Cell::BYTES> found = load_relaxed(&cell->word);
+    Word<Cell::BYTES> found = atomicCAS(&cell->word, 0, 0);  // which only reads
     do {
         before.word = after.word = found;
         after.value = combine(before.value, value);

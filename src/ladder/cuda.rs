@@ -6,7 +6,6 @@ use crate::cuda::launch::{Grid, launch_function};
 use crate::cuda::library::require_driver;
 use crate::cuda::nvrtc::{self, Target};
 use crate::cuda::{allocate, context_capability, download, driver_error, upload};
-use crate::ops::Mul;
 use crate::{Element, Monoid, Result};
 use bytemuck::{bytes_of, cast_slice, pod_collect_to_vec};
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr};
@@ -24,20 +23,20 @@ pub struct Loaded<T: Element, Op: Monoid<T>> {
     types: Named<(T, Op)>,
 }
 
-impl<T: Element, Op: Monoid<T>> Loaded<T, Op>
-where
-    Mul: Monoid<T>,
-{
-    /// Compiles kernels and loads them.
+impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
+    /// Compiles kernels and loads them. `Times` is as for [`source`](super::source()).
     ///
     /// # Errors
     ///
     /// Those of [`source`](super::source()); [`Error::Library`](crate::Error::Library) without
     /// driver or NVRTC; [`Error::Compile`](crate::Error::Compile);
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn load(context: &Arc<CudaContext>, kernels: &[&Kernel]) -> Result<Self> {
+    pub fn load<Times: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        kernels: &[&Kernel],
+    ) -> Result<Self> {
         require_driver()?;
-        let text = source::<T, Op>(kernels)?;
+        let text = source::<T, Op, Times>(kernels)?;
         let target = Target::for_capability(context_capability(context)?)?;
         let image = nvrtc::compile(&text, type_name::<Op>(), target)?;
         let image = match target {

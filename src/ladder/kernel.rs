@@ -2,7 +2,7 @@
 
 use super::{Call, Shape};
 use crate::codegen::{Definitions, bind_monoid, template};
-use crate::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
+use crate::ops::{Add, BitAnd, BitOr, BitXor, Max, Min};
 use crate::source::{Form, Slice};
 use crate::{CudaType, Element, Error, Monoid, Result};
 use std::any::{TypeId, type_name};
@@ -141,15 +141,13 @@ pub fn file(name: &str) -> Option<&'static str> {
 }
 
 /// The CUDA C++ of some kernels, complete as [`codegen::source`](crate::codegen::source) gives it.
+/// Dot products fold with `Op` what `Times` makes of two items.
 ///
 /// # Errors
 ///
 /// [`Error::Codegen`] if a kernel would be wrong for the operator ([`Kernel::check`]), or the types'
 /// definitions clash.
-pub fn source<T: Element, Op: Monoid<T>>(kernels: &[&Kernel]) -> Result<String>
-where
-    Mul: Monoid<T>,
-{
+pub fn source<T: Element, Op: Monoid<T>, Times: Monoid<T>>(kernels: &[&Kernel]) -> Result<String> {
     for kernel in kernels {
         kernel.check::<T, Op>()?;
     }
@@ -158,7 +156,7 @@ where
     let accumulator = T::Accumulator::cuda_type(&mut definitions);
     let source = Slice::<T>::cuda(&mut definitions);
     let monoid = bind_monoid::<T, Op>(&mut definitions);
-    let product = <Mul as Monoid<T>>::cuda(&mut definitions);
+    let product = Times::cuda(&mut definitions);
     let atomic = hardware_atomic::<T, Op>(&accumulator);
     let files: Vec<_> = kernels.iter().map(|kernel| kernel.file).collect();
     let context = minijinja::context! {

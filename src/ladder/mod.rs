@@ -9,11 +9,11 @@
 //! source](source), and which launches a [call](Kernel::call) takes. Only [`Loaded`] needs a GPU.
 //!
 //! ```
-//! use warpfold::{ladder, ops::Add};
+//! use warpfold::{ladder, ops::{Add, Mul}};
 //!
 //! let step = ladder::step("warp-shuffle").expect("there is such a step");
 //! let kernel = step.kernel().expect("it is a kernel");
-//! let cuda = ladder::source::<f32, Add>(&[kernel])?;
+//! let cuda = ladder::source::<f32, Add, Mul>(&[kernel])?;
 //! assert!(cuda.contains("shuffle_xor"));
 //! assert_eq!(kernel.call(1 << 24, kernel.shape()).launches[0].blocks, 8192);
 //! # Ok::<(), warpfold::Error>(())
