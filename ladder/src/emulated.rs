@@ -1,15 +1,14 @@
 //! The ladder's kernels in the emulator.
 
-use super::data::Data;
+use crate::data::Data;
 use crate::{Error, Number, Result};
-use std::collections::HashSet;
 use warpfold::bytemuck::{bytes_of, cast_slice, pod_collect_to_vec};
-use warpfold::ladder::{self, Argument, Buffer, Call, InAnyOrder, Kernel, Quantity, Shape, Step};
+use warpfold::ladder::{self, Argument, Buffer, Call, InAnyOrder, Kernel, Shape, Step};
 use warpfold::Monoid;
-use warpfold_emulator::{self as emulator, Grid, Module, Record, Script, Tally, Toolchain};
+use warpfold_emulator::{self as emulator, Grid, Module, Record, Script, Toolchain};
 
 /// All kernels of the ladder, compiled.
-pub(super) fn module<T: Number, Op: Monoid<T>>(toolchain: &Toolchain) -> Result<Module> {
+pub(crate) fn module<T: Number, Op: Monoid<T>>(toolchain: &Toolchain) -> Result<Module> {
     let kernels: Vec<&Kernel> = ladder::steps().filter_map(Step::kernel).collect();
     let text = ladder::source::<T, Op, T::Product>(&kernels)?;
     let names = kernels.iter().flat_map(|kernel| kernel.functions);
@@ -21,14 +20,14 @@ pub(super) fn module<T: Number, Op: Monoid<T>>(toolchain: &Toolchain) -> Result<
 }
 
 /// What came of a call of a kernel.
-pub(super) struct Run<T> {
-    pub(super) results: Vec<T>,
-    pub(super) record: Record,
+pub(crate) struct Run<T> {
+    pub(crate) results: Vec<T>,
+    pub(crate) record: Record,
 }
 
 /// Calls a kernel on the first `length` items. The error is the emulator's: a rule of the machine
 /// that the kernel broke.
-pub(super) fn run<T: Number, Op: Monoid<T>>(
+pub(crate) fn run<T: Number, Op: Monoid<T>>(
     module: &Module,
     kernel: &Kernel,
     shape: Shape,
@@ -36,10 +35,33 @@ pub(super) fn run<T: Number, Op: Monoid<T>>(
     length: usize,
     traced: bool,
 ) -> Result<Run<T>, String> {
-    let call = kernel.call(length as u64, shape);
     let mut script = Script::new();
     script.start_in_order();
-    fill::<T, Op>(&mut script, kernel, &call, data, length);
+    let call = append::<T, Op>(&mut script, kernel, shape, data, length);
+    let record = script.record(module, traced)?;
+    Ok(Run {
+        results: results(&call, &record.saved),
+        record,
+    })
+}
+
+/// What a call's saved bytes are.
+pub(crate) fn results<T: Number>(call: &Call, saved: &[u8]) -> Vec<T> {
+    let used = call.results as usize * size_of::<T::Accumulator>();
+    let results: Vec<T::Accumulator> = pod_collect_to_vec(&saved[..used]);
+    results.into_iter().map(T::narrow).collect()
+}
+
+/// Appends the commands of a call. Its results are saved.
+pub(crate) fn append<T: Number, Op: Monoid<T>>(
+    script: &mut Script,
+    kernel: &Kernel,
+    shape: Shape,
+    data: &Data<T>,
+    length: usize,
+) -> Call {
+    let call = kernel.call(length as u64, shape);
+    fill::<T, Op>(script, kernel, &call, data, length);
     for launch in &call.launches {
         let arguments: Vec<_> = launch
             .arguments
@@ -58,13 +80,7 @@ pub(super) fn run<T: Number, Op: Monoid<T>>(
         script.launch(launch.function, grid, &arguments);
     }
     script.save(Buffer::Out.name());
-    let record = script.record(module, traced)?;
-    let used = call.results as usize * size_of::<T::Accumulator>();
-    let results: Vec<T::Accumulator> = pod_collect_to_vec(&record.saved[..used]);
-    Ok(Run {
-        results: results.into_iter().map(T::narrow).collect(),
-        record,
-    })
+    call
 }
 
 /// Makes the call's buffers.
@@ -106,48 +122,18 @@ fn fill<T: Number, Op: Monoid<T>>(
 }
 
 /// The shape and the length of a run that is drawn: small, with several blocks if there can be.
-pub(super) fn small(kernel: &Kernel) -> (Shape, usize) {
+pub(crate) fn small(kernel: &Kernel) -> (Shape, usize) {
     let threads = kernel.fewest_threads.max(4);
     let shape = Shape { threads, factor: 2 };
     match (kernel.most, kernel.in_any_order) {
+        // Enough for a gap to be seen.
+        (Some(_), _) if kernel.file.contains("padded") => (kernel.shape(), 64),
         (Some(_), _) => (kernel.shape(), 16),
         (None, Some(InAnyOrder::Items)) => (shape, 8),
         (None, _) => (shape, 16.max(2 * threads as usize)),
     }
 }
 
-/// What a text's formula says, found among what was counted.
-pub(super) fn counted(kernel: &Kernel, tallies: &[Tally], quantity: Quantity) -> u64 {
-    match quantity {
-        Quantity::Requests => Tally::sum(tallies, is_global).lines,
-        Quantity::Atomics => Tally::sum(tallies, |tally| tally.operation == "atomic").lanes,
-        Quantity::Combinations => {
-            let places = marked_lines(kernel);
-            let is_marked = |tally: &Tally| {
-                tally.operation.ends_with("_store") && places.contains(&tally.place)
-            };
-            Tally::sum(tallies, is_marked).lanes
-        }
-    }
-}
-
-pub(super) fn is_global(tally: &Tally) -> bool {
-    tally.operation.starts_with("global")
-}
-
-/// The lines of a kernel's file, and of those that it includes, that combine two values in memory.
-fn marked_lines(kernel: &Kernel) -> HashSet<String> {
-    let mut places = HashSet::new();
-    let mut files = vec![kernel.file];
-    while let Some(file) = files.pop() {
-        let text = ladder::file(file).expect("kernels include files of the ladder");
-        for (line, number) in text.lines().zip(1..) {
-            if line.ends_with("// ⊕") {
-                places.insert(format!("{file}:{number}"));
-            }
-            let included = line.strip_prefix("#include \"ladder/");
-            files.extend(included.and_then(|rest| rest.strip_suffix('"')));
-        }
-    }
-    places
-}
+#[cfg(test)]
+#[path = "emulated_tests.rs"]
+mod tests;
