@@ -36,6 +36,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             op,
             dtype,
         } => crate::source::run(primitive, op, dtype),
+        Command::Ladder(arguments) => crate::ladder::run(&arguments),
         #[cfg(feature = "cuda")]
         Command::Tune(arguments) => crate::tune::tune(&arguments),
         // Says that the feature is missing.

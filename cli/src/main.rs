@@ -12,6 +12,7 @@ mod condition;
 mod failure;
 mod histogram;
 mod input;
+mod ladder;
 mod logger;
 mod npy;
 mod number;

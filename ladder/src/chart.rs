@@ -107,12 +107,14 @@ fn draw(title: &str, bars: &[Bar]) -> Option<String> {
         ));
         if let Some((value, text)) = &bar.value {
             let end = x(*value).max(LEFT + 1.0);
+            // Behind a mark that would stand in the text.
+            let marks = bar.mark.map(x).filter(|at| (end..end + RIGHT).contains(at));
+            let text_x = marks.unwrap_or(end) + 5.0;
             add(format_args!(
                 "<rect class=\"bar\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"12\"/>\
-                 <text x=\"{:.1}\" y=\"{middle:.1}\">{text}</text>",
+                 <text x=\"{text_x:.1}\" y=\"{middle:.1}\">{text}</text>",
                 y + 3.0,
-                end - LEFT,
-                end + 5.0
+                end - LEFT
             ));
         }
         if let Some(mark) = bar.mark {

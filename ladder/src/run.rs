@@ -19,8 +19,8 @@ pub struct Options {
     pub counted: usize,
     /// How many pairs of numbers each thread of the coarsened step takes.
     pub factor: u32,
-    /// The number of the GPU that kernels are timed on, if any.
-    pub gpu: Option<usize>,
+    /// The number of the GPU that kernels are timed on, or why there is none.
+    pub gpu: Result<usize, String>,
     /// The names of the steps to run; all if there are none.
     pub only: Vec<String>,
     /// Where the emulator's modules are kept until their source changes. Without a folder they are
@@ -34,7 +34,7 @@ impl Default for Options {
             elements: 1 << 24,
             counted: 1 << 14,
             factor: 4,
-            gpu: None,
+            gpu: Err("no GPU was asked for".to_owned()),
             only: Vec::new(),
             folder: None,
         }
@@ -57,11 +57,11 @@ pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Resul
         return Err(Error::NoStep(name.clone()));
     }
     let data = Data::<T>::new::<Op>(options.elements.max(options.counted));
-    let mut timed = Data {
+    let timed = Data {
         items: data.items[..options.elements].to_vec(),
         second: data.second[..options.elements].to_vec(),
     };
-    let mut runner = Runs::<T, Op>::new(options, &mut timed)?;
+    let mut runner = Runs::<T, Op>::new(options, &timed)?;
     let is_wanted = |step: &&Step| {
         options.only.is_empty() || options.only.iter().any(|name| name == step.name)
     };
@@ -100,7 +100,7 @@ struct Runs<T: Number, Op: Monoid<T>> {
 }
 
 impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
-    fn new(options: &Options, data: &mut Data<T>) -> Result<Self> {
+    fn new(options: &Options, data: &Data<T>) -> Result<Self> {
         let copied = 2 * size_of_val(data.items.as_slice());
         let cpu = Machine {
             name: Device::cpu().description(),
@@ -109,8 +109,8 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         let mut missing = Vec::new();
         #[cfg(feature = "cuda")]
         let (gpu, gpu_machine) = match options.gpu {
-            None => (None, None),
-            Some(ordinal) => {
+            Err(_) => (None, None),
+            Ok(ordinal) => {
                 let mut gpu = crate::gpu::Gpu::open(ordinal, options.factor, data)?;
                 let machine = Machine {
                     name: gpu.name()?,
@@ -121,8 +121,8 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         };
         #[cfg(not(feature = "cuda"))]
         let gpu_machine = None;
-        if options.gpu.is_none() {
-            missing.push("Kernels are not timed: no GPU was given.".to_owned());
+        if let Err(why) = &options.gpu {
+            missing.push(format!("Kernels are not timed: {why}"));
         }
         let made = match &options.folder {
             Some(_) => None,
