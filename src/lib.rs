@@ -127,6 +127,8 @@ mod device;
 mod element;
 mod error;
 mod function;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 mod monoid;
 pub mod ops;
 mod primitives;

@@ -43,12 +43,7 @@ fn interrupted(folder: &Path, signal: Signal) {
 
 #[test]
 fn signals_leave_no_file() {
-    for signal in [
-        Signal::INT,
-        Signal::TERM,
-        Signal::HUP,
-        Signal::KILL,
-    ] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let folder = folder(&[("y.npy", b"old")]);
         // Where files need names, nothing can be done about the last.
         if signal == Signal::KILL && !cfg!(target_os = "linux") {
