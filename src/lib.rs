@@ -124,6 +124,7 @@ mod device;
 mod element;
 mod error;
 mod function;
+pub mod math;
 mod monoid;
 pub mod ops;
 mod primitives;
