@@ -1,6 +1,6 @@
 //! Arc functions: angles of points, and of sines.
 
-use super::parts::{divide, fast_two_sum, limited, polynomials, two_sum};
+use super::parts::{divide, fast_two_sum, polynomials, rounded_once, two_sum};
 use crate::function;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
@@ -26,10 +26,10 @@ polynomials! {
     ];
 }
 
-/// The angle of the point (x, |y|), from 0 to π. The sums of x and y must be finite, and one of the
+/// The angle of the point (x, |y|), from 0 to π, as a sum of two. The sums of x and y must be finite, and one of the
 /// two not zero. The sign of x counts even if it is zero.
 #[function]
-fn angle(y: f64, x: f64) -> f64 {
+fn angle(y: f64, x: f64) -> (f64, f64) {
     // Mirrored into the octant from 0 to π/4, and turned back by π/4 if it is beyond π/8.
     let (y, a) = (y.abs(), x.abs());
     let is_steep = y > a;
@@ -59,17 +59,38 @@ fn angle(y: f64, x: f64) -> f64 {
     let (high, low) = fast_two_sum(eighths * FRAC_PI_4, t);
     // Three eighths are not a product without rounding.
     let product_low = eighths.mul_add(FRAC_PI_4, -(eighths * FRAC_PI_4));
-    high + (eighths.mul_add(PI_4_REST, low + product_low) + rest)
+    (high, eighths.mul_add(PI_4_REST, low + product_low) + rest)
+}
+
+/// The arc tangent of |x|, as a sum of two.
+#[function]
+fn atan_parts(x: f64) -> (f64, f64) {
+    angle(x.abs().clamp(0.0, 1e300), 1.0)
 }
 
 #[function]
 pub(super) fn atan_f64(x: f64) -> f64 {
-    let y = angle(limited(x.abs(), 0.0, 1e300), 1.0);
-    if x.abs() < 1e-20 { x } else { y.copysign(x) }
+    let (high, low) = atan_parts(x);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        (high + low).copysign(x)
+    }
 }
 
 #[function]
-pub(super) fn atan2_f64(y: f64, x: f64) -> f64 {
+pub(super) fn atan_f32(x: f32) -> f32 {
+    let (high, low) = atan_parts(x as f64);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        rounded_once(high, low).copysign(x)
+    }
+}
+
+/// The angle of the point (x, |y|), for any x and y, as a sum of two.
+#[function]
+fn atan2_parts(y: f64, x: f64) -> (f64, f64) {
     const UP: f64 = f64::from_bits((1023 + 800) << 52);
     const DOWN: f64 = f64::from_bits((1023 - 64) << 52);
     let most = if y.abs() > x.abs() { y.abs() } else { x.abs() };
@@ -95,11 +116,26 @@ pub(super) fn atan2_f64(y: f64, x: f64) -> f64 {
         b
     };
     let b = if most == 0.0 { 1.0 } else { b };
-    let result = angle(a, b.copysign(x)).copysign(y);
+    angle(a, b.copysign(x))
+}
+
+#[function]
+pub(super) fn atan2_f64(y: f64, x: f64) -> f64 {
+    let (high, low) = atan2_parts(y, x);
     if y.is_nan() || x.is_nan() {
         y + x
     } else {
-        result
+        (high + low).copysign(y)
+    }
+}
+
+#[function]
+pub(super) fn atan2_f32(y: f32, x: f32) -> f32 {
+    let (high, low) = atan2_parts(y as f64, x as f64);
+    if y.is_nan() || x.is_nan() {
+        y + x
+    } else {
+        rounded_once(high, low).copysign(y)
     }
 }
 
@@ -119,50 +155,64 @@ fn asin_parts(x: f64) -> (f64, f64, bool) {
     (s, (s * z).mul_add(asin_tail(z), low), is_far)
 }
 
+/// asin(|x|) as a sum of two.
 #[function]
-pub(super) fn asin_f64(x: f64) -> f64 {
+fn asin_sum(x: f64) -> (f64, f64) {
     let (s, rest, is_far) = asin_parts(x);
     let (high, low) = fast_two_sum(FRAC_PI_2, -2.0 * s);
-    let far = high + (low + PI_2_REST - 2.0 * rest);
-    let y = if is_far { far } else { s + rest };
-    if x.abs() > 1.0 {
-        f64::NAN
-    } else if x.abs() < 1e-20 {
-        x
-    } else {
-        y.copysign(x)
-    }
+    let far = (high, low + PI_2_REST - 2.0 * rest);
+    if is_far { far } else { (s, rest) }
 }
 
+/// acos(x) as a sum of two.
 #[function]
-pub(super) fn acos_f64(x: f64) -> f64 {
+fn acos_sum(x: f64) -> (f64, f64) {
     let (s, rest, is_far) = asin_parts(x);
-    // π/2 − asin x = so many quarters, plus some times s.
+    // π/2 − asin x: so many quarters, plus some times s.
     let is_left = x < 0.0;
     let of_far = if is_left { (2.0, -2.0) } else { (0.0, 2.0) };
     let of_near = if is_left { (1.0, 1.0) } else { (1.0, -1.0) };
     let (quarters, factor) = if is_far { of_far } else { of_near };
     let (high, low) = fast_two_sum(quarters * FRAC_PI_2, factor * s);
-    let y = high + (low + quarters.mul_add(PI_2_REST, factor * rest));
-    if x.abs() > 1.0 { f64::NAN } else { y }
+    (high, low + quarters.mul_add(PI_2_REST, factor * rest))
 }
 
 #[function]
-pub(super) fn atan_f32(x: f32) -> f32 {
-    atan_f64(x as f64) as f32
-}
-
-#[function]
-pub(super) fn atan2_f32(y: f32, x: f32) -> f32 {
-    atan2_f64(y as f64, x as f64) as f32
+pub(super) fn asin_f64(x: f64) -> f64 {
+    let (high, low) = asin_sum(x);
+    if x.abs() > 1.0 {
+        f64::NAN
+    } else if x.abs() < 1e-20 {
+        x
+    } else {
+        (high + low).copysign(x)
+    }
 }
 
 #[function]
 pub(super) fn asin_f32(x: f32) -> f32 {
-    asin_f64(x as f64) as f32
+    let (high, low) = asin_sum(x as f64);
+    if x.abs() > 1.0 {
+        f32::NAN
+    } else if x.abs() < 1e-20 {
+        x
+    } else {
+        rounded_once(high, low).copysign(x)
+    }
+}
+
+#[function]
+pub(super) fn acos_f64(x: f64) -> f64 {
+    let (high, low) = acos_sum(x);
+    if x.abs() > 1.0 { f64::NAN } else { high + low }
 }
 
 #[function]
 pub(super) fn acos_f32(x: f32) -> f32 {
-    acos_f64(x as f64) as f32
+    let (high, low) = acos_sum(x as f64);
+    if x.abs() > 1.0 {
+        f32::NAN
+    } else {
+        rounded_once(high, low)
+    }
 }

@@ -1,6 +1,6 @@
 //! Sine, cosine and tangent: of x − n π/2, by polynomials, and then by n.
 
-use super::parts::{divide, fast_two_sum, polynomials, two_product};
+use super::parts::{divide, fast_two_sum, polynomials, rounded_once, two_product};
 use super::reduction::without_quarters;
 use crate::function;
 
@@ -34,9 +34,9 @@ fn cos_parts(r: f64, low: f64) -> (f64, f64) {
     (high, rest)
 }
 
-/// sin(n π/2 + r + low).
+/// sin(n π/2 + r + low), as a sum of two.
 #[function]
-fn sin_of_parts(r: f64, low: f64, n: i32) -> f64 {
+fn sin_of_parts(r: f64, low: f64, n: i32) -> (f64, f64) {
     let (sin, sin_rest) = sin_parts(r, low);
     let (cos, cos_rest) = cos_parts(r, low);
     // Both are computed, since a warp would need both anyway.
@@ -45,29 +45,12 @@ fn sin_of_parts(r: f64, low: f64, n: i32) -> f64 {
     } else {
         (cos, cos_rest)
     };
-    let y = y + rest;
-    if n & 2 == 0 { y } else { -y }
+    if n & 2 == 0 { (y, rest) } else { (-y, -rest) }
 }
 
+/// tan(n π/2 + r + low), as a sum of two.
 #[function]
-pub(super) fn sin_f64(x: f64) -> f64 {
-    let (r, low, n) = without_quarters(x);
-    if x.abs() < 1e-20 {
-        x
-    } else {
-        sin_of_parts(r, low, n)
-    }
-}
-
-#[function]
-pub(super) fn cos_f64(x: f64) -> f64 {
-    let (r, low, n) = without_quarters(x);
-    sin_of_parts(r, low, n.wrapping_add(1))
-}
-
-#[function]
-pub(super) fn tan_f64(x: f64) -> f64 {
-    let (r, low, n) = without_quarters(x);
+fn tan_of_parts(r: f64, low: f64, n: i32) -> (f64, f64) {
     let (sin, sin_rest) = sin_parts(r, low);
     let (cos, cos_rest) = cos_parts(r, low);
     let (sin, sin_rest) = fast_two_sum(sin, sin_rest);
@@ -83,21 +66,55 @@ pub(super) fn tan_f64(x: f64) -> f64 {
     } else {
         (sin, sin_rest)
     };
-    let (y, y_low) = divide(a, a_low, b, b_low);
-    if x.abs() < 1e-20 { x } else { y + y_low }
+    divide(a, a_low, b, b_low)
+}
+
+#[function]
+pub(super) fn sin_f64(x: f64) -> f64 {
+    let (r, low, n) = without_quarters(x);
+    let (y, rest) = sin_of_parts(r, low, n);
+    if x.abs() < 1e-20 { x } else { y + rest }
 }
 
 #[function]
 pub(super) fn sin_f32(x: f32) -> f32 {
-    sin_f64(x as f64) as f32
+    let (r, low, n) = without_quarters(x as f64);
+    let (y, rest) = sin_of_parts(r, low, n);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        rounded_once(y, rest)
+    }
+}
+
+#[function]
+pub(super) fn cos_f64(x: f64) -> f64 {
+    let (r, low, n) = without_quarters(x);
+    let (y, rest) = sin_of_parts(r, low, n.wrapping_add(1));
+    y + rest
 }
 
 #[function]
 pub(super) fn cos_f32(x: f32) -> f32 {
-    cos_f64(x as f64) as f32
+    let (r, low, n) = without_quarters(x as f64);
+    let (y, rest) = sin_of_parts(r, low, n.wrapping_add(1));
+    rounded_once(y, rest)
+}
+
+#[function]
+pub(super) fn tan_f64(x: f64) -> f64 {
+    let (r, low, n) = without_quarters(x);
+    let (y, rest) = tan_of_parts(r, low, n);
+    if x.abs() < 1e-20 { x } else { y + rest }
 }
 
 #[function]
 pub(super) fn tan_f32(x: f32) -> f32 {
-    tan_f64(x as f64) as f32
+    let (r, low, n) = without_quarters(x as f64);
+    let (y, rest) = tan_of_parts(r, low, n);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        rounded_once(y, rest)
+    }
 }

@@ -3,8 +3,8 @@
 //! x = n ln 2 + r with a whole number n, so |r| ≤ ln 2 / 2 and eˣ = 2ⁿ eʳ. A polynomial gives eʳ.
 
 use super::parts::{
-    SHIFT, fast_two_sum, integer_of, limited, polynomials, power_of_two, scaled, two_product,
-    two_sum,
+    SHIFT, fast_two_sum, integer_of, polynomials, power_of_two, rounded_once, rounded_to_odd,
+    scaled, two_product, two_sum,
 };
 use crate::function;
 use std::f64::consts::{LN_2, LOG2_E};
@@ -47,14 +47,14 @@ fn exp_parts(x: f64) -> (f64, i32) {
     (y, integer_of(shifted))
 }
 
-/// 2ˣ = y 2ⁿ.
+/// 2ˣ = (1 + y) 2ⁿ.
 #[function]
 fn exp2_parts(x: f64) -> (f64, i32) {
     let shifted = x + SHIFT;
     let r = x - (shifted - SHIFT);
     let (high, low) = two_product(r, LN_2);
     let y = exp2_tail(r).mul_add(r * r, r.mul_add(LN_2_REST, low)) + high;
-    (y + 1.0, integer_of(shifted))
+    (y, integer_of(shifted))
 }
 
 // Beyond these limits the result is 0 or infinite, whatever x is. Within them, `scaled` and
@@ -62,26 +62,27 @@ fn exp2_parts(x: f64) -> (f64, i32) {
 
 #[function]
 pub(super) fn exp_f64(x: f64) -> f64 {
-    let (y, n) = exp_parts(limited(x, -800.0, 800.0));
+    let (y, n) = exp_parts(x.clamp(-800.0, 800.0));
     scaled(y, n)
 }
 
 #[function]
 pub(super) fn exp_f32(x: f32) -> f32 {
-    let (y, n) = exp_parts(limited(x as f64, -120.0, 120.0));
+    let (y, n) = exp_parts(x.clamp(-120.0, 120.0) as f64);
     (y * power_of_two(n)) as f32
 }
 
 #[function]
 pub(super) fn exp2_f64(x: f64) -> f64 {
-    let (y, n) = exp2_parts(limited(x, -1100.0, 1100.0));
-    scaled(y, n)
+    let (y, n) = exp2_parts(x.clamp(-1100.0, 1100.0));
+    scaled(1.0 + y, n)
 }
 
 #[function]
 pub(super) fn exp2_f32(x: f32) -> f32 {
-    let (y, n) = exp2_parts(limited(x as f64, -160.0, 160.0));
-    (y * power_of_two(n)) as f32
+    let (y, n) = exp2_parts(x.clamp(-160.0, 160.0) as f64);
+    let (sum, lost) = fast_two_sum(1.0, y);
+    (rounded_to_odd(sum, lost) * power_of_two(n)) as f32
 }
 
 /// r + rest = x − n ln 2, and n.
@@ -101,8 +102,8 @@ pub(super) fn exp_m1_rest(r: f64, rest: f64) -> f64 {
     exp_m1_tail(r).mul_add(r * r, rest.mul_add(r, rest))
 }
 
-/// (eˣ − 1) / 4 as a sum of two, for −50 ≤ x ≤ 711. A quarter, since the whole may be too large
-/// where the hyperbolic functions are not.
+/// (eˣ − 1) / 4 as a sum of two, for −50 ≤ x ≤ `LARGE`. A quarter, since the whole may be too
+/// large where the hyperbolic functions are not.
 #[function]
 pub(super) fn quarter_exp_m1(x: f64) -> (f64, f64) {
     let (r, rest, n) = without_powers(x);
@@ -114,14 +115,30 @@ pub(super) fn quarter_exp_m1(x: f64) -> (f64, f64) {
     (sum, power.mul_add(y_low, sum_low + less_low))
 }
 
+/// From here on eˣ and the hyperbolic functions are infinite.
+pub(super) const LARGE: f64 = 710.6;
+
+/// eˣ − 1 as a sum of two.
+#[function]
+fn exp_m1_parts(x: f64) -> (f64, f64) {
+    let (y, low) = quarter_exp_m1(x.clamp(-50.0, LARGE));
+    (4.0 * y, 4.0 * low)
+}
+
 #[function]
 pub(super) fn exp_m1_f64(x: f64) -> f64 {
-    let (y, low) = quarter_exp_m1(limited(x, -50.0, 711.0));
+    let (y, low) = exp_m1_parts(x);
     // This keeps the sign of zero, and quarters of the least subnormals.
-    if x.abs() < 1e-20 { x } else { 4.0 * (y + low) }
+    if x.abs() < 1e-20 { x } else { y + low }
 }
 
 #[function]
 pub(super) fn exp_m1_f32(x: f32) -> f32 {
-    exp_m1_f64(x as f64) as f32
+    // Within these limits all parts are finite.
+    let (y, low) = exp_m1_parts(x.clamp(-120.0, 120.0) as f64);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        rounded_once(y, low)
+    }
 }

@@ -5,7 +5,7 @@
 //! f − f²/2 + s (f²/2 + z P(z)), the rounding of the quotient does not count.
 
 use super::exponential::{LN_2_HIGH, LN_2_LOW};
-use super::parts::{fast_two_sum, polynomials, power_of_two, two_product, two_sum};
+use super::parts::{fast_two_sum, polynomials, power_of_two, rounded_once, two_product, two_sum};
 use crate::function;
 use std::f64::consts::{LOG2_E, LOG10_E};
 
@@ -22,6 +22,8 @@ polynomials! {
         0.14796256364688556, 0.15314021558280907, 0.18183565389774528, 0.22222198554152434,
         0.2857142874255856, 0.3999999999941397, 0.6666666666666734,
     ];
+    /// 1 / (2 + f), to 0.0013 of it.
+    fn reciprocal_near(f) = [0.11686347451253389, -0.25499376411710656, 0.5003193214225715];
 }
 
 /// x = 2ⁿ (1 + f), for normal x.
@@ -51,50 +53,78 @@ pub(super) fn float_of(n: i32) -> f64 {
     shifted - (TWO_52 + 2048.0)
 }
 
+/// 1 / (2 + f), to 2⁻⁵². A division would have to think of the whole range of floats.
+#[function]
+fn reciprocal(f: f64) -> f64 {
+    let below = 2.0 + f;
+    let y = reciprocal_near(f);
+    let error = (-below).mul_add(y, 1.0);
+    let y = error.mul_add(error, error).mul_add(y, y);
+    (-below).mul_add(y, 1.0).mul_add(y, y)
+}
+
 /// ln(1 + f) − f.
 #[function]
 fn ln_rest(f: f64) -> f64 {
-    let s = f / (2.0 + f);
+    let s = f * reciprocal(f);
     let z = s * s;
     let half_square = 0.5 * f * f;
     s.mul_add(artanh_tail(z).mul_add(z, half_square), -half_square)
 }
 
-/// n ln 2 + ln(1 + f) + more.
+/// n ln 2 + ln(1 + f) + more, as a sum of two.
 #[function]
-fn ln_of_parts(f: f64, n: i32, more: f64) -> f64 {
+fn ln_of_parts(f: f64, n: i32, more: f64) -> (f64, f64) {
     let n = float_of(n);
     let (high, low) = fast_two_sum(n * LN_2_HIGH, f);
-    high + (n.mul_add(LN_2_LOW, low + more) + ln_rest(f))
+    (high, n.mul_add(LN_2_LOW, low + more) + ln_rest(f))
 }
 
-/// n log 2 + ln(1 + f) log e. Each logarithm is a sum of two.
+/// n log 2 + ln(1 + f) log e, as a sum of two, of logarithms that are such sums.
 #[function]
-fn log_of_parts(f: f64, n: i32, log_2: (f64, f64), log_e: (f64, f64)) -> f64 {
+fn log_of_parts(f: f64, n: i32, log_2: (f64, f64), log_e: (f64, f64)) -> (f64, f64) {
     let n = float_of(n);
     let (product, low) = two_product(f, log_e.0);
     let rest = ln_rest(f).mul_add(log_e.0, f.mul_add(log_e.1, low));
     let (high, low) = fast_two_sum(n * log_2.0, product);
-    high + (n.mul_add(log_2.1, low) + rest)
+    (high, n.mul_add(log_2.1, low) + rest)
 }
 
 #[function]
-fn log2_of_parts(f: f64, n: i32) -> f64 {
+fn log2_of_parts(f: f64, n: i32) -> (f64, f64) {
     log_of_parts(f, n, (1.0, 0.0), (LOG2_E, LOG2_E_REST))
 }
 
 #[function]
-fn log10_of_parts(f: f64, n: i32) -> f64 {
+fn log10_of_parts(f: f64, n: i32) -> (f64, f64) {
     let log_2 = (LOG10_2_HIGH, LOG10_2_LOW);
     log_of_parts(f, n, log_2, (LOG10_E, LOG10_E_REST))
 }
 
-/// The logarithm of x, which is y if x is a positive number.
+/// The logarithm of x, which is `high` + `low` if x is a positive number.
 #[function]
-fn or_special(x: f64, y: f64) -> f64 {
+fn or_special(x: f64, high: f64, low: f64) -> f64 {
     if x > 0.0 && x < f64::INFINITY {
-        y
-    } else if x == 0.0 {
+        high + low
+    } else {
+        special(x)
+    }
+}
+
+/// The same, rounded to f32.
+#[function]
+fn or_special_f32(x: f64, high: f64, low: f64) -> f32 {
+    if x > 0.0 && x < f64::INFINITY {
+        rounded_once(high, low)
+    } else {
+        special(x) as f32
+    }
+}
+
+/// The logarithm of what is not a positive number.
+#[function]
+fn special(x: f64) -> f64 {
+    if x == 0.0 {
         f64::NEG_INFINITY
     } else if x < 0.0 {
         f64::NAN
@@ -106,59 +136,74 @@ fn or_special(x: f64, y: f64) -> f64 {
 #[function]
 pub(super) fn ln_f64(x: f64) -> f64 {
     let (f, n) = split_any(x);
-    or_special(x, ln_of_parts(f, n, 0.0))
+    let (high, low) = ln_of_parts(f, n, 0.0);
+    or_special(x, high, low)
 }
 
 #[function]
 pub(super) fn ln_f32(x: f32) -> f32 {
     // Every f32 is a normal f64.
-    let x = x as f64;
-    let (f, n) = split(x);
-    or_special(x, ln_of_parts(f, n, 0.0)) as f32
+    let (f, n) = split(x as f64);
+    let (high, low) = ln_of_parts(f, n, 0.0);
+    or_special_f32(x as f64, high, low)
 }
 
 #[function]
 pub(super) fn log2_f64(x: f64) -> f64 {
     let (f, n) = split_any(x);
-    or_special(x, log2_of_parts(f, n))
+    let (high, low) = log2_of_parts(f, n);
+    or_special(x, high, low)
 }
 
 #[function]
 pub(super) fn log2_f32(x: f32) -> f32 {
-    let x = x as f64;
-    let (f, n) = split(x);
-    or_special(x, log2_of_parts(f, n)) as f32
+    let (f, n) = split(x as f64);
+    let (high, low) = log2_of_parts(f, n);
+    or_special_f32(x as f64, high, low)
 }
 
 #[function]
 pub(super) fn log10_f64(x: f64) -> f64 {
     let (f, n) = split_any(x);
-    or_special(x, log10_of_parts(f, n))
+    let (high, low) = log10_of_parts(f, n);
+    or_special(x, high, low)
 }
 
 #[function]
 pub(super) fn log10_f32(x: f32) -> f32 {
-    let x = x as f64;
-    let (f, n) = split(x);
-    or_special(x, log10_of_parts(f, n)) as f32
+    let (f, n) = split(x as f64);
+    let (high, low) = log10_of_parts(f, n);
+    or_special_f32(x as f64, high, low)
 }
 
+/// 1 + x, and ln(1 + x) as a sum of two.
 #[function]
-pub(super) fn ln_1p_f64(x: f64) -> f64 {
+fn ln_1p_parts(x: f64) -> (f64, f64, f64) {
     let (sum, lost) = two_sum(1.0, x);
     let (f, n) = split(sum);
     // What 1 + x has lost belongs to f. It is too little to count where n is large.
     let (f, f_low) = two_sum(f, lost * power_of_two(if n < 100 { -n } else { -100 }));
     // The derivative of ln(1 + f) is 1 / (1 + f), about 1 − f.
-    let y = ln_of_parts(f, n, (-f).mul_add(f_low, f_low));
+    let (high, low) = ln_of_parts(f, n, (-f).mul_add(f_low, f_low));
+    (sum, high, low)
+}
+
+#[function]
+pub(super) fn ln_1p_f64(x: f64) -> f64 {
+    let (sum, high, low) = ln_1p_parts(x);
     if x.abs() < 1e-20 {
         x
     } else {
-        or_special(sum, y)
+        or_special(sum, high, low)
     }
 }
 
 #[function]
 pub(super) fn ln_1p_f32(x: f32) -> f32 {
-    ln_1p_f64(x as f64) as f32
+    let (sum, high, low) = ln_1p_parts(x as f64);
+    if x.abs() < 1e-20 {
+        x
+    } else {
+        or_special_f32(sum, high, low)
+    }
 }

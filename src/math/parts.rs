@@ -55,16 +55,21 @@ pub(super) fn scaled(x: f64, n: i32) -> f64 {
     x * power_of_two(half) * power_of_two(n - half)
 }
 
-/// The nearest number from `low` to `high`. NaN stays NaN.
+/// A float and what a rounding has lost, rounded to odd: towards zero, and, unless that is exact, up
+/// to an odd last bit. When it is rounded to f32 next, it lies on the right side of the middle
+/// between two f32, so this is as good as a single rounding.
 #[function]
-pub(super) fn limited(x: f64, low: f64, high: f64) -> f64 {
-    if x < low {
-        low
-    } else if x > high {
-        high
-    } else {
-        x
-    }
+pub(super) fn rounded_to_odd(sum: f64, lost: f64) -> f64 {
+    let is_opposite = (sum.to_bits() ^ lost.to_bits()) >> 63;
+    let odd = f64::from_bits(sum.to_bits().wrapping_sub(is_opposite) | 1);
+    if lost == 0.0 { sum } else { odd }
+}
+
+/// The f32 nearest to high + low, for |high| ≥ |low|.
+#[function]
+pub(super) fn rounded_once(high: f64, low: f64) -> f32 {
+    let (sum, lost) = fast_two_sum(high, low);
+    rounded_to_odd(sum, lost) as f32
 }
 
 /// Defines polynomials, by Horner's rule. The coefficients go from the highest power down.

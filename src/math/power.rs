@@ -2,7 +2,7 @@
 
 use super::exponential::{LN_2_HIGH, LN_2_LOW, exp_m1_rest, without_powers};
 use super::logarithm::{float_of, split_any};
-use super::parts::{divide, fast_two_sum, limited, polynomials, scaled, two_product};
+use super::parts::{divide, fast_two_sum, polynomials, scaled, two_product};
 use crate::function;
 
 polynomials! {
@@ -44,7 +44,7 @@ fn magnitude(x: f64, y: f64) -> f64 {
     let (ln, ln_low) = ln_parts(x.abs());
     let (product, product_low) = two_product(y, ln);
     // Beyond these limits the result is 0 or infinite.
-    let within = limited(product, -1000.0, 1000.0);
+    let within = product.clamp(-1000.0, 1000.0);
     let low = if within == product {
         y.mul_add(ln_low, product_low)
     } else {

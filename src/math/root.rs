@@ -1,6 +1,6 @@
 //! Cube root and hypotenuse. (`sqrt` is an instruction, rounded correctly on both sides.)
 
-use super::parts::{fast_two_sum, two_product, two_sum};
+use super::parts::{fast_two_sum, rounded_once, rounded_to_odd, two_product, two_sum};
 use crate::function;
 
 /// A better y, if y is about 1 / ∛a: the series of (1 − e)^(−1/3), whose error is some e⁴ / 7.
@@ -13,13 +13,14 @@ fn reciprocal_root(a: f64, y: f64) -> f64 {
     (y * e).mul_add(C3.mul_add(e, C2).mul_add(e, C1), y)
 }
 
+/// ∛|x| as a sum of two. Not of 0 and infinities.
 #[function]
-pub(super) fn cbrt_f64(x: f64) -> f64 {
-    const TWO_540: f64 = f64::from_bits((1023 + 540) << 52);
-    const TWO_180_BELOW: f64 = f64::from_bits((1023 - 180) << 52);
+fn cbrt_parts(x: f64) -> (f64, f64) {
+    const UP: f64 = f64::from_bits((1023 + 540) << 52);
+    const DOWN: f64 = f64::from_bits((1023 - 180) << 52);
     const THIRD: f64 = 1.0 / 3.0;
     let is_small = x.abs() < 1e-200;
-    let a = if is_small { x.abs() * TWO_540 } else { x.abs() };
+    let a = if is_small { x.abs() * UP } else { x.abs() };
     // Bits are nearly logarithms: −1/3 of them, and a constant, are those of 1 / ∛a, to 5%.
     let third = (a.to_bits() >> 32) as u32 / 3;
     let y = f64::from_bits((1_430_177_964_u32.wrapping_sub(third) as u64) << 32);
@@ -28,10 +29,20 @@ pub(super) fn cbrt_f64(x: f64) -> f64 {
     // One step of Newton's, with a − root³ nearly exact.
     let (square, square_low) = two_product(root, root);
     let rest = (-square).mul_add(root, a) - square_low * root;
-    let root = (rest * THIRD).mul_add(y * y, root);
-    let root = if is_small { root * TWO_180_BELOW } else { root };
-    if a > 0.0 && a < f64::INFINITY {
-        root.copysign(x)
+    let low = rest * THIRD * (y * y);
+    if is_small {
+        (root * DOWN, low * DOWN)
+    } else {
+        (root, low)
+    }
+}
+
+#[function]
+pub(super) fn cbrt_f64(x: f64) -> f64 {
+    let (root, low) = cbrt_parts(x);
+    let is_usual = x != 0.0 && x.is_finite();
+    if is_usual {
+        (root + low).copysign(x)
     } else {
         x
     }
@@ -39,7 +50,13 @@ pub(super) fn cbrt_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn cbrt_f32(x: f32) -> f32 {
-    cbrt_f64(x as f64) as f32
+    let (root, low) = cbrt_parts(x as f64);
+    let is_usual = x != 0.0 && x.is_finite();
+    if is_usual {
+        rounded_once(root, low).copysign(x)
+    } else {
+        x
+    }
 }
 
 #[function]
@@ -83,24 +100,11 @@ pub(super) fn hypot_f32(x: f32, y: f32) -> f32 {
     let (sum, sum_low) = two_sum(a * a, b * b);
     let root = sum.sqrt();
     let rest = (-root).mul_add(root, sum) + sum_low;
-    // Rounded to odd: towards zero, and to an odd last bit if that was not exact. Then the second
-    // rounding, to f32, is as if it were the only one.
-    let bits = root.to_bits();
-    let bits = if rest < 0.0 {
-        bits.wrapping_sub(1)
-    } else {
-        bits
-    };
-    let root = if rest == 0.0 {
-        root
-    } else {
-        f64::from_bits(bits | 1)
-    };
     if x.is_infinite() || y.is_infinite() {
         f32::INFINITY
     } else if x.is_nan() || y.is_nan() {
         x + y
     } else {
-        root as f32
+        rounded_to_odd(root, rest) as f32
     }
 }
