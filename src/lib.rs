@@ -129,6 +129,7 @@ mod error;
 mod function;
 #[cfg(feature = "ladder")]
 pub mod ladder;
+pub mod math;
 mod monoid;
 pub mod ops;
 mod primitives;
