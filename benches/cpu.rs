@@ -281,7 +281,7 @@ fn statistics(c: &mut Criterion) {
     group.bench_function("histogram of f32 in 100 bins", |b| {
         b.iter(|| histogram::<u64, _>(black_box(&x), &bins));
     });
-    let values = Bins::values(0..=255_u8).expect("bins");
+    let values = Bins::<u8>::values(256).expect("bins");
     group.bench_function("histogram of bytes", |b| {
         b.iter(|| histogram::<u64, _>(black_box(&bytes), &values));
     });

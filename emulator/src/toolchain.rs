@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// What the emulator shares with those who only compute values.
-const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/machine/host.hpp"));
+const HOST: (&str, &str) = ("host.hpp", include_str!("../cpp/host.hpp"));
 
 const PROGRAM: &str = include_str!("../cpp/program.cpp");
 const HEADERS: &[(&str, &str)] = files!(
