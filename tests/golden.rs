@@ -123,13 +123,11 @@ fn all_results() -> String {
         let (high, low) = partition::<f32, is_high>(&x).unwrap();
         add("partition", digest(&[high, low].concat()));
         let places = positions(map::<is_high, _>(&x)).unwrap();
-        let places: Vec<u64> = places.into_iter().map(|place| place as u64).collect();
         add("positions", digest(&places));
         let bytes = collect(map::<nibble, _>(&sample::<u8>(length, 26))).unwrap();
         add("unique", digest(&unique::<u8>(&bytes).unwrap()));
         let found = runs::<u8>(&bytes).unwrap();
-        let lengths: Vec<u64> = found.lengths.iter().map(|&length| length as u64).collect();
-        add("runs", digest(&lengths));
+        add("runs", digest(&found.lengths));
         let bins = Bins::even(-1.5, 1.5, 77).unwrap();
         add(
             "histogram",
