@@ -11,6 +11,7 @@ mod compaction_on_the_gpu;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
+mod golden;
 mod histogram;
 #[cfg(feature = "cuda")]
 mod histograms_on_the_gpu;
