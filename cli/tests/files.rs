@@ -43,12 +43,7 @@ fn interrupted(folder: &Path, signal: Signal) {
 
 #[test]
 fn signals_leave_no_file() {
-    for signal in [
-        Signal::INT,
-        Signal::TERM,
-        Signal::HUP,
-        Signal::KILL,
-    ] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let folder = folder(&[("y.npy", b"old")]);
         // Where files need names, nothing can be done about the last.
         if signal == Signal::KILL && !cfg!(target_os = "linux") {
@@ -57,6 +52,43 @@ fn signals_leave_no_file() {
         interrupted(folder.path(), signal);
         assert_eq!(names(folder.path()), [Path::new("y.npy")], "{signal:?}");
         assert_eq!(fs::read(folder.path().join("y.npy")).unwrap(), b"old");
+    }
+}
+
+/// Where files cannot be without a name, a signal takes the temporary one along. Without /proc they
+/// cannot.
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_remove_files_that_have_a_name() {
+    let folder = folder(&[("y.npy", b"old")]);
+    for signal in ["INT", "TERM", "HUP"] {
+        // A shell makes its background jobs ignore SIGINT; `env` gives them back the default.
+        let script = format!(
+            "mount -t tmpfs tmpfs /proc || exit 77
+            sleep 5 | env --default-signal=INT $warpfold scan -o y.npy & pid=$!
+            for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+                ls -A | grep -q warpfold- && break; sleep 0.1
+            done
+            ls -A | grep -c warpfold-
+            kill -{signal} $pid; wait $pid
+            kill -l $?; ls -A; cat y.npy; exit 33"
+        );
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        unshare.env("warpfold", env!("CARGO_BIN_EXE_warpfold"));
+        let output = unshare.current_dir(folder.path()).output();
+        match output {
+            Ok(output) if output.status.code() == Some(33) => {
+                let text = String::from_utf8(output.stdout).unwrap();
+                assert_eq!(
+                    text,
+                    format!("1\n{signal}\ny.npy\nold"),
+                    "{:?}",
+                    output.stderr
+                );
+            }
+            other => return eprintln!("skipped: a system without /proc: {other:?}"),
+        }
     }
 }
 
