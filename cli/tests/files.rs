@@ -277,7 +277,7 @@ fn two_results_need_two_files() {
     let folder = folder(&[]);
     for line in [
         "unique -o y.txt --counts y.txt",
-        "unique --starts y.txt --counts y.txt",
+        "unique --starts y.txt --counts ./y.txt",
     ] {
         let error = fail_in(folder.path(), line, b"1 2");
         assert!(error.contains("y.txt: two results"), "{error}");
