@@ -16,7 +16,8 @@
 //!
 //! 1. **Host slices**: functions, one line each.
 //!    - [`reduce()`], [`reduce_from`]
-//!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`]
+//!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`],
+//!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
 //!    - [`histogram()`], and the [`statistics`]
@@ -126,6 +127,9 @@ mod device;
 mod element;
 mod error;
 mod function;
+#[cfg(feature = "ladder")]
+pub mod ladder;
+pub mod math;
 mod monoid;
 pub mod ops;
 mod primitives;
@@ -148,7 +152,8 @@ pub use primitives::histogram::{
 };
 pub use primitives::reduce::{Reducer, reduce, reduce_from};
 pub use primitives::scan::{
-    Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from,
+    Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
+    scan_into,
 };
 pub use primitives::select::{
     Runs, partition, partition_flagged, positions, runs, runs_by, select, select_flagged, unique,

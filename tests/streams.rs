@@ -126,6 +126,7 @@ fn every_cut_of_a_short_stream() {
             let cuts: Vec<_> = (0..len).filter(|i| set >> i & 1 == 1).collect();
             check::<u64, Bracketing>(&input, &cuts);
             check::<f16, Add>(&sample(len, 4), &cuts);
+            check::<u32, Add>(&sample(len, 4), &cuts);
         }
     }
 }
@@ -164,6 +165,12 @@ proptest! {
     #[test]
     fn streams_of_bytes(length in 0_usize..1_500_000, count in 0_usize..6, seed: u64) {
         check::<u8, Bracketing>(&sample(length, seed), &cuts(length, count, seed));
+    }
+
+    #[test]
+    fn short_pieces(length in 0_usize..3_000, count in 0_usize..12, seed: u64) {
+        check::<u64, Bracketing>(&sample(length, seed), &cuts(length, count, seed));
+        check::<i32, Add>(&sample(length, seed), &cuts(length, count, seed));
     }
 
     #[test]

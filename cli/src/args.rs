@@ -94,10 +94,57 @@ pub(crate) enum Command {
         dtype: DType,
     },
 
+    /// Climb from a first reduction to a good one: time, count, draw and explain each step
+    #[command(after_help = LADDER_HELP)]
+    Ladder(LadderArguments),
+
     /// Search for the fastest parameters of the GPU's kernels, and print the library's table of
     /// them
     #[command(after_help = TUNE_HELP)]
     Tune(TuneArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LadderArguments {
+    /// The steps to run, by the names in the table [default: all]
+    pub(crate) steps: Vec<String>,
+
+    /// The operator
+    #[arg(long, value_enum, default_value_t = Operator::Add)]
+    pub(crate) op: Operator,
+
+    /// The type of the numbers
+    #[arg(long, value_enum, default_value_t = DType::F32)]
+    pub(crate) dtype: DType,
+
+    /// How many numbers steps are timed on; a step of one block takes fewer
+    #[arg(short, long, value_name = "N", default_value_t = 1 << 24, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub(crate) n: u64,
+
+    /// How many numbers kernels are counted on, in the emulator; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = clap::value_parser!(u64).range(0..=1 << 20))]
+    pub(crate) counted: u64,
+
+    /// How many pairs of numbers each thread of the coarsened step takes
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1 << 10))]
+    pub(crate) factor: u32,
+
+    /// Where kernels are timed: `cuda` or `cuda:N`, or `cpu` for nowhere [default: the first GPU, if
+    /// there is one]
+    #[arg(long, value_parser = device_name)]
+    pub(crate) device: Option<String>,
+
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a page, too, with charts, pictures and sources; it needs no other file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a page in Markdown, too, and its pictures into a folder beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

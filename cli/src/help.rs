@@ -48,6 +48,17 @@ Examples:
 
 `warpfold reduce --help` and that of the others describe the formats.";
 
+pub(crate) const LADDER_HELP: &str = "\
+Examples:
+  warpfold ladder
+  warpfold ladder --html ladder.html
+  warpfold ladder --op max --dtype i32 tree-divergent tree-convergent tree-shared
+  warpfold ladder --device cuda --markdown docs/ladder.md
+
+Every step changes one thing: from a loop on the CPU, over the kernels of five texts, to the library's own engines. \
+The CPU's steps are timed here, kernels on the GPU. What kernels ask of the machine is counted in an emulator, which \
+needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
+
 pub(crate) const TUNE_HELP: &str = "\
 Examples:
   warpfold tune > sm_90.rs

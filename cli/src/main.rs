@@ -16,6 +16,7 @@ mod failure;
 mod fuzz;
 mod help;
 mod input;
+mod ladder;
 mod logger;
 mod npy;
 mod number;

@@ -32,6 +32,17 @@ struct Tally {
     uint64_t passes = 0, conflicts = 0;
 };
 
+/// One access of a thread, for pictures. Of the time, `step` says how often the lanes of its warp have
+/// met since the launch began.
+struct Touch {
+    uint64_t launch;
+    Agent agent;
+    uint64_t step;
+    Operation operation;
+    std::string region;
+    size_t offset, bytes;
+};
+
 /// Finds a text for each place; those of one text count as one place: the compiler may have made
 /// two of it.
 using Resolve = std::vector<std::string> (*)(const std::vector<Place>&);
@@ -57,13 +68,27 @@ class Counters {
 public:
     bool on = false;
     std::map<std::pair<std::string, Operation>, Tally> tallies;
+    /// Whether accesses are kept one by one, too, and what was kept.
+    bool traces = false;
+    uint64_t launches = 0;
+    std::vector<Touch> touches;
 
     static uint64_t warp_of(Agent agent) { return (uint64_t)agent.block << 32 | agent.index / LANES; }
 
-    void add(Agent agent, Operation operation, Place place, uintptr_t address = 0, size_t bytes = 0) {
+    void add(Agent agent, Operation operation, Place place, uintptr_t address = 0, size_t bytes = 0,
+             const Region* region = nullptr) {
         if (!on) return;
-        uint64_t warp = warp_of(agent);
-        events.push_back({warp, intervals[warp], agent.index % LANES, operation, place, address, bytes});
+        uint64_t warp = warp_of(agent), interval = intervals[warp];
+        events.push_back({warp, interval, agent.index % LANES, operation, place, address, bytes});
+        if (traces && region)
+            touches.push_back({launches, agent, interval, operation, region->name, address - region->begin(), bytes});
+    }
+
+    /// A lane comes to an exchange, to read what lane `from` gives.
+    void add_exchange(Agent agent, Place place, int from) {
+        if (on && traces)
+            touches.push_back({launches, agent, intervals[warp_of(agent)], Operation::EXCHANGE, "lanes", (size_t)from, 1});
+        add(agent, Operation::EXCHANGE, place);
     }
 
     /// The lanes of a warp have met.
@@ -95,6 +120,7 @@ public:
         }
         events.clear();
         intervals.clear();
+        launches++;
     }
 
 private:

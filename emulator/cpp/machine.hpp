@@ -482,7 +482,8 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
         if (!(meeting.mask >> from & 1))
             fail("a shuffle from an inactive lane: lane " + std::to_string(from) + " is not named by the mask\n " + here());
     }
-    counters.add(self.agent, meeting.is_barrier ? Operation::WARP_BARRIER : Operation::EXCHANGE, place);
+    if (meeting.is_barrier) counters.add(self.agent, Operation::WARP_BARRIER, place);
+    else counters.add_exchange(self.agent, place, from);
 
     // Lanes that wait for each other at different places would wait for ever.
     auto& meetings = block.meetings[self.index / LANES];
@@ -591,7 +592,7 @@ Region& touch_atomically(const void* address, size_t bytes, Reach reach, void* f
     Region& region = memory.find(number, bytes, place);
     check_begun(region, number, place);
     region.access(*current, number, bytes, reach, true, place);
-    counters.add(current->agent, Operation::ATOMIC, place, number, bytes);
+    counters.add(current->agent, Operation::ATOMIC, place, number, bytes, &region);
     return region;
 }
 

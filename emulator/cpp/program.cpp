@@ -20,6 +20,10 @@
 //   count                        counts warp instructions from here on
 //   tallies FILE                 writes what was counted: operation, place in the source, issued,
 //                                lanes, sectors, lines, passes, conflicts
+//   trace                        keeps each access that is counted from here on
+//   touches FILE                 writes these: launch, block (by the order of starting), thread, step
+//                                (how often its warp's lanes have met), operation, offset, bytes,
+//                                buffer or shared variable; a shuffle reads the `lanes`
 //
 // A broken rule ends the program with a message. Kernels are compiled with the instrumentation of
 // the thread sanitizer, whose calls end up here: that is how the emulator sees each load and store.
@@ -240,7 +244,7 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
     if (!counters.on) return;
     using enum Operation;
     Operation operation = is_read ? (region.shared ? SHARED_LOAD : GLOBAL_LOAD) : (region.shared ? SHARED_STORE : GLOBAL_STORE);
-    counters.add(self.agent, operation, place, number, bytes);
+    counters.add(self.agent, operation, place, number, bytes, &region);
 }
 
 }  // namespace emulator
@@ -390,6 +394,14 @@ void write_tallies(const std::string& path) {
     if (!file.flush()) fail(path + " cannot be written");
 }
 
+void write_touches(const std::string& path) {
+    std::ofstream file(path);
+    for (const Touch& touch : counters.touches)
+        file << touch.launch << ' ' << touch.agent.block << ' ' << touch.agent.index << ' ' << touch.step << ' '
+             << NAMES[(int)touch.operation] << ' ' << touch.offset << ' ' << touch.bytes << ' ' << touch.region << '\n';
+    if (!file.flush()) fail(path + " cannot be written");
+}
+
 void execute(const std::string& line) {
     std::istringstream words(line);
     std::string command, name, file;
@@ -417,6 +429,10 @@ void execute(const std::string& line) {
         counters.tallies.clear();
     } else if (command == "tallies" && words >> file) {
         write_tallies(file);
+    } else if (command == "trace") {
+        counters.traces = true;
+    } else if (command == "touches" && words >> file) {
+        write_touches(file);
     } else {
         fail("what does `" + line + "` mean?");
     }

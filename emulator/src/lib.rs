@@ -34,5 +34,5 @@
 mod script;
 mod toolchain;
 
-pub use script::{Argument, Grid, Script, Tally, address, base_seed};
+pub use script::{Argument, Grid, Record, Script, Tally, Touch, address, base_seed};
 pub use toolchain::{Module, Toolchain};

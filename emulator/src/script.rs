@@ -131,6 +131,40 @@ pub struct Tally {
     pub conflicts: u64,
 }
 
+/// One access of a thread to memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touch {
+    /// Which launch of the script it belongs to, from 0 on.
+    pub launch: u64,
+    /// The number of its block, in the order in which blocks start: its index, if they
+    /// [start in order](Script::start_in_order).
+    pub block: u64,
+    /// The index of its thread in the block.
+    pub thread: u64,
+    /// How often the lanes of its warp had met, at barriers or exchanges.
+    pub step: u64,
+    /// What it does, such as `global_load` or `atomic`.
+    pub operation: String,
+    /// The first byte that it touches, from the start of the region.
+    pub offset: u64,
+    /// How many bytes it touches.
+    pub bytes: u64,
+    /// The name of a buffer, or `shared` and the type of a variable. `lanes` for a shuffle, whose
+    /// offset is the lane that is read.
+    pub region: String,
+}
+
+/// What came of a script, and what its launches asked of the machine.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    /// The bytes that were saved.
+    pub saved: Vec<u8>,
+    /// What was counted, by places in the source.
+    pub tallies: Vec<Tally>,
+    /// Every access, launch by launch, in the order in which the emulator made them.
+    pub touches: Vec<Touch>,
+}
+
 /// Commands for the emulator, and the files that they name.
 #[derive(Debug)]
 pub struct Script {
@@ -312,7 +346,8 @@ impl Script {
     }
 
     /// The bytes that were saved, and what the launches ask of the machine, by places in the
-    /// source.
+    /// source. A run that is stopped fails the test, as in
+    /// [`run_to_the_end`](Script::run_to_the_end).
     #[track_caller]
     pub fn count(mut self, what: &str, module: &Module) -> (Vec<u8>, Vec<Tally>) {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
@@ -320,8 +355,48 @@ impl Script {
         self.text.insert_str(0, "count\n");
         self.line(format_args!("tallies {}", path.display()));
         let saved = self.run_to_the_end(what, module);
-        let text = fs::read_to_string(path).expect("the emulator wrote its tallies");
-        (saved, text.lines().map(Tally::parse).collect())
+        (saved, read_lines(&path, Tally::parse))
+    }
+
+    /// All that the emulator can tell, or the message that the run ended with. Every access is
+    /// kept, so this is for small runs if `traced`; otherwise there are no touches.
+    pub fn record(mut self, module: &Module, traced: bool) -> Result<Record, String> {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let path = |name: &str| folder.path().join(name);
+        let (tallies, touches) = (path("tallies"), path("touches"));
+        let first = if traced { "count\ntrace\n" } else { "count\n" };
+        self.text.insert_str(0, first);
+        self.line(format_args!("tallies {}", tallies.display()));
+        self.line(format_args!("touches {}", touches.display()));
+        Ok(Record {
+            saved: self.run(module)?,
+            tallies: read_lines(&tallies, Tally::parse),
+            touches: read_lines(&touches, Touch::parse),
+        })
+    }
+}
+
+/// The lines of a file that the emulator wrote.
+fn read_lines<T>(path: &Path, parse: impl Fn(&str) -> T) -> Vec<T> {
+    let text = fs::read_to_string(path).expect("the emulator wrote it");
+    text.lines().map(parse).collect()
+}
+
+impl Touch {
+    fn parse(line: &str) -> Touch {
+        let mut words = line.splitn(8, ' ');
+        let mut word = || words.next().expect("eight words a line");
+        let number = |word: &str| word.parse().expect("a number");
+        Touch {
+            launch: number(word()),
+            block: number(word()),
+            thread: number(word()),
+            step: number(word()),
+            operation: word().to_owned(),
+            offset: number(word()),
+            bytes: number(word()),
+            region: word().to_owned(),
+        }
     }
 }
 

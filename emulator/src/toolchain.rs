@@ -13,11 +13,10 @@ macro_rules! files {
     };
 }
 
-/// What the emulator shares with those who only compute values.
-const HOST: (&str, &str) = ("host.hpp", include_str!("../../kernels/machine/host.hpp"));
-
 const PROGRAM: &str = include_str!("../cpp/program.cpp");
+/// `host.hpp` is a link to what the emulator shares with those who only compute values.
 const HEADERS: &[(&str, &str)] = files!(
+    "host.hpp",
     "kernel.hpp",
     "machine.hpp",
     "memory.hpp",
@@ -254,6 +253,12 @@ impl Toolchain {
     ///
     /// If the compiler rejects the source; its messages are those of the panic.
     pub fn module(&self, name: &str, text: &str, kernels: &[&str]) -> Module {
+        self.try_module(name, text, kernels)
+            .unwrap_or_else(|message| panic!("{message}"))
+    }
+
+    /// The same, or the compiler's messages.
+    pub fn try_module(&self, name: &str, text: &str, kernels: &[&str]) -> Result<Module, String> {
         let name: String = name
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -262,13 +267,11 @@ impl Toolchain {
         for kernel in kernels {
             writeln!(text, "EMULATE({kernel})").expect("strings grow");
         }
-        let object = self
-            .compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)
-            .unwrap_or_else(|message| panic!("{message}"));
-        Module {
+        let object = self.compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)?;
+        Ok(Module {
             program: self.program.clone(),
             object,
-        }
+        })
     }
 }
 
@@ -293,12 +296,7 @@ fn first_error(messages: &str) -> &str {
 
 /// Where one of the emulator's files is.
 fn path_of(name: &str) -> String {
-    let folder = if name == HOST.0 {
-        "../kernels/machine"
-    } else {
-        "cpp"
-    };
-    format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/cpp/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Puts the text of the emulator's headers where they are first included, so that one file holds
@@ -307,7 +305,6 @@ fn include(text: &str, file: &str, done: &mut Vec<&'static str>, output: &mut St
     for (number, line) in text.lines().enumerate() {
         let header = HEADERS
             .iter()
-            .chain([&HOST])
             .find(|(name, _)| line == format!("#include \"{name}\""));
         let result = match header {
             _ if line == "#pragma once" => writeln!(output),

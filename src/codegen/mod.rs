@@ -18,7 +18,7 @@ mod levels;
 #[cfg(test)]
 mod plan_tests;
 mod policy;
-mod template;
+pub(crate) mod template;
 #[doc(hidden)]
 pub mod translated;
 mod tuning;

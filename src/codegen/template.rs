@@ -14,6 +14,7 @@ macro_rules! files {
 
 const TEMPLATES: &[(&str, &str)] = files!("src":
     "codegen/request.cu.jinja",
+    "ladder/step.cu.jinja",
     "primitives/collect/rows.cu.jinja",
     "primitives/histogram/rows.cu.jinja",
     "primitives/reduce/levels.cu.jinja",
@@ -55,8 +56,48 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "engines/wave.cuh",
 );
 
+/// The steps of the ladder.
+#[cfg(feature = "ladder")]
+const LADDER: &[(&str, &str)] = files!("kernels":
+    "ladder/blocks_atomic.cuh",
+    "ladder/coarsened.cuh",
+    "ladder/dot_atomic.cuh",
+    "ladder/dot_launches.cuh",
+    "ladder/dot_racing.cuh",
+    "ladder/dot_serial.cuh",
+    "ladder/global_atomic.cuh",
+    "ladder/interleaved.cuh",
+    "ladder/last_warp.cuh",
+    "ladder/neighboured.cuh",
+    "ladder/neighboured_convergent.cuh",
+    "ladder/reversed.cuh",
+    "ladder/scan_blelloch.cuh",
+    "ladder/scan_log_steps.cuh",
+    "ladder/scan_padded.cuh",
+    "ladder/scan_tiled.cuh",
+    "ladder/scan_tree.cuh",
+    "ladder/shared_atomic.cuh",
+    "ladder/step.cuh",
+    "ladder/tree.cuh",
+    "ladder/tree_convergent.cuh",
+    "ladder/tree_divergent.cuh",
+    "ladder/tree_shared.cuh",
+    "ladder/two_step.cuh",
+    "ladder/warp_shuffle.cuh",
+);
+#[cfg(not(feature = "ladder"))]
+const LADDER: &[(&str, &str)] = &[];
+
+/// The text of a file in `kernels/`.
+pub(crate) fn kernel(name: &str) -> Option<&'static str> {
+    let mut files = KERNELS.iter().chain(LADDER);
+    files
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
+}
+
 /// Renders a template, and puts in the kernels that it includes.
-pub(super) fn render(name: &str, context: minijinja::Value) -> Result<String> {
+pub(crate) fn render(name: &str, context: minijinja::Value) -> Result<String> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
         let mut environment = Environment::new();
@@ -111,15 +152,12 @@ fn expand_includes(
         }
         done.push(name.to_owned());
         let path = format!("kernels/{name}");
-        let (_, kernel) = KERNELS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .ok_or_else(|| {
-                Error::Codegen(format!("{file} includes `{name}`, which is no kernel file"))
-            })?;
+        let text = kernel(name).ok_or_else(|| {
+            Error::Codegen(format!("{file} includes `{name}`, which is no kernel file"))
+        })?;
         let write = writeln!(output, "#line 1 \"{path}\"");
         write.expect("writing to a string cannot fail");
-        expand_includes(kernel, &path, done, output)?;
+        expand_includes(text, &path, done, output)?;
         let write = writeln!(output, "#line {} \"{file}\"", number + 2);
         write.expect("writing to a string cannot fail");
     }

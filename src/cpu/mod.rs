@@ -11,6 +11,7 @@ pub(crate) mod compact;
 pub(crate) mod counter;
 pub(crate) mod fold;
 pub(crate) mod mode;
+pub(crate) mod short;
 pub(crate) mod stream;
 pub(crate) mod tree;
 pub(crate) mod turns;

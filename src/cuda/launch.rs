@@ -4,7 +4,7 @@ use super::driver_error;
 use super::kernels::Loaded;
 use crate::codegen::{Arguments, Function, ScanPlan, WavePlan, WavePolicy};
 use crate::{Error, Result};
-use cudarc::driver::{CudaStream, sys};
+use cudarc::driver::{CudaFunction, CudaStream, sys};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -47,7 +47,7 @@ const OVERLAP: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
     },
 };
 
-/// Enqueues one launch. cudarc cannot: its launches have no attributes.
+/// Enqueues one launch.
 ///
 /// # Safety
 ///
@@ -59,7 +59,35 @@ pub(crate) unsafe fn launch<A: Arguments>(
     grid: Grid,
     mut arguments: A,
 ) -> Result<()> {
-    let failed = |error| driver_error(&format!("launching {}", function.name), error);
+    let mut parameters = [(&raw mut arguments).cast::<c_void>()];
+    let loaded = kernels.function(function);
+    // SAFETY: `kernels` keeps the function loaded, and its one parameter is laid out as `A`. The
+    // caller vouches for the rest.
+    unsafe {
+        launch_function(
+            stream,
+            (function.name, loaded),
+            grid,
+            kernels.overlap(),
+            &mut parameters,
+        )
+    }
+}
+
+/// Enqueues one launch of a function. cudarc cannot: its launches have no attributes.
+///
+/// # Safety
+///
+/// There must be a pointer for each of the function's parameters, to a value of its type, and the
+/// kernel must be safe to run with them. They are copied before this returns.
+pub(crate) unsafe fn launch_function(
+    stream: &CudaStream,
+    (name, function): (&str, &CudaFunction),
+    grid: Grid,
+    overlap: bool,
+    parameters: &mut [*mut c_void],
+) -> Result<()> {
+    let failed = |error| driver_error(&format!("launching {name}"), error);
     stream.context().bind_to_thread().map_err(failed)?;
     let mut attributes = [OVERLAP];
     let config = sys::CUlaunchConfig {
@@ -72,13 +100,11 @@ pub(crate) unsafe fn launch<A: Arguments>(
         sharedMemBytes: grid.shared_bytes,
         hStream: stream.cu_stream(),
         attrs: attributes.as_mut_ptr(),
-        numAttrs: u32::from(kernels.overlap()),
+        numAttrs: u32::from(overlap),
     };
-    let function = kernels.function(function).cu_function();
-    let mut parameters = [(&raw mut arguments).cast::<c_void>()];
-    // SAFETY: the stream's context is current, `kernels` keeps the function loaded, its one
-    // parameter is laid out as `A`, and the driver only reads the attributes. The caller vouches
-    // for the rest.
+    let function = function.cu_function();
+    // SAFETY: the stream's context is current, the function is loaded, and the driver only reads
+    // the attributes. The caller vouches for the rest.
     unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), ptr::null_mut()) }
         .result()
         .map_err(failed)

@@ -54,8 +54,8 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                 multiprocessors: 3,
                 shared_bytes: match number % 4 {
                     0 => MOST_SHARED,
-                    1 => MOST_SHARED.min((4 * counters.next_multiple_of(2) + table) as u32),
-                    2 => MOST_SHARED.min(8 * counters as u32),
+                    1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(2) + table) as u32),
+                    2 => MOST_SHARED.min(8 * (counters + 1) as u32),
                     _ => table as u32 % 64,
                 },
             };

@@ -42,6 +42,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             op,
             dtype,
         } => crate::source::run(primitive, op, dtype),
+        Command::Ladder(arguments) => crate::ladder::run(&arguments),
         #[cfg(feature = "cuda")]
         Command::Tune(arguments) => crate::tune::tune(&arguments),
         // Says that the feature is missing.

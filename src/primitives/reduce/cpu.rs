@@ -5,7 +5,7 @@ use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
-use crate::cpu::{Parts, block_len, chunk_len};
+use crate::cpu::{Parts, block_len, chunk_len, short};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use rayon::prelude::*;
@@ -15,6 +15,13 @@ use std::ops::Range;
 const CHUNK_BYTES: usize = 512 << 10;
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &Items<'_, T>, init: Option<T>) -> T {
+    if Op::EXACT
+        && short::is_short::<T>(input.len())
+        && let Some(items) = input.slice(0..input.len())
+    {
+        let sum = short::fold::<T, Op>(init.map(T::widen), items);
+        return sum.map_or_else(Op::identity, T::narrow);
+    }
     let mut counter = Counter::at(0);
     push::<T, Op>(input, &mut counter);
     value::<T, Op>(&counter, init)
@@ -36,7 +43,14 @@ pub(crate) fn push<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
     counter: &mut Counter<T::Accumulator>,
 ) {
-    in_rust_mode(|| push_with(input, counter, Fold::new::<Op>()));
+    in_rust_mode(|| {
+        if short::is_short::<T>(input.len()) {
+            let mut room = Vec::new();
+            short::push::<T, Op>(input.range(0..input.len(), &mut room), counter);
+        } else {
+            push_with(input, counter, Fold::new::<Op>());
+        }
+    });
 }
 
 fn push_with<T: Element>(

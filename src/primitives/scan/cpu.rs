@@ -11,7 +11,7 @@ use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{Parts, PrefixKind, block_len, chunk_len, stream};
+use crate::cpu::{Parts, PrefixKind, block_len, chunk_len, short, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
@@ -51,6 +51,18 @@ impl<'a, T: Element> Output<'a, T> {
         }
     }
 
+    /// The places, with the items in them.
+    fn filled(self, input: &Items<'_, T>) -> &'a mut [T] {
+        match self {
+            Output::InPlace(data) => data,
+            Output::Into(output) => {
+                in_rust_mode(|| input.write(0, output));
+                // SAFETY: `write` wrote all of it.
+                unsafe { output.assume_init_mut() }
+            }
+        }
+    }
+
     /// The first `len` places, which the rest then starts after.
     fn take(&mut self, len: usize) -> Output<'a, T> {
         match self {
@@ -60,23 +72,41 @@ impl<'a, T: Element> Output<'a, T> {
     }
 }
 
-/// Scans `input` into `output`, of the same length. What comes before stands in `counter`, which
-/// then goes on to the end.
-///
-/// In place, `input` is not looked at.
+/// Scans `input` into `output`, of the same length. In place, `input` is not looked at.
 pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
+    output: Output<'_, T>,
+    prefixes: Prefixes<T>,
+) {
+    if Op::EXACT && short::is_short::<T>(output.len()) {
+        let data = output.filled(input);
+        let init = prefixes.init.map(T::widen);
+        in_rust_mode(|| short::scan_exactly::<T, Op>(data, init, prefixes.kind));
+    } else {
+        scan_after::<T, Op>(input, output, Counter::at(0), prefixes);
+    }
+}
+
+/// The same, where what comes before stands in `counter`. It then goes on to the end.
+pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
+    input: &Items<'_, T>,
     mut output: Output<'_, T>,
-    counter: Counter<T::Accumulator>,
+    mut counter: Counter<T::Accumulator>,
     prefixes: Prefixes<T>,
 ) -> Counter<T::Accumulator> {
     let (position, len) = (counter.end(), output.len());
+    let init = in_rust_mode(|| prefixes.init.map(T::widen));
+    if short::is_short::<T>(len) {
+        let data = output.filled(input);
+        in_rust_mode(|| short::scan::<T, Op>(data, &mut counter, init, prefixes.kind));
+        return counter;
+    }
     let bytes = len * size_of::<T>();
     let scan = Scan {
         input,
         fold: Fold::new::<Op>(),
         position,
-        init: in_rust_mode(|| prefixes.init.map(T::widen)),
+        init,
         prefixes: prefixes.kind,
         streams: matches!(output, Output::Into(_)) && bytes > STREAM_BYTES,
     };

@@ -12,7 +12,6 @@ pub use prefixes::Prefixes;
 pub use stream::Scanner;
 
 use crate::buffer::Storage;
-use crate::cpu::counter::Counter;
 use crate::device::Backend;
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
@@ -106,6 +105,87 @@ pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
     scan_host::<T, Op, _>(input, Prefixes::inclusive().from(init))
 }
 
+/// Writes the scan of `input` to `output`, of the same length. Otherwise as [`scan`()].
+///
+/// Memory that was written before is not asked of the operating system again. That takes most of
+/// the time of a scan into a new vector.
+///
+/// ```
+/// use warpfold::{Prefixes, ops::Add, scan_into};
+///
+/// let mut offsets = [0; 3];
+/// scan_into::<u32, Add>(Prefixes::exclusive(), &[3, 1, 7], &mut offsets)?;
+/// assert_eq!(offsets, [0, 3, 4]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`], and [`Error::Length`] if the lengths differ. Then `output` is as it was.
+pub fn scan_into<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    input: impl Source<Item = T>,
+    output: &mut [T],
+) -> Result<()> {
+    scan_host_into::<T, Op, _>(prefixes, input, output)
+}
+
+/// Replaces each element of `data` by its prefix. Otherwise as [`scan_into`].
+///
+/// ```
+/// use warpfold::{Prefixes, ops::Add, scan_in_place};
+///
+/// let mut totals = [3, 1, 7];
+/// scan_in_place::<u32, Add>(Prefixes::inclusive().from(100), &mut totals)?;
+/// assert_eq!(totals, [103, 104, 111]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn scan_in_place<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    data: &mut [T],
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let device = Device::for_host_data()?;
+    if device.is_cpu() {
+        cpu::scan::<T, Op>(&Items::of_slice(&[]), Output::InPlace(data), prefixes);
+        return Ok(());
+    }
+    let mut buffer = device.upload(data)?;
+    device.scan_in_place::<T, Op>(prefixes, &mut buffer)?;
+    data.copy_from_slice(&buffer.to_vec()?);
+    Ok(())
+}
+
+fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    prefixes: Prefixes<T>,
+    input: S,
+    output: &mut [T],
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    check_length(len, output.len())?;
+    if !device.is_cpu() {
+        // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+        let result = unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) };
+        output.copy_from_slice(&result?.into_vec()?);
+        return Ok(());
+    }
+    // SAFETY: as above. The scan writes elements only.
+    unsafe {
+        let output = Output::over(output);
+        Items::with::<S::Form, _>(&arguments, len, |items| {
+            cpu::scan::<T, Op>(items, output, prefixes);
+        });
+    }
+    Ok(())
+}
+
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     input: S,
     prefixes: Prefixes<T>,
@@ -192,12 +272,7 @@ impl Device {
         self.check_owns(data)?;
         match (&self.backend, &mut data.storage) {
             (Backend::Cpu, Storage::Cpu(data)) => {
-                cpu::scan::<T, Op>(
-                    &Items::of_slice(&[]),
-                    Output::InPlace(data),
-                    Counter::at(0),
-                    prefixes,
-                );
+                cpu::scan::<T, Op>(&Items::of_slice(&[]), Output::InPlace(data), prefixes);
                 Ok(())
             }
             #[cfg(feature = "cuda")]
@@ -241,7 +316,7 @@ impl Device {
                 // SAFETY: the caller's; and the scan writes `len` elements.
                 unsafe {
                     Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, Output::Into(room), Counter::at(0), prefixes);
+                        cpu::scan::<T, Op>(items, Output::Into(room), prefixes);
                     });
                     output.set_len(len);
                 }
@@ -280,7 +355,7 @@ impl Device {
                 unsafe {
                     let output = Output::over(output);
                     Items::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, output, Counter::at(0), prefixes);
+                        cpu::scan::<T, Op>(items, output, prefixes);
                     });
                 }
                 Ok(())

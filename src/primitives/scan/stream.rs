@@ -135,7 +135,7 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     /// A panic of the operator leaves the carry as it was.
     fn run(&mut self, input: &Items<'_, T>, output: Output<'_, T>) {
         let counter = self.carry.counter.clone();
-        self.carry.counter = cpu::scan::<T, Op>(input, output, counter, self.prefixes);
+        self.carry.counter = cpu::scan_after::<T, Op>(input, output, counter, self.prefixes);
     }
 
     /// The prefixes of a piece.

@@ -1,0 +1,139 @@
+//! The ladder's kernels in the emulator.
+
+use crate::data::Data;
+use crate::{Error, Number, Result};
+use warpfold::Monoid;
+use warpfold::bytemuck::{bytes_of, cast_slice, pod_collect_to_vec};
+use warpfold::ladder::{self, Argument, Buffer, Call, InAnyOrder, Kernel, Shape, Step};
+use warpfold_emulator::{self as emulator, Grid, Module, Record, Script, Toolchain};
+
+/// All kernels of the ladder, compiled.
+pub(crate) fn module<T: Number, Op: Monoid<T>>(toolchain: &Toolchain) -> Result<Module> {
+    let kernels: Vec<&Kernel> = ladder::steps().filter_map(Step::kernel).collect();
+    let text = ladder::source::<T, Op, T::Product>(&kernels)?;
+    let names = kernels.iter().flat_map(|kernel| kernel.functions);
+    let names: Vec<&str> = names.copied().collect();
+    let name = format!("ladder {} {}", T::NAME, std::any::type_name::<Op>());
+    toolchain
+        .try_module(&name, &text, &names)
+        .map_err(Error::Emulator)
+}
+
+/// What came of a call of a kernel.
+pub(crate) struct Run<T> {
+    pub(crate) results: Vec<T>,
+    pub(crate) record: Record,
+}
+
+/// Calls a kernel on the first `length` items. The error is the emulator's: a rule of the machine
+/// that the kernel broke.
+pub(crate) fn run<T: Number, Op: Monoid<T>>(
+    module: &Module,
+    kernel: &Kernel,
+    shape: Shape,
+    data: &Data<T>,
+    length: usize,
+    traced: bool,
+) -> Result<Run<T>, String> {
+    let mut script = Script::new();
+    script.start_in_order();
+    let call = append::<T, Op>(&mut script, kernel, shape, data, length);
+    let record = script.record(module, traced)?;
+    Ok(Run {
+        results: results(&call, &record.saved),
+        record,
+    })
+}
+
+/// What a call's saved bytes are.
+pub(crate) fn results<T: Number>(call: &Call, saved: &[u8]) -> Vec<T> {
+    let used = call.results as usize * size_of::<T::Accumulator>();
+    let results: Vec<T::Accumulator> = pod_collect_to_vec(&saved[..used]);
+    results.into_iter().map(T::narrow).collect()
+}
+
+/// Appends the commands of a call. Its results are saved.
+pub(crate) fn append<T: Number, Op: Monoid<T>>(
+    script: &mut Script,
+    kernel: &Kernel,
+    shape: Shape,
+    data: &Data<T>,
+    length: usize,
+) -> Call {
+    let call = kernel.call(length as u64, shape);
+    fill::<T, Op>(script, kernel, &call, data, length);
+    for launch in &call.launches {
+        let arguments: Vec<_> = launch
+            .arguments
+            .iter()
+            .map(|argument| match *argument {
+                Argument::At(buffer, item) => {
+                    let bytes = item as usize * size_of::<T::Accumulator>();
+                    emulator::Argument::At(buffer.name(), bytes)
+                }
+                Argument::Length(length) => emulator::Argument::value(length),
+                Argument::Factor(factor) => emulator::Argument::value(factor),
+                Argument::Identity => emulator::Argument::of_struct(&Op::identity().widen()),
+            })
+            .collect();
+        let grid = Grid::new(launch.blocks.into(), launch.threads);
+        script.launch(launch.function, grid, &arguments);
+    }
+    script.save(Buffer::Out.name());
+    call
+}
+
+/// Makes the call's buffers.
+fn fill<T: Number, Op: Monoid<T>>(
+    script: &mut Script,
+    kernel: &Kernel,
+    call: &Call,
+    data: &Data<T>,
+    length: usize,
+) {
+    let accumulator = size_of::<T::Accumulator>();
+    for buffer in Buffer::ALL.into_iter().filter(|&buffer| call.takes(buffer)) {
+        let name = buffer.name();
+        let content: Vec<u8> = match buffer {
+            Buffer::In => cast_slice(&data.items[..length]).to_vec(),
+            Buffer::Second => cast_slice(&data.second[..length]).to_vec(),
+            Buffer::Data => {
+                let items = data.items[..length].iter();
+                cast_slice(&items.map(|item| item.widen()).collect::<Vec<_>>()).to_vec()
+            }
+            Buffer::Values => {
+                script.buffer(name, 0, call.values as usize * accumulator);
+                continue;
+            }
+            // Cells are words, which have other bytes besides the value's.
+            Buffer::Out if kernel.folds_into_out() => {
+                let mut cell = bytes_of(&Op::identity().widen()).to_vec();
+                cell.resize(8, 0);
+                cell
+            }
+            Buffer::Out => {
+                script.buffer(name, 0, call.results as usize * accumulator);
+                continue;
+            }
+        };
+        script.file(name, &content);
+        script.filled(name, 0, content.len(), name);
+    }
+}
+
+/// The shape and the length of a run that is drawn: small, with several blocks if there can be.
+pub(crate) fn small(kernel: &Kernel) -> (Shape, usize) {
+    let threads = kernel.fewest_threads.max(4);
+    let shape = Shape { threads, factor: 2 };
+    match (kernel.most, kernel.in_any_order) {
+        // Enough for a gap to be seen.
+        (Some(_), _) if kernel.file.contains("padded") => (kernel.shape(), 64),
+        (Some(_), _) => (kernel.shape(), 16),
+        (None, Some(InAnyOrder::Items)) => (shape, 8),
+        (None, _) => (shape, 16.max(2 * threads as usize)),
+    }
+}
+
+#[cfg(test)]
+#[path = "emulated_tests.rs"]
+mod tests;

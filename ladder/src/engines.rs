@@ -1,0 +1,253 @@
+//! The library's own engines in the emulator.
+
+use crate::data::{Data, Product};
+use crate::orders::{AnyOrder, InOrder};
+use crate::{Error, Number, Result};
+use std::any::type_name;
+use warpfold::bytemuck::{cast_slice, pod_collect_to_vec};
+use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
+use warpfold::codegen::{
+    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
+    ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey, source,
+};
+use warpfold::ladder::Problem;
+use warpfold::source::{Form, Map, Slice, SliceArguments, Zip, ZipArguments};
+use warpfold::{Element, Monoid};
+use warpfold_emulator::{Argument, Grid, Record, Script, Toolchain, address};
+
+/// The products of two slices.
+pub(crate) type Products<T> = Map<Product<T>, Zip<(Slice<T>, Slice<T>)>>;
+
+/// The number of multiprocessors of the GPU that the emulator stands for.
+const MULTIPROCESSORS: u32 = 4;
+
+/// Random in earnest, a workspace's key is the same here in every run.
+const KEY: WorkspaceKey = WorkspaceKey {
+    key: 0x0123_4567_89ab_cdef,
+    first_tag: 0xfedc_ba98_7654_3210,
+};
+
+/// What an engine gives for the first `length` items, and what it asks of the machine. `None` if
+/// the engine cannot have such elements.
+pub(crate) fn run<T: Number, Op: Monoid<T>>(
+    toolchain: &Toolchain,
+    (problem, engine, order): (Problem, &str, Order),
+    data: &Data<T>,
+    length: usize,
+) -> Result<Option<(Vec<T>, Record)>> {
+    let call = Call {
+        toolchain,
+        data,
+        length,
+    };
+    match (problem, engine, order) {
+        (Problem::Reduce, "levels", _) => call.levels::<Reduce<T, Op>>(Primitive::Reduce),
+        (Problem::Reduce, _, Order::Law) => call.reduce::<InOrder<Op>, Slice<T>>(slice("in")),
+        (Problem::Reduce, _, Order::Any) => call.reduce::<AnyOrder<Op>, Slice<T>>(slice("in")),
+        (Problem::Dot, ..) => {
+            let source = ZipArguments(slice("in"), slice("second"));
+            call.reduce::<InOrder<Op>, Products<T>>(source)
+        }
+        (Problem::Scan, "levels", _) => call.levels::<Scan<T, Op>>(Primitive::Scan),
+        (Problem::Scan, "wave", _) => match WavePolicy::of::<T>() {
+            Some(policy) => call.wave::<Op>(policy),
+            None => return Ok(None),
+        },
+        (Problem::Scan, ..) => call.scan::<Op>(),
+    }
+    .map(Some)
+}
+
+/// A call of an engine.
+struct Call<'a, T> {
+    toolchain: &'a Toolchain,
+    data: &'a Data<T>,
+    length: usize,
+}
+
+impl<T: Number> Call<'_, T> {
+    fn script(&self, results: usize, workspace_bytes: usize) -> Script {
+        let mut script = Script::new();
+        script.start_in_order();
+        for (name, items) in [("in", &self.data.items), ("second", &self.data.second)] {
+            let bytes = cast_slice::<T, u8>(&items[..self.length]);
+            script.file(name, bytes);
+            script.filled(name, 0, bytes.len(), name);
+        }
+        script.buffer("out", 0, results * size_of::<T>());
+        if workspace_bytes > 0 {
+            let mut header = KEY.header().to_vec();
+            header.resize(workspace_bytes, 0);
+            script.file("workspace", &header);
+            script.filled("workspace", 0, workspace_bytes, "workspace");
+        }
+        script
+    }
+
+    /// Runs the launches of a script.
+    fn finish<K: Kernels>(&self, engine: Engine, mut script: Script) -> Result<(Vec<T>, Record)> {
+        let name = format!("{} {} {}", K::NAME, engine.name(), type_name::<K>());
+        let short = format!("ladder ours {:016x}", short_name(&name));
+        let module =
+            self.toolchain
+                .try_module(&short, &source::<K>(engine)?, &K::functions(engine));
+        script.save("out");
+        let record = script.record(&module.map_err(Error::Emulator)?, false);
+        let record = record.map_err(Error::Emulator)?;
+        Ok((pod_collect_to_vec(&record.saved), record))
+    }
+
+    fn reduce<Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: F::Arguments,
+    ) -> Result<(Vec<T>, Record)> {
+        let order = Order::of::<T, Op>();
+        let rows = RowPolicy::for_reduce::<F>(90, order);
+        let policies = (rows, ReducePolicy::of::<T>());
+        let plan = ReducePlan::new::<T>(policies, order, self.length, MULTIPROCESSORS);
+        let bytes = ReducePlan::workspace_bytes::<T>(policies, self.length);
+        let mut script = self.script(1, bytes);
+        let arguments = ReduceArguments {
+            source,
+            length: self.length as u64,
+            out: address("out", 0),
+            workspace: workspace(bytes),
+            init: Op::identity().widen(),
+            seeded: 0,
+            chunks: plan.chunks,
+            log_chunk: plan.log_chunk,
+            log_batches: plan.log_batches,
+        };
+        let grid = Grid {
+            resident: plan.blocks,
+            ..Grid::new(plan.blocks.into(), plan.threads)
+        };
+        script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+        self.finish::<Reduce<T, Op, F>>(Engine::Rows(rows), script)
+    }
+
+    fn scan<Op: Monoid<T>>(&self) -> Result<(Vec<T>, Record)> {
+        let policy = RowPolicy::of_scan::<T>(true);
+        let plan = ScanPlan::new(policy, self.length, false, MULTIPROCESSORS);
+        let bytes = ScanPlan::workspace_bytes::<T>(policy, self.length);
+        let mut script = self.script(self.length, bytes);
+        let arguments = self.scan_arguments::<Op>(bytes, plan.by_ticket);
+        let grid = Grid {
+            // Without tickets all blocks must live at a time.
+            resident: if plan.by_ticket {
+                0
+            } else {
+                plan.blocks as u32
+            },
+            ..Grid::new(plan.blocks, 32 * plan.warps)
+        };
+        script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
+        self.finish::<Scan<T, Op>>(Engine::Rows(policy), script)
+    }
+
+    fn wave<Op: Monoid<T>>(&self, policy: WavePolicy) -> Result<(Vec<T>, Record)> {
+        let plan = WavePlan::new(policy, self.length);
+        let bytes = plan.workspace_bytes::<T>();
+        let mut script = self.script(self.length, bytes);
+        let arguments = self.scan_arguments::<Op>(bytes, true);
+        let grid = Grid {
+            shared: policy.shared_bytes::<T>() as usize,
+            ..Grid::new(
+                plan.tiles(false).min(MULTIPROCESSORS.into()),
+                plan.threads(),
+            )
+        };
+        script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
+        self.finish::<Scan<T, Op>>(Engine::Wave(policy), script)
+    }
+
+    fn scan_arguments<Op: Monoid<T>>(
+        &self,
+        workspace_bytes: usize,
+        by_ticket: bool,
+    ) -> ScanArguments<SliceArguments, T::Accumulator> {
+        ScanArguments {
+            source: slice("in"),
+            out: address("out", 0),
+            length: self.length as u64,
+            workspace: workspace(workspace_bytes),
+            init: Op::identity().widen(),
+            seeded: 0,
+            inclusive: 0,
+            by_ticket: u32::from(by_ticket),
+        }
+    }
+
+    fn levels<K: Kernels + OfOperator<T>>(&self, primitive: Primitive) -> Result<(Vec<T>, Record)> {
+        let plan = Plan::new::<T>(primitive, self.length);
+        let results = match primitive {
+            Primitive::Reduce => 1,
+            Primitive::Scan => self.length,
+        };
+        let mut script = self.script(results, plan.workspace_bytes());
+        let level = |k: usize| match k {
+            0 => address("in", 0),
+            k if k == plan.levels() => 0,
+            k => address("workspace", plan.offset(k)),
+        };
+        let widens = size_of::<T>() != size_of::<T::Accumulator>();
+        for launch in plan.launches().filter(|launch| launch.blocks > 0) {
+            let k = launch.level;
+            let arguments = LevelArguments {
+                source: SliceArguments { address: level(k) },
+                length: plan.length(k),
+                out: if k == 0 { address("out", 0) } else { level(k) },
+                above: level(k + 1),
+                init: K::identity(),
+                seeded: 0,
+                inclusive: u32::from(k > 0),
+            };
+            let function = launch.step.function(k > 0 && widens);
+            let grid = Grid::new(launch.blocks, launch.threads);
+            script.launch(function, grid, &[Argument::of_struct(&arguments)]);
+        }
+        self.finish::<K>(Engine::Levels, script)
+    }
+}
+
+/// Kernels with an operator.
+trait OfOperator<T: Element> {
+    fn identity() -> T::Accumulator;
+}
+
+impl<T: Element, Op: Monoid<T>> OfOperator<T> for Reduce<T, Op> {
+    fn identity() -> T::Accumulator {
+        Op::identity().widen()
+    }
+}
+
+impl<T: Element, Op: Monoid<T>> OfOperator<T> for Scan<T, Op> {
+    fn identity() -> T::Accumulator {
+        Op::identity().widen()
+    }
+}
+
+fn slice(buffer: &'static str) -> SliceArguments {
+    SliceArguments {
+        address: address(buffer, 0),
+    }
+}
+
+fn workspace(bytes: usize) -> WorkspaceArguments {
+    WorkspaceArguments {
+        address: if bytes == 0 {
+            0
+        } else {
+            address("workspace", 0)
+        },
+        key: KEY.key,
+    }
+}
+
+/// The names of types are too long for files.
+fn short_name(name: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}

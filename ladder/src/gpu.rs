@@ -1,0 +1,200 @@
+//! The steps that run on a GPU, and how long they take there.
+
+use crate::clock::median;
+use crate::data::{Data, Product};
+use crate::orders::{AnyOrder, InOrder};
+use crate::{Number, Result};
+use std::sync::Arc;
+use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy};
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
+use warpfold::cuda::{Reduce, Scan, Workspace, allocate, download, require_timing, upload};
+use warpfold::ladder::{self, Kernel, Loaded, Problem, Runner, Step};
+use warpfold::source::{Slice, Source};
+use warpfold::{Error, Monoid, Prefixes, map, zip};
+
+/// A GPU, with the input and the kernels of the ladder on it.
+pub(crate) struct Gpu<T: Number, Op: Monoid<T>> {
+    stream: Arc<CudaStream>,
+    capability: u32,
+    factor: u32,
+    loaded: Loaded<T, Op>,
+    items: CudaSlice<T>,
+    second: CudaSlice<T>,
+}
+
+/// The results of a step, its time in microseconds, and the numbers that it took.
+pub(crate) struct Timed<T> {
+    pub(crate) results: Vec<T>,
+    pub(crate) microseconds: f64,
+    pub(crate) elements: usize,
+}
+
+impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
+    /// Opens a GPU, copies the input to it, and compiles the ladder's kernels for it.
+    pub(crate) fn open(ordinal: usize, factor: u32, data: &Data<T>) -> Result<Self> {
+        require_timing()?;
+        warpfold::Device::cuda(ordinal)?;
+        let context = CudaContext::new(ordinal).map_err(failure)?;
+        let (major, minor) = context.compute_capability().map_err(failure)?;
+        // Not another stream: with only one there are no events between the calls.
+        let stream = context.default_stream();
+        let kernels: Vec<&Kernel> = ladder::steps()
+            .filter(|step| step.is_sound())
+            .filter_map(Step::kernel)
+            .collect();
+        Ok(Gpu {
+            capability: (10 * major + minor).unsigned_abs(),
+            factor,
+            loaded: Loaded::load::<T::Product>(&context, &kernels)?,
+            items: upload(&stream, &data.items)?,
+            second: upload(&stream, &data.second)?,
+            stream,
+        })
+    }
+
+    /// The GPU's name.
+    pub(crate) fn name(&self) -> Result<String> {
+        Ok(self.stream.context().name().map_err(failure)?)
+    }
+
+    /// The time of a copy of the input, in microseconds.
+    pub(crate) fn time_copy(&mut self) -> Result<f64> {
+        let bytes = self.items.len() * size_of::<T>();
+        let from = allocate::<u8>(&self.stream, bytes)?;
+        let mut to = allocate::<u8>(&self.stream, bytes)?;
+        let stream = self.stream.clone();
+        self.time(
+            || Ok(()),
+            || Ok(stream.memcpy_dtod(&from, &mut to).map_err(failure)?),
+        )
+    }
+
+    /// Runs and times a step. `None` if it is not for a GPU, or not for this one.
+    pub(crate) fn run(&mut self, step: &Step, data: &Data<T>) -> Result<Option<Timed<T>>> {
+        match step.runner {
+            Runner::Kernel(ref kernel) if !kernel.races => self.kernel(kernel, data).map(Some),
+            Runner::Engine(engine, order) => self.engine(step.problem, engine, order),
+            _ => Ok(None),
+        }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel, data: &Data<T>) -> Result<Timed<T>> {
+        let shape = ladder::Shape {
+            factor: self.factor,
+            ..kernel.shape()
+        };
+        let inputs = (&data.items[..], &data.second[..]);
+        let ready = self.loaded.ready(&self.stream, kernel, shape, inputs)?;
+        // Both parts of a round call it, one after the other.
+        let ready = std::cell::RefCell::new(ready);
+        ready.borrow_mut().reset()?;
+        ready.borrow_mut().enqueue()?;
+        let results = ready.borrow().results()?;
+        let microseconds = self.time(
+            || Ok(ready.borrow_mut().reset()?),
+            || Ok(ready.borrow_mut().enqueue()?),
+        )?;
+        let elements = ready.borrow().length();
+        Ok(Timed {
+            results,
+            microseconds,
+            elements,
+        })
+    }
+
+    fn engine(&self, problem: Problem, engine: &str, order: Order) -> Result<Option<Timed<T>>> {
+        match (problem, engine, order) {
+            (Problem::Reduce, "levels", _) => self.reduce::<Op, _>(Engine::Levels, || &self.items),
+            (Problem::Reduce, _, Order::Law) => self.reduce_rows::<InOrder<Op>, _>(|| &self.items),
+            (Problem::Reduce, _, Order::Any) => self.reduce_rows::<AnyOrder<Op>, _>(|| &self.items),
+            (Problem::Dot, ..) => self.reduce_rows::<InOrder<Op>, _>(|| {
+                map::<Product<T>, _>(zip(&self.items, &self.second))
+            }),
+            (Problem::Scan, "levels", _) => self.scan(Engine::Levels),
+            (Problem::Scan, "wave", _) => match WavePolicy::for_capability::<T>(self.capability) {
+                Some(policy) if Engine::Wave(policy).runs_on(self.capability) => {
+                    self.scan(Engine::Wave(policy))
+                }
+                _ => return Ok(None),
+            },
+            (Problem::Scan, ..) => {
+                let policy = RowPolicy::for_scan::<Slice<T>>(self.capability, true);
+                self.scan(Engine::Rows(policy))
+            }
+        }
+        .map(Some)
+    }
+
+    fn reduce_rows<O: Monoid<T>, S: Source<CudaStream, Item = T>>(
+        &self,
+        source: impl Fn() -> S,
+    ) -> Result<Timed<T>> {
+        let policy = RowPolicy::for_reduce::<S::Form>(self.capability, Order::of::<T, O>());
+        self.reduce::<O, S>(Engine::Rows(policy), source)
+    }
+
+    fn reduce<O: Monoid<T>, S: Source<CudaStream, Item = T>>(
+        &self,
+        engine: Engine,
+        source: impl Fn() -> S,
+    ) -> Result<Timed<T>> {
+        let reduce = Reduce::<T, O, S::Form>::load_engine(self.stream.context(), engine)?;
+        let elements = self.items.len();
+        let mut workspace = Workspace::new(&self.stream, reduce.workspace_bytes(elements))?;
+        let mut out = allocate::<T>(&self.stream, 1)?;
+        let microseconds = self.time(
+            || Ok(()),
+            || Ok(reduce.enqueue(&self.stream, source(), &mut out, &mut workspace)?),
+        )?;
+        Ok(Timed {
+            results: download(&self.stream, &out)?,
+            microseconds,
+            elements,
+        })
+    }
+
+    fn scan(&self, engine: Engine) -> Result<Timed<T>> {
+        let scan = Scan::<T, Op>::load_engine(self.stream.context(), engine)?;
+        let elements = self.items.len();
+        let mut workspace = Workspace::new(&self.stream, scan.workspace_bytes(elements))?;
+        let mut out = allocate::<T>(&self.stream, elements)?;
+        let microseconds = self.time(
+            || Ok(()),
+            || {
+                let prefixes = Prefixes::exclusive();
+                let (stream, items) = (&self.stream, &self.items);
+                Ok(scan.enqueue(stream, prefixes, items, &mut out, &mut workspace)?)
+            },
+        )?;
+        Ok(Timed {
+            results: download(&self.stream, &out)?,
+            microseconds,
+            elements,
+        })
+    }
+
+    /// The median time of a call by the device's clock, in microseconds: one call at a time, with
+    /// what it takes to start it. What `reset` enqueues does not count.
+    fn time(
+        &self,
+        mut reset: impl FnMut() -> Result<()>,
+        mut call: impl FnMut() -> Result<()>,
+    ) -> Result<f64> {
+        let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        median(|| {
+            reset()?;
+            let start = self.stream.record_event(flags).map_err(failure)?;
+            call()?;
+            let end = self.stream.record_event(flags).map_err(failure)?;
+            let milliseconds = start.elapsed_ms(&end).map_err(failure)?;
+            Ok(f64::from(milliseconds) * 1e3)
+        })
+    }
+}
+
+fn failure(error: DriverError) -> Error {
+    Error::Driver {
+        action: "running the ladder".to_owned(),
+        cause: error.to_string(),
+    }
+}

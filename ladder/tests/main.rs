@@ -1,0 +1,7 @@
+//! What a run of the ladder reports, and how it is shown.
+
+#[cfg(feature = "cuda")]
+mod compiles;
+mod pages;
+mod reports;
+mod support;
