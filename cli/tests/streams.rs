@@ -189,3 +189,47 @@ fn endless_streams_are_scanned() {
     feeder.join().unwrap();
     assert!(child.wait().unwrap().success());
 }
+
+/// Inputs are larger than the memory that the command gets: they are worked on piece by piece.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_input() {
+    let folder = folder(&[]);
+    for (input, command) in [
+        ("head -c 192M /dev/zero", "reduce --format raw --dtype u64"),
+        ("head -c 192M /dev/zero", "reduce --format raw --dtype f64"),
+        (
+            "head -c 192M /dev/zero",
+            "scan --format raw --dtype u64 -o y.bin",
+        ),
+        (
+            "head -c 192M /dev/zero",
+            "select --gt 0 --format raw --dtype f32",
+        ),
+        ("head -c 192M /dev/zero", "unique --format raw --dtype i32"),
+        ("head -c 192M /dev/zero", "stats --format raw --dtype i64"),
+        (
+            "head -c 192M /dev/zero",
+            "histogram --format raw --dtype f64",
+        ),
+        ("yes 1234567890.12345 | head -c 144M", "reduce"),
+        (
+            "yes 1234567890.12345 | head -c 144M",
+            "reduce --delimiter ,",
+        ),
+    ] {
+        let script = format!("{input} | (ulimit -d 131072; exec \"$warpfold\" {command})");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .env("warpfold", env!("CARGO_BIN_EXE_warpfold"))
+            .env("RAYON_NUM_THREADS", "2")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && errors.is_empty(),
+            "{command}: {errors}"
+        );
+    }
+}
