@@ -106,9 +106,14 @@ impl Numbers {
         thread::spawn(move || {
             loop {
                 let piece = self.read::<A>();
-                let last = ends(&piece);
+                if ends(&piece) {
+                    // The bar goes before a result is shown.
+                    drop(self);
+                    let _ = sender.send(piece);
+                    break;
+                }
                 // Nobody waits any more if the work has failed.
-                if sender.send(piece).is_err() || last {
+                if sender.send(piece).is_err() {
                     break;
                 }
             }
