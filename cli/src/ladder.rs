@@ -14,7 +14,8 @@ pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
     arguments.op.check(arguments.dtype)?;
     let destination = |path: &Option<_>| -> Result<_> {
         let path: Option<&Path> = path.as_deref();
-        path.map(|path| Destination::look_at(Some(path))).transpose()
+        path.map(|path| Destination::look_at(Some(path)))
+            .transpose()
     };
     let (html, markdown) = (
         destination(&arguments.html)?,

@@ -6,6 +6,7 @@ mod driver;
 mod errors;
 mod formats;
 mod histogram;
+mod ladder;
 mod select;
 mod stats;
 mod streams;

@@ -267,8 +267,7 @@ impl Toolchain {
         for kernel in kernels {
             writeln!(text, "EMULATE({kernel})").expect("strings grow");
         }
-        let object = self
-            .compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)?;
+        let object = self.compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)?;
         Ok(Module {
             program: self.program.clone(),
             object,

@@ -70,7 +70,13 @@ pub(crate) fn requests<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
 fn draw(title: &str, bars: &[Bar]) -> Option<String> {
     let values = bars
         .iter()
-        .flat_map(|bar| bar.value.as_ref().map(|(value, _)| *value).into_iter().chain(bar.mark))
+        .flat_map(|bar| {
+            bar.value
+                .as_ref()
+                .map(|(value, _)| *value)
+                .into_iter()
+                .chain(bar.mark)
+        })
         .filter(|value| *value > 0.0);
     let (least, most) = values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| {
         (least.min(value), most.max(value))
@@ -85,8 +91,9 @@ fn draw(title: &str, bars: &[Bar]) -> Option<String> {
     let height = ROW * (bars.len() as f64 + 1.0) + 6.0;
     let total = LEFT + WIDTH + RIGHT;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" viewBox=\"0 0 {total} {height}\" \
-         width=\"{total}\" height=\"{height}\"><title>{title}</title>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" \
+         viewBox=\"0 0 {total} {height}\" width=\"{total}\" height=\"{height}\">\
+         <title>{title}</title>\n"
     );
     let mut add = |text: std::fmt::Arguments<'_>| writeln!(svg, "{text}").expect("strings grow");
     for power in first as i32..=last as i32 {
@@ -129,4 +136,3 @@ fn draw(title: &str, bars: &[Bar]) -> Option<String> {
     svg.push_str("</svg>\n");
     Some(svg)
 }
-

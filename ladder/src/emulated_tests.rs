@@ -98,6 +98,11 @@ fn what_does_not_commute_is_refused() {
     use crate::orders::InOrder;
     for kernel in steps().filter_map(Step::kernel) {
         let source = ladder::source::<u32, InOrder<Add>, Mul>(&[kernel]);
-        assert_eq!(source.is_err(), kernel.in_any_order.is_some(), "{}", kernel.file);
+        assert_eq!(
+            source.is_err(),
+            kernel.in_any_order.is_some(),
+            "{}",
+            kernel.file
+        );
     }
 }

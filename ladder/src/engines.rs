@@ -85,15 +85,10 @@ impl<T: Number> Call<'_, T> {
     }
 
     /// Runs the launches of a script.
-    fn finish<K: Kernels>(&self, engine: Engine, mut script: Script) -> Result<(Vec<T>, Record)> {
+    fn finish<K: Kernels>(&self, engine: Engine, script: Script) -> Result<(Vec<T>, Record)> {
         let name = format!("{} {} {}", K::NAME, engine.name(), type_name::<K>());
-        let short = format!("ladder ours {:016x}", short_name(&name));
-        let module =
-            self.toolchain
-                .try_module(&short, &source::<K>(engine)?, &K::functions(engine));
-        script.save("out");
-        let record = script.record(&module.map_err(Error::Emulator)?, false);
-        let record = record.map_err(Error::Emulator)?;
+        let (text, functions) = (source::<K>(engine)?, K::functions(engine));
+        let record = record(self.toolchain, &name, &text, &functions, script)?;
         Ok((pod_collect_to_vec(&record.saved), record))
     }
 
@@ -134,7 +129,11 @@ impl<T: Number> Call<'_, T> {
         let arguments = self.scan_arguments::<Op>(bytes, plan.by_ticket);
         let grid = Grid {
             // Without tickets all blocks must live at a time.
-            resident: if plan.by_ticket { 0 } else { plan.blocks as u32 },
+            resident: if plan.by_ticket {
+                0
+            } else {
+                plan.blocks as u32
+            },
             ..Grid::new(plan.blocks, 32 * plan.warps)
         };
         script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
@@ -148,7 +147,10 @@ impl<T: Number> Call<'_, T> {
         let arguments = self.scan_arguments::<Op>(bytes, true);
         let grid = Grid {
             shared: policy.shared_bytes::<T>() as usize,
-            ..Grid::new(plan.tiles(false).min(MULTIPROCESSORS.into()), plan.threads())
+            ..Grid::new(
+                plan.tiles(false).min(MULTIPROCESSORS.into()),
+                plan.threads(),
+            )
         };
         script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
         self.finish::<Scan<T, Op>>(Engine::Wave(policy), script)
@@ -203,6 +205,21 @@ impl<T: Number> Call<'_, T> {
     }
 }
 
+/// Compiles kernels, and runs a script with them.
+fn record(
+    toolchain: &Toolchain,
+    name: &str,
+    text: &str,
+    functions: &[&str],
+    mut script: Script,
+) -> Result<Record> {
+    let short = format!("ladder ours {:016x}", short_name(name));
+    let module = toolchain.try_module(&short, text, functions);
+    script.save("out");
+    let record = script.record(&module.map_err(Error::Emulator)?, false);
+    record.map_err(Error::Emulator)
+}
+
 /// Kernels with an operator.
 trait OfOperator<T: Element> {
     fn identity() -> T::Accumulator;
@@ -228,7 +245,11 @@ fn slice(buffer: &'static str) -> SliceArguments {
 
 fn workspace(bytes: usize) -> WorkspaceArguments {
     WorkspaceArguments {
-        address: if bytes == 0 { 0 } else { address("workspace", 0) },
+        address: if bytes == 0 {
+            0
+        } else {
+            address("workspace", 0)
+        },
         key: KEY.key,
     }
 }

@@ -29,7 +29,10 @@ impl fmt::Display for Error {
             Error::NoStep(name) => {
                 let names: Vec<_> = warpfold::ladder::steps().map(|step| step.name).collect();
                 let names = names.join(", ");
-                write!(f, "the ladder has no step `{name}`\n  remedy: name one of {names}")
+                write!(
+                    f,
+                    "the ladder has no step `{name}`\n  remedy: name one of {names}"
+                )
             }
             Error::File(path, error) => write!(f, "{}: {error}", path.display()),
         }

@@ -63,7 +63,10 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         let from = allocate::<u8>(&self.stream, bytes)?;
         let mut to = allocate::<u8>(&self.stream, bytes)?;
         let stream = self.stream.clone();
-        self.time(|| Ok(()), || Ok(stream.memcpy_dtod(&from, &mut to).map_err(failure)?))
+        self.time(
+            || Ok(()),
+            || Ok(stream.memcpy_dtod(&from, &mut to).map_err(failure)?),
+        )
     }
 
     /// Runs and times a step. `None` if it is not for a GPU, or not for this one.
@@ -101,15 +104,9 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
 
     fn engine(&self, problem: Problem, engine: &str, order: Order) -> Result<Option<Timed<T>>> {
         match (problem, engine, order) {
-            (Problem::Reduce, "levels", _) => {
-                self.reduce::<Op, _>(Engine::Levels, || &self.items)
-            }
-            (Problem::Reduce, _, Order::Law) => {
-                self.reduce_rows::<InOrder<Op>, _>(|| &self.items)
-            }
-            (Problem::Reduce, _, Order::Any) => {
-                self.reduce_rows::<AnyOrder<Op>, _>(|| &self.items)
-            }
+            (Problem::Reduce, "levels", _) => self.reduce::<Op, _>(Engine::Levels, || &self.items),
+            (Problem::Reduce, _, Order::Law) => self.reduce_rows::<InOrder<Op>, _>(|| &self.items),
+            (Problem::Reduce, _, Order::Any) => self.reduce_rows::<AnyOrder<Op>, _>(|| &self.items),
             (Problem::Dot, ..) => self.reduce_rows::<InOrder<Op>, _>(|| {
                 map::<Product<T>, _>(zip(&self.items, &self.second))
             }),

@@ -22,14 +22,15 @@ pub struct Markdown {
 }
 
 impl Report {
-    /// One page of HTML that needs no other file: charts, tables, pictures, and the kernels' sources
-    /// to unfold. It is well-formed XML, too.
+    /// One page of HTML that needs no other file: charts, tables, pictures, and the kernels'
+    /// sources to unfold. It is well-formed XML, too.
     pub fn html(&self) -> String {
         let sections = Problem::ALL.iter().filter_map(|problem| {
             self.of(*problem).next()?;
             Some(context! {
                 name => problem.name(),
                 heading => heading(*problem),
+                note => note(*problem),
                 speeds => chart::speeds(self.of(*problem)),
                 requests => chart::requests(self.of(*problem)),
                 steps => self.of(*problem).map(shown).collect::<Vec<_>>(),
@@ -70,6 +71,8 @@ impl Report {
                 let name = problem.name();
                 context! {
                     heading => heading(*problem),
+                    note => note(*problem),
+                note => note(*problem),
                     speeds => speeds.map(|svg| keep(format!("speeds-{name}.svg"), &svg)),
                     requests => chart::requests(self.of(*problem))
                         .map(|svg| keep(format!("requests-{name}.svg"), &svg)),
@@ -93,6 +96,20 @@ fn heading(problem: Problem) -> &'static str {
     }
 }
 
+/// What else there is to say of a problem.
+fn note(problem: Problem) -> Option<&'static str> {
+    match problem {
+        Problem::Reduce => Some(
+            "Sum, product, maximum and minimum are operators (--op). An average is a sum divided \
+             by the count. A standard deviation is a reduction too, of counts, sums and squared \
+             deviations together: an operator on a struct of 24 bytes (statistics::moments, \
+             warpfold stats). No atomic instruction takes so many, so of these steps only those \
+             without atomic operations could have it. The library's engines do.",
+        ),
+        Problem::Dot | Problem::Scan => None,
+    }
+}
+
 /// A step with what templates show of it.
 fn shown(row: &Row) -> Value {
     let seeds: Vec<Value> = row
@@ -109,7 +126,9 @@ fn shown(row: &Row) -> Value {
     let predictions: Vec<Value> = row
         .predictions
         .iter()
-        .map(|prediction| context! { holds => prediction.holds(), ..Value::from(Serde(prediction)) })
+        .map(
+            |prediction| context! { holds => prediction.holds(), ..Value::from(Serde(prediction)) },
+        )
         .collect();
     context! {
         seeds,
@@ -121,7 +140,10 @@ fn shown(row: &Row) -> Value {
 
 fn render(name: &str, template: &str, context: Value) -> String {
     let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .build();
     environment.set_syntax(syntax.expect("the default delimiters are valid"));
     environment.set_auto_escape_callback(|name| match name.ends_with(".html") {
         true => AutoEscape::Html,

@@ -7,20 +7,8 @@ use warpfold::ladder::{Buffer, Call};
 use warpfold_emulator::Touch;
 
 /// The colours of pictures and charts: for a light page, and for a dark one.
-pub(crate) const STYLE: &str = "\
-svg.ladder{--ink:#1d2733;--pale:#c9d1da;--read:#2f6fb2;--write:#d9650d;--atomic:#b3237a;--fill:#f1f4f7}\
-svg.ladder text{font:11px ui-sans-serif,system-ui,sans-serif;fill:var(--ink)}\
-svg.ladder .cell{fill:var(--fill);stroke:var(--pale)}\
-svg.ladder .read{stroke:var(--read)}svg.ladder .write{stroke:var(--write)}svg.ladder .atomic{stroke:var(--atomic)}\
-svg.ladder .cell.read{fill:var(--read)}svg.ladder .cell.write{fill:var(--write)}svg.ladder .cell.atomic{fill:var(--atomic)}\
-svg.ladder line{stroke-width:1;opacity:.75}\
-svg.ladder .idle{fill:none;stroke:var(--pale)}svg.ladder .busy{fill:var(--ink);stroke:var(--ink)}\
-svg.ladder .bar{fill:var(--read)}svg.ladder .mark{stroke:var(--write);stroke-width:2;opacity:1}\
-svg.ladder .rule{stroke:var(--pale)}";
-
-/// What replaces colours on a dark page.
-pub(crate) const DARK_STYLE: &str = "\
-svg.ladder{--ink:#e3e8ee;--pale:#465260;--read:#6cb0f5;--write:#ff9a4d;--atomic:#f27ac0;--fill:#1c242d}";
+pub(crate) const STYLE: &str = include_str!("templates/light.css");
+pub(crate) const DARK_STYLE: &str = include_str!("templates/dark.css");
 
 /// The space on the left, for names.
 const LEFT: f64 = 58.0;
@@ -98,7 +86,8 @@ pub(crate) fn draw(
     }
     let first = &call.launches[0];
     let caption = format!(
-        "{} of {} in {} of {}, {}: the emulator's trace. Above the threads is what they read, below what they write.",
+        "{} of {} in {} of {}, {}: the emulator's trace. Above the threads is what they read, \
+         below what they write.",
         count(call.launches.len() as u64, "launch", "launches"),
         first.function,
         count(first.blocks.into(), "block", "blocks"),
@@ -107,8 +96,9 @@ pub(crate) fn draw(
     );
     let (total, height) = (LEFT + width + 8.0, drawing.y);
     let svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" viewBox=\"0 0 {total:.0} {height:.0}\" \
-         width=\"{total:.0}\" height=\"{height:.0}\"><title>{title}</title>\n{}</svg>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" \
+         viewBox=\"0 0 {total:.0} {height:.0}\" width=\"{total:.0}\" height=\"{height:.0}\">\
+         <title>{title}</title>\n{}</svg>\n",
         drawing.svg
     );
     (svg, caption)
@@ -120,8 +110,9 @@ fn count(number: u64, one: &str, many: &str) -> String {
 
 /// The SVG as a file of its own, with its colours.
 pub(crate) fn standalone(svg: &str) -> String {
-    let style =
-        format!("<style>{STYLE}@media (prefers-color-scheme:dark){{{DARK_STYLE}}}</style>\n<title>");
+    let style = format!(
+        "<style>{STYLE}@media (prefers-color-scheme:dark){{{DARK_STYLE}}}</style>\n<title>"
+    );
     svg.replacen("<title>", &style, 1)
 }
 
@@ -142,8 +133,8 @@ fn place_of(touch: &Touch, (element, accumulator): (usize, usize)) -> (Region, u
     (region, touch.offset / bytes as u64)
 }
 
-/// The items of each region in the order in which they are drawn: from the first to the last that is
-/// ever touched, but where nothing is touched for long.
+/// The items of each region in the order in which they are drawn: from the first to the last that
+/// is ever touched, but where nothing is touched for long.
 fn layouts<'a>(rounds: impl Iterator<Item = &'a Round>) -> BTreeMap<Region, Vec<u64>> {
     let mut touched = BTreeMap::<Region, Vec<u64>>::new();
     for round in rounds {
@@ -228,7 +219,8 @@ impl Drawing {
                 let x2 = self.x(place as f64, items.len());
                 let (y1, y2) = (ends.0, regions[region] + ends.1);
                 self.add(format_args!(
-                    "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+                    "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" \
+                     x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
                 ));
             }
         }
@@ -278,7 +270,8 @@ impl Drawing {
                 let class = lists.iter().find_map(touched).unwrap_or("");
                 let x = self.x(number as f64, items.len()) - width / 2.0;
                 self.add(format_args!(
-                    "<rect class=\"cell {class}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{CELL}\"/>",
+                    "<rect class=\"cell {class}\" x=\"{x:.1}\" y=\"{:.1}\" \
+                     width=\"{width:.1}\" height=\"{CELL}\"/>",
                     *place
                 ));
             }

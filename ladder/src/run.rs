@@ -53,7 +53,11 @@ impl Default for Options {
 /// If there is no number to run on, or the factor is 0.
 pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Result<Report> {
     assert!(options.elements > 0 && options.factor > 0, "{options:?}");
-    if let Some(name) = options.only.iter().find(|name| ladder::step(name).is_none()) {
+    if let Some(name) = options
+        .only
+        .iter()
+        .find(|name| ladder::step(name).is_none())
+    {
         return Err(Error::NoStep(name.clone()));
     }
     let data = Data::<T>::new::<Op>(options.elements.max(options.counted));
@@ -62,9 +66,8 @@ pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Resul
         second: data.second[..options.elements].to_vec(),
     };
     let mut runner = Runs::<T, Op>::new(options, &timed)?;
-    let is_wanted = |step: &&Step| {
-        options.only.is_empty() || options.only.iter().any(|name| name == step.name)
-    };
+    let is_wanted =
+        |step: &&Step| options.only.is_empty() || options.only.iter().any(|name| name == step.name);
     let mut rows = Vec::new();
     for step in ladder::steps().filter(is_wanted) {
         rows.push(runner.row(step, &data, &timed)?);
@@ -126,9 +129,9 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         }
         let made = match &options.folder {
             Some(_) => None,
-            None => Some(tempfile::tempdir().map_err(|error| {
-                Error::File(std::env::temp_dir(), error)
-            })?),
+            None => Some(
+                tempfile::tempdir().map_err(|error| Error::File(std::env::temp_dir(), error))?,
+            ),
         };
         let folder = match (&options.folder, &made) {
             (Some(folder), _) => folder.as_path(),
@@ -261,7 +264,9 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
 /// What the emulator says of a race, without how to run it again.
 fn shortened(message: &str) -> String {
     let message = message.strip_prefix("emulator: ").unwrap_or(message);
-    let lines = message.lines().take_while(|line| !line.starts_with("in thread"));
+    let lines = message
+        .lines()
+        .take_while(|line| !line.starts_with("in thread"));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -11,7 +11,8 @@ impl Report {
     /// The report as a table.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "The ladder: {} of {}, timed on {} numbers, counted on {}\nCPU: {}, one core copies at {:.1} GB/s\n",
+            "The ladder: {} of {}, timed on {} numbers, counted on {}\n\
+             CPU: {}, one core copies at {:.1} GB/s\n",
             self.operator, self.element, self.elements, self.counted, self.cpu.name, self.cpu.copy
         );
         if let Some(gpu) = &self.gpu {
@@ -48,9 +49,11 @@ impl Report {
             }
         }
         text.push_str(
-            "\nlanes: the share of lanes at work in instructions that reach memory; requests: of 128 bytes, to\n\
-             global memory; conflicts: passes through shared memory that bank conflicts cost. A step of one\n\
-             block takes no more numbers than that block.\n",
+            "\n\
+             lanes: the share of lanes at work in instructions that reach memory\n\
+             requests: to global memory, of 128 bytes\n\
+             conflicts: passes through shared memory that bank conflicts cost\n\
+             A step of one block takes no more numbers than that block.\n",
         );
         text
     }

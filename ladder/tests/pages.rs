@@ -23,13 +23,20 @@ fn the_page_has_every_step() {
         .descendants()
         .filter(|node| node.has_tag_name("article") || node.tag_name().name() == "article")
         .collect();
-    let names: Vec<_> = articles.iter().filter_map(|node| node.attribute("id")).collect();
+    let names: Vec<_> = articles
+        .iter()
+        .filter_map(|node| node.attribute("id"))
+        .collect();
     assert_eq!(names, steps().map(|step| step.name).collect::<Vec<_>>());
     if !has_emulator() {
         return;
     }
     for (article, step) in articles.iter().zip(steps()) {
-        let has = |name| article.descendants().any(|node| node.tag_name().name() == name);
+        let has = |name| {
+            article
+                .descendants()
+                .any(|node| node.tag_name().name() == name)
+        };
         let is_drawn = step.kernel().is_some() && step.is_sound();
         assert_eq!(has("svg"), is_drawn, "{}", step.name);
         assert_eq!(has("details"), step.kernel().is_some(), "{}", step.name);
@@ -50,7 +57,10 @@ fn the_page_needs_nothing_from_elsewhere() {
     assert!(!html.contains("url(") && !html.contains("@import"));
     // Links within the page lead somewhere.
     let page = parse(&html);
-    let ids: Vec<_> = page.descendants().filter_map(|node| node.attribute("id")).collect();
+    let ids: Vec<_> = page
+        .descendants()
+        .filter_map(|node| node.attribute("id"))
+        .collect();
     for link in page.descendants().filter_map(|node| node.attribute("href")) {
         assert!(ids.contains(&&link[1..]), "{link}");
     }
@@ -60,11 +70,18 @@ fn the_page_needs_nothing_from_elsewhere() {
 fn markdown_has_every_step_and_its_pictures() {
     let markdown = sums().markdown("ladder", "..");
     for step in steps() {
-        assert!(markdown.text.contains(&format!("### {}\n", step.name)), "{}", step.name);
+        assert!(
+            markdown.text.contains(&format!("### {}\n", step.name)),
+            "{}",
+            step.name
+        );
     }
     assert!(markdown.text.contains("not measured yet"));
     for (name, svg) in &markdown.pictures {
-        assert!(markdown.text.contains(&format!("(ladder/{name})")), "{name}");
+        assert!(
+            markdown.text.contains(&format!("(ladder/{name})")),
+            "{name}"
+        );
         parse(svg);
     }
     assert!(!markdown.text.contains("\n\n\n"), "{}", markdown.text);
@@ -84,17 +101,35 @@ fn a_browser_shows_the_page() {
     fs::write(&page, sums().html()).unwrap();
     let profile = tempfile::tempdir_in(&folder).unwrap();
     let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .args(["--window-size=500,900", "--dump-dom"])
         .arg(format!("file://{}", page.display()))
         .output()
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     for step in steps() {
-        assert!(shown.contains(&format!("<article id=\"{}\">", step.name)), "{}", step.name);
+        assert!(
+            shown.contains(&format!("<article id=\"{}\">", step.name)),
+            "{}",
+            step.name
+        );
     }
     assert!(!shown.contains("parsererror"), "{shown}");
 }

@@ -55,7 +55,10 @@ fn formulas_give_what_the_texts_give() {
         ("tree-convergent", 36, 204),
         ("tree-shared", 9, 65),
     ] {
-        assert_eq!((requests(name, 256), requests(name, 2048)), (of_256, of_2048));
+        assert_eq!(
+            (requests(name, 256), requests(name, 2048)),
+            (of_256, of_2048)
+        );
     }
 }
 
@@ -93,7 +96,10 @@ fn a_step_that_there_is_not_is_an_error() {
     let error = run::<f32, Add>("add", &options).unwrap_err();
     assert!(matches!(error, Error::NoStep(_)));
     let message = error.to_string();
-    assert!(message.contains("`tree-shred`") && message.contains("tree-shared"), "{message}");
+    assert!(
+        message.contains("`tree-shred`") && message.contains("tree-shared"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -115,6 +121,10 @@ fn the_table_has_a_line_for_each_step() {
         let mut mine = lines.filter(|line| line.split(' ').next() == Some(row.name));
         assert!(mine.next().is_some(), "{}:\n{table}", row.name);
     }
-    let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
+    let widest = table
+        .lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap();
     assert!(widest <= 110, "{widest} columns:\n{table}");
 }

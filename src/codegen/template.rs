@@ -91,7 +91,9 @@ const LADDER: &[(&str, &str)] = &[];
 /// The text of a file in `kernels/`.
 pub(crate) fn kernel(name: &str) -> Option<&'static str> {
     let mut files = KERNELS.iter().chain(LADDER);
-    files.find(|(known, _)| *known == name).map(|(_, text)| *text)
+    files
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
 }
 
 /// Renders a template, and puts in the kernels that it includes.

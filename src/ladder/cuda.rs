@@ -31,10 +31,7 @@ impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
     /// Those of [`source`](super::source()); [`Error::Library`](crate::Error::Library) without
     /// driver or NVRTC; [`Error::Compile`](crate::Error::Compile);
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn load<Times: Monoid<T>>(
-        context: &Arc<CudaContext>,
-        kernels: &[&Kernel],
-    ) -> Result<Self> {
+    pub fn load<Times: Monoid<T>>(context: &Arc<CudaContext>, kernels: &[&Kernel]) -> Result<Self> {
         require_driver()?;
         let text = source::<T, Op, Times>(kernels)?;
         let target = Target::for_capability(context_capability(context)?)?;
