@@ -6,9 +6,13 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 use std::hint::black_box;
-use warpfold::Prefixes;
+use std::time::Duration;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Element, Function, Monoid, function, map, reduce, zip};
+use warpfold::statistics::Estimate;
+use warpfold::{
+    Bins, Device, Element, Function, Monoid, Prefixes, arg_max, function, histogram, map, mean,
+    min_max, reduce, scan, variance, zip,
+};
 
 const BYTES: usize = 256 << 20;
 
@@ -220,6 +224,70 @@ where
     group.finish();
 }
 
+/// Calls on short slices, beside the loop that one would write.
+fn short(c: &mut Criterion) {
+    short_of::<f32>(c, "f32", |i| (i % 1000) as f32 * 0.001 - 0.5, |a, b| a + b);
+    short_of::<u32>(c, "u32", |i| i as u32, u32::wrapping_add);
+}
+
+fn short_of<T>(c: &mut Criterion, name: &str, from: fn(usize) -> T, plus: fn(T, T) -> T)
+where
+    T: Element + Default + std::iter::Sum<T>,
+    Add: Monoid<T>,
+{
+    for len in [10, 1000, 100_000] {
+        let data: Vec<T> = (0..len).map(from).collect();
+        let mut group = c.benchmark_group(format!("short {name} {len}"));
+        group
+            .sample_size(30)
+            .warm_up_time(Duration::from_millis(300))
+            .measurement_time(Duration::from_millis(700));
+        group.bench_function("reduce", |b| b.iter(|| reduce::<T, Add>(black_box(&data))));
+        group.bench_function("sum by hand", |b| {
+            b.iter(|| black_box(&data).iter().copied().sum::<T>());
+        });
+        group.bench_function("scan", |b| b.iter(|| scan::<T, Add>(black_box(&data))));
+        group.bench_function("scan by hand", |b| {
+            b.iter(|| {
+                let running = black_box(&data).iter().scan(T::default(), |sum, &x| {
+                    Some(std::mem::replace(sum, plus(*sum, x)))
+                });
+                running.collect::<Vec<T>>()
+            });
+        });
+        group.finish();
+    }
+}
+
+/// Statistics and histograms, beside a read of as many bytes.
+fn statistics(c: &mut Criterion) {
+    let x: Vec<f32> = random_numbers(BYTES / 4)
+        .into_iter()
+        .map(|x| x as f32 / u32::MAX as f32)
+        .collect();
+    let bytes: Vec<u8> = random_numbers(BYTES).into_iter().map(|x| x as u8).collect();
+    let bins = Bins::even(0.0, 1.0, 100).expect("bins");
+    let mut group = c.benchmark_group("statistics");
+    group
+        .sample_size(10)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("mean", |b| b.iter(|| mean(black_box(&x))));
+    group.bench_function("variance", |b| {
+        b.iter(|| variance(black_box(&x), Estimate::Population));
+    });
+    group.bench_function("min_max", |b| b.iter(|| min_max(black_box(&x))));
+    group.bench_function("arg_max", |b| b.iter(|| arg_max(black_box(&x))));
+    group.bench_function("arg_max u8", |b| b.iter(|| arg_max(black_box(&bytes))));
+    group.bench_function("histogram of f32 in 100 bins", |b| {
+        b.iter(|| histogram::<u64, _>(black_box(&x), &bins));
+    });
+    let values = Bins::values(0..=255_u8).expect("bins");
+    group.bench_function("histogram of bytes", |b| {
+        b.iter(|| histogram::<u64, _>(black_box(&bytes), &values));
+    });
+    group.finish();
+}
+
 /// Numbers without a pattern that a branch predictor could learn.
 fn random_numbers(len: usize) -> Vec<u32> {
     (0..len as u64)
@@ -231,5 +299,7 @@ fn random_numbers(len: usize) -> Vec<u32> {
         .collect()
 }
 
-criterion_group!(benches, memory, pairs, sources, selections);
+criterion_group!(
+    benches, memory, pairs, sources, selections, short, statistics
+);
 criterion_main!(benches);

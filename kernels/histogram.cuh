@@ -15,12 +15,13 @@
 
 namespace warpfold {
 
-/// The bin of what is not counted.
-constexpr u32 NO_BIN = 0xffffffffu;
-
-/// A guess at a bin: `Guess` in src/primitives/histogram/bins.rs says why it can be trusted.
+/// Guesses at a bin: those in src/primitives/histogram/guess.rs, which says why they can be trusted.
 struct Guess {
     f64 origin, scale, low, high;
+};
+struct FixedGuess {
+    u64 bias;
+    u32 scale, shift, low;
 };
 
 /// Where the bins of numbers lie: `Table` in src/primitives/histogram/bins.rs.
@@ -32,9 +33,17 @@ struct BinTable {
     /// The first number that has a bin, and the last.
     V first, last;
     Guess guess;
+    FixedGuess fixed;
     u32 bins;
 
     __device__ __forceinline__ bool has(V x) const { return x >= first && x <= last; }
+};
+
+/// Some numbers' bins, as far as they have one.
+template <int COUNT>
+struct BinsOf {
+    u32 bins[COUNT];
+    bool there[COUNT];
 };
 
 /// A number is that of its bin.
@@ -43,9 +52,12 @@ struct ByValue {
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
-                                                u32 (&bins)[COUNT]) {
+                                                BinsOf<COUNT>& of) {
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) bins[i] = (u64)x[i] < table.bins ? (u32)x[i] : NO_BIN;
+        for (int i = 0; i < COUNT; i++) {
+            of.bins[i] = (u32)x[i];
+            of.there[i] = (u64)x[i] < table.bins;
+        }
     }
 };
 
@@ -56,20 +68,19 @@ struct BySearch {
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
-                                                u32 (&bins)[COUNT]) {
+                                                BinsOf<COUNT>& of) {
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) bins[i] = 0;
+        for (int i = 0; i < COUNT; i++) of.bins[i] = 0;
 #pragma unroll 1
         for (u32 rest = table.known; rest > 1;) {
             u32 half = rest / 2;
             rest -= half;
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
-                if (table.firsts[bins[i] + half] <= x[i]) bins[i] += half;
+                if (table.firsts[of.bins[i] + half] <= x[i]) of.bins[i] += half;
         }
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            if (!table.has(x[i])) bins[i] = NO_BIN;
+        for (int i = 0; i < COUNT; i++) of.there[i] = table.has(x[i]);
     }
 };
 
@@ -79,7 +90,7 @@ struct ByGuess {
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
-                                                u32 (&bins)[COUNT]) {
+                                                BinsOf<COUNT>& of) {
         const Guess& guess = table.guess;
         bool certain = guess.low <= 0 && guess.high >= 1;
         u32 last = table.known - 1;
@@ -96,7 +107,33 @@ struct ByGuess {
                 if (inside < table.firsts[bin]) bin--;
                 else if (bin < last && inside >= table.firsts[bin + 1]) bin++;
             }
-            bins[i] = there ? bin : NO_BIN;
+            of.bins[i] = bin;
+            of.there[i] = there;
+        }
+    }
+};
+
+/// The same by a guess in fixed point, for integers of up to 32 bits.
+struct ByFixedGuess {
+    static constexpr bool SEARCHES = false;
+
+    template <class V, int COUNT>
+    static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
+                                                BinsOf<COUNT>& of) {
+        const FixedGuess& guess = table.fixed;
+        u32 last = table.known - 1, most = (u32)table.last - (u32)table.first;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            u32 offset = (u32)x[i] - (u32)table.first;
+            bool there = offset <= most;
+            u64 product = (u64)offset * guess.scale + guess.bias;
+            u32 bin = (u32)(product >> 32) >> (guess.shift - 32);
+            if (bin > last) bin = last;
+            if (guess.low != 0 && there && (u32)(product >> (guess.shift - 32)) < guess.low &&
+                x[i] < table.firsts[bin])
+                bin--;
+            of.bins[i] = bin;
+            of.there[i] = there;
         }
     }
 };
@@ -111,13 +148,16 @@ __device__ __forceinline__ V part_of(const Array<V, PARTS>& item, int part) {
     return item.values[part];
 }
 
-/// Counters in shared memory, of which a lane knows those that it adds to.
+/// Counters in shared memory, of which a lane knows those that it adds to. What has no bin is
+/// counted too, behind the others: a branch would take longer.
 struct SharedCounters {
-    u32* own;
-    u32 log_copies;
+    unsigned char* own;
+    /// The bytes from one counter to the next.
+    u32 stride;
+    u32 behind;
 
-    __device__ __forceinline__ void add(u32 place) const {
-        if (place != NO_BIN) atomicAdd(own + (place << log_copies), 1u);
+    __device__ __forceinline__ void add(u32 place, bool is_counted) const {
+        atomicAdd(reinterpret_cast<u32*>(own + (is_counted ? place : behind) * stride), 1u);
     }
 };
 
@@ -126,10 +166,12 @@ template <class Count>
 struct GlobalCounters {
     Count* counts;
 
-    __device__ __forceinline__ void add(u32 place) const {
+    __device__ __forceinline__ void add(u32 place, bool is_counted) const {
+        constexpr u32 NOWHERE = 0xffffffffu;
+        if (!is_counted) place = NOWHERE;
         u32 first = shuffle(place, 0), same = __ballot_sync(ALL_LANES, place == first);
         Count more = place == first ? (Count)__popc(same) : 1;
-        if (place != NO_BIN && (place != first || threadIdx.x % WARP == 0))
+        if (place != NOWHERE && (place != first || threadIdx.x % WARP == 0))
             atomicAdd(counts + place, more);
     }
 };
@@ -167,9 +209,10 @@ struct Histogram {
     /// Counts in shared memory. A block that is alone stores the counts; several add to them.
     __device__ __forceinline__ void run_shared() {
         u32* counters = reinterpret_cast<u32*>(dynamic_shared());
-        u32 words = places() << log_copies;
+        u32 words = (places() + 1) << log_copies;
         copy_table((words + 1) / 2 * 8);
-        SharedCounters own{counters + threadIdx.x % (1u << log_copies), log_copies};
+        u32 copies = 1u << log_copies;
+        SharedCounters own{dynamic_shared() + 4 * (threadIdx.x % copies), 4 * copies, places()};
         u64 step = (u64)gridDim.x * (blockDim.x / WARP), batches = (length + BATCH - 1) / BATCH;
         u64 batch = (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
         // Every block goes through as many rounds, and one at least.
@@ -222,15 +265,14 @@ struct Histogram {
             for (int part = 0; part < PARTS; part++) {
                 if (part >= channels) break;
                 V x[RUN];
-                u32 bins[RUN];
+                BinsOf<RUN> of;
 #pragma unroll
                 for (int i = 0; i < RUN; i++) x[i] = part_of(rows.item(row, i), part);
-                Rule::find(table, x, bins);
+                Rule::find(table, x, of);
 #pragma unroll
-                for (int i = 0; i < RUN; i++) {
-                    bool counts = bins[i] != NO_BIN && (WHOLE || first + i < here);
-                    counters.add(counts ? bins[i] + part * table.bins : NO_BIN);
-                }
+                for (int i = 0; i < RUN; i++)
+                    counters.add(of.bins[i] + part * table.bins,
+                                 of.there[i] && (WHOLE || first + i < here));
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::buffer::Storage;
 use crate::{Buffer, Element, Error, Result};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// The environment variable that says where calls on host data run.
 const DEVICE_VARIABLE: &str = "WARPFOLD_DEVICE";
@@ -90,7 +91,8 @@ impl Device {
     }
 
     /// The device that the functions on host slices run on: the one that `WARPFOLD_DEVICE` names,
-    /// or else the CPU.
+    /// or else the CPU. The variable is read once: the first call that finds the device decides for
+    /// all.
     ///
     /// Why the CPU: the data is there. It reads its memory faster than the bus can copy it to a
     /// GPU, so a GPU cannot win a single pass over host data (`BENCHMARKS.md` has the figures). It
@@ -100,7 +102,12 @@ impl Device {
     ///
     /// As [`Device::from_env`].
     pub fn for_host_data() -> Result<Device> {
-        Ok(Device::from_env()?.unwrap_or_else(Device::cpu))
+        static NAMED: OnceLock<Device> = OnceLock::new();
+        if let Some(device) = NAMED.get() {
+            return Ok(device.clone());
+        }
+        let device = Device::from_env()?.unwrap_or_else(Device::cpu);
+        Ok(NAMED.get_or_init(|| device).clone())
     }
 
     /// Whether this is the CPU.

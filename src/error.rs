@@ -122,6 +122,17 @@ pub enum Error {
         second: usize,
     },
 
+    /// What should be a carry is none.
+    #[error(
+        "position {position} and {sums} sums are no carry\n  remedy: give one sum for each one among the binary digits of the position, which must be below 2^63"
+    )]
+    Carry {
+        /// The position.
+        position: u64,
+        /// The number of sums.
+        sums: usize,
+    },
+
     /// The bins of a histogram cannot be.
     #[error("the bins' `{argument}` {fault}")]
     Bins {

@@ -16,10 +16,12 @@
 //!
 //! 1. **Host slices**: functions, one line each.
 //!    - [`reduce()`], [`reduce_from`]
-//!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`]
+//!    - [`scan()`], [`scan_from`], [`inclusive_scan`], [`inclusive_scan_from`],
+//!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
 //!    - [`histogram()`], and the [`statistics`]
+//!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other.
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
@@ -116,6 +118,7 @@
 extern crate self as warpfold;
 
 mod buffer;
+mod carry;
 pub mod codegen;
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -126,6 +129,7 @@ mod error;
 mod function;
 #[cfg(feature = "ladder")]
 pub mod ladder;
+pub mod math;
 mod monoid;
 pub mod ops;
 mod primitives;
@@ -136,6 +140,7 @@ pub mod statistics;
 pub mod testing;
 
 pub use buffer::{Buffer, BufferView};
+pub use carry::Carry;
 pub use device::Device;
 pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
@@ -145,8 +150,11 @@ pub use primitives::collect::collect;
 pub use primitives::histogram::{
     Binned, Bins, Count, Counted, Integer, histogram, histogram_weighted,
 };
-pub use primitives::reduce::{reduce, reduce_from};
-pub use primitives::scan::{Prefixes, inclusive_scan, inclusive_scan_from, scan, scan_from};
+pub use primitives::reduce::{Reducer, reduce, reduce_from};
+pub use primitives::scan::{
+    Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
+    scan_into,
+};
 pub use primitives::select::{
     Runs, partition, partition_flagged, positions, runs, runs_by, select, select_flagged, unique,
     unique_by,

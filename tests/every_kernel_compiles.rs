@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use warpfold::codegen::kernels::{
-    self, BinRule, ByGuess, BySearch, ByValue, Kept, KeptAndPlaces, Outputs, Places, Sides,
+    self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Kept, KeptAndPlaces, Outputs, Places,
+    Sides,
 };
 use warpfold::codegen::{Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source};
 use warpfold::cuda::nvrtc::{self, Target};
@@ -213,7 +214,8 @@ fn histograms_of_every_kind() {
     sources.histogram::<u32, Slice<[u8; 4]>, ByValue>();
     sources.histogram::<u64, Slice<f32>, ByGuess>();
     sources.histogram::<u32, Slice<i64>, ByGuess>();
-    sources.histogram::<u32, UpTo<Slice<i16>>, ByGuess>();
+    sources.histogram::<u32, UpTo<Slice<i16>>, ByFixedGuess>();
+    sources.histogram::<u32, Slice<u32>, ByFixedGuess>();
     sources.histogram::<u32, Slice<f64>, BySearch>();
     sources.histogram::<u64, Slice<[f32; 3]>, BySearch>();
     compile(&sources.0);

@@ -32,6 +32,7 @@ mod sources_on_the_gpu;
 mod statistics;
 #[cfg(feature = "cuda")]
 mod statistics_on_the_gpu;
+mod streams;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
 mod support;

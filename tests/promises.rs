@@ -309,6 +309,12 @@ fn report_the_device() {
         Ok(device) => println!("[host data {}]", name(device)),
         Err(error) => println!("[{error}]"),
     }
+    // SAFETY: this process runs this test alone, on one thread.
+    unsafe { std::env::set_var("WARPFOLD_DEVICE", "changed") };
+    match Device::for_host_data() {
+        Ok(device) => println!("[later {}]", name(device)),
+        Err(error) => println!("[{error}]"),
+    }
 }
 
 #[test]
@@ -322,6 +328,7 @@ fn the_environment_names_the_device_of_host_data() {
         let text = said(unset);
         assert!(text.contains("[device None]"), "{text}");
         assert!(text.contains("[host data cpu]"), "{text}");
+        assert!(text.contains("[later cpu]"), "{text}");
     }
     let text = said(&[("WARPFOLD_DEVICE", "cpu")]);
     assert!(text.contains("[device Some(\"cpu\")]"), "{text}");

@@ -21,6 +21,17 @@ fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
         let reduced = oracle::reduce::<T, Op>(&input, init);
         let exclusive = oracle::exclusive::<T, Op>(&input, init);
         let inclusive = oracle::inclusive::<T, Op>(&input, init);
+        for (prefixes, expected) in [
+            (Prefixes::exclusive(), &exclusive),
+            (Prefixes::inclusive(), &inclusive),
+        ] {
+            let prefixes = init.map_or(prefixes, |init| prefixes.from(init));
+            let (mut output, mut data) = (vec![sample::<T>(1, 9)[0]; length], input.clone());
+            warpfold::scan_into::<T, Op>(prefixes, &input, &mut output).unwrap();
+            warpfold::scan_in_place::<T, Op>(prefixes, &mut data).unwrap();
+            assert_same(&output, expected, &format!("into a slice, {what}"));
+            assert_same(&data, expected, &format!("slice in place, {what}"));
+        }
         let buffer = cpu.upload(&input).unwrap();
         let mut into = cpu.upload(&input).unwrap();
         let mut in_place = cpu.upload(&input).unwrap();

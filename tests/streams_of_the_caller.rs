@@ -6,10 +6,10 @@ use crate::support::{oracle, skip, stream};
 use std::sync::Arc;
 use warpfold::Prefixes;
 use warpfold::codegen::{Engine, WavePolicy};
-use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
-use warpfold::cuda::{Reduce, Scan, Workspace};
-use warpfold::ops::{Add, BitXor, Max};
-use warpfold::{Element, Error, Monoid};
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaGraph, CudaStream, DeviceRepr, sys};
+use warpfold::cuda::{Reduce, Scan, SelectBy, Workspace};
+use warpfold::ops::{Add, BitOr, BitXor, Max};
+use warpfold::{Element, Error, Monoid, Result, flagged, function};
 
 /// Scans and reduces views that start and end at odd places, and checks that nothing else is
 /// written.
@@ -176,6 +176,78 @@ fn kernels_are_loaded_while_a_stream_is_captured() {
     let expected = oracle::exclusive::<i32, BitXor>(&data[1..], None);
     let got = stream.clone_dtoh(&output).unwrap();
     assert_same(&got, &expected, "a captured scan");
+}
+
+/// What is loaded lazily is loaded by the calls, whatever their lengths, and also while a stream is
+/// captured.
+#[test]
+fn lazy_kernels_are_loaded_by_the_calls() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let scan = Scan::<i32, BitOr>::load_lazily(&context).unwrap();
+    let long = Scan::<[u64; 8], Sums>::load_lazily(&context).unwrap();
+    for length in [0, 5, 70_001, 6_000_000] {
+        check_lazy_scan(&stream, &scan, length);
+        check_lazy_scan(&stream, &long, length.min(70_001));
+    }
+
+    let data = sample::<i32>(6_000_000, 7);
+    let select = SelectBy::<i32, is_odd>::load_lazily(&context).unwrap();
+    let input = stream.clone_htod(&data).unwrap();
+    for length in [5, 6_000_000] {
+        let mut kept = stream.alloc_zeros::<i32>(length).unwrap();
+        let mut count = stream.alloc_zeros::<u64>(1).unwrap();
+        let bytes = select.workspace_bytes(length);
+        let mut workspace = Workspace::new(&stream, bytes).unwrap();
+        let part = input.slice(..length);
+        let source = flagged::<is_odd, _>(&part);
+        let call = || select.enqueue(&stream, source, &mut kept, &mut count, &mut workspace);
+        captured(&stream, call).launch().unwrap();
+        let expected: Vec<i32> = data[..length]
+            .iter()
+            .copied()
+            .filter(|x| x % 2 != 0)
+            .collect();
+        assert_eq!(stream.clone_dtoh(&count).unwrap(), [expected.len() as u64]);
+        assert_eq!(
+            stream.clone_dtoh(&kept).unwrap()[..expected.len()],
+            expected
+        );
+    }
+}
+
+#[function]
+fn is_odd(x: i32) -> bool {
+    x % 2 != 0
+}
+
+fn check_lazy_scan<T: Sample + DeviceRepr, Op: Monoid<T>>(
+    stream: &Arc<CudaStream>,
+    scan: &Scan<T, Op>,
+    length: usize,
+) {
+    let data = sample::<T>(length, 3);
+    let mut values = stream.clone_htod(&data).unwrap();
+    let mut workspace = Workspace::new(stream, scan.workspace_bytes(length)).unwrap();
+    let call = || scan.enqueue_in_place(stream, Prefixes::exclusive(), &mut values, &mut workspace);
+    if length == 0 {
+        return { call }().unwrap();
+    }
+    captured(stream, call).launch().unwrap();
+    let expected = oracle::exclusive::<T, Op>(&data, None);
+    let got = stream.clone_dtoh(&values).unwrap();
+    assert_same(&got, &expected, &format!("{length} elements"));
+}
+
+fn captured(stream: &Arc<CudaStream>, work: impl FnOnce() -> Result<()>) -> CudaGraph {
+    stream
+        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    let done = work();
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
+    done.unwrap();
+    graph.unwrap().expect("something was captured")
 }
 
 /// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a

@@ -1,6 +1,9 @@
 //! The command line.
 
+use crate::failure::{Failure, Result};
+use crate::help::*;
 use crate::number::{DType, Operator};
+use crate::text::Column;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,15 +22,19 @@ pub(crate) enum Command {
     #[command(after_help = REDUCE_HELP, after_long_help = REDUCE_LONG_HELP)]
     Reduce(FoldArguments),
 
-    /// Replace each number by the fold of all before it
+    /// Replace each number by the fold of all up to it: running totals
     #[command(after_help = SCAN_HELP, after_long_help = SCAN_LONG_HELP)]
     Scan {
         #[command(flatten)]
         fold: FoldArguments,
 
-        /// Fold each number in too: without --init, the first output is the first input
-        #[arg(short, long)]
+        /// Fold all up to each number and the number itself, as numpy.cumsum does: the default
+        #[arg(short, long, overrides_with = "exclusive")]
         inclusive: bool,
+
+        /// Leave each number itself out: the first output is --init, or the operator's identity
+        #[arg(short = 'x', long, overrides_with = "inclusive")]
+        exclusive: bool,
     },
 
     /// Keep the numbers that satisfy a condition, in their order
@@ -55,6 +62,20 @@ pub(crate) enum Command {
     /// Count how many numbers fall into each bin, as NumPy does
     #[command(after_help = HISTOGRAM_HELP, after_long_help = HISTOGRAM_LONG_HELP)]
     Histogram(HistogramArguments),
+
+    /// Print what makes a shell complete the command's options and names
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+
+    /// Print the manual page of the command, or of one of its commands
+    #[command(after_help = MAN_HELP)]
+    Man {
+        /// The command, such as `scan`
+        command: Option<String>,
+    },
 
     /// List the devices, and say why CUDA cannot be used if it cannot
     Devices,
@@ -159,13 +180,24 @@ pub(crate) struct TuneArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FoldArguments {
-    /// The operator
+    /// The operator; sum, prod, and, or, xor are names too
     #[arg(long, value_enum, default_value_t = Operator::Add)]
     pub(crate) op: Operator,
 
     /// Start from this value instead of the operator's identity
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) init: Option<String>,
+
+    /// The type to add up or multiply in [default: i64 or u64 for integers, else the elements']
+    ///
+    /// It must hold every element: integers take wider integers, and f64; floats take wider floats.
+    /// The result has this type.
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub(crate) accumulate: Option<DType>,
+
+    /// Let sums and products of integers wrap: without it, one out of range is an error
+    #[arg(long)]
+    pub(crate) wrapping: bool,
 
     #[command(flatten)]
     pub(crate) files: FileArguments,
@@ -305,15 +337,63 @@ pub(crate) struct FileArguments {
     pub(crate) output_format: Option<Format>,
 }
 
+/// How text is laid out.
+#[derive(Debug, Default, Args)]
+pub(crate) struct TextArguments {
+    /// Skip so many lines at the start of a text
+    #[arg(
+        long,
+        value_name = "LINES",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub(crate) skip: u64,
+
+    /// Read one column of a text: its number, from 1 on, or its name in the first line
+    #[arg(long, value_name = "N|NAME", value_parser = column)]
+    pub(crate) column: Option<Column>,
+
+    /// What separates the columns of a text: one character, or `tab` [default: `,` for .csv, tab
+    /// for .tsv, else white space]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+}
+
+impl TextArguments {
+    /// Fails if any is given: the input has another format.
+    pub(crate) fn check_unused(&self, name: &str) -> Result<()> {
+        let given = [
+            ("--skip", self.skip > 0),
+            ("--column", self.column.is_some()),
+            ("--delimiter", self.delimiter.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::with_remedy(
+                option,
+                format_args!("{name} is no text"),
+                format_args!("leave {option} out, or give --format text"),
+            )),
+        }
+    }
+}
+
 /// What numbers are, and where the work is done.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct InputArguments {
-    /// The type of the elements; raw input needs it
+    /// The type of the elements, also by NumPy's names, such as float32; raw input needs it
     ///
-    /// An .npy file knows its own type. In text, integers are i64, or f64 if any number has a
+    /// An .npy file knows its own type. Text is i64, or f64 if any number in its first 16 MiB has a
     /// point, an exponent, or is `inf` or `nan`.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "TYPE")]
     pub(crate) dtype: Option<DType>,
+
+    #[command(flatten)]
+    pub(crate) text: TextArguments,
+
+    /// The array to read from an .npz file that holds several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Option<String>,
 
     /// The format of the input [default: see the end of --help]
     #[arg(long, value_enum)]
@@ -327,11 +407,11 @@ pub(crate) struct InputArguments {
 /// How numbers are laid out in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// NumPy's .npy, in C order and little endian
+    /// NumPy's .npy
     Npy,
     /// The elements alone, little endian
     Raw,
-    /// Decimal numbers, separated by white space or commas; written one per line
+    /// Decimal numbers, between white space or in columns; written one per line
     Text,
 }
 
@@ -398,212 +478,25 @@ fn gpu_number(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "write `cuda` or `cuda:N`".into())
 }
 
-/// What the help of the commands says about formats; a macro, for `concat!` to take.
-macro_rules! formats {
-    () => {
-        "\
-Format of the input:
-  1. --format, if given;
-  2. npy, if the data begin with NumPy's magic or the name ends in .npy;
-  3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
-  4. text otherwise, as for .txt, .csv, .tsv and the standard input.
-"
-    };
+/// A column's number or name.
+fn column(text: &str) -> Result<Column, String> {
+    match text.parse() {
+        Ok(0) => Err("the first column is 1".into()),
+        Ok(number) => Ok(Column::Number(number)),
+        Err(_) => Ok(Column::Name(text.into())),
+    }
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  seq 10 | warpfold scan                     0 1 3 6 ... one per line
-  warpfold reduce --op max data.npy          the largest element
-  warpfold scan -i data.npy -o sums.npy      running sums, in the same shape
-  warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
-  warpfold select --gt 0 data.npy            the numbers above 0
-  warpfold unique -c sorted.txt              each number once, and how often it stands there
-  warpfold stats data.npy                    extremes, mean and standard deviation
-  warpfold histogram --bins 20 data.npy      how the numbers are distributed
-  warpfold devices                           what there is to work on
-
-`warpfold reduce --help` and that of the others describe the formats.";
-
-const LADDER_HELP: &str = "\
-Examples:
-  warpfold ladder
-  warpfold ladder --html ladder.html
-  warpfold ladder --op max --dtype i32 tree-divergent tree-convergent tree-shared
-  warpfold ladder --device cuda --markdown docs/ladder.md
-
-Every step changes one thing: from a loop on the CPU, over the kernels of five texts, to the library's own engines. \
-The CPU's steps are timed here, kernels on the GPU. What kernels ask of the machine is counted in an emulator, which \
-needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
-
-const TUNE_HELP: &str = "\
-Examples:
-  warpfold tune > sm_90.rs
-  warpfold tune --device cuda:1 --quick
-
-For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability 9.0 to 10.x, \
-are varied one at a time until nothing gains. Only speed depends on them. Every candidate's result is compared \
-with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
-to the standard output, what was gained to the standard error.";
-
-const REDUCE_HELP: &str = "\
-Examples:
-  seq 100 | warpfold reduce
-  warpfold reduce --op max --device cuda data.npy";
-
-const REDUCE_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  seq 100 | warpfold reduce
-  warpfold reduce --op max --device cuda data.npy
-  warpfold reduce --dtype u32 --op bitxor words.bin
-
-The fold of no numbers is --init, or the operator's identity.
-
-",
-    formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. text."
-);
-
-const SCAN_HELP: &str = "\
-Examples:
-  seq 10 | warpfold scan
-  warpfold scan -i --op mul rates.csv --init 100
-  warpfold scan data.npy -o sums.npy";
-
-const SCAN_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  seq 10 | warpfold scan
-  warpfold scan -i --op mul rates.csv --init 100
-  warpfold scan data.npy -o sums.npy
-  warpfold scan --dtype f32 samples.bin --output-format text | head
-
-An array of several axes is scanned in the order it is stored in, and keeps its shape.
-
-",
-    formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
-);
-
-const SELECT_HELP: &str = "\
-Examples:
-  seq 10 | warpfold select --gt 3
-  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
-  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
-  warpfold select --nan data.npy --positions -o places.npy";
-
-const SELECT_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  seq 10 | warpfold select --gt 3
-  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
-  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
-  warpfold select --nan data.npy --positions -o places.npy
-
-Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE is read as a \
-number of the elements' type. A NaN satisfies --ne and --nan only. The result has one axis, also of \
-an array of several.
-
-",
-    formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
-);
-
-const UNIQUE_HELP: &str = "\
-Examples:
-  printf '7 7 2 2 2 7' | warpfold unique -c
-  warpfold unique sorted.npy -o different.npy --counts counts.npy";
-
-const UNIQUE_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  printf '7 7 2 2 2 7' | warpfold unique -c
-  warpfold unique sorted.npy -o different.npy --counts counts.npy
-  warpfold unique --dtype u32 keys.bin -o keys.npy --starts starts.npy
-
-Only neighbours are compared: sort the numbers first to have each one once. A NaN equals nothing, \
-and -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
-starts have the format of their ending, or else that of the output.
-
-",
-    formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
-);
-
-const HISTOGRAM_HELP: &str = "\
-Examples:
-  warpfold histogram --bins 20 data.npy
-  warpfold histogram --range 0 1 --dtype f32 samples.bin
-  warpfold histogram --edges 0,18,65,120 ages.csv
-  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy";
-
-const HISTOGRAM_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  warpfold histogram --bins 20 data.npy
-  warpfold histogram --range 0 1 --dtype f32 samples.bin
-  warpfold histogram --edges 0,18,65,120 ages.csv
-  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy
-  warpfold histogram data.npy --svg chart.svg
-
-A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
-are not counted, as are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
-array of the same type. Halves are counted as f32.
-
-On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
-upper edge and the count, or with --bincount the value and the count, with commas between them. npy \
-and raw have the counts alone, as u64.
-
-",
-    formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. text."
-);
-
-const STATS_HELP: &str = "\
-Examples:
-  seq 10 | warpfold stats
-  warpfold stats january.npy february.npy";
-
-const STATS_LONG_HELP: &str = concat!(
-    "\
-Examples:
-  seq 10 | warpfold stats
-  warpfold stats january.npy february.npy
-  warpfold select --not-nan data.npy | warpfold stats --sample
-
-A line for each statistic:
-  count   how many numbers there are
-  nan     how many of them are NaN, of floats
-  min     the least; NaN if there is a NaN
-  argmin  where that stands, from 0: the first of equal ones, or the first NaN
-  max     the greatest; NaN if there is a NaN
-  argmax  where that stands, as argmin
-  sum     in f64; of integers exact within +-2^53
-  mean    in f64
-  std     the standard deviation, in f64: squared deviations over n, with --sample over n - 1
-What nothing has is `-`. An array of several axes counts in the order it is stored in.
-
-",
-    formats!()
-);
+/// A single byte that may stand between numbers.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        b"space" => Ok(b' '),
+        b"comma" => Ok(b','),
+        &[byte] if byte.is_ascii_alphanumeric() || b"+-.\"#\n\r".contains(&byte) => {
+            Err("numbers, quotes and comments have this character".into())
+        }
+        &[byte] => Ok(byte),
+        _ => Err("give one ASCII character, `tab`, `comma` or `space`".into()),
+    }
+}

@@ -4,7 +4,7 @@ use crate::args::LadderArguments;
 use crate::commands::{choose_device, print};
 use crate::failure::{Failure, Result};
 use crate::number::{Number, Operator, Work, with_number};
-use crate::output::Destination;
+use crate::output::Output;
 use std::path::Path;
 use warpfold::{Device, Monoid};
 use warpfold_ladder::{Error, Options, Report};
@@ -12,15 +12,9 @@ use warpfold_ladder::{Error, Options, Report};
 /// Looks at all that can fail early, runs the ladder, and shows what it found.
 pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
     arguments.op.check(arguments.dtype)?;
-    let destination = |path: &Option<_>| -> Result<_> {
-        let path: Option<&Path> = path.as_deref();
-        path.map(|path| Destination::look_at(Some(path)))
-            .transpose()
-    };
-    let (html, markdown) = (
-        destination(&arguments.html)?,
-        destination(&arguments.markdown)?,
-    );
+    let open = |path: Option<&Path>| path.map(|path| Output::open(Some(path))).transpose();
+    let html = open(arguments.html.as_deref())?;
+    let markdown = open(arguments.markdown.as_deref())?;
     let options = Options {
         elements: usize::try_from(arguments.n).map_err(|error| Failure::at("--n", error))?,
         counted: arguments.counted as usize,
@@ -79,20 +73,19 @@ impl<T: Number + warpfold_ladder::Number> Work<T> for Climb {
     }
 }
 
-fn write(text: &str, to: Destination) -> Result<()> {
-    let mut output = to.open(None)?;
-    output.write(text.as_bytes())?;
-    output.finish()
+fn write(text: &str, mut to: Output) -> Result<()> {
+    to.write(text.as_bytes())?;
+    to.finish()
 }
 
 /// The pictures first, so that the page never shows what is not there.
-fn write_markdown(report: &Report, path: &Path, to: Destination) -> Result<()> {
+fn write_markdown(report: &Report, path: &Path, to: Output) -> Result<()> {
     let folder = path.with_extension("");
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let page = report.markdown(&name, "..");
     std::fs::create_dir_all(&folder).map_err(|error| Failure::at(folder.display(), error))?;
     for (name, svg) in &page.pictures {
-        write(svg, Destination::look_at(Some(&folder.join(name)))?)?;
+        write(svg, Output::open(Some(&folder.join(name)))?)?;
     }
     write(&page.text, to)
 }

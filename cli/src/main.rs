@@ -6,21 +6,25 @@
 #[cfg(target_endian = "big")]
 compile_error!("raw and .npy data are read and written in the machine's own order: little endian");
 
+mod accumulate;
 mod args;
 mod commands;
 mod condition;
+mod exact;
 mod failure;
-mod histogram;
+#[cfg(test)]
+mod fuzz;
+mod help;
 mod input;
 mod ladder;
 mod logger;
 mod npy;
 mod number;
+mod numbers;
 mod output;
 mod progress;
 mod raw;
 mod source;
-mod stats;
 mod text;
 #[cfg(feature = "cuda")]
 mod tune;

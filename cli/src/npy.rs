@@ -5,10 +5,11 @@
 
 use crate::failure::{Failure, Result};
 use crate::input::Input;
+use crate::logger;
 use crate::number::{DType, Number};
-use crate::output::Output;
 use clap::ValueEnum;
 use header::{Description, Dictionary};
+use std::io::{Cursor, Read};
 use warpfold::bytemuck;
 
 mod header;
@@ -19,6 +20,9 @@ pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// No header that NumPy writes comes near; one that says it is longer is damaged.
 const LONGEST_HEADER: usize = 1 << 20;
 
+/// Elements in Fortran order are read in blocks of this size.
+const BLOCK_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
+
 /// As many axes as NumPy allows.
 const MOST_AXES: usize = 64;
 
@@ -27,6 +31,14 @@ const MOST_AXES: usize = 64;
 pub(crate) struct Header {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Whether the bytes of each are in reverse.
+    pub(crate) big_endian: bool,
+    /// Whether they are truth values: any byte but 0 is 1.
+    pub(crate) truth: bool,
+    /// Whether the first axis runs fastest.
+    pub(crate) fortran_order: bool,
 }
 
 /// Reads a header, and leaves `input` at the first element.
@@ -103,7 +115,6 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
             ));
         }
     };
-    let dtype = dtype_of(&descr, name)?;
     if shape.len() > MOST_AXES {
         let cause = format!(
             "{} axes are more than the {MOST_AXES} of NumPy",
@@ -111,26 +122,14 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
         );
         return Err(Failure::at(name, cause));
     }
-    // With one long axis at most, both orders are the same.
-    if fortran_order && shape.iter().filter(|&&length| length != 1).count() > 1 {
-        return Err(Failure::with_remedy(
-            name,
-            "the elements are in Fortran order, and folds run in C order",
-            "numpy.save(file, numpy.ascontiguousarray(x))",
-        ));
-    }
-    Ok(Header { dtype, shape })
-}
-
-/// The type that NumPy's `descr` names, such as `<f4`.
-fn dtype_of(descr: &str, name: &str) -> Result<DType> {
     let (order, code) = match descr.split_at_checked(1) {
         Some((order @ ("<" | ">" | "|" | "="), code)) => (order, code),
-        _ => ("=", descr),
+        _ => ("=", &descr[..]),
     };
+    let truth = code == "b1";
     let known = DType::value_variants()
         .iter()
-        .find(|&&dtype| code_of(dtype) == Some(code));
+        .find(|&&dtype| code_of(dtype) == Some(code) || truth && dtype == DType::U8);
     let Some(&dtype) = known else {
         let codes: Vec<_> = DType::value_variants()
             .iter()
@@ -140,19 +139,29 @@ fn dtype_of(descr: &str, name: &str) -> Result<DType> {
             name,
             format_args!("the elements are of the unknown type '{descr}'"),
             format_args!(
-                "convert them, x.astype(...), to one of {}",
+                "convert them, x.astype(...), to one of b1, {}",
                 codes.join(", ")
             ),
         ));
     };
-    if order == ">" && dtype.size() > 1 {
-        return Err(Failure::with_remedy(
-            name,
-            format_args!("the elements are big endian, '{descr}'"),
-            format_args!("numpy.save(file, x.astype('<{code}'))"),
-        ));
-    }
-    Ok(dtype)
+    let count = match count_of(&shape) {
+        Some(count) if count.checked_mul(dtype.size()).is_some() => count,
+        _ => {
+            let shape = show_shape(&shape);
+            let cause = format!("the shape {shape} has more elements than memory can hold");
+            return Err(Failure::at(name, cause));
+        }
+    };
+    // With one long axis at most, both orders are the same.
+    let axes = shape.iter().filter(|&&length| length != 1).count();
+    Ok(Header {
+        dtype,
+        count,
+        big_endian: order == ">" && dtype.size() > 1,
+        truth,
+        fortran_order: fortran_order && axes > 1 && count > 0,
+        shape,
+    })
 }
 
 /// NumPy's code for a type, without the byte order.
@@ -173,51 +182,148 @@ fn code_of(dtype: DType) -> Option<&'static str> {
     })
 }
 
-/// Reads the elements that a header announced.
-pub(crate) fn read<T: Number>(header: &Header, input: &mut Input) -> Result<Vec<T>> {
-    let size = size_of::<T>();
-    let product = header
-        .shape
-        .iter()
-        .try_fold(1_usize, |all, &axis| all.checked_mul(axis));
-    let count = match product {
-        // A product that overflows before it meets a zero is still zero.
-        _ if header.shape.contains(&0) => 0,
-        Some(count) if count.checked_mul(size).is_some() => count,
-        _ => {
-            let shape = show_shape(&header.shape);
-            let cause = format!("the shape {shape} has more elements than memory can hold");
-            return Err(Failure::at(&input.name, cause));
+/// The elements that a header announced, which arrive in pieces.
+pub(crate) struct Elements {
+    input: Input,
+    header: Header,
+    /// Where the first element stands.
+    start: u64,
+    left: usize,
+}
+
+impl Elements {
+    /// Begins with the header. A file that is too short is found out here.
+    pub(crate) fn open(mut input: Input) -> Result<Self> {
+        let header = read_header(&mut input)?;
+        let elements = Elements {
+            start: input.position(),
+            left: header.count,
+            header,
+            input,
+        };
+        let needed = (elements.left * elements.header.dtype.size()) as u64;
+        match elements.input.remaining() {
+            Some(available) if available < needed => Err(elements.missing(available)),
+            _ if elements.header.fortran_order => elements.in_c_order(),
+            _ => Ok(elements),
         }
-    };
-    let start = input.position();
-    let needed = (count * size) as u64;
-    let name = input.name.clone();
-    let missing = |available: u64| {
-        let end = start + needed;
-        let shape = show_shape(&header.shape);
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn missing(&self, available: u64) -> Failure {
+        let dtype = self.header.dtype;
         let cause = format!(
-            "the file is truncated: it ends at byte {}, but {shape} elements of {} end at byte {end}",
-            start + available,
-            T::DTYPE,
+            "the file is truncated: it ends at byte {}, but {} elements of {dtype} end at byte {}",
+            self.start + available,
+            show_shape(&self.header.shape),
+            self.start + (self.header.count * dtype.size()) as u64,
         );
-        Failure::at(&name, cause)
-    };
-    if let Some(available) = input.remaining().filter(|&available| available < needed) {
-        return Err(missing(available));
+        Failure::at(&self.input.name, cause)
     }
-    let (values, rest) = input.read_elements::<T>(count)?;
-    if values.len() < count {
-        return Err(missing((values.len() * size + rest) as u64));
+
+    /// Reads up to so many numbers. Fewer are the last.
+    pub(crate) fn read<T: Number>(&mut self, count: usize) -> Result<Vec<T>> {
+        let mut values = vec![T::zeroed(); count.min(self.left)];
+        let bytes = bytemuck::cast_slice_mut::<T, u8>(&mut values);
+        let filled = self.input.fill(bytes)?;
+        if filled < bytes.len() {
+            let available = self.input.position() - self.start;
+            return Err(self.missing(available));
+        }
+        if self.header.big_endian {
+            bytes
+                .chunks_exact_mut(size_of::<T>())
+                .for_each(<[u8]>::reverse);
+        }
+        if self.header.truth {
+            bytes
+                .iter_mut()
+                .for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+        self.left -= values.len();
+        if self.left == 0 && values.len() < count {
+            self.finish()?;
+        }
+        Ok(values)
     }
-    if input.fill(&mut [0])? > 0 {
-        return Err(Failure::with_remedy(
-            &input.name,
-            format_args!("more data follow the array, from byte {}", start + needed),
-            "keep one array per file",
-        ));
+
+    /// Looks at what comes after the elements: NumPy stops here, too.
+    fn finish(&mut self) -> Result<()> {
+        if self.input.fill(&mut [0])? > 0 {
+            let end = self.input.position() - 1;
+            logger::show(
+                "warning",
+                format_args!(
+                    "{}: more data follow the array, from byte {end}; they are not read, as NumPy \
+                     does not",
+                    self.input.name
+                ),
+            );
+        }
+        Ok(())
     }
-    Ok(values)
+
+    /// Reads all elements, and puts them into the order in which the last axis runs fastest.
+    fn in_c_order(mut self) -> Result<Self> {
+        let (size, shape) = (self.header.dtype.size(), self.header.shape.clone());
+        let total = self.header.count * size;
+        // The header may be a lie. Memory is set aside for what is there indeed.
+        if self.input.remaining().is_none() {
+            let mut all = Vec::new();
+            let read = self.input.by_ref().take(total as u64).read_to_end(&mut all);
+            read.map_err(|error| Failure::at(&self.input.name, error))?;
+            if all.len() < total {
+                return Err(self.missing(all.len() as u64));
+            }
+            self.finish()?;
+            self.input.replace(Cursor::new(all), total as u64);
+            self.start = 0;
+        }
+        let mut ordered = Vec::new();
+        if ordered.try_reserve_exact(total).is_err() {
+            let cause =
+                format_args!("not enough memory for {total} bytes in Fortran order").to_string();
+            let remedy = "numpy.save(file, numpy.ascontiguousarray(x))";
+            return Err(Failure::with_remedy(&self.input.name, cause, remedy));
+        }
+        ordered.resize(total, 0);
+        // From one index of an axis to the next, in C order.
+        let mut strides = vec![size; shape.len()];
+        for axis in (1..shape.len()).rev() {
+            strides[axis - 1] = strides[axis] * shape[axis];
+        }
+        let (mut indices, mut place) = (vec![0; shape.len()], 0);
+        let mut block = vec![0; (BLOCK_BYTES / size) * size];
+        let mut left = total;
+        while left > 0 {
+            let count = left.min(block.len());
+            let filled = self.input.fill(&mut block[..count])?;
+            if filled < count {
+                let available = self.input.position() - self.start;
+                return Err(self.missing(available));
+            }
+            for element in block[..count].chunks_exact(size) {
+                ordered[place..place + size].copy_from_slice(element);
+                for (axis, &length) in shape.iter().enumerate() {
+                    indices[axis] += 1;
+                    place += strides[axis];
+                    if indices[axis] < length {
+                        break;
+                    }
+                    place -= length * strides[axis];
+                    indices[axis] = 0;
+                }
+            }
+            left -= count;
+        }
+        self.finish()?;
+        self.input.replace(Cursor::new(ordered), total as u64);
+        self.start = 0;
+        Ok(self)
+    }
 }
 
 /// Fails for a type that NumPy has no name for.
@@ -232,15 +338,9 @@ pub(crate) fn check_output(dtype: DType, name: &str) -> Result<()> {
     }
 }
 
-/// Writes a whole file.
-pub(crate) fn write<T: Number>(values: &[T], shape: &[usize], output: &mut Output) -> Result<()> {
-    output.write(&header_bytes(T::DTYPE, shape))?;
-    output.write(bytemuck::cast_slice(values))
-}
-
 /// The length of the header is such that the elements start at a multiple of 64 bytes, as NumPy
 /// has it.
-fn header_bytes(dtype: DType, shape: &[usize]) -> Vec<u8> {
+pub(crate) fn header_bytes(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let order = if dtype.size() == 1 { '|' } else { '<' };
     let code = code_of(dtype).unwrap_or_default();
     let shape = show_shape(shape);
@@ -253,6 +353,16 @@ fn header_bytes(dtype: DType, shape: &[usize]) -> Vec<u8> {
     // At most 64 axes: far from the 65 535 bytes that version 1 allows.
     let length = text.len() as u16;
     [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
+}
+
+/// The number of elements in a shape, if that is a number.
+pub(crate) fn count_of(shape: &[usize]) -> Option<usize> {
+    // A product that overflows before it meets a zero is still zero.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let axes = shape.iter();
+    axes.fold(Some(1_usize), |all, &axis| all?.checked_mul(axis))
 }
 
 /// The shape as Python writes a tuple.

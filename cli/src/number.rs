@@ -10,17 +10,41 @@ use warpfold::{Bins, Element, Function, Monoid, Scalar, ops, statistics};
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DType {
+    /// Or `uint8`
+    #[value(aliases = ["uint8"])]
     U8,
+    /// Or `int8`
+    #[value(aliases = ["int8"])]
     I8,
+    /// Or `uint16`
+    #[value(aliases = ["uint16"])]
     U16,
+    /// Or `int16`
+    #[value(aliases = ["int16"])]
     I16,
+    /// Or `uint32`
+    #[value(aliases = ["uint32"])]
     U32,
+    /// Or `int32`
+    #[value(aliases = ["int32"])]
     I32,
+    /// Or `uint64`
+    #[value(aliases = ["uint64"])]
     U64,
+    /// Or `int64`
+    #[value(aliases = ["int64"])]
     I64,
+    /// Or `float16`, `half`
+    #[value(aliases = ["float16", "half"])]
     F16,
+    /// Or `bfloat16`
+    #[value(aliases = ["bfloat16"])]
     Bf16,
+    /// Or `float32`, `single`
+    #[value(aliases = ["float32", "single"])]
     F32,
+    /// Or `float64`, `double`
+    #[value(aliases = ["float64", "double"])]
     F64,
 }
 
@@ -42,6 +66,36 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
+/// The same, where the name stands for the type that folds run in. It holds the elements, and its
+/// results are cut or rounded to theirs when they are written: sums and products modulo 2^64 are
+/// also right modulo less, and halves are folded as `f32` anyway.
+macro_rules! with_folded {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_folded!(@arms $dtype, $T => $body,
+            U8 | U16 | U32 | U64 u64, I8 | I16 | I32 | I64 i64, F16 | Bf16 | F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $T:ident => $body:expr, $($($name:ident)|+ $number:ty),*) => {
+        match $dtype {
+            $($($crate::number::DType::$name)|+ => {
+                type $T = $number;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use with_folded;
+
+/// The same, where the name stands for the type that numbers are compared and counted in: their
+/// own, or the `f32` that a half is.
+macro_rules! with_bound {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_folded!(@arms $dtype, $T => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 | Bf16 | F32 f32, F64 f64)
+    };
+}
+pub(crate) use with_bound;
+
 impl DType {
     pub(crate) fn size(self) -> usize {
         with_number!(self, T => size_of::<T>())
@@ -49,6 +103,10 @@ impl DType {
 
     pub(crate) fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
+    }
+
+    pub(crate) fn is_signed(self) -> bool {
+        !matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
 }
 
@@ -62,19 +120,26 @@ impl fmt::Display for DType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(crate) enum Operator {
-    /// The sum; integers wrap
+    /// The sum, or `sum`; integers add up in 64 bits
+    #[value(alias = "sum")]
     Add,
-    /// The product; integers wrap
+    /// The product, or `prod`; integers multiply in 64 bits
+    #[value(aliases = ["prod", "product"])]
     Mul,
     /// The smallest; NaN if any is NaN
+    #[value(alias = "minimum")]
     Min,
     /// The largest; NaN if any is NaN
+    #[value(alias = "maximum")]
     Max,
-    /// Bitwise and, on integers
+    /// Bitwise and, or `and`, of integers
+    #[value(alias = "and")]
     BitAnd,
-    /// Bitwise or, on integers
+    /// Bitwise or, or `or`, of integers
+    #[value(alias = "or")]
     BitOr,
-    /// Bitwise exclusive or, on integers
+    /// Bitwise exclusive or, or `xor`, of integers
+    #[value(alias = "xor")]
     BitXor,
 }
 
@@ -132,16 +197,28 @@ pub(crate) enum BadNumber {
 }
 
 impl BadNumber {
-    /// Says what is wrong with `token`, and what can be done.
+    /// Says what is wrong with `token`.
     pub(crate) fn describe(self, token: &str, dtype: DType) -> String {
         match self {
             BadNumber::NotANumber => format!("`{token}` is not a number"),
-            BadNumber::NotAnInteger => format!(
-                "`{token}` is not an integer, but the type is {dtype}\n  remedy: choose a type of floats with --dtype, such as f64"
-            ),
-            BadNumber::OutOfRange => format!(
-                "`{token}` is out of the range of {dtype}\n  remedy: choose a wider type with --dtype"
-            ),
+            BadNumber::NotAnInteger => {
+                format!("`{token}` is not an integer, but the type is {dtype}")
+            }
+            BadNumber::OutOfRange => format!("`{token}` is out of the range of {dtype}"),
+        }
+    }
+
+    /// What the option of a type can do about it.
+    pub(crate) fn remedy(self, dtype: DType) -> Option<&'static str> {
+        match self {
+            BadNumber::NotANumber => None,
+            BadNumber::NotAnInteger => Some("choose a type of floats, such as f64"),
+            BadNumber::OutOfRange => Some(match dtype {
+                DType::I64 => "choose u64, or a type of floats, such as f64",
+                DType::U64 => "choose i64 for negative numbers, or f64",
+                DType::F64 => "no type here holds it",
+                _ => "choose a wider type, such as i64 or f64",
+            }),
         }
     }
 }
@@ -158,6 +235,15 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
     type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
     type Outside: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
 
+    /// What a minimum or maximum of nothing is.
+    fn extreme(op: Operator) -> Option<Self> {
+        match op {
+            Operator::Min => Some(Self::narrow(Self::Bound::GREATEST)),
+            Operator::Max => Some(Self::narrow(Self::Bound::LEAST)),
+            _ => None,
+        }
+    }
+
     /// The least bound above another.
     fn next_above(bound: Self::Bound) -> Option<Self::Bound>;
 
@@ -168,6 +254,21 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
     fn values(count: usize) -> Option<warpfold::Result<Bins<Self::Bound>>>;
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
+
+    /// The number in another type, as Rust's `as` has it.
+    fn cast<A: Number>(self) -> A;
+
+    /// The value of an integer.
+    fn to_integer(self) -> i128;
+
+    /// What an integer is in the type, cut to fit.
+    fn from_integer(value: i128) -> Self;
+
+    fn from_float(value: f64) -> Self;
+
+    /// Whether the step of a running sum or product of integers overflowed: from the result before
+    /// an item to the one after.
+    fn overflowed(op: Operator, before: Self, item: Self) -> bool;
 
     /// Appends the shortest text that reads back as the same bits.
     fn append_to(self, text: &mut Vec<u8>);
@@ -206,6 +307,39 @@ macro_rules! integers {
                 }
             }
 
+            #[inline]
+            fn cast<A: Number>(self) -> A {
+                if A::DTYPE.is_float() {
+                    A::from_float(self as f64)
+                } else {
+                    A::from_integer(self as i128)
+                }
+            }
+
+            #[inline]
+            fn to_integer(self) -> i128 {
+                self.into()
+            }
+
+            #[inline]
+            fn from_integer(value: i128) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn from_float(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn overflowed(op: Operator, before: Self, item: Self) -> bool {
+                match op {
+                    Operator::Add => before.overflowing_add(item).1,
+                    Operator::Mul => before.overflowing_mul(item).1,
+                    _ => false,
+                }
+            }
+
             fn append_to(self, text: &mut Vec<u8>) {
                 text.extend_from_slice(itoa::Buffer::new().format(self).as_bytes());
             }
@@ -228,7 +362,7 @@ macro_rules! integers {
 integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
 
 macro_rules! floats {
-    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr);*) => {$(
+    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr, $narrow:expr);*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
@@ -260,6 +394,30 @@ macro_rules! floats {
                 Ok(value)
             }
 
+            #[inline]
+            fn cast<A: Number>(self) -> A {
+                A::from_float($widen(self).into())
+            }
+
+            fn to_integer(self) -> i128 {
+                let value: f64 = $widen(self).into();
+                value as i128
+            }
+
+            #[inline]
+            fn from_integer(value: i128) -> Self {
+                Self::from_float(value as f64)
+            }
+
+            #[inline]
+            fn from_float(value: f64) -> Self {
+                $narrow(value)
+            }
+
+            fn overflowed(_: Operator, _: Self, _: Self) -> bool {
+                false
+            }
+
             fn append_to(self, text: &mut Vec<u8>) {
                 text.extend_from_slice(zmij::Buffer::new().format($widen(self)).as_bytes());
             }
@@ -281,11 +439,15 @@ macro_rules! floats {
 
 floats!(
     F16 f16, f32, condition::f16::within, condition::f16::outside,
-        |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))), f16::to_f32;
+        |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))),
+        f16::to_f32, |v| f16::from_f32(to_odd_f32(v));
     Bf16 bf16, f32, condition::bf16::within, condition::bf16::outside,
-        |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))), bf16::to_f32;
-    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse, std::convert::identity;
-    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse, std::convert::identity
+        |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))),
+        bf16::to_f32, |v| bf16::from_f32(to_odd_f32(v));
+    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse,
+        std::convert::identity, |v: f64| v as f32;
+    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse,
+        std::convert::identity, std::convert::identity
 );
 
 /// Rounds to an `f32` whose last bit is set if anything was lost. A 16-bit float made from it is

@@ -1,17 +1,26 @@
 //! Shows progress: only on a terminal, and only for long work.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    BinaryBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
+use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Reading and writing show a bar after this time.
+/// Work that takes less shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Computing shows a spinner from this size on.
-const LARGE_BYTES: u64 = 64 << 20;
 
-/// The progress of a stage that goes byte by byte.
+/// Whether a bar would disturb other text on the same terminal.
+static HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Shows no bar from now on.
+pub(crate) fn hide() {
+    HIDDEN.store(true, Ordering::Relaxed);
+}
+
+/// How far the input was read. Work on it keeps pace with that.
 pub(crate) struct Progress {
-    stage: &'static str,
     total: Option<u64>,
     done: u64,
     start: Instant,
@@ -25,16 +34,14 @@ enum State {
 }
 
 impl Progress {
-    /// A stage over `total` bytes, if that is known. `wanted` says whether a bar would not disturb
-    /// other text on the same terminal.
-    pub(crate) fn new(stage: &'static str, total: Option<u64>, wanted: bool) -> Self {
+    /// Of `total` bytes, if their number is known. `wanted` says whether nobody types them here.
+    pub(crate) fn new(total: Option<u64>, wanted: bool) -> Self {
         let state = if wanted && std::io::stderr().is_terminal() {
             State::Waiting
         } else {
             State::Hidden
         };
         Progress {
-            stage,
             total,
             done: 0,
             start: Instant::now(),
@@ -47,7 +54,7 @@ impl Progress {
         match &self.state {
             State::Hidden => {}
             State::Waiting => {
-                if self.start.elapsed() > PATIENCE {
+                if self.start.elapsed() > PATIENCE && !HIDDEN.load(Ordering::Relaxed) {
                     self.state = State::Shown(self.bar());
                 }
             }
@@ -58,19 +65,38 @@ impl Progress {
     fn bar(&self) -> ProgressBar {
         let template = match self.total {
             Some(_) => {
-                "{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+                "reading [{bar:30}] {binary_bytes}/{binary_total_bytes}, {rate}, {left} left"
             }
-            None => "{msg} {spinner} {binary_bytes}, {binary_bytes_per_sec}",
+            None => "reading {spinner} {binary_bytes} in {elapsed}, {rate}",
         };
         let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr())
-            .with_message(self.stage)
             .with_elapsed(self.start.elapsed())
             .with_position(self.done);
         if let Ok(style) = ProgressStyle::with_template(template) {
+            let style = style
+                .with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
+                    let _ = write!(text, "{}/s", BinaryBytes(rate(state) as u64));
+                })
+                .with_key("left", |state: &ProgressState, text: &mut dyn Write| {
+                    let left = state.len().unwrap_or(0).saturating_sub(state.pos());
+                    let seconds = (left as f64 / rate(state)).min(1e9);
+                    let _ = write!(
+                        text,
+                        "{:#}",
+                        HumanDuration(Duration::from_secs_f64(seconds))
+                    );
+                });
             bar.set_style(style.progress_chars("=> "));
         }
+        // A pipe that stalls shows it.
+        bar.enable_steady_tick(Duration::from_millis(200));
         bar
     }
+}
+
+/// Bytes in a second, since the start. It is right from the first moment on, and does not jump.
+fn rate(state: &ProgressState) -> f64 {
+    (state.pos() as f64 / state.elapsed().as_secs_f64().max(1e-3)).max(1.0)
 }
 
 impl Drop for Progress {
@@ -79,18 +105,6 @@ impl Drop for Progress {
             bar.finish_and_clear();
         }
     }
-}
-
-/// Shows a spinner while `work` runs over `bytes` bytes.
-pub(crate) fn spin<R>(stage: &'static str, bytes: u64, work: impl FnOnce() -> R) -> R {
-    if bytes < LARGE_BYTES || !std::io::stderr().is_terminal() {
-        return work();
-    }
-    let spinner = ProgressBar::new_spinner().with_message(stage);
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    let result = work();
-    spinner.finish_and_clear();
-    result
 }
 
 /// Says what a long search is at, in one line that goes away.

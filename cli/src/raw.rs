@@ -3,12 +3,13 @@
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::number::Number;
-use crate::output::Output;
 use warpfold::bytemuck;
 
-/// Reads all elements.
-pub(crate) fn read<T: Number>(input: &mut Input) -> Result<Vec<T>> {
-    let (values, rest) = input.read_elements(usize::MAX)?;
+/// Reads up to so many numbers. Fewer are the last.
+pub(crate) fn read<T: Number>(input: &mut Input, count: usize) -> Result<Vec<T>> {
+    let mut values = vec![T::zeroed(); count];
+    let filled = input.fill(bytemuck::cast_slice_mut(&mut values))?;
+    let (whole, rest) = (filled / size_of::<T>(), filled % size_of::<T>());
     if rest > 0 {
         return Err(Failure::with_remedy(
             &input.name,
@@ -22,10 +23,6 @@ pub(crate) fn read<T: Number>(input: &mut Input) -> Result<Vec<T>> {
             "check --dtype, or whether the file is complete",
         ));
     }
+    values.truncate(whole);
     Ok(values)
-}
-
-/// Writes all elements.
-pub(crate) fn write<T: Number>(values: &[T], output: &mut Output) -> Result<()> {
-    output.write(bytemuck::cast_slice(values))
 }

@@ -4,13 +4,13 @@ use crate::args::PrimitiveName;
 use crate::commands::print;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, Operator, Work, with_number};
-use warpfold::Monoid;
 use warpfold::codegen::kernels::{
-    ByGuess, BySearch, ByValue, Collect, Histogram, Kept, KeptAndPlaces, Outputs, Places, Reduce,
-    Scan, Select, Sides,
+    ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, KeptAndPlaces, Outputs,
+    Places, Reduce, Scan, Select, Sides,
 };
 use warpfold::codegen::{Engine, Kernels, Order, RowPolicy, WavePolicy, source};
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
+use warpfold::{Binned, Monoid};
 
 /// What policies are for: the first GPUs that run all engines.
 const CAPABILITY: u32 = 90;
@@ -92,6 +92,9 @@ impl<T: Number> Work<T> for Rendering {
             Name::Collect => {
                 let policy = Collect::<Slice<T>>::rows_policy(CAPABILITY);
                 render::<Collect<Slice<T>>>(Engine::Rows(policy))
+            }
+            Name::HistogramEven if <T::Bound as Binned>::IS_SHORT_INTEGER => {
+                histogram::<T, ByFixedGuess>()
             }
             Name::HistogramEven => histogram::<T, ByGuess>(),
             Name::HistogramEdges => histogram::<T, BySearch>(),

@@ -65,14 +65,58 @@ fn text_that_is_no_number() {
             bytes: b"1 1.5",
             message: &[
                 "x.txt: line 1, column 3: `1.5` is not an integer",
-                "--dtype, such as f64",
+                "remedy: choose a type of floats, such as f64, with --dtype",
             ],
         },
         Case {
             line,
             file: "x.txt",
+            bytes: b"1, 2\n3 , , 4\n",
+            message: &["x.txt: line 2, column 5: there is no number before this comma"],
+        },
+        Case {
+            line,
+            file: "x.txt",
+            bytes: b"1\n1,000\n",
+            message: &[
+                "x.txt: line 2, column 1: `1,000` is not a number, or more than one",
+                "--delimiter ,",
+                "tr -d ,",
+            ],
+        },
+        Case {
+            line: "scan x.csv",
+            file: "x.csv",
             bytes: b"1,2\n3,,4\n",
-            message: &["x.txt: line 2, column 3: there is no number before this comma"],
+            message: &[
+                "x.csv: line 2, field 2: a number is missing here",
+                "--column",
+            ],
+        },
+        Case {
+            line: "scan x.csv",
+            file: "x.csv",
+            bytes: b"1;2\n",
+            message: &[
+                "x.csv: line 1, field 1: `1;2` is not a number",
+                "--delimiter ';'",
+            ],
+        },
+        Case {
+            line: "scan x.csv",
+            file: "x.csv",
+            bytes: b"a,b\n1,2\n",
+            message: &[
+                "x.csv: line 1, field 1: `a` is not a number",
+                "--skip 1",
+                "--column NAME",
+            ],
+        },
+        Case {
+            line: "scan x.txt --delimiter , --column 3",
+            file: "x.txt",
+            bytes: b"1,2,3\n4,5\n",
+            message: &["x.txt: line 2, field 2: the last; there is no column 3"],
         },
         Case {
             line,
@@ -84,7 +128,8 @@ fn text_that_is_no_number() {
     let error = fail_in(Path::new("."), "reduce", b"one");
     assert_eq!(
         error,
-        "standard input: line 1, column 1: `one` is not a number"
+        "standard input: line 1, column 1: `one` is not a number\n  remedy: if this line is a \
+         header, give --skip 1, or --column NAME for a column"
     );
 }
 
@@ -120,7 +165,6 @@ fn npy_files_that_cannot_be_folded() {
         &data,
     );
     let fields = "{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (3,), }";
-    let longer = [&good[..], b"!"].concat();
     let huge = npy_of("<f4", "(4611686018427387904, 4)", &data);
     let many_axes = npy_of("<f4", &format!("({})", "1, ".repeat(65)), &data);
     let case = |bytes, message| Case {
@@ -157,30 +201,21 @@ fn npy_files_that_cannot_be_folded() {
             &["x.npy: byte 8: a header of 4294967295"],
         ),
         case(
-            &longer,
-            &["x.npy: more data follow the array, from byte 152"],
-        ),
-        case(
             &huge,
             &["x.npy: the shape (4611686018427387904, 4) has more elements"],
         ),
         case(&many_axes, &["x.npy: 65 axes"]),
-        case(&fortran, &["x.npy: ", "Fortran order", "ascontiguousarray"]),
+        case(
+            &fortran[..fortran.len() - 1],
+            &["x.npy: the file is truncated", "byte 152"],
+        ),
         case(
             &npy(1, fields, &data),
             &["x.npy: ", "structured", "('b', '<i4')", "remedy"],
         ),
         case(
-            &npy_of(">f4", "(6,)", &data),
-            &["x.npy: ", "big endian", ".astype('<f4')"],
-        ),
-        case(
             &npy_of("<c8", "(3,)", &data),
             &["x.npy: ", "unknown type '<c8'", "u1, i1"],
-        ),
-        case(
-            &npy_of("|b1", "(3,)", &data),
-            &["x.npy: ", "unknown type '|b1'"],
         ),
         case(&npy_of("", "(3,)", &data), &["x.npy: ", "unknown type ''"]),
         case(
@@ -246,7 +281,10 @@ fn values_and_pairs_that_make_no_sense() {
         ),
     ]);
     let error = fail_in(Path::new("."), "reduce --init 0.5", b"1 2");
-    assert!(error.contains("--init: `0.5` is not an integer"), "{error}");
+    assert!(
+        error.contains("--init: `0.5` is not an integer") && error.contains("--accumulate"),
+        "{error}"
+    );
     let error = fail_in(
         Path::new("."),
         "scan --dtype bf16 --output-format npy",

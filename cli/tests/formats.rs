@@ -107,22 +107,22 @@ fn an_npy_file_is_written_as_numpy_writes_it() {
         pass_in(folder.path(), "scan -i --op max x.npy", b""),
         expected
     );
-    let exclusive = pass_in(folder.path(), "scan x.npy", b"");
-    let sums = [0, 0, 1, 3, 6, 10].map(i32::to_le_bytes).concat();
-    assert_eq!(exclusive, npy_of("<i4", "(2, 3)", &sums));
+    let exclusive = pass_in(folder.path(), "scan -x x.npy", b"");
+    let sums = [0, 0, 1, 3, 6, 10].map(i64::to_le_bytes).concat();
+    assert_eq!(exclusive, npy_of("<i8", "(2, 3)", &sums));
     // numpy.save of a scalar
     assert_eq!(
         pass_in(folder.path(), "reduce x.npy --output-format npy", b""),
-        npy_of("<i4", "()", &15_i32.to_le_bytes())
+        npy_of("<i8", "()", &15_i64.to_le_bytes())
     );
     // From text, an array of one axis; single bytes have no order.
     assert_eq!(
         pass_in(
             folder.path(),
-            "scan --dtype u8 --output-format npy",
-            b"1 2 3"
+            "scan --op max --dtype u8 --output-format npy",
+            b"1 3 2"
         ),
-        npy_of("|u1", "(3,)", &[0, 1, 3])
+        npy_of("|u1", "(3,)", &[1, 3, 3])
     );
 }
 
@@ -174,7 +174,7 @@ fn text_has_the_type_that_its_numbers_need() {
     assert_eq!(pass("reduce", "1 2 3"), "6");
     assert_eq!(pass("reduce", "1 2.0 3"), "6.0");
     assert_eq!(pass("reduce", "1 2e0"), "3.0");
-    assert_eq!(pass("reduce", "1,2,inf"), "inf");
+    assert_eq!(pass("reduce", "1, 2, inf"), "inf");
     assert_eq!(pass("reduce --op max", "1 NaN"), "NaN");
     assert_eq!(pass("reduce --dtype f32", "1 2"), "3.0");
     assert_eq!(
@@ -197,11 +197,12 @@ fn the_ending_of_a_name_is_its_format() {
         ("x", b"1 2"),
     ] {
         let folder = crate::support::folder(&[(name, bytes)]);
-        let line = format!("scan -i --dtype u8 {name} --output-format text");
+        let sums = "scan --dtype u8 --accumulate u8 --wrapping";
+        let line = format!("{sums} {name} --output-format text");
         assert_eq!(pass_in(folder.path(), &line, b""), b"1\n3\n", "{name}");
         // The output's ending counts as well.
         for (ending, expected) in [("raw", &[1_u8, 3][..]), ("csv", b"1\n3\n")] {
-            let line = format!("scan -i --dtype u8 {name} -o y.{ending}");
+            let line = format!("{sums} {name} -o y.{ending}");
             pass_in(folder.path(), &line, b"");
             let written = std::fs::read(folder.path().join(format!("y.{ending}"))).unwrap();
             assert_eq!(written, expected, "{name} to {ending}");

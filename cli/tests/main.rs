@@ -4,9 +4,13 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod driver;
 mod errors;
+#[cfg(unix)]
+mod files;
 mod formats;
 mod histogram;
 mod ladder;
+mod manual;
+mod numbers;
 mod select;
 mod stats;
 mod streams;

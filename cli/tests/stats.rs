@@ -79,7 +79,7 @@ fn nothing_has_no_extremes() {
 }
 
 #[test]
-fn sums_of_integers_are_exact_up_to_2_to_the_53() {
+fn sums_of_integers_are_exact() {
     let large = "9007199254740990 1";
     assert_eq!(stats("stats", large.as_bytes())[6].1, "9007199254740991");
     let bytes = vec![255; 1_000_003];
@@ -89,7 +89,7 @@ fn sums_of_integers_are_exact_up_to_2_to_the_53() {
         "stats --dtype u64",
         b"18446744073709551615 18446744073709551615",
     );
-    assert_eq!(long[6].1, "3.6893488147419103e+19");
+    assert_eq!(long[6].1, "36893488147419103230");
 }
 
 /// A column for each file, of any shape, format and type.

@@ -382,43 +382,7 @@ RUST_FLOAT(ceil, ::ceil)
 RUST_FLOAT(round, ::round)
 RUST_FLOAT(round_ties_even, ::rint)
 RUST_FLOAT(trunc, ::trunc)
-// Not rounded exactly, here or there.
-RUST_FLOAT(exp, ::exp)
-RUST_FLOAT(exp2, ::exp2)
-RUST_FLOAT(exp_m1, ::expm1)
-RUST_FLOAT(ln, ::log)
-RUST_FLOAT(log2, ::log2)
-RUST_FLOAT(log10, ::log10)
-RUST_FLOAT(ln_1p, ::log1p)
-RUST_FLOAT(cbrt, ::cbrt)
-RUST_FLOAT(sin, ::sin)
-RUST_FLOAT(cos, ::cos)
-RUST_FLOAT(tan, ::tan)
-RUST_FLOAT(asin, ::asin)
-RUST_FLOAT(acos, ::acos)
-RUST_FLOAT(atan, ::atan)
-RUST_FLOAT(sinh, ::sinh)
-RUST_FLOAT(cosh, ::cosh)
-RUST_FLOAT(tanh, ::tanh)
 #undef RUST_FLOAT
-RUST_FUNCTION f32 powf(f32 a, f32 b) { return ::powf(a, b); }
-RUST_FUNCTION f64 powf(f64 a, f64 b) { return ::pow(a, b); }
-RUST_FUNCTION f32 hypot(f32 a, f32 b) { return ::hypotf(a, b); }
-RUST_FUNCTION f64 hypot(f64 a, f64 b) { return ::hypot(a, b); }
-RUST_FUNCTION f32 atan2(f32 a, f32 b) { return ::atan2f(a, b); }
-RUST_FUNCTION f64 atan2(f64 a, f64 b) { return ::atan2(a, b); }
-
-/// By squaring; Rust does not say in which order.
-template <Float T>
-RUST_FUNCTION T powi(T base, i32 exponent) {
-    T power = 1;
-    for (u32 rest = exponent < 0 ? 0u - (u32)exponent : (u32)exponent; rest != 0; rest >>= 1) {
-        if (rest & 1) power *= base;
-        base *= base;
-    }
-    return exponent < 0 ? 1 / power : power;
-}
-
 template <Float T> RUST_FUNCTION T fract(T a) { return a - trunc(a); }
 template <Float T>
 RUST_FUNCTION T rem_euclid(T a, T b) {

@@ -3,6 +3,7 @@
 mod element;
 mod function;
 mod groups;
+mod math;
 mod monoid;
 mod names;
 mod translate;
@@ -121,7 +122,7 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     is_power_of_two is_positive is_negative`
 ///   - floats: `sqrt mul_add floor ceil round round_ties_even trunc fract recip copysign to_bits
 ///     is_nan is_finite is_infinite is_normal is_sign_negative is_sign_positive`
-///   - floats, not to the last bit: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin
+///   - floats, as `warpfold::math` computes them: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin
 ///     cos tan asin acos atan atan2 sinh cosh tanh`
 ///
 /// Everything else is an error at its place, which says what to write instead. Rust infers the
@@ -131,10 +132,10 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// A function gives the same bits on the host and on a GPU. `u8` does not become `int`, casts
 /// saturate, and shifts are masked. A product and a sum are rounded twice unless you write
-/// `mul_add`. The exceptions:
+/// `mul_add`. `exp`, `ln` and the others of the last list above are those of `warpfold::math` on
+/// both sides, not the standard library's, whose last digits depend on the platform. The
+/// exceptions:
 ///
-/// - The functions of the last list above are not rounded exactly, here or there. Their last digits
-///   differ.
 /// - `min` and `max` of 0.0 and −0.0: Rust leaves open which it gives. `warpfold::ops::minimum` and
 ///   `maximum` do not.
 /// - The sign and payload of a NaN that was computed.

@@ -2,6 +2,7 @@
 
 use crate::function::{add_attributes, companion, definition};
 use crate::groups::Parentheses;
+use crate::math::Mathematics;
 use crate::names::{camel_case, snake_case};
 use crate::translate::{check_type, translate};
 use proc_macro2::{Span, TokenStream};
@@ -17,6 +18,7 @@ use syn::{
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let mut item = syn::parse2::<Item>(item)?;
     Parentheses.visit_item_mut(&mut item);
+    Mathematics.visit_item_mut(&mut item);
     match item {
         Item::Fn(function) => of_function(syn::parse2(arguments)?, function),
         Item::Impl(block) => {

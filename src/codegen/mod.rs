@@ -156,9 +156,9 @@ impl Order {
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
-    pub use crate::primitives::histogram::bins::Guess;
+    pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
-        BinRule, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+        BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};

@@ -12,7 +12,6 @@ use std::mem::MaybeUninit;
 /// operator.
 pub(crate) struct Fold<T: Element> {
     pub(crate) combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
-    pub(crate) identity: fn() -> T,
     /// See [`tree::block_sums`].
     pub(crate) block_sums: SumBlocks<T>,
     /// See [`tree::scan`].
@@ -20,7 +19,7 @@ pub(crate) struct Fold<T: Element> {
 }
 
 type SumBlocks<T> =
-    fn(&mut Tree<<T as Element>::Accumulator>, &[T], &mut Vec<<T as Element>::Accumulator>);
+    fn(&mut Tree<<T as Element>::Accumulator>, u64, &[T], &mut Vec<<T as Element>::Accumulator>);
 
 type ScanBlock<T> = fn(
     &mut Tree<<T as Element>::Accumulator>,
@@ -28,14 +27,13 @@ type ScanBlock<T> = fn(
     &mut [MaybeUninit<T>],
     PrefixKind,
     Option<<T as Element>::Accumulator>,
-    Option<<T as Element>::Accumulator>,
+    <T as Element>::Accumulator,
 );
 
 impl<T: Element> Fold<T> {
     pub(crate) const fn new<Op: Monoid<T>>() -> Fold<T> {
         Fold {
             combine: Op::combine,
-            identity: Op::identity,
             block_sums: tree::block_sums::<T, Op>,
             scan: tree::scan::<T, Op>,
         }

@@ -11,6 +11,7 @@ pub(crate) mod compact;
 pub(crate) mod counter;
 pub(crate) mod fold;
 pub(crate) mod mode;
+pub(crate) mod short;
 pub(crate) mod stream;
 pub(crate) mod tree;
 pub(crate) mod turns;
@@ -33,6 +34,47 @@ pub(crate) const fn chunk_len<T, A>(bytes: usize) -> usize {
         block_len::<A>()
     } else {
         len
+    }
+}
+
+/// Elements cut where their positions are multiples of `part`. So every cut is at the same element,
+/// whatever piece of a stream it lies in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    /// How many elements of the first part lie before these.
+    before: usize,
+    len: usize,
+    part: usize,
+}
+
+impl Parts {
+    /// `len` elements, of which the first stands at `position`.
+    pub(crate) fn new(position: u64, len: usize, part: usize) -> Parts {
+        Parts {
+            before: (position % part as u64) as usize,
+            len,
+            part,
+        }
+    }
+
+    /// The number of parts.
+    pub(crate) fn count(self) -> usize {
+        if self.len == 0 {
+            return 0;
+        }
+        (self.before + self.len).div_ceil(self.part)
+    }
+
+    /// Where part `number` lies among the elements.
+    pub(crate) fn range(self, number: usize) -> std::ops::Range<usize> {
+        let start = (number * self.part).saturating_sub(self.before);
+        let end = (number + 1) * self.part - self.before;
+        start..end.min(self.len)
+    }
+
+    /// All parts, in order.
+    pub(crate) fn ranges(self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        (0..self.count()).map(move |number| self.range(number))
     }
 }
 

@@ -5,9 +5,12 @@
 //! prefixes of a level from those of the level above. Compilers vectorise such loops best: no
 //! iteration depends on another, whatever the operator.
 //!
+//! A block that is cut off, by the start of a piece or the end of the input, is a few smaller ones.
+//!
 //! Only [`block_sums`] and [`scan`] are compiled for each pair of an element type and an operator,
 //! once for every SIMD level of the CPU.
 
+use super::counter::blocks;
 use super::{block_len, with_simd};
 use crate::{Element, Monoid};
 use bytemuck::Zeroable;
@@ -41,7 +44,7 @@ impl<A: Copy + Zeroable> Tree<A> {
         }
     }
 
-    /// Computes levels 1, 2, … over `input`, as far as it has them.
+    /// Computes levels 1, 2, … over `input`, whose length is a power of two.
     #[inline(always)]
     fn up_sweep<T, Op>(&mut self, input: &[T])
     where
@@ -63,72 +66,106 @@ impl<A: Copy + Zeroable> Tree<A> {
         }
     }
 
-    /// The prefixes of level 1: of the start of every pair of elements, and of the end of the last
-    /// pair.
+    /// The sum of a power of two of elements.
     #[inline(always)]
-    fn pair_prefixes<T, Op>(&mut self, input: &[T], base: Option<A>, end: Option<A>) -> &[A]
+    fn sum<T, Op>(&mut self, input: &[T]) -> A
     where
         T: Element<Accumulator = A>,
         Op: Monoid<T>,
     {
-        let len = input.len();
+        if let [element] = input {
+            return element.widen();
+        }
+        self.up_sweep::<T, Op>(input);
+        self.levels[input.len().ilog2() as usize - 1][0]
+    }
+
+    /// The prefixes of level 1: of the start of every pair of elements, and then that of the end of
+    /// the last pair, which is `end`.
+    #[inline(always)]
+    fn pair_prefixes<T, Op>(&mut self, input: &[T], base: Option<A>, end: A) -> &[A]
+    where
+        T: Element<Accumulator = A>,
+        Op: Monoid<T>,
+    {
+        let pairs = input.len() / 2;
         self.up_sweep::<T, Op>(input);
         let [above, below] = &mut self.prefixes;
         let (mut above, mut below) = (above, below);
         above[0] = base.unwrap_or_else(A::zeroed);
-        let top = len.ilog2();
-        for level in (1..=top).rev() {
-            let count = len >> level;
+        for level in (1..input.len().ilog2()).rev() {
+            let count = input.len() >> level;
             let sums = &self.levels[level as usize - 1][..count];
             spread_pairs(
                 above,
                 sums,
-                &mut below[..count + 1],
+                &mut below[..count],
                 base.is_some(),
                 Op::combine,
             );
-            if level == top && len == block_len::<A>() {
-                below[1] = end.unwrap_or(below[1]);
-            }
             std::mem::swap(&mut above, &mut below);
         }
-        &above[..len / 2 + 1]
+        above[pairs] = end;
+        &above[..pairs + 1]
     }
 }
 
-/// Appends the sums of the complete blocks of `input` to `sums`.
+/// Appends the sums of the aligned blocks that make up `input`, whose first element stands at
+/// `position`: of the largest ones that a tree holds.
 pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
+    position: u64,
     input: &[T],
     sums: &mut Vec<T::Accumulator>,
 ) {
+    let len = block_len::<T::Accumulator>();
+    let small_blocks = |tree: &mut Tree<_>, sums: &mut Vec<_>, position, input: &[T]| {
+        for (_, block) in blocks(position, input.len(), len.ilog2()) {
+            sums.push(tree.sum::<T, Op>(&input[block]));
+        }
+    };
+    let head = position.next_multiple_of(len as u64) - position;
+    let (head, rest) = input.split_at(input.len().min(head as usize));
+    small_blocks(tree, sums, position, head);
+    let whole = rest.chunks_exact(len);
+    let tail = whole.remainder();
     with_simd(
         #[inline(always)]
         || {
-            let len = block_len::<T::Accumulator>();
-            for block in input.chunks_exact(len) {
-                tree.up_sweep::<T, Op>(block);
-                sums.extend(tree.levels.last().map(|top| top[0]));
+            for block in whole {
+                sums.push(tree.sum::<T, Op>(&block[..len]));
             }
         },
     );
+    small_blocks(
+        tree,
+        sums,
+        position + (input.len() - tail.len()) as u64,
+        tail,
+    );
 }
 
-/// Writes the prefixes of the elements of a block to `output`, of the same length, and all of it.
+/// Writes the prefixes of the elements of an aligned block to `output`, of the same length, and all
+/// of it.
 ///
-/// `base` is the prefix of the block's start, `end` that of its end. A complete block alone cannot
-/// give its `end`: that belongs to a larger aligned block.
+/// `base` is the prefix of the block's start, `end` that of its end. The block alone cannot give
+/// its `end`: that may belong to a larger aligned block.
 pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     input: &[T],
     output: &mut [MaybeUninit<T>],
     prefixes: PrefixKind,
     base: Option<T::Accumulator>,
-    end: Option<T::Accumulator>,
+    end: T::Accumulator,
 ) {
-    assert_eq!(input.len(), output.len());
+    assert!(input.len() == output.len() && input.len().is_power_of_two());
     let block = block_len::<T::Accumulator>();
-    if input.len() == block && base.is_some() {
+    if input.len() == 1 {
+        output[0].write(match prefixes {
+            PrefixKind::Exclusive => base.map_or_else(Op::identity, T::narrow),
+            PrefixKind::Inclusive => T::narrow(end),
+        });
+    } else if input.len() == block && base.is_some() {
         // Nearly every block comes here. The compiler knows the length, and that there is a prefix.
         with_simd(
             #[inline(always)]
@@ -143,7 +180,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
             },
         );
     } else {
-        // The first block and the last are not worth compiling for every SIMD level.
+        // The others are not worth compiling for every SIMD level.
         let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
         write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
     }
@@ -158,10 +195,10 @@ fn fold_pairs<F: Copy, A>(from: &[F], to: &mut [A], fold: impl Fn(F, F) -> A) {
     }
 }
 
-/// The prefixes of a level from those of the level above, one for the start of every sub-block and
-/// one for the end of the last: `to[2i] = above[i]`, `to[2i + 1] = above[i] ⊕ sums[2i]`.
+/// The prefixes of the starts of a level's sub-blocks from those of the level above: `to[2i] =
+/// above[i]`, `to[2i + 1] = above[i] ⊕ sums[2i]`.
 ///
-/// Unless `present`, there is no prefix of the block's start: `to[0]` is left as it is.
+/// Unless `present`, there is no prefix of the block's start: `to[0]` means nothing.
 #[inline(always)]
 fn spread_pairs<A: Copy>(
     above: &[A],
@@ -170,21 +207,13 @@ fn spread_pairs<A: Copy>(
     present: bool,
     combine: impl Fn(A, A) -> A,
 ) {
-    let (pairs, last) = to.as_chunks_mut::<2>();
-    let (lefts, last_left) = sums.as_chunks::<2>();
+    let (pairs, _) = to.as_chunks_mut::<2>();
+    let (lefts, _) = sums.as_chunks::<2>();
     // Slices, not `skip`: the compiler does not vectorise an iterator that skips.
-    let skipped = usize::from(!present).min(lefts.len());
+    let skipped = usize::from(!present);
     let sources = above[skipped..].iter().zip(&lefts[skipped..]);
     for (pair, (&prefix, &[left, _])) in pairs[skipped..].iter_mut().zip(sources) {
         *pair = [prefix, combine(prefix, left)];
-    }
-    match (last, last_left) {
-        ([last], _) => *last = above[pairs.len()],
-        (_, [left]) if present || pairs.len() > 1 => {
-            let i = pairs.len() - 1;
-            pairs[i] = [above[i], combine(above[i], *left)];
-        }
-        _ => {}
     }
     if !present {
         pairs[0] = [above[0], sums[0]];
@@ -205,9 +234,9 @@ fn write_prefixes<T, Op>(
     Op: Monoid<T>,
 {
     let middle = |prefix: T::Accumulator, left: T| T::narrow(Op::combine(prefix, left.widen()));
-    let (inputs, last_input) = input.as_chunks::<2>();
-    let (outputs, last_output) = output.as_chunks_mut::<2>();
-    let skipped = usize::from(!present).min(inputs.len());
+    let (inputs, _) = input.as_chunks::<2>();
+    let (outputs, _) = output.as_chunks_mut::<2>();
+    let skipped = usize::from(!present);
     let sources = inputs[skipped..].iter().zip(&pairs[skipped..]);
     let targets = outputs[skipped..].iter_mut();
     match prefixes {
@@ -217,33 +246,18 @@ fn write_prefixes<T, Op>(
             }
         }
         PrefixKind::Inclusive => {
-            let nexts = &pairs[(skipped + 1).min(pairs.len())..];
+            let nexts = &pairs[skipped + 1..];
             for (output, ((&[left, _], &prefix), &next)) in targets.zip(sources.zip(nexts)) {
                 *output = [middle(prefix, left), T::narrow(next)].map(MaybeUninit::new);
             }
         }
     }
-    // The prefix of a lone first element is absent, and no operator may see what stands there.
-    if let ([input], [output], Some(&prefix)) = (last_input, last_output, pairs.get(inputs.len()))
-        && (present || !inputs.is_empty())
-    {
-        output.write(match prefixes {
-            PrefixKind::Exclusive => T::narrow(prefix),
-            PrefixKind::Inclusive => middle(prefix, *input),
-        });
-    }
     if !present {
         // No prefix precedes the first element, so nothing is combined with it.
         let first = match prefixes {
             PrefixKind::Exclusive => [Op::identity(), input[0]],
-            PrefixKind::Inclusive => [
-                input[0],
-                pairs.get(1).map_or(input[0], |&next| T::narrow(next)),
-            ],
+            PrefixKind::Inclusive => [input[0], T::narrow(pairs[1])],
         };
-        output
-            .iter_mut()
-            .zip(first)
-            .for_each(|(output, value)| *output = MaybeUninit::new(value));
+        outputs[0] = first.map(MaybeUninit::new);
     }
 }

@@ -217,7 +217,7 @@ impl Gpu {
         output: &mut DeviceArray<T>,
         prefixes: Prefixes<T>,
     ) -> Result<()> {
-        let scan = Scan::<T, Op, F>::load(&self.0.context)?;
+        let scan = Scan::<T, Op, F>::load_lazily(&self.0.context)?;
         self.with_workspace(scan.workspace_bytes(output.len), |stream, workspace| {
             // SAFETY: as in `reduce`.
             unsafe { scan.run(stream, prefixes, source, output, workspace) }
@@ -253,7 +253,7 @@ impl Gpu {
         len: usize,
         targets: Targets,
     ) -> Result<usize> {
-        let select = Select::<T, F, O>::load(&self.0.context)?;
+        let select = Select::<T, F, O>::load_lazily(&self.0.context)?;
         let count = self.allocate::<u64>(1)?;
         let bytes = select.workspace_bytes(len);
         self.with_workspace(bytes, |stream, workspace| {
@@ -295,7 +295,7 @@ impl Gpu {
         starts: &DeviceArray<u64>,
         lengths: &mut DeviceArray<u64>,
     ) -> Result<()> {
-        let runs = Runs::<T, F>::load(&self.0.context)?;
+        let runs = Runs::<T, F>::load_lazily(&self.0.context)?;
         let count = self.upload(&[starts.len() as u64])?;
         let target = Target::new(starts.address(), starts.len());
         let (stream, source) = (&self.0.stream, (source, len));

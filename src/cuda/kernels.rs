@@ -6,13 +6,13 @@ use super::{context_capability, driver_error};
 use crate::Result;
 use crate::codegen::{self, COMPILER_OPTIONS, Engine, Function, Kernels};
 use cudarc::driver::sys::{
-    CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
+    self, CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
 };
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::Ptx;
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The functions of one generated source, on one context.
 #[derive(Debug)]
@@ -30,6 +30,65 @@ type CacheKey = (usize, TypeId, Engine);
 
 static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Loaded>>>> = RwLock::new(None);
 
+/// The kernels of one engine, loaded when they are first used.
+#[derive(Debug, Clone)]
+pub(crate) struct Lazy(Arc<Request>);
+
+#[derive(Debug)]
+struct Request {
+    engine: Engine,
+    loaded: OnceLock<Arc<Loaded>>,
+    find: fn(&CudaContext, Engine) -> Option<Arc<Loaded>>,
+    load: fn(&Arc<CudaContext>, Engine) -> Result<Arc<Loaded>>,
+}
+
+impl Lazy {
+    pub(crate) fn new<K: Kernels>(engine: Engine) -> Self {
+        Lazy(Arc::new(Request {
+            engine,
+            loaded: OnceLock::new(),
+            find: Loaded::find::<K>,
+            load: Loaded::get::<K>,
+        }))
+    }
+
+    /// The kernels. The first call loads them, also while a stream is captured into a graph.
+    pub(crate) fn get(&self, context: &Arc<CudaContext>) -> Result<&Arc<Loaded>> {
+        let request = &*self.0;
+        if let Some(loaded) = request.loaded.get() {
+            return Ok(loaded);
+        }
+        let loaded = (request.load)(context, request.engine)?;
+        Ok(request.loaded.get_or_init(|| loaded))
+    }
+
+    /// Whether this process has the kernels already.
+    fn is_loaded(&self, context: &CudaContext) -> bool {
+        let request = &*self.0;
+        let find = || (request.find)(context, request.engine);
+        request.loaded.get().is_some()
+            || find().map(|kernels| request.loaded.set(kernels)).is_some()
+    }
+
+    /// Loads the kernels of several engines. Those that must be compiled are compiled side by side.
+    pub(crate) fn load_all<'a>(
+        engines: impl IntoIterator<Item = &'a Lazy>,
+        context: &Arc<CudaContext>,
+    ) -> Result<()> {
+        let mut missing: Vec<_> = engines.into_iter().collect();
+        missing.retain(|lazy| !lazy.is_loaded(context));
+        std::thread::scope(|scope| {
+            let load = |lazy: &'a Lazy| scope.spawn(|| lazy.get(context).map(drop));
+            let threads: Vec<_> = missing.into_iter().map(load).collect();
+            let results = threads.into_iter().map(|thread| {
+                let result = thread.join();
+                result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            results.collect()
+        })
+    }
+}
+
 impl Loaded {
     /// The kernels `K` for an engine, in `context`.
     pub(crate) fn get<K: Kernels>(
@@ -41,35 +100,11 @@ impl Loaded {
         }
         // Two threads may compile the same kernels at once. Both results are good; the last one
         // stays.
-        let kernels = Arc::new(Loaded::load::<K>(context, engine)?);
+        let kernels = Arc::new(while_capturing(|| Loaded::load::<K>(context, engine))?);
         let key = Loaded::key::<K>(context, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
         loaded.get_or_insert_default().insert(key, kernels.clone());
         Ok(kernels)
-    }
-
-    /// The kernels for several engines. Those that must be compiled are compiled side by side.
-    pub(crate) fn get_all<K: Kernels, const COUNT: usize>(
-        context: &Arc<CudaContext>,
-        engines: [Engine; COUNT],
-    ) -> Result<[Arc<Loaded>; COUNT]> {
-        let found = engines.map(|engine| Loaded::find::<K>(context, engine));
-        if found.iter().all(Option::is_some) {
-            return Ok(found.map(|kernels| kernels.expect("just looked at")));
-        }
-        std::thread::scope(|scope| {
-            let get = |engine| Loaded::get::<K>(context, engine);
-            let threads = engines.map(|engine| scope.spawn(move || get(engine)));
-            let results = threads.map(|thread| {
-                let result = thread.join();
-                result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            let mut kernels = Vec::with_capacity(COUNT);
-            for result in results {
-                kernels.push(result?);
-            }
-            Ok(kernels.try_into().expect("as many as engines"))
-        })
     }
 
     fn key<K: Kernels>(context: &CudaContext, engine: Engine) -> CacheKey {
@@ -118,13 +153,10 @@ impl Loaded {
             }
             functions.push((name, function));
         }
-        let multiprocessors = context
-            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-            .map_err(|error| driver_error("asking for the number of multiprocessors", error))?;
         Ok(Loaded {
             context: context.clone(),
             functions,
-            multiprocessors: multiprocessors.unsigned_abs(),
+            multiprocessors: context_multiprocessors(context)?,
             shared_bytes,
             overlap: can_overlap(target)?,
         })
@@ -158,6 +190,30 @@ impl Loaded {
             .find(|(name, _)| *name == function.name);
         &found.expect("all functions of the source are loaded").1
     }
+}
+
+/// The number of multiprocessors of a context's GPU.
+pub(crate) fn context_multiprocessors(context: &CudaContext) -> Result<u32> {
+    let count = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let count =
+        count.map_err(|error| driver_error("asking for the number of multiprocessors", error));
+    Ok(count?.unsigned_abs())
+}
+
+/// Does what CUDA forbids a thread by default while a stream is captured into a graph, such as to
+/// load a module.
+fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let exchange = |mode: &mut sys::CUstreamCaptureMode| {
+        // SAFETY: the pointer is valid; the mode is this thread's own.
+        let result = unsafe { sys::cuThreadExchangeStreamCaptureMode(mode) };
+        let result = result.result();
+        result.map_err(|error| driver_error("asking for the mode of captures", error))
+    };
+    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    exchange(&mut mode)?;
+    let result = work();
+    exchange(&mut mode)?;
+    result
 }
 
 /// Whether launches may overlap what precedes them on the stream. Kernels compiled for `target`

@@ -105,11 +105,6 @@ impl<'a, T: Element> Items<'a, T> {
         self.slice.map(|slice| &slice[range])
     }
 
-    /// Whether items are used where they lie.
-    pub(crate) fn is_slice(&self) -> bool {
-        self.slice.is_some()
-    }
-
     /// The items of a range: where they lie, or evaluated into `room`, which keeps its memory.
     pub(crate) fn range<'r>(
         &'r self,

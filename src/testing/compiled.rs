@@ -26,23 +26,6 @@ pub(super) enum Failure {
     Rejected(String),
 }
 
-/// The functions of `kernels/machine/rust.cuh` that are not rounded exactly: results vary with the
-/// library.
-#[rustfmt::skip]
-const INEXACT: &[&str] = &[
-    "exp", "exp2", "exp_m1", "ln", "log2", "log10", "ln_1p", "powi", "powf", "cbrt", "hypot", "sin", "cos", "tan", "asin", "acos",
-    "atan", "atan2", "sinh", "cosh", "tanh",
-];
-
-/// The first function that an operator calls whose result is not the same everywhere.
-pub(super) fn inexact_call<T: Element, Op: Monoid<T>>() -> Option<&'static str> {
-    let mut definitions = Definitions::default();
-    Op::cuda(&mut definitions);
-    let text = definitions.text().ok()?;
-    let calls = |name: &&&str| text.contains(&format!("rust::{name}("));
-    INEXACT.iter().find(calls).copied()
-}
-
 /// What the CUDA function gives for each pair.
 pub(super) fn combine<T: Element, Op: Monoid<T>>(
     pairs: &[[T::Accumulator; 2]],

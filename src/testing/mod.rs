@@ -71,9 +71,7 @@ pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<
 /// by `tolerance` times the largest number (in magnitude) among the operands, the values on the
 /// way, and the results.
 ///
-/// CUDA must give the same bits here, too, unless the operator calls a function that is [not
-/// rounded exactly](macro@crate::function#the-same-bits), such as `exp`. Then results may differ by
-/// the tolerance, and those of a scan by the tolerance for each level of its tree.
+/// CUDA must give the same bits here, too.
 ///
 /// # Panics
 ///
@@ -171,17 +169,8 @@ fn check<T: Element + Debug, Op: Monoid<T>>(
             tree.expect("the strategy draws elements").current()
         })
         .collect();
-    let inexact = compiled::inexact_call::<T, Op>();
-    let tolerance = match (inexact, tolerance) {
-        (None, _) => None,
-        (Some(_), Some(tolerance)) => Some(tolerance),
-        (Some(function), None) => panic!(
-            "{} calls `{function}`, which is not rounded exactly and differs from machine to machine: use assert_monoid_within",
-            name::<Op>()
-        ),
-    };
-    let agreed = agrees_with_cuda::<T, Op>(&drawn, tolerance)
-        .and_then(|()| agrees_with_the_gpu::<T, Op>(&drawn, tolerance));
+    let agreed =
+        agrees_with_cuda::<T, Op>(&drawn).and_then(|()| agrees_with_the_gpu::<T, Op>(&drawn));
     if let Err(why) = agreed {
         draws.fail(&why);
     }
@@ -278,11 +267,8 @@ fn commutes<T: Element + Debug, Op: Monoid<T>>(a: T, b: T) -> Result<(), String>
 }
 
 /// Compares with the CUDA function, compiled for the CPU: on each two neighbours, and on longer
-/// sums. Without a tolerance, to the last bit.
-fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
-    drawn: &[T],
-    tolerance: Option<f64>,
-) -> Result<(), String> {
+/// sums.
+fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(drawn: &[T]) -> Result<(), String> {
     let mut operands: Vec<Acc<T>> = drawn.iter().map(|element| element.widen()).collect();
     let sums = operands
         .windows(5)
@@ -300,11 +286,7 @@ fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
     };
     for ([a, b], cuda) in pairs.iter().zip(&results) {
         let host = Op::combine(*a, *b);
-        let agrees = match tolerance {
-            None => same_bits(&host, cuda),
-            Some(tolerance) => are_close(&host, cuda, &[a, b], tolerance),
-        };
-        if !agrees {
+        if !same_bits(&host, cuda) {
             return Err(format!(
                 "{}: a ⊕ b is {} in Rust, but {} in CUDA, for a = {}, b = {}",
                 name::<Op>(),
@@ -318,10 +300,7 @@ fn agrees_with_cuda<T: Element + Debug, Op: Monoid<T>>(
     Ok(())
 }
 
-fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(
-    drawn: &[T],
-    tolerance: Option<f64>,
-) -> Result<(), String> {
+fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(drawn: &[T]) -> Result<(), String> {
     let device = match Device::cuda(0) {
         Ok(device) => device,
         Err(why) => {
@@ -339,13 +318,8 @@ fn agrees_with_the_gpu<T: Element + Debug, Op: Monoid<T>>(
         (Ok(host), Ok(gpu)) => (host, gpu),
         (Err(why), _) | (_, Err(why)) => return Err(format!("{}: {why}", name::<Op>())),
     };
-    let levels = f64::from(drawn.len().max(1).ilog2() + 1);
     for (number, (host, gpu)) in host.iter().zip(&gpu).enumerate() {
-        let agrees = match tolerance {
-            None => same_bits(host, gpu),
-            Some(tolerance) => are_close(host, gpu, &[], levels * tolerance),
-        };
-        if !agrees {
+        if !same_bits(host, gpu) {
             return Err(format!(
                 "{}: element {number} of an inclusive scan is {host:?} on the CPU, but {gpu:?} on the GPU",
                 name::<Op>()

@@ -5,7 +5,7 @@ use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
 use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
-    BinRule, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+    BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
 };
 use warpfold::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
 use warpfold::source::{
@@ -54,8 +54,8 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                 multiprocessors: 3,
                 shared_bytes: match number % 4 {
                     0 => MOST_SHARED,
-                    1 => MOST_SHARED.min((4 * counters.next_multiple_of(2) + table) as u32),
-                    2 => MOST_SHARED.min(8 * counters as u32),
+                    1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(2) + table) as u32),
+                    2 => MOST_SHARED.min(8 * (counters + 1) as u32),
                     _ => table as u32 % 64,
                 },
             };
@@ -178,7 +178,7 @@ fn near<T: Binned>(bins: &Bins<T>, data: Vec<T>) -> Vec<T> {
     data
 }
 
-fn check_even<T: Sample + Binned>(name: &str, lo: f64, hi: f64, counts: &[usize])
+fn check_even<T: Sample + Binned, R: BinRule>(name: &str, lo: f64, hi: f64, counts: &[usize])
 where
     Slice<T>: Form<Item = T, Arguments = SliceArguments>,
 {
@@ -187,17 +187,24 @@ where
         .map(|&n| Bins::even(lo, hi, n).unwrap())
         .collect();
     let data = near(&bins[bins.len() - 1], sample::<T>(MOST, 3));
-    check::<u32, _, ByGuess>(name, &slice_case(data), &one_channel(bins));
+    check::<u32, _, R>(name, &slice_case(data), &one_channel(bins));
 }
 
 #[test]
 fn even_bins() {
-    check_even::<f32>("f32", -0.7, 0.9, &[1, 10, 1000]);
-    check_even::<f64>("f64", 0.1, 0.8, &[3, 257]);
-    check_even::<u8>("u8", 0.0, 256.0, &[16, 31]);
-    check_even::<i16>("i16", -20_000.5, 10_000.0, &[33]);
-    check_even::<u32>("u32", 0.0, 4_294_967_295.0, &[256, 4096]);
-    check_even::<i64>("i64", -9e18, 9e18, &[100]);
+    check_even::<f32, ByGuess>("f32", -0.7, 0.9, &[1, 10, 1000]);
+    check_even::<f64, ByGuess>("f64", 0.1, 0.8, &[3, 257]);
+    check_even::<i64, ByGuess>("i64", -9e18, 9e18, &[100]);
+    check_even::<u8, ByGuess>("u8", 0.0, 256.0, &[1000]);
+}
+
+#[test]
+fn even_bins_of_short_integers() {
+    check_even::<u8, ByFixedGuess>("u8", 0.0, 256.0, &[16, 31, 256]);
+    check_even::<i8, ByFixedGuess>("i8", -100.5, 90.0, &[17]);
+    check_even::<i16, ByFixedGuess>("i16", -20_000.5, 10_000.0, &[33]);
+    check_even::<u32, ByFixedGuess>("u32", 0.0, 4_294_967_295.0, &[256, 4096]);
+    check_even::<i32, ByFixedGuess>("i32", -3e9, 1.5e9, &[7, 1000]);
 }
 
 #[test]
@@ -288,5 +295,5 @@ fn columns_of_a_matrix() {
         items: (0..MOST).map(|i| x[i / 7 * 11 + i % 7]).collect(),
     };
     let bins = one_channel([Bins::even(0.0, 65_536.0, 8).unwrap()]);
-    check::<u64, _, ByGuess>("columns", &case, &bins);
+    check::<u64, _, ByFixedGuess>("columns", &case, &bins);
 }

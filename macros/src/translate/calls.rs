@@ -10,7 +10,7 @@ use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, p
 
 /// The methods of numbers that exist on both sides, and the number of their arguments.
 /// `kernels/machine/rust.cuh` has each by the same name. One that is added goes also into the list
-/// of `macros/src/lib.rs`, and into `tests/programs/generator/`.
+/// of `macros/src/lib.rs`, and into `tests/programs/generator/`. `crate::math` has the others.
 #[rustfmt::skip]
 const METHODS: &[(&str, usize)] = &[
     // Of integers and floats.
@@ -26,10 +26,6 @@ const METHODS: &[(&str, usize)] = &[
     ("sqrt", 0), ("mul_add", 2), ("floor", 0), ("ceil", 0), ("round", 0), ("round_ties_even", 0), ("trunc", 0), ("fract", 0),
     ("recip", 0), ("copysign", 1), ("to_bits", 0), ("is_nan", 0), ("is_finite", 0), ("is_infinite", 0), ("is_normal", 0),
     ("is_sign_negative", 0), ("is_sign_positive", 0),
-    // Of floats, as near as the platform's library comes.
-    ("exp", 0), ("exp2", 0), ("exp_m1", 0), ("ln", 0), ("log2", 0), ("log10", 0), ("ln_1p", 0), ("powi", 1), ("powf", 1), ("cbrt", 0),
-    ("hypot", 1), ("sin", 0), ("cos", 0), ("tan", 0), ("asin", 0), ("acos", 0), ("atan", 0), ("atan2", 1), ("sinh", 0), ("cosh", 0),
-    ("tanh", 0),
 ];
 
 /// The types whose methods these are.
@@ -61,8 +57,9 @@ impl Translator {
 
     fn check_method(&self, method: &Ident, arguments: usize) -> Result<()> {
         let name = method.to_string();
-        match METHODS.iter().find(|(known, _)| *known == name) {
-            Some((_, count)) if *count == arguments => Ok(()),
+        let known = METHODS.iter().chain(crate::math::METHODS);
+        match known.copied().find(|(known, _)| *known == name) {
+            Some((_, count)) if count == arguments => Ok(()),
             Some((_, count)) => Err(Error::new(
                 method.span(),
                 format!("`{name}` takes {count} arguments here"),

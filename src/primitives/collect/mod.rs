@@ -135,7 +135,7 @@ impl Device {
     ///
     /// The arguments are those of a source in this device's memory, with `len` items, which stays
     /// borrowed.
-    unsafe fn collect_bound<T: Element, F: Form<Item = T>>(
+    pub(crate) unsafe fn collect_bound<T: Element, F: Form<Item = T>>(
         &self,
         arguments: F::Arguments,
         len: usize,

@@ -1,7 +1,8 @@
 //! What is counted where.
 
 use super::even::{Even, fault};
-use super::number::{Binned, Integer, before, first_number};
+use super::guess::{FixedGuess, Guess};
+use super::number::{Binned, Integer, first_number};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -55,6 +56,8 @@ pub(crate) enum Rule<T> {
     Search(Arc<Table<T>>),
     /// The same, found by a guess.
     Guess(Arc<Table<T>>, Guess),
+    /// The same, found by a guess in fixed point.
+    Fixed(Arc<Table<T>>, FixedGuess),
 }
 
 /// The first number of each bin, in order, as far as the type has one; and the last of all. If
@@ -63,24 +66,6 @@ pub(crate) enum Rule<T> {
 pub(crate) struct Table<T> {
     pub(crate) firsts: Vec<T>,
     pub(crate) last: T,
-}
-
-/// A guess at an item's bin: the integer part of `(x - origin) * scale`, in `f64`.
-///
-/// If the fraction is at least `low` and less than `high`, the guess is right; else it is off by
-/// one at most. That is no estimate of errors. The guess is a monotone function. So it was computed
-/// for the first and the last number of each bin, and the window leaves out the worst of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[repr(C)]
-pub struct Guess {
-    /// About the first edge.
-    pub origin: f64,
-    /// About the number of bins in a range of 1.
-    pub scale: f64,
-    /// The least fraction that is certain.
-    pub low: f64,
-    /// The least fraction that is no longer certain.
-    pub high: f64,
 }
 
 impl<T: Binned> Bins<T> {
@@ -135,14 +120,18 @@ impl<T: Binned> Bins<T> {
         let (firsts, last) = even.numbers();
         let edges: Arc<[f64]> = even.edges.iter().map(|&edge| edge.into()).collect();
         let table = Table::new(firsts, last);
-        let guess = Guess::new(&table, edges[0], edges[count], count);
-        Bins {
-            count,
-            channels: None,
-            rule: match guess {
+        let (lo, hi) = (edges[0], edges[count]);
+        let rule = match FixedGuess::new(&table, lo, hi, count) {
+            Some(guess) => Rule::Fixed(Arc::new(table), guess),
+            None => match Guess::new(&table, lo, hi, count) {
                 Some(guess) => Rule::Guess(Arc::new(table), guess),
                 None => Rule::Search(Arc::new(table)),
             },
+        };
+        Bins {
+            count,
+            channels: None,
+            rule,
             edges,
         }
     }
@@ -233,7 +222,7 @@ impl<T: Binned> Bins<T> {
     fn table(&self) -> Option<&Table<T>> {
         match &self.rule {
             Rule::Values => None,
-            Rule::Search(table) | Rule::Guess(table, _) => Some(table),
+            Rule::Search(table) | Rule::Guess(table, _) | Rule::Fixed(table, _) => Some(table),
         }
     }
 
@@ -253,7 +242,7 @@ impl<T: Binned> Bins<T> {
     pub fn searched_bytes(&self) -> usize {
         match &self.rule {
             Rule::Search(table) => size_of_val(&table.firsts[..]),
-            Rule::Values | Rule::Guess(..) => 0,
+            Rule::Values | Rule::Guess(..) | Rule::Fixed(..) => 0,
         }
     }
 
@@ -376,90 +365,5 @@ impl<T: Binned> Table<T> {
     pub(crate) fn search(&self, x: T) -> Option<usize> {
         let bin = self.firsts.partition_point(|&first| first <= x);
         (bin > 0 && x <= self.last).then(|| bin - 1)
-    }
-}
-
-impl Guess {
-    /// For rules that do not guess.
-    pub(crate) const NONE: Guess = Guess {
-        origin: 0.0,
-        scale: 0.0,
-        low: 0.0,
-        high: 0.0,
-    };
-
-    /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`.
-    fn new<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
-        let mut guess = Guess {
-            origin: lo,
-            scale: bins as f64 / (hi - lo),
-            low: 0.0,
-            high: 1.0,
-        };
-        if !guess.scale.is_normal() || table.firsts.is_empty() {
-            return None;
-        }
-        // How far the guess for a bin's first number lies below the bin, and how far that for its
-        // last one reaches into the next. Items that are guessed beyond the last bin get that.
-        let (mut below, mut above) = (0.0_f64, -1.0_f64);
-        for (bin, &first) in table.firsts.iter().enumerate() {
-            let next = table.firsts.get(bin + 1);
-            if next == Some(&first) {
-                continue;
-            }
-            below = below.max(bin as f64 - guess.at(first));
-            if let Some(&next) = next {
-                above = above.max(guess.at(before(next)) - (bin + 1) as f64);
-            }
-        }
-        if below > 0.0 {
-            guess.high = (1.0 - below).next_down();
-        }
-        if above >= 0.0 {
-            guess.low = above.next_up();
-        }
-        (guess.high > 0.0 && guess.low < 1.0).then_some(guess)
-    }
-
-    #[inline(always)]
-    fn at<T: Binned>(&self, x: T) -> f64 {
-        (x.to_f64() - self.origin) * self.scale
-    }
-
-    /// Whether the guess is right for every item.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.low <= 0.0 && self.high >= 1.0
-    }
-
-    /// The bin of an item from the first number of all to the last, if all guesses are right, and
-    /// the last bin is this. Without a branch, so that loops become SIMD code.
-    ///
-    /// # Safety
-    ///
-    /// The item lies there.
-    #[inline(always)]
-    pub(crate) unsafe fn certain_bin<T: Binned>(&self, x: T, last: u32) -> u32 {
-        // SAFETY: the guess is off by less than two bins, of which there are up to 2^24.
-        let bin = unsafe { self.at(x).to_int_unchecked::<i32>() };
-        (bin as u32).min(last)
-    }
-
-    /// The bin of an item from the first number of all to the last.
-    #[inline(always)]
-    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
-        let guess = self.at(x);
-        let bin = guess as u32;
-        let fraction = guess - f64::from(bin);
-        let last = table.firsts.len() - 1;
-        let bin = (bin as usize).min(last);
-        if fraction >= self.low && fraction < self.high {
-            bin
-        } else if x < table.firsts[bin] {
-            bin - 1
-        } else if bin < last && x >= table.firsts[bin + 1] {
-            bin + 1
-        } else {
-            bin
-        }
     }
 }

@@ -144,6 +144,25 @@ pub(super) fn place<X: Counted>(
                 }
             });
         }
+        Rule::Fixed(table, guess) if guess.is_certain() => {
+            let ((first, last), guess) = (table.ends(), *guess);
+            let (most, last_bin) = (last.offset(first), table.firsts.len() as u32 - 1);
+            place_by(values, places, |x| {
+                let offset = x.offset(first);
+                let bin = guess.certain_bin(offset, last_bin);
+                if offset <= most { bin } else { none }
+            });
+        }
+        Rule::Fixed(table, guess) => {
+            let (first, last) = table.ends();
+            place_by(values, places, |x| {
+                if x >= first && x <= last {
+                    guess.bin(table, x) as u32
+                } else {
+                    none
+                }
+            });
+        }
     }
     if X::CHANNELS > 1 {
         let channels = (none as usize / bins.count()) as u32;

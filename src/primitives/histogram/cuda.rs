@@ -1,6 +1,6 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{self, BinRule, ByGuess, BySearch, ByValue, HistogramArguments};
+use super::kernel::{self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments};
 use super::{Bins, Count, Counted, Rule, check, check_length};
 #[cfg(doc)]
 use crate::Error;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 /// it enqueues a `memset` of the counts, to which blocks then add. It needs no workspace.
 ///
 /// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room
-/// for 58,112 of them over all channels. With up to 1816 of them, every lane of a warp has a copy
+/// for 58,111 of them over all channels. With up to 1815 of them, every lane of a warp has a copy
 /// of its own, and then equal items take no longer than others. More counters than there is room
 /// for are counted in global memory, at the speed of its atomic additions; there lanes with equal
 /// items add once for all of them. Private counters in shared memory are those of Podlozhnyuk,
@@ -98,6 +98,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
             Rule::Values => Histogram::load_rule::<ByValue>(stream, bins),
             Rule::Search(_) => Histogram::load_rule::<BySearch>(stream, bins),
             Rule::Guess(..) => Histogram::load_rule::<ByGuess>(stream, bins),
+            Rule::Fixed(..) => Histogram::load_rule::<ByFixedGuess>(stream, bins),
         }
     }
 

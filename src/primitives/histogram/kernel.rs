@@ -1,6 +1,7 @@
 //! The kernels of histograms, and what they take.
 
-use super::bins::{Bins, Guess, Rule};
+use super::bins::{Bins, Rule};
+use super::guess::{FixedGuess, Guess};
 use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use crate::CudaType;
@@ -37,6 +38,8 @@ rules! {
     BySearch: true;
     /// By a guess that is certain, or nearly right.
     ByGuess: false;
+    /// The same in fixed point, for integers of up to 32 bits.
+    ByFixedGuess: false;
 }
 
 /// The kernels of the histograms of a form, with counts of type `C`.
@@ -56,6 +59,8 @@ arguments! {
         pub firsts: u64 => "const Value*",
         /// The guess at a bin.
         pub guess: Guess => "Guess",
+        /// The guess at a bin in fixed point.
+        pub fixed: FixedGuess => "FixedGuess",
         /// The first number that has a bin.
         pub first: V => "Value",
         /// The last one.
@@ -94,7 +99,11 @@ impl<V: Binned> HistogramArguments<(), V> {
             firsts,
             guess: match bins.rule() {
                 Rule::Guess(_, guess) => *guess,
-                Rule::Values | Rule::Search(_) => Guess::NONE,
+                _ => Guess::NONE,
+            },
+            fixed: match bins.rule() {
+                Rule::Fixed(_, guess) => *guess,
+                _ => FixedGuess::NONE,
             },
             first,
             last,

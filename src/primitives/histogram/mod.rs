@@ -5,6 +5,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 mod even;
+pub(crate) mod guess;
 pub(crate) mod kernel;
 mod number;
 pub(crate) mod plan;

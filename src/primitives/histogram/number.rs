@@ -13,6 +13,10 @@ pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     #[doc(hidden)]
     type Edge: Edge;
 
+    /// Whether it is an integer of up to 32 bits.
+    #[doc(hidden)]
+    const IS_SHORT_INTEGER: bool;
+
     /// The least number and the greatest: infinities, if there are.
     #[doc(hidden)]
     const ENDS: (Self, Self);
@@ -28,6 +32,10 @@ pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     /// The number as that of a bin; what cannot be one is very large.
     #[doc(hidden)]
     fn to_bin(self) -> u64;
+
+    /// The distance from `origin`, modulo 2^32. For integers of up to 32 bits.
+    #[doc(hidden)]
+    fn offset(self, origin: Self) -> u32;
 
     /// A number near `value`, which is not NaN.
     #[doc(hidden)]
@@ -76,6 +84,8 @@ macro_rules! integers {
         impl Binned for $ty {
             type Edge = f64;
 
+            const IS_SHORT_INTEGER: bool = $ty::BITS <= 32;
+
             const ENDS: ($ty, $ty) = ($ty::MIN, $ty::MAX);
 
             #[inline(always)]
@@ -91,6 +101,11 @@ macro_rules! integers {
             #[inline(always)]
             fn to_bin(self) -> u64 {
                 self as u64
+            }
+
+            #[inline(always)]
+            fn offset(self, origin: $ty) -> u32 {
+                (self as u32).wrapping_sub(origin as u32)
             }
 
             fn near(value: f64) -> $ty {
@@ -123,6 +138,8 @@ macro_rules! floats {
         impl Binned for $ty {
             type Edge = $ty;
 
+            const IS_SHORT_INTEGER: bool = false;
+
             const ENDS: ($ty, $ty) = ($ty::NEG_INFINITY, $ty::INFINITY);
 
             #[inline(always)]
@@ -137,6 +154,10 @@ macro_rules! floats {
 
             fn to_bin(self) -> u64 {
                 u64::MAX
+            }
+
+            fn offset(self, _: $ty) -> u32 {
+                unreachable!("floats are no integers")
             }
 
             fn near(value: f64) -> $ty {

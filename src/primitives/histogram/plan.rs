@@ -56,7 +56,8 @@ impl HistogramPlan {
         };
         let share = (length as u64).div_ceil(blocks);
         let room = u64::from(machine.shared_bytes) / u64::from(rows.blocks);
-        let bytes = |log_copies: u32| (4 * counters as u64) << log_copies;
+        // One more than asked for, for what has no bin.
+        let bytes = |log_copies: u32| (4 * (counters as u64 + 1)) << log_copies;
         // A block that counts few items would clear and add up counters for longer than it counts.
         let is_worth = |log_copies: u32| blocks == 1 || counters as u64 <= share >> log_copies;
         // The table is behind the counters, at a multiple of 8.

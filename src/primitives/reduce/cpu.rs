@@ -1,63 +1,79 @@
-//! Reduce on the CPU. Threads sum blocks in parallel; a binary counter takes the sums, and then
-//! what filled no block.
+//! Reduce on the CPU. Threads sum the chunks of a piece in parallel; a binary counter takes the
+//! sums.
 
-use crate::cpu::counter::Counter;
+use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
-use crate::cpu::{block_len, chunk_len};
+use crate::cpu::{Parts, block_len, chunk_len, short};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The bytes of a chunk. Reading that much takes far longer than handing it to a thread.
 const CHUNK_BYTES: usize = 512 << 10;
 
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &Items<'_, T>, init: Option<T>) -> T {
-    in_rust_mode(|| reduce_with(input, init, Fold::new::<Op>()))
+    if Op::EXACT
+        && short::is_short::<T>(input.len())
+        && let Some(items) = input.slice(0..input.len())
+    {
+        let sum = short::fold::<T, Op>(init.map(T::widen), items);
+        return sum.map_or_else(Op::identity, T::narrow);
+    }
+    let mut counter = Counter::at(0);
+    push::<T, Op>(input, &mut counter);
+    value::<T, Op>(&counter, init)
 }
 
-fn reduce_with<T: Element>(input: &Items<'_, T>, init: Option<T>, fold: Fold<T>) -> T {
-    let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-    let chunks = input.len() / chunk;
-    let sums: Vec<T::Accumulator> = if chunks > 1 {
-        let sum = |worker: &mut Worker<T>, number| {
-            in_rust_mode(|| worker.sum(input, number * chunk, chunk))
-        };
-        (0..chunks)
-            .into_par_iter()
-            .map_init(|| Worker::new(fold), sum)
-            .collect()
-    } else {
-        let mut worker = Worker::new(fold);
-        (0..chunks)
-            .map(|number| worker.sum(input, number * chunk, chunk))
-            .collect()
+/// The fold of what a counter has counted.
+pub(crate) fn value<T: Element, Op: Monoid<T>>(
+    counter: &Counter<T::Accumulator>,
+    init: Option<T>,
+) -> T {
+    in_rust_mode(|| {
+        let prefix = counter.prefix(init.map(T::widen), Op::combine);
+        prefix.map_or_else(Op::identity, T::narrow)
+    })
+}
+
+/// Appends the sums of `input`.
+pub(crate) fn push<T: Element, Op: Monoid<T>>(
+    input: &Items<'_, T>,
+    counter: &mut Counter<T::Accumulator>,
+) {
+    in_rust_mode(|| {
+        if short::is_short::<T>(input.len()) {
+            let mut room = Vec::new();
+            short::push::<T, Op>(input.range(0..input.len(), &mut room), counter);
+        } else {
+            push_with(input, counter, Fold::new::<Op>());
+        }
+    });
+}
+
+fn push_with<T: Element>(
+    input: &Items<'_, T>,
+    counter: &mut Counter<T::Accumulator>,
+    fold: Fold<T>,
+) {
+    let (position, chunk) = (counter.end(), chunk_len::<T, T::Accumulator>(CHUNK_BYTES));
+    let chunks = Parts::new(position, input.len(), chunk);
+    if chunks.count() < 2 {
+        let sums = Worker::new(fold).sums(input, position, 0..input.len());
+        return counter.append(&sums, fold.combine);
+    }
+    let sums = |worker: &mut Worker<T>, number| {
+        in_rust_mode(|| worker.sums(input, position, chunks.range(number)))
     };
-
-    // First the chunks, then the blocks that filled no chunk, then the elements that filled no
-    // block. Each group is aligned blocks in a counter, smaller than all before.
-    let mut worker = Worker::new(fold);
-    let (start, rest) = (chunks * chunk, input.len() % chunk);
-    worker.sum_blocks(input, start, rest);
-    let prefix = init.map(T::widen);
-    let prefix = fold_all(&sums, prefix, fold.combine);
-    let prefix = fold_all(&worker.sums, prefix, fold.combine);
-    let tail = input.len() - rest % block_len::<T::Accumulator>()..input.len();
-    let tail = input.range(tail, &mut worker.items).iter();
-    let tail: Vec<_> = tail.map(|element| element.widen()).collect();
-    fold_all(&tail, prefix, fold.combine).map_or_else(fold.identity, T::narrow)
-}
-
-/// `prefix` and the aligned blocks of `sums`.
-fn fold_all<A: Copy + bytemuck::Zeroable>(
-    sums: &[A],
-    prefix: Option<A>,
-    combine: fn(A, A) -> A,
-) -> Option<A> {
-    let mut counter = Counter::new();
-    sums.iter().for_each(|&sum| counter.push(sum, combine));
-    counter.prefix(prefix, combine)
+    let sums: Vec<_> = (0..chunks.count())
+        .into_par_iter()
+        .map_init(|| Worker::new(fold), sums)
+        .collect();
+    for sums in &sums {
+        counter.append(sums, fold.combine);
+    }
 }
 
 /// A thread's working memory.
@@ -80,24 +96,31 @@ impl<T: Element> Worker<T> {
         }
     }
 
-    /// Computes the sums of the complete blocks of `len` items, from `start` on.
-    fn sum_blocks(&mut self, input: &Items<'_, T>, start: usize, len: usize) {
-        self.sums.clear();
+    /// The sums of some items of a piece, which starts at `position`.
+    fn sums(
+        &mut self,
+        input: &Items<'_, T>,
+        position: u64,
+        items: Range<usize>,
+    ) -> Counter<T::Accumulator> {
+        let (start, len) = (position + items.start as u64, items.len());
         let block = block_len::<T::Accumulator>();
-        let whole = len / block * block;
-        // Blocks that must be evaluated first go one by one, through the L1 cache.
-        let step = if input.is_slice() { whole } else { block };
-        for first in (0..whole).step_by(step.max(1)) {
-            let range = start + first..start + first + step;
-            let items = input.range(range, &mut self.items);
-            (self.fold.block_sums)(&mut self.tree, items, &mut self.sums);
+        self.sums.clear();
+        if let Some(slice) = input.slice(items.clone()) {
+            (self.fold.block_sums)(&mut self.tree, start, slice, &mut self.sums);
+        } else {
+            // Items that must be evaluated first go block by block, through the L1 cache.
+            for part in Parts::new(start, len, block).ranges() {
+                let first = items.start + part.start;
+                let evaluated = input.range(first..items.start + part.end, &mut self.items);
+                let position = position + first as u64;
+                (self.fold.block_sums)(&mut self.tree, position, evaluated, &mut self.sums);
+            }
         }
-    }
-
-    /// The sum of a whole chunk.
-    fn sum(&mut self, input: &Items<'_, T>, start: usize, len: usize) -> T::Accumulator {
-        self.sum_blocks(input, start, len);
-        // A power of two of blocks: the counter ends with one sum.
-        fold_all(&self.sums, None, self.fold.combine).expect("a chunk has at least one block")
+        let mut counter = Counter::at(start);
+        for ((level, _), &sum) in blocks(start, len, block.ilog2()).zip(&self.sums) {
+            counter.push(level, sum, self.fold.combine);
+        }
+        counter
     }
 }

@@ -5,6 +5,9 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
+mod stream;
+
+pub use stream::Reducer;
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

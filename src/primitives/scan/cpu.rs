@@ -1,15 +1,17 @@
 //! Scan on the CPU, in one pass over memory, [in turns](crate::cpu::turns).
 //!
-//! A thread sums its chunk. In its turn it enters the sum into the binary counter that all chunks
-//! share, and learns the prefix of its chunk. Then it writes the prefixes of the elements, which it
-//! now reads from the cache.
+//! A thread sums its chunk. In its turn it enters the sums into the binary counter that all chunks
+//! share, and learns the prefix of its chunk. The counter starts from what comes before: nothing, or
+//! the earlier pieces of a stream. Then the thread writes the prefixes of the elements, which it now
+//! reads from the cache.
 
-use crate::cpu::counter::Counter;
+use super::Prefixes;
+use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{PrefixKind, block_len, chunk_len, stream};
+use crate::cpu::{Parts, PrefixKind, block_len, chunk_len, short, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
@@ -18,64 +20,104 @@ use std::mem::MaybeUninit;
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// A part of the data: where its items start, and where their prefixes go.
-enum Chunk<'a, T> {
-    Into(usize, &'a mut [MaybeUninit<T>]),
+struct Chunk<'a, T> {
+    start: usize,
+    output: Output<'a, T>,
+}
+
+/// Where prefixes go.
+pub(crate) enum Output<'a, T> {
+    /// Elsewhere. All of it is written.
+    Into(&'a mut [MaybeUninit<T>]),
+    /// To the place of the items.
     InPlace(&'a mut [T]),
 }
 
-impl<T: Element> Chunk<'_, T> {
+impl<'a, T: Element> Output<'a, T> {
+    /// Over elements, which are not read.
+    ///
+    /// # Safety
+    ///
+    /// Nothing but elements is written.
+    pub(crate) unsafe fn over(output: &'a mut [T]) -> Output<'a, T> {
+        // SAFETY: `MaybeUninit<T>` has the layout of `T`; the rest is the caller's.
+        Output::Into(unsafe { &mut *(&raw mut *output as *mut [MaybeUninit<T>]) })
+    }
+
     fn len(&self) -> usize {
         match self {
-            Chunk::Into(_, output) => output.len(),
-            Chunk::InPlace(data) => data.len(),
+            Output::Into(output) => output.len(),
+            Output::InPlace(data) => data.len(),
         }
     }
 
-    /// The items: where they lie, or evaluated into `room`.
-    fn items<'r>(&'r self, input: &'r Items<'_, T>, room: &'r mut Vec<T>) -> &'r [T] {
+    /// The places, with the items in them.
+    fn filled(self, input: &Items<'_, T>) -> &'a mut [T] {
         match self {
-            Chunk::Into(start, output) => input.range(*start..*start + output.len(), room),
-            Chunk::InPlace(data) => data,
+            Output::InPlace(data) => data,
+            Output::Into(output) => {
+                in_rust_mode(|| input.write(0, output));
+                // SAFETY: `write` wrote all of it.
+                unsafe { output.assume_init_mut() }
+            }
+        }
+    }
+
+    /// The first `len` places, which the rest then starts after.
+    fn take(&mut self, len: usize) -> Output<'a, T> {
+        match self {
+            Output::Into(output) => Output::Into(output.split_off_mut(..len).expect("so many")),
+            Output::InPlace(data) => Output::InPlace(data.split_off_mut(..len).expect("so many")),
         }
     }
 }
 
-/// Scans `input` into `output`, of the same length, and writes all of it.
+/// Scans `input` into `output`, of the same length. In place, `input` is not looked at.
 pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
-    output: &mut [MaybeUninit<T>],
-    init: Option<T>,
-    prefixes: PrefixKind,
+    output: Output<'_, T>,
+    prefixes: Prefixes<T>,
 ) {
-    assert_eq!(input.len(), output.len());
-    let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
+    if Op::EXACT && short::is_short::<T>(output.len()) {
+        let data = output.filled(input);
+        let init = prefixes.init.map(T::widen);
+        in_rust_mode(|| short::scan_exactly::<T, Op>(data, init, prefixes.kind));
+    } else {
+        scan_after::<T, Op>(input, output, Counter::at(0), prefixes);
+    }
+}
+
+/// The same, where what comes before stands in `counter`. It then goes on to the end.
+pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
+    input: &Items<'_, T>,
+    mut output: Output<'_, T>,
+    mut counter: Counter<T::Accumulator>,
+    prefixes: Prefixes<T>,
+) -> Counter<T::Accumulator> {
+    let (position, len) = (counter.end(), output.len());
+    let init = in_rust_mode(|| prefixes.init.map(T::widen));
+    if short::is_short::<T>(len) {
+        let data = output.filled(input);
+        in_rust_mode(|| short::scan::<T, Op>(data, &mut counter, init, prefixes.kind));
+        return counter;
+    }
+    let bytes = len * size_of::<T>();
     let scan = Scan {
         input,
         fold: Fold::new::<Op>(),
-        init: in_rust_mode(|| init.map(T::widen)),
-        prefixes,
-        streams: size_of_val(output) > STREAM_BYTES,
+        position,
+        init,
+        prefixes: prefixes.kind,
+        streams: matches!(output, Output::Into(_)) && bytes > STREAM_BYTES,
     };
-    let chunks = output.chunks_mut(chunk).enumerate();
-    let chunks = chunks.map(|(number, output)| Chunk::Into(number * chunk, output));
-    run(chunks, scan);
-}
-
-/// Scans `data` in place.
-pub(crate) fn scan_in_place<T: Element, Op: Monoid<T>>(
-    data: &mut [T],
-    init: Option<T>,
-    prefixes: PrefixKind,
-) {
-    let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-    let scan = Scan {
-        input: &Items::of_slice(&[]),
-        fold: Fold::new::<Op>(),
-        init: in_rust_mode(|| init.map(T::widen)),
-        prefixes,
-        streams: false,
-    };
-    run(data.chunks_mut(chunk).map(Chunk::InPlace), scan);
+    let chunks = Parts::new(position, len, Scan::<T>::CHUNK).ranges();
+    let chunks: Vec<_> = chunks
+        .map(|range| Chunk {
+            start: range.start,
+            output: output.take(range.len()),
+        })
+        .collect();
+    in_turns(chunks.into_iter(), counter, || Worker::new(scan))
 }
 
 /// What is asked for.
@@ -84,17 +126,17 @@ struct Scan<'a, T: Element> {
     /// What is scanned, unless that happens in place.
     input: &'a Items<'a, T>,
     fold: Fold<T>,
+    /// Where the first item stands.
+    position: u64,
     init: Option<T::Accumulator>,
     prefixes: PrefixKind,
     /// Whether results go past the caches.
     streams: bool,
 }
 
-fn run<'a, T: Element>(
-    chunks: impl ExactSizeIterator<Item = Chunk<'a, T>> + Send,
-    scan: Scan<'_, T>,
-) {
-    in_turns(chunks, Counter::new(), || Worker::new(scan));
+impl<T: Element> Scan<'_, T> {
+    /// The elements of a chunk.
+    const CHUNK: usize = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
 }
 
 /// A thread's working memory.
@@ -103,7 +145,7 @@ struct Worker<'s, T: Element> {
     tree: Tree<T::Accumulator>,
     /// The chunk's items, unless they are used where they lie.
     items: Vec<T>,
-    /// The sums of the chunk's complete blocks.
+    /// The sums of the chunk's blocks.
     sums: Vec<T::Accumulator>,
     /// One block of results on its way to the output. It stays in the L1 cache. With it one loop
     /// serves results that go elsewhere, past the caches, or over their own input.
@@ -112,81 +154,88 @@ struct Worker<'s, T: Element> {
 
 impl<'s, T: Element> Worker<'s, T> {
     fn new(scan: Scan<'s, T>) -> Worker<'s, T> {
-        let chunk = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
         let block = block_len::<T::Accumulator>();
         Worker {
             scan,
             tree: Tree::new(),
             items: Vec::new(),
-            sums: Vec::with_capacity(chunk / block),
+            sums: Vec::with_capacity(Scan::<T>::CHUNK / block),
             results: vec![MaybeUninit::uninit(); block],
         }
     }
 }
 
-/// The state is the counter. The place of a chunk is the prefix of its start and, if it is
-/// complete, of its end.
-impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Worker<'_, T> {
-    type Prepared = Option<T::Accumulator>;
-    type Place = (Option<T::Accumulator>, Option<T::Accumulator>);
+/// The place of a chunk.
+struct Place<A> {
+    /// The prefix of where the chunk would start if it were whole.
+    base: Option<A>,
+    /// What comes between there and where it starts.
+    before: Counter<A>,
+    /// The prefix of its end.
+    end: A,
+}
 
-    /// Computes the sums of the chunk's complete blocks, and that of the chunk if it is complete.
-    fn prepare(&mut self, chunk: &Chunk<'a, T>) -> Option<T::Accumulator> {
+/// The state is the counter.
+impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Worker<'_, T> {
+    type Prepared = Counter<T::Accumulator>;
+    type Place = Place<T::Accumulator>;
+
+    /// Computes the sums of the chunk's blocks, and what they come to.
+    fn prepare(&mut self, chunk: &Chunk<'a, T>) -> Counter<T::Accumulator> {
+        let (scan, len) = (self.scan, chunk.output.len());
+        let start = scan.position + chunk.start as u64;
+        let items = match &chunk.output {
+            Output::Into(_) => scan
+                .input
+                .range(chunk.start..chunk.start + len, &mut self.items),
+            Output::InPlace(data) => data,
+        };
         self.sums.clear();
-        let (fold, input) = (
-            &self.scan.fold,
-            chunk.items(self.scan.input, &mut self.items),
-        );
-        (fold.block_sums)(&mut self.tree, input, &mut self.sums);
-        let complete = input.len() == chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
-        complete.then(|| {
-            let mut counter = Counter::new();
-            self.sums
-                .iter()
-                .for_each(|&sum| counter.push(sum, fold.combine));
-            counter
-                .prefix(None, fold.combine)
-                .expect("a chunk has at least one block")
-        })
+        (scan.fold.block_sums)(&mut self.tree, start, items, &mut self.sums);
+        let mut counter = Counter::at(start);
+        let most = block_len::<T::Accumulator>().ilog2();
+        for ((level, _), &sum) in blocks(start, len, most).zip(&self.sums) {
+            counter.push(level, sum, scan.fold.combine);
+        }
+        counter
     }
 
     fn turn(
         &mut self,
-        sum: Option<T::Accumulator>,
+        counted: Counter<T::Accumulator>,
         counter: &mut Counter<T::Accumulator>,
     ) -> Self::Place {
         let (init, combine) = (self.scan.init, self.scan.fold.combine);
-        let base = counter.prefix(init, combine);
-        let end = sum.and_then(|sum| {
-            counter.push(sum, combine);
-            counter.prefix(init, combine)
-        });
-        (base, end)
+        let (base, before) = counter.split(Scan::<T>::CHUNK.ilog2(), init, combine);
+        counter.append(&counted, combine);
+        let end = counter.prefix(init, combine).expect("there are elements");
+        Place { base, before, end }
     }
 
     /// Writes the prefixes of a chunk.
-    fn finish(&mut self, mut chunk: Chunk<'a, T>, (base, end): Self::Place) {
-        let scan = self.scan;
-        let block = block_len::<T::Accumulator>();
-        let len = chunk.len();
-        let mut counter = Counter::new();
-        let mut next = base;
-        for (i, start) in (0..len).step_by(block).enumerate() {
-            let range = start..(start + block).min(len);
+    fn finish(&mut self, mut chunk: Chunk<'a, T>, place: Self::Place) {
+        let (scan, combine) = (self.scan, self.scan.fold.combine);
+        let (start, len) = (chunk.start, chunk.output.len());
+        let Place {
+            base,
+            mut before,
+            end,
+        } = place;
+        let mut next = before.prefix(base, combine);
+        let most = block_len::<T::Accumulator>().ilog2();
+        for ((level, range), &sum) in blocks(before.end(), len, most).zip(&self.sums) {
             let base_of_block = next;
-            if let Some(&sum) = self.sums.get(i) {
-                counter.push(sum, scan.fold.combine);
-                next = counter.prefix(base, scan.fold.combine);
-            }
-            let end_of_block = if range.end == len { end.or(next) } else { next };
+            before.push(level, sum, combine);
+            next = before.prefix(base, combine);
+            let end_of_block = if range.end == len { Some(end) } else { next };
             let results = &mut self.results[..range.len()];
-            // `sum` has evaluated the items, if they do not lie somewhere.
-            let input = match &chunk {
-                Chunk::Into(start, _) => match scan.input.slice(*start..*start + len) {
+            // `prepare` has evaluated the items, if they do not lie somewhere.
+            let input = match &chunk.output {
+                Output::Into(_) => match scan.input.slice(start..start + len) {
                     Some(items) => &items[range.clone()],
                     None => &self.items[range.clone()],
                 },
-                Chunk::InPlace(data) => &data[range.clone()],
+                Output::InPlace(data) => &data[range.clone()],
             };
             (scan.fold.scan)(
                 &mut self.tree,
@@ -194,15 +243,15 @@ impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Wo
                 results,
                 scan.prefixes,
                 base_of_block,
-                end_of_block,
+                end_of_block.expect("there are elements"),
             );
-            match &mut chunk {
-                Chunk::Into(_, output) if scan.streams => {
+            match &mut chunk.output {
+                Output::Into(output) if scan.streams => {
                     // SAFETY: `scan` above wrote every one of `results`.
                     unsafe { stream::copy(results, &mut output[range]) };
                 }
-                Chunk::Into(_, output) => output[range].copy_from_slice(results),
-                Chunk::InPlace(data) => {
+                Output::Into(output) => output[range].copy_from_slice(results),
+                Output::InPlace(data) => {
                     // SAFETY: `scan` above wrote every one of `results`, and `T` and
                     // `MaybeUninit<T>` have one layout.
                     let results = unsafe { &*(&raw const *results as *const [T]) };

@@ -3,19 +3,20 @@
 use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
-use crate::codegen::Named;
-use crate::codegen::{Engine, Function, Plan, Primitive, RowPolicy, WavePolicy, check};
+use crate::codegen::{
+    Engine, Function, Kernels, Named, Plan, Primitive, RowPolicy, WavePolicy, check,
+};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, context_capability, driver_error};
+use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, sys};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ use std::sync::Arc;
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     engines: Engines,
+    multiprocessors: u32,
     types: Named<(T, Op, F)>,
 }
 
@@ -56,7 +58,7 @@ enum Engines {
         /// The rows engine, for what few blocks hold.
         short: Option<Rows>,
         /// The levels engine (`Engine::Levels`).
-        levels: Arc<Loaded>,
+        levels: Lazy,
     },
     OneLaunch {
         /// The rows engine (`Engine::Rows`), for what the GPU holds at once.
@@ -70,11 +72,18 @@ enum Engines {
 /// The rows engine (`Engine::Rows`).
 #[derive(Debug, Clone)]
 struct Rows {
-    kernels: Arc<Loaded>,
+    kernels: Lazy,
     policy: RowPolicy,
 }
 
 impl Rows {
+    fn new<K: Kernels>(policy: RowPolicy) -> Rows {
+        Rows {
+            kernels: Lazy::new::<K>(Engine::Rows(policy)),
+            policy,
+        }
+    }
+
     /// Longer elements do not leave a thread enough registers for its tree.
     const LARGEST_ELEMENT: usize = 16;
 
@@ -82,14 +91,13 @@ impl Rows {
     const FEW_BLOCKS: u64 = 32;
 }
 
-/// The wave engine, where it can run.
+/// The wave engine (`Engine::Wave`), where it can run.
 #[derive(Debug, Clone)]
 struct Wave {
-    kernels: Arc<Loaded>,
+    kernels: Lazy,
     policy: WavePolicy,
-    /// The policy for unaligned addresses, no multiples of 16. Its kernels are loaded when one is
-    /// met.
-    anywhere: Option<WavePolicy>,
+    /// Those for unaligned addresses, no multiples of 16. They are loaded when one is met.
+    anywhere: Option<(Lazy, WavePolicy)>,
     /// Whether it is to take short inputs too.
     always: bool,
 }
@@ -97,37 +105,13 @@ struct Wave {
 impl Wave {
     /// Kernels and policy. `aligned` says that all addresses are multiples of
     /// [`WavePolicy::ALIGN`].
-    fn for_addresses<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        context: &Arc<CudaContext>,
-        aligned: bool,
-    ) -> Result<Option<(Arc<Loaded>, WavePolicy)>> {
+    fn for_addresses(&self, aligned: bool) -> Option<(&Lazy, WavePolicy)> {
         if self.policy.anywhere || aligned {
-            return Ok(Some((self.kernels.clone(), self.policy)));
+            return Some((&self.kernels, self.policy));
         }
-        let Some(policy) = self.anywhere else {
-            return Ok(None);
-        };
-        let engine = Engine::Wave(policy);
-        let load = || Loaded::get::<kernel::Scan<T, Op, F>>(context, engine);
-        Ok(Some((while_capturing(load)?, policy)))
+        let (kernels, policy) = self.anywhere.as_ref()?;
+        Some((kernels, *policy))
     }
-}
-
-/// Does what CUDA forbids a thread by default while a stream is captured into a graph, such as to
-/// load a module.
-fn while_capturing<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    let exchange = |mode: &mut sys::CUstreamCaptureMode| {
-        // SAFETY: the pointer is valid; the mode is this thread's own.
-        let result = unsafe { sys::cuThreadExchangeStreamCaptureMode(mode) };
-        let result = result.result();
-        result.map_err(|error| driver_error("asking for the mode of captures", error))
-    };
-    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-    exchange(&mut mode)?;
-    let result = work();
-    exchange(&mut mode)?;
-    result
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
@@ -135,34 +119,46 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
         Scan {
             context: self.context.clone(),
             engines: self.engines.clone(),
+            multiprocessors: self.multiprocessors,
             types: PhantomData,
         }
     }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
-    /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
-    /// the disk cache, and 0.5 to 1.2 s if they must be compiled.
+    /// Loads the kernels that calls of all lengths need. That takes under 1 µs if this process has
+    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
+        Scan::load_lazily(context)?.loaded()
+    }
+
+    /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
+    /// has. So the first result comes sooner than with [`load`](Scan::load), by up to two thirds;
+    /// but a later call may take as long again.
+    ///
+    /// Calls load kernels also while a stream is captured into a graph. The errors of
+    /// [`load`](Scan::load) become theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without a driver, [`Error::Driver`].
+    pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
             let policy = RowPolicy::for_scan::<F>(capability, false);
-            let engines = [Engine::Rows(policy), Engine::Levels];
-            let [kernels, levels] = Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, engines)?;
-            let short = Some(Rows { kernels, policy });
+            let short = Some(Rows::new::<kernel::Scan<T, Op, F>>(policy));
+            let levels = Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Levels);
             return Scan::with(Engines::Levels { short, levels }, context);
         }
         let wave = WavePolicy::for_form::<F>(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Scan::with(Self::one_launch(context, wave, false)?, context)
+        Scan::with(Self::one_launch(capability, wave, false), context)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -177,72 +173,75 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
         require_driver()?;
         check::<kernel::Scan<T, Op, F>>(engine)?;
         let engines = match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
-                levels: Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?,
+                levels: Lazy::new::<kernel::Scan<T, Op, F>>(engine),
             },
             Engine::Rows(policy) => {
-                let kernels = Loaded::get::<kernel::Scan<T, Op, F>>(context, engine)?;
-                let rows = Rows { kernels, policy };
+                let rows = Rows::new::<kernel::Scan<T, Op, F>>(policy);
                 Engines::OneLaunch {
                     short: rows.clone(),
                     long: rows,
                     wave: None,
                 }
             }
-            Engine::Wave(policy) => Self::one_launch(context, Some(policy), true)?,
+            Engine::Wave(policy) => {
+                Self::one_launch(context_capability(context)?, Some(policy), true)
+            }
         };
-        Scan::with(engines, context)
+        Scan::with(engines, context)?.loaded()
     }
 
     fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         Ok(Scan {
             context: context.clone(),
             engines,
+            multiprocessors: context_multiprocessors(context)?,
             types: PhantomData,
         })
     }
 
-    fn one_launch(
-        context: &Arc<CudaContext>,
-        wave: Option<WavePolicy>,
-        always: bool,
-    ) -> Result<Engines> {
-        let capability = context_capability(context)?;
-        let [short, long] = [false, true].map(|long| RowPolicy::for_scan::<F>(capability, long));
-        let [short_rows, long_rows] = [short, long].map(Engine::Rows);
-        let rows = |kernels, policy| Rows { kernels, policy };
-        Ok(match wave {
-            Some(policy) => {
-                let engines = [short_rows, long_rows, Engine::Wave(policy)];
-                let [short_kernels, long_kernels, wave_kernels] =
-                    Loaded::get_all::<kernel::Scan<T, Op, F>, 3>(context, engines)?;
-                Engines::OneLaunch {
-                    short: rows(short_kernels, short),
-                    long: rows(long_kernels, long),
-                    wave: Some(Wave {
-                        kernels: wave_kernels,
-                        policy,
-                        anywhere: policy.anywhere_of::<F>(),
-                        always,
-                    }),
-                }
+    fn one_launch(capability: u32, wave: Option<WavePolicy>, always: bool) -> Engines {
+        let rows = |long| {
+            let policy = RowPolicy::for_scan::<F>(capability, long);
+            Rows::new::<kernel::Scan<T, Op, F>>(policy)
+        };
+        let lazy = |policy| Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Wave(policy));
+        Engines::OneLaunch {
+            short: rows(false),
+            long: rows(true),
+            wave: wave.map(|policy| Wave {
+                kernels: lazy(policy),
+                policy,
+                anywhere: policy
+                    .anywhere_of::<F>()
+                    .map(|policy| (lazy(policy), policy)),
+                always,
+            }),
+        }
+    }
+
+    /// The same, with all kernels loaded but those for unaligned addresses.
+    fn loaded(self) -> Result<Self> {
+        let [first, second, third] = match &self.engines {
+            Engines::Levels { short, levels } => [
+                short.as_ref().map(|short| &short.kernels),
+                Some(levels),
+                None,
+            ],
+            Engines::OneLaunch { short, long, wave } => {
+                let wave = wave.as_ref().map(|wave| &wave.kernels);
+                [Some(&short.kernels), Some(&long.kernels), wave]
             }
-            None => {
-                let [short_kernels, long_kernels] =
-                    Loaded::get_all::<kernel::Scan<T, Op, F>, 2>(context, [short_rows, long_rows])?;
-                Engines::OneLaunch {
-                    short: rows(short_kernels, short),
-                    long: rows(long_kernels, long),
-                    wave: None,
-                }
-            }
-        })
+        };
+        let engines = [first, second, third].into_iter().flatten();
+        Lazy::load_all(engines, &self.context)?;
+        Ok(self)
     }
 
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
@@ -340,22 +339,19 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let plan = |rows: &Rows| {
-            let multiprocessors = rows.kernels.multiprocessors();
-            ScanPlan::new(rows.policy, len, call.inclusive, multiprocessors)
-        };
+        let multiprocessors = self.multiprocessors;
+        let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, call.inclusive, multiprocessors);
         let (short, long, wave) = match &self.engines {
             Engines::Levels { short, levels } => {
                 if let Some(short) = short {
                     let plan = plan(short);
                     if plan.blocks <= Rows::FEW_BLOCKS {
                         // SAFETY: the caller's.
-                        return unsafe {
-                            self.enqueue_rows(&short.kernels, stream, &plan, len, call)
-                        };
+                        return unsafe { self.enqueue_rows(short, stream, &plan, len, call) };
                     }
                 }
                 let plan = Plan::new::<T>(Primitive::Scan, len);
+                let levels = levels.get(&self.context)?;
                 // SAFETY: the caller's.
                 return unsafe { levels::enqueue::<T, F>(levels, stream, &plan, call) };
             }
@@ -370,26 +366,26 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         let aligned = call.output.is_multiple_of(WavePolicy::ALIGN)
             && F::is_aligned(&call.source, WavePolicy::ALIGN);
         if let Some(wave) = wave
-            && (wave.always || plan.is_long(rows.kernels.multiprocessors()))
-            && let Some((kernels, policy)) =
-                wave.for_addresses::<T, Op, F>(&self.context, aligned)?
+            && (wave.always || plan.is_long(multiprocessors))
+            && let Some((kernels, policy)) = wave.for_addresses(aligned)
         {
             let plan = WavePlan::new(policy, len);
             // SAFETY: the caller's, and the addresses were looked at.
-            return unsafe { self.enqueue_wave(&kernels, stream, &plan, len, call) };
+            return unsafe { self.enqueue_wave(kernels, stream, &plan, len, call) };
         }
         // SAFETY: the caller's.
-        unsafe { self.enqueue_rows(&rows.kernels, stream, &plan, len, call) }
+        unsafe { self.enqueue_rows(rows, stream, &plan, len, call) }
     }
 
     unsafe fn enqueue_rows(
         &self,
-        kernels: &Loaded,
+        rows: &Rows,
         stream: &CudaStream,
         plan: &ScanPlan,
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
+        let kernels = rows.kernels.get(&self.context)?;
         let grid = Grid::of_rows(plan, len)?;
         let function = &kernel::Scan::<T, Op, F>::ROWS;
         // SAFETY: the caller's.
@@ -398,13 +394,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 
     unsafe fn enqueue_wave(
         &self,
-        kernels: &Loaded,
+        kernels: &Lazy,
         stream: &CudaStream,
         plan: &WavePlan,
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let grid = Grid::of_wave(plan, call.inclusive, kernels.multiprocessors());
+        let kernels = kernels.get(&self.context)?;
+        let grid = Grid::of_wave(plan, call.inclusive, self.multiprocessors);
         let function = &kernel::Scan::<T, Op, F>::WAVE;
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }

@@ -6,8 +6,10 @@ pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
 mod prefixes;
+mod stream;
 
 pub use prefixes::Prefixes;
+pub use stream::Scanner;
 
 use crate::buffer::Storage;
 use crate::device::Backend;
@@ -16,6 +18,7 @@ use crate::element::assert_element_size;
 use crate::source::Slice;
 use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
+use cpu::Output;
 
 /// The exclusive scan: element `i` of the result is the fold of `input[..i]`, and the first is the
 /// identity.
@@ -100,6 +103,87 @@ pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,
 ) -> Result<Vec<T>> {
     scan_host::<T, Op, _>(input, Prefixes::inclusive().from(init))
+}
+
+/// Writes the scan of `input` to `output`, of the same length. Otherwise as [`scan`()].
+///
+/// Memory that was written before is not asked of the operating system again. That takes most of
+/// the time of a scan into a new vector.
+///
+/// ```
+/// use warpfold::{Prefixes, ops::Add, scan_into};
+///
+/// let mut offsets = [0; 3];
+/// scan_into::<u32, Add>(Prefixes::exclusive(), &[3, 1, 7], &mut offsets)?;
+/// assert_eq!(offsets, [0, 3, 4]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`], and [`Error::Length`] if the lengths differ. Then `output` is as it was.
+pub fn scan_into<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    input: impl Source<Item = T>,
+    output: &mut [T],
+) -> Result<()> {
+    scan_host_into::<T, Op, _>(prefixes, input, output)
+}
+
+/// Replaces each element of `data` by its prefix. Otherwise as [`scan_into`].
+///
+/// ```
+/// use warpfold::{Prefixes, ops::Add, scan_in_place};
+///
+/// let mut totals = [3, 1, 7];
+/// scan_in_place::<u32, Add>(Prefixes::inclusive().from(100), &mut totals)?;
+/// assert_eq!(totals, [103, 104, 111]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn scan_in_place<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    data: &mut [T],
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let device = Device::for_host_data()?;
+    if device.is_cpu() {
+        cpu::scan::<T, Op>(&Items::of_slice(&[]), Output::InPlace(data), prefixes);
+        return Ok(());
+    }
+    let mut buffer = device.upload(data)?;
+    device.scan_in_place::<T, Op>(prefixes, &mut buffer)?;
+    data.copy_from_slice(&buffer.to_vec()?);
+    Ok(())
+}
+
+fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    prefixes: Prefixes<T>,
+    input: S,
+    output: &mut [T],
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    check_length(len, output.len())?;
+    if !device.is_cpu() {
+        // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+        let result = unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) };
+        output.copy_from_slice(&result?.into_vec()?);
+        return Ok(());
+    }
+    // SAFETY: as above. The scan writes elements only.
+    unsafe {
+        let output = Output::over(output);
+        Items::with::<S::Form, _>(&arguments, len, |items| {
+            cpu::scan::<T, Op>(items, output, prefixes);
+        });
+    }
+    Ok(())
 }
 
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
@@ -188,7 +272,7 @@ impl Device {
         self.check_owns(data)?;
         match (&self.backend, &mut data.storage) {
             (Backend::Cpu, Storage::Cpu(data)) => {
-                cpu::scan_in_place::<T, Op>(data, prefixes.init, prefixes.kind);
+                cpu::scan::<T, Op>(&Items::of_slice(&[]), Output::InPlace(data), prefixes);
                 Ok(())
             }
             #[cfg(feature = "cuda")]
@@ -227,16 +311,12 @@ impl Device {
         const { assert_element_size::<T>() };
         let storage = match &self.backend {
             Backend::Cpu => {
-                let mut output = Vec::new();
-                let requested = len.saturating_mul(size_of::<T>());
-                output
-                    .try_reserve_exact(len)
-                    .map_err(|_| Error::OutOfHostMemory { requested })?;
+                let mut output = reserve(len)?;
                 let room = &mut output.spare_capacity_mut()[..len];
                 // SAFETY: the caller's; and the scan writes `len` elements.
                 unsafe {
                     Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, room, prefixes.init, prefixes.kind);
+                        cpu::scan::<T, Op>(items, Output::Into(room), prefixes);
                     });
                     output.set_len(len);
                 }
@@ -267,20 +347,15 @@ impl Device {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        if len != output.len() {
-            return Err(Error::Length {
-                input: len,
-                output: output.len(),
-            });
-        }
+        check_length(len, output.len())?;
         match (&self.backend, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(output)) => {
-                // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the scan writes elements
-                // only. The binder saw to it that all buffers are on the CPU; they are borrowed.
+                // SAFETY: the scan writes elements only. The binder saw to it that all buffers are on
+                // the CPU; they are borrowed.
                 unsafe {
-                    let output = &mut *(&raw mut output[..] as *mut [std::mem::MaybeUninit<T>]);
+                    let output = Output::over(output);
                     Items::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, output, prefixes.init, prefixes.kind);
+                        cpu::scan::<T, Op>(items, output, prefixes);
                     });
                 }
                 Ok(())
@@ -295,4 +370,20 @@ impl Device {
             _ => unreachable!("a buffer's storage is its device's"),
         }
     }
+}
+
+/// Room for so many elements.
+fn reserve<T>(len: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    let requested = len.saturating_mul(size_of::<T>());
+    room.try_reserve_exact(len)
+        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    Ok(room)
+}
+
+fn check_length(input: usize, output: usize) -> Result<()> {
+    if input != output {
+        return Err(Error::Length { input, output });
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::codegen::{
     Engine, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, check,
 };
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
@@ -70,11 +70,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
     context: Arc<CudaContext>,
-    rows: Arc<Loaded>,
+    rows: Lazy,
     policy: RowPolicy,
-    wave: Option<(Arc<Loaded>, WavePolicy)>,
+    wave: Option<(Lazy, WavePolicy)>,
     /// Whether the wave engine is to take short inputs too.
     always: bool,
+    multiprocessors: u32,
     types: Named<(T, F, O)>,
 }
 
@@ -174,20 +175,31 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O
             policy: self.policy,
             wave: self.wave.clone(),
             always: self.always,
+            multiprocessors: self.multiprocessors,
             types: PhantomData,
         }
     }
 }
 
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
-    /// Loads the kernels. That takes under 1 µs if this process has them already, some 2 ms from
-    /// the disk cache, and 0.5 to 1 s if they must be compiled.
+    /// Loads the kernels that calls of all lengths need. That takes under 1 µs if this process has
+    /// them already, some 2 ms from the disk cache, and 0.5 to 1 s if they must be compiled.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong predicate,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        Select::load_lazily(context)?.loaded()
+    }
+
+    /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
+    /// has, as with [`Scan::load_lazily`](crate::cuda::Scan::load_lazily).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without a driver, [`Error::Driver`].
+    pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
         let wave = kernel::Select::<T, F, O>::wave_policy(capability);
@@ -206,7 +218,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
         check::<kernel::Select<T, F, O>>(engine)?;
-        match engine {
+        let select = match engine {
             Engine::Rows(policy) => Select::with(context, policy, None, false),
             Engine::Wave(wave) => {
                 let capability = context_capability(context)?;
@@ -214,7 +226,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
                 Select::with(context, rows, Some(wave), true)
             }
             Engine::Levels => unreachable!("`check` refuses it"),
-        }
+        };
+        select?.loaded()
     }
 
     fn with(
@@ -224,26 +237,23 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         always: bool,
     ) -> Result<Self> {
         const { assert_element_size::<T>() };
-        let (rows, wave) = match wave {
-            None => (
-                Loaded::get::<kernel::Select<T, F, O>>(context, Engine::Rows(policy))?,
-                None,
-            ),
-            Some(wave) => {
-                let engines = [Engine::Rows(policy), Engine::Wave(wave)];
-                let [rows, kernels] =
-                    Loaded::get_all::<kernel::Select<T, F, O>, 2>(context, engines)?;
-                (rows, Some((kernels, wave)))
-            }
-        };
+        let lazy = |engine| Lazy::new::<kernel::Select<T, F, O>>(engine);
         Ok(Select {
             context: context.clone(),
-            rows,
+            rows: lazy(Engine::Rows(policy)),
             policy,
-            wave,
+            wave: wave.map(|policy| (lazy(Engine::Wave(policy)), policy)),
             always,
+            multiprocessors: context_multiprocessors(context)?,
             types: PhantomData,
         })
+    }
+
+    /// The same, with all kernels loaded.
+    fn loaded(self) -> Result<Self> {
+        let wave = self.wave.iter().map(|(kernels, _)| kernels);
+        Lazy::load_all(wave.chain([&self.rows]), &self.context)?;
+        Ok(self)
     }
 
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
@@ -299,7 +309,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             workspace,
             by_ticket: 1,
         };
-        let multiprocessors = self.rows.multiprocessors();
+        let multiprocessors = self.multiprocessors;
         let plan = ScanPlan::new(self.policy, len, false, multiprocessors);
         if let Some((kernels, policy)) = &self.wave
             && len > 0
@@ -307,6 +317,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             && F::is_aligned(&arguments.source, WavePolicy::ALIGN)
         {
             let plan = WavePlan::new(*policy, len);
+            let kernels = kernels.get(&self.context)?;
             let grid = Grid::of_wave(&plan, false, multiprocessors);
             let function = &kernel::Select::<T, F, O>::WAVE;
             // SAFETY: the caller's. Slices are aligned.
@@ -315,8 +326,9 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         arguments.by_ticket = u32::from(plan.by_ticket);
         let grid = Grid::of_rows(&plan, len)?;
         let function = &kernel::Select::<T, F, O>::ROWS;
+        let kernels = self.rows.get(&self.context)?;
         // SAFETY: the caller's.
-        unsafe { launch(&self.rows, stream, function, grid, arguments) }
+        unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }
 
@@ -535,7 +547,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
             length: len as u64,
         };
         // Nobody knows yet how many runs there are. The threads share them out.
-        let most = self.rows.multiprocessors() * 8;
+        let most = self.multiprocessors * 8;
         let blocks = starts
             .room
             .div_ceil(THREADS as usize)
@@ -546,7 +558,8 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
             shared_bytes: 0,
         };
         let function = &kernel::Select::<T, F, KeptAndPlaces>::LENGTHS;
+        let kernels = self.rows.get(&self.context)?;
         // SAFETY: the caller's.
-        unsafe { launch(&self.rows, stream, function, grid, arguments) }
+        unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }

@@ -1,15 +1,18 @@
 //! `warpfold histogram`: bins, counts, and how they are shown.
 
-use crate::args::{Format, HistogramArguments};
-use crate::commands::{Job, read_elements, write_elements};
+use super::Job;
+use super::stats::{Combination, Reduction};
+use crate::args::{Format, HistogramArguments, InputArguments};
 use crate::failure::{Failure, Result};
-use crate::number::{DType, Number, Operator, Work, with_number};
-use crate::output::Destination;
-use crate::progress::spin;
-use crate::text;
+use crate::input::Input;
+use crate::number::{DType, Number, Operator, with_bound};
+use crate::numbers::Numbers;
+use crate::output::{Output, Writer};
 use plotters::prelude::*;
+use std::io::{Seek, Write};
 use std::path::Path;
-use warpfold::{Bins, Buffer, Device, Monoid, bytemuck};
+use tempfile::SpooledTempFile;
+use warpfold::{Bins, Device, bytemuck};
 
 /// The number of bins if the user does not say: NumPy's.
 const BINS: usize = 10;
@@ -17,14 +20,15 @@ const BINS: usize = 10;
 /// The width of a chart where the terminal does not tell its own.
 const WIDTH: usize = 80;
 
+/// Numbers from a pipe that have to be read twice are kept in memory up to this size, and in a
+/// temporary file beyond.
+const KEPT_BYTES: usize = 64 << 20;
+
 /// Counts. All that can fail early does so, before the long work.
-pub(crate) fn run(arguments: &HistogramArguments) -> Result<()> {
+pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
     let edges = arguments.edges.as_deref().map(read_edges).transpose()?;
-    let svg = arguments
-        .svg
-        .as_deref()
-        .map(|path| Destination::look_at(Some(path)));
-    let svg = svg.transpose()?;
+    let svg = arguments.svg.as_deref();
+    let svg = svg.map(|path| Output::open(Some(path))).transpose()?;
     let check = |dtype: DType| match arguments.bincount && dtype.is_float() {
         true => Err(Failure::with_remedy(
             "--bincount",
@@ -33,81 +37,125 @@ pub(crate) fn run(arguments: &HistogramArguments) -> Result<()> {
         )),
         false => Ok(DType::U64),
     };
-    let job = Job::new(&arguments.files, Some(Format::Text), check)?;
-    let histogram = with_number!(job.dtype, T => {
-        let values = as_bounds::<T>(read_elements::<T>(job.source)?.0);
-        let bytes = size_of_val(values.as_slice()) as u64;
-        spin("computing", bytes, || {
-            let values = job.device.upload_vec(values)?;
-            let bins = match &edges {
-                Some(edges) => Bins::with_edges(edges)?,
-                None if arguments.bincount => value_bins::<T>(&job.device, &values, arguments)?,
-                None => even_bins(&job.device, &values, arguments)?,
-            };
-            let counts = job.device.histogram::<u64, _>(&values, &bins)?.into_vec()?;
-            Ok::<_, Failure>(Histogram {
-                edges: bins.edges().to_vec(),
-                counts,
-                of_values: arguments.bincount,
-            })
-        })?
+    let job = Job::open(&arguments.files, Some(Format::Text), check)?;
+    let (device, mut numbers) = (job.device, job.numbers);
+    let histogram = with_bound!(numbers.dtype, B => {
+        let bins: Bins<B> = match (&edges, arguments.range.as_deref(), arguments.bins) {
+            (Some(edges), _, _) => Bins::with_edges(edges)?,
+            (None, Some(&[lo, hi]), bins) => Bins::even(lo, hi, bins.unwrap_or(BINS))?,
+            (None, _, Some(bins)) if arguments.bincount => value_bins(bins)?,
+            (None, _, bins) => {
+                let (range, again) = range::<B>(&device, numbers, arguments)?;
+                numbers = again;
+                if arguments.bincount {
+                    let most = range.map_or(0, |(_, greatest)| greatest.to_integer().max(0));
+                    value_bins(usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1))?
+                } else {
+                    even_bins(range, bins.unwrap_or(BINS))?
+                }
+            }
+        };
+        let mut counts = vec![0; bins.edges().len() - 1];
+        for piece in numbers.pieces::<B>() {
+            let piece = device.upload_vec(piece?)?;
+            let of_piece = device.histogram::<u64, _>(&piece, &bins)?.into_vec()?;
+            counts.iter_mut().zip(of_piece).for_each(|(all, more)| *all += more);
+        }
+        Histogram {
+            edges: bins.edges().to_vec(),
+            counts,
+            of_values: arguments.bincount,
+        }
     });
-    if let Some(destination) = svg {
-        write_text(&histogram.svg(&destination.name)?, destination)?;
+    if let Some(output) = svg {
+        write_text(&histogram.svg(&output.name)?, output)?;
     }
     match job.output_format {
-        Format::Text if job.destination.is_terminal() => {
+        Format::Text if job.output.is_terminal() => {
             let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into());
-            write_text(&histogram.bars(width), job.destination)
+            write_text(&histogram.bars(width), job.output)
         }
-        Format::Text => write_text(&histogram.lines(), job.destination),
+        Format::Text => write_text(&histogram.lines(), job.output),
         format => {
-            let shape = [histogram.counts.len()];
-            write_elements(&histogram.counts, &shape, format, job.destination)
+            let shape = vec![histogram.counts.len()];
+            let mut writer = Writer::new(job.output, format, DType::U64, Some(shape));
+            writer.write(&histogram.counts)?;
+            writer.finish()
         }
     }
 }
 
-/// A list of edges, or the text of a file.
+/// A list of edges, or those in a file.
 fn read_edges(given: &str) -> Result<Vec<f64>> {
-    if Path::new(given).is_file() {
-        let bytes = std::fs::read(given).map_err(|error| Failure::at(given, error))?;
-        return text::parse(&bytes, given);
-    }
-    text::parse(given.as_bytes(), "--edges")
+    let mut options = InputArguments {
+        dtype: Some(DType::F64),
+        ..InputArguments::default()
+    };
+    let mut numbers = if Path::new(given).is_file() {
+        let of_npy = Path::new(given)
+            .extension()
+            .is_some_and(|ending| ending == "npy");
+        options.dtype = options.dtype.filter(|_| !of_npy);
+        Numbers::open(Some(Path::new(given)), &options)?
+    } else {
+        options.text.delimiter = Some(b',');
+        Numbers::of(
+            Input::of("--edges", given.as_bytes()),
+            Format::Text,
+            &options,
+        )?
+    };
+    // More than a piece is more than any number of bins.
+    numbers.read()
 }
 
-/// What is counted: the numbers themselves, or the `f32`s that halves are.
-fn as_bounds<T: Number>(values: Vec<T>) -> Vec<T::Bound> {
-    bytemuck::allocation::try_cast_vec::<T, T::Bound>(values)
-        .unwrap_or_else(|(_, values)| values.into_iter().map(T::widen).collect())
-}
-
-/// The least number or the greatest.
-struct End<'a, T: Number>(&'a Device, &'a Buffer<T>);
-
-impl<T: Number> Work<T> for End<'_, T> {
-    type Output = T;
-
-    fn run<Op: Monoid<T>>(self) -> Result<T> {
-        Ok(self.0.reduce::<T, Op>(self.1)?)
-    }
-}
-
-/// Bins of one width: over the range that is given, or over that of the numbers.
-fn even_bins<T: Number + warpfold::Binned>(
+/// Looks for the least number and the greatest. The numbers come back, to be read again.
+fn range<B: Number<Bound = B>>(
     device: &Device,
-    values: &Buffer<T>,
+    numbers: Numbers,
     arguments: &HistogramArguments,
-) -> Result<Bins<T>> {
-    let count = arguments.bins.unwrap_or(BINS);
-    match arguments.range.as_deref() {
-        Some(&[lo, hi]) => return Ok(Bins::even(lo, hi, count)?),
-        _ if values.is_empty() => return Ok(Bins::even(0.0, 1.0, count)?),
-        _ => {}
+) -> Result<(Option<(B, B)>, Numbers)> {
+    let (name, lasting) = (numbers.name.clone(), numbers.lasting);
+    let mut kept = SpooledTempFile::new(KEPT_BYTES);
+    let mut range = None;
+    for piece in numbers.pieces::<B>() {
+        let piece = piece?;
+        if piece.is_empty() {
+            break;
+        }
+        if !lasting {
+            let written = kept.write_all(bytemuck::cast_slice(&piece));
+            written.map_err(|error| Failure::at("a temporary file", error))?;
+        }
+        let piece = device.upload_vec(piece)?;
+        let least = B::with_operator(Operator::Min, Reduction(device, &piece))?;
+        let greatest = B::with_operator(Operator::Max, Reduction(device, &piece))?;
+        let (old_least, old_greatest) = range.unwrap_or((least, greatest));
+        range = Some((
+            B::with_operator(Operator::Min, Combination(old_least, least))?,
+            B::with_operator(Operator::Max, Combination(old_greatest, greatest))?,
+        ));
     }
-    let least = T::with_operator(Operator::Min, End(device, values))?;
-    let greatest = T::with_operator(Operator::Max, End(device, values))?;
+    let numbers = if lasting {
+        let files = &arguments.files;
+        Numbers::open(files.file.as_deref(), &files.input)?
+    } else {
+        kept.rewind()
+            .map_err(|error| Failure::at("a temporary file", error))?;
+        let options = InputArguments {
+            dtype: Some(B::DTYPE),
+            ..InputArguments::default()
+        };
+        Numbers::of(Input::reading(&name, kept), Format::Raw, &options)?
+    };
+    Ok((range, numbers))
+}
+
+/// Bins of one width over the range of the numbers.
+fn even_bins<B: Number + warpfold::Binned>(range: Option<(B, B)>, count: usize) -> Result<Bins<B>> {
+    let Some((least, greatest)) = range else {
+        return Ok(Bins::even(0.0, 1.0, count)?);
+    };
     for end in [least, greatest] {
         let mut shown = Vec::new();
         end.append_to(&mut shown);
@@ -122,29 +170,13 @@ fn even_bins<T: Number + warpfold::Binned>(
     Ok(Bins::of_range(least, greatest, count)?)
 }
 
-/// A bin for each value: up to the greatest, unless the user says how many.
-fn value_bins<T: Number>(
-    device: &Device,
-    values: &Buffer<T::Bound>,
-    arguments: &HistogramArguments,
-) -> Result<Bins<T::Bound>> {
-    let count = match arguments.bins {
-        Some(count) => count,
-        None if values.is_empty() => 1,
-        None => {
-            let greatest = T::Bound::with_operator(Operator::Max, End(device, values))?;
-            let most = warpfold::Binned::to_f64(greatest).max(0.0);
-            most as usize + 1
-        }
-    };
-    match T::values(count) {
-        Some(bins) => Ok(bins?),
-        None => unreachable!("the type was checked"),
-    }
+/// A bin for each of so many values.
+fn value_bins<B: Number<Bound = B> + warpfold::Binned>(count: usize) -> Result<Bins<B>> {
+    let bins = B::values(count).expect("the type was checked");
+    Ok(bins?)
 }
 
-fn write_text(text: &str, destination: Destination) -> Result<()> {
-    let mut output = destination.open(None)?;
+fn write_text(text: &str, mut output: Output) -> Result<()> {
     output.write(text.as_bytes())?;
     output.finish()
 }

@@ -1,0 +1,150 @@
+//! `warpfold unique`.
+
+use super::Job;
+use crate::args::{Format, UniqueArguments};
+use crate::failure::{Failure, Result};
+use crate::input::format_of_name;
+use crate::number::{DType, Number, with_number};
+use crate::output::{Output, Writer};
+use std::path::Path;
+use warpfold::Device;
+
+/// Keeps the first of equal neighbours, and counts them.
+pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
+    let job = Job::open(&arguments.files, None, Ok)?;
+    let (device, format, dtype) = (&job.device, job.output_format, job.numbers.dtype);
+    if arguments.count && format.is_binary() {
+        return Err(Failure::with_remedy(
+            "--count",
+            "binary output has no room for counts among its numbers",
+            "give --counts FILE, or --output-format text",
+        ));
+    }
+    let beside = |path: &Path| -> Result<_> {
+        let format = format_of_name(path).unwrap_or(format);
+        Ok((Output::open(Some(path))?, format))
+    };
+    let others: [Option<(Output, Format)>; 2] = [
+        arguments.counts.as_deref().map(beside).transpose()?,
+        arguments.starts.as_deref().map(beside).transpose()?,
+    ];
+    let outputs: Vec<_> = others.iter().flatten().map(|(output, _)| output).collect();
+    for (number, output) in outputs.iter().enumerate() {
+        let mut before = outputs[..number].iter().copied().chain([&job.output]);
+        if before.any(|other| other.is_same_file(output)) {
+            let cause = "two results are to be written to this file";
+            return Err(Failure::with_remedy(
+                &output.name,
+                cause,
+                "give each its own",
+            ));
+        }
+    }
+    let [mut counts, mut starts] =
+        others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
+    let counted = arguments.count || counts.is_some() || starts.is_some();
+    let mut writer = Writer::new(job.output, format, dtype, None);
+    with_number!(dtype, T => {
+        let mut open = None;
+        let mut pieces = job.numbers.pieces::<T>();
+        loop {
+            let piece = pieces.next().transpose()?;
+            let ended = piece.is_none();
+            let runs = match piece {
+                Some(piece) => Runs::of(device, piece, &mut open, counted)?,
+                None => Runs::last(open.take()),
+            };
+            if arguments.count {
+                writer.write_counted(&runs.lengths, &runs.items)?;
+            } else {
+                writer.write(&runs.items)?;
+            }
+            for (writer, numbers) in [(&mut counts, &runs.lengths), (&mut starts, &runs.starts)] {
+                if let Some(writer) = writer {
+                    writer.write(numbers)?;
+                }
+            }
+            if ended {
+                break;
+            }
+        }
+    });
+    for writer in [counts, starts].into_iter().flatten() {
+        writer.finish()?;
+    }
+    writer.finish()
+}
+
+/// A run of equal numbers that may go on in the next piece.
+#[derive(Clone, Copy)]
+struct Run<T> {
+    item: T,
+    start: u64,
+    length: u64,
+}
+
+/// Runs that are complete.
+struct Runs<T> {
+    items: Vec<T>,
+    starts: Vec<u64>,
+    lengths: Vec<u64>,
+}
+
+impl<T: Number> Runs<T> {
+    fn last(run: Option<Run<T>>) -> Runs<T> {
+        let run = run.iter();
+        Runs {
+            items: run.clone().map(|run| run.item).collect(),
+            starts: run.clone().map(|run| run.start).collect(),
+            lengths: run.map(|run| run.length).collect(),
+        }
+    }
+
+    /// The runs of a piece, but for the last, after the open one of the piece before. The first of
+    /// the piece may go on with that. Without `counted`, starts and lengths are left out.
+    fn of(
+        device: &Device,
+        mut piece: Vec<T>,
+        open: &mut Option<Run<T>>,
+        counted: bool,
+    ) -> Result<Runs<T>> {
+        if piece.is_empty() {
+            return Ok(Self::last(None));
+        }
+        // The open run comes again, as one number.
+        let before = *open;
+        if let Some(run) = before {
+            piece.insert(0, run.item);
+        }
+        let values = device.upload_vec(piece)?;
+        let mut runs = if counted {
+            let runs = device.runs::<T>(&values)?;
+            Runs {
+                items: runs.items.into_vec()?,
+                starts: runs.starts.into_vec()?,
+                lengths: runs.lengths.into_vec()?,
+            }
+        } else {
+            Runs {
+                items: device.unique::<T>(&values)?.into_vec()?,
+                starts: Vec::new(),
+                lengths: Vec::new(),
+            }
+        };
+        if let Some(run) = before {
+            let first = run.start + run.length - 1;
+            runs.starts.iter_mut().for_each(|start| *start += first);
+            if let (Some(start), Some(length)) = (runs.starts.first_mut(), runs.lengths.first_mut())
+            {
+                *start = run.start;
+                *length += run.length - 1;
+            }
+        }
+        *open = runs.items.pop().map(|item| Run {
+            item,
+            start: runs.starts.pop().unwrap_or(0),
+            length: runs.lengths.pop().unwrap_or(1),
+        });
+        Ok(runs)
+    }
+}

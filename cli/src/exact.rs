@@ -1,0 +1,98 @@
+//! Sums and products of integers that neither wrap nor round.
+
+use crate::failure::Result;
+use crate::number::Number;
+use warpfold::{Buffer, Device, Element, bytemuck, function, map, monoid};
+
+/// An integer of 128 bits, in two's complement.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Wide {
+    low: u64,
+    high: i64,
+}
+
+/// The sum. 2^63 numbers of 64 bits fit.
+#[monoid(name = Total, identity = Wide { low: 0, high: 0 }, exact, commutative)]
+fn total(a: Wide, b: Wide) -> Wide {
+    let low = a.low.wrapping_add(b.low);
+    let carry = if low < b.low { 1_i64 } else { 0_i64 };
+    Wide {
+        low,
+        high: a.high.wrapping_add(b.high).wrapping_add(carry),
+    }
+}
+
+#[function]
+fn unsigned(x: u64) -> Wide {
+    Wide { low: x, high: 0 }
+}
+
+#[function]
+fn signed(x: i64) -> Wide {
+    Wide {
+        low: x as u64,
+        high: x >> 63,
+    }
+}
+
+/// The sum of integers of 64 bits.
+pub(crate) fn sum<C: Number>(device: &Device, values: Vec<C>) -> Result<i128> {
+    // A core adds up 128 bits as fast as memory brings the numbers.
+    if device.is_cpu() {
+        return Ok(values.iter().map(|value| value.to_integer()).sum());
+    }
+    let Wide { low, high } = if C::DTYPE.is_signed() {
+        let values: Buffer<i64> = device.upload(bytemuck::cast_slice(&values))?;
+        device.reduce::<Wide, Total>(map::<signed, _>(&values))?
+    } else {
+        let values: Buffer<u64> = device.upload(bytemuck::cast_slice(&values))?;
+        device.reduce::<Wide, Total>(map::<unsigned, _>(&values))?
+    };
+    Ok(i128::from(high) << 64 | i128::from(low))
+}
+
+/// The product, on the host: of all but ones, some dozens are out of every range. What is out of
+/// that of `i128` becomes one of its ends, and stays out of the range of 64 bits, unless a factor
+/// is 0.
+pub(crate) fn product<C: Number>(values: &[C]) -> i128 {
+    let factors = values.iter().map(|value| value.to_integer());
+    factors.fold(1, i128::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::testing::assert_monoid;
+
+    #[test]
+    fn the_sum_of_128_bits_is_a_monoid() {
+        let words = || proptest::prelude::any::<(u64, i64)>();
+        let wide =
+            || proptest::strategy::Strategy::prop_map(words(), |(low, high)| Wide { low, high });
+        assert_monoid::<Wide, Total>(wide());
+    }
+
+    #[test]
+    fn numbers_become_wide() {
+        for x in [0, 1, -1, i64::MIN, i64::MAX] {
+            let Wide { low, high } = signed(x);
+            assert_eq!(i128::from(high) << 64 | i128::from(low), i128::from(x));
+        }
+        assert_eq!(
+            unsigned(u64::MAX),
+            Wide {
+                low: u64::MAX,
+                high: 0
+            }
+        );
+    }
+
+    #[test]
+    fn products_neither_wrap_nor_lose_a_zero() {
+        assert_eq!(product(&[1_i64 << 62, 2, -1]), i128::from(i64::MIN));
+        assert_eq!(product(&[u64::MAX; 9]), i128::MAX);
+        assert_eq!(product(&[i64::MIN, i64::MIN, i64::MIN, 0, 5]), 0);
+        assert_eq!(product::<i64>(&[]), 1);
+    }
+}

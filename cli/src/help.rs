@@ -1,0 +1,249 @@
+//! What the help of each command says at its end.
+
+/// What the help of the commands says about formats; a macro, for `concat!` to take.
+macro_rules! formats {
+    () => {
+        "\
+Format of the input:
+  1. --format, if given;
+  2. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
+  3. npy, if the data begin with NumPy's magic or the name ends in .npy;
+  4. text otherwise, as for .txt, .csv, .tsv and the standard input.
+Data in gzip are unpacked, unless they are raw: x.bin.gz is text, or --format says what it is. So is \
+an array of an .npz file; --array names it. Truth values of NumPy are u8, 0 or 1. An array of several \
+axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
+
+Text is numbers between white space; a comma may follow a number, but not stand within one. With \
+--delimiter, and in .csv and .tsv, it is a table whose fields are read row by row, or in one \
+--column. Lines from # on are comments.
+
+"
+    };
+}
+
+/// What the help says about sums.
+macro_rules! sums {
+    () => {
+        "\
+Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is an \
+error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Floats have the type of the elements, \
+or that of --accumulate. Products of integers are computed on the CPU.
+
+"
+    };
+}
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  seq 10 | warpfold scan                     running totals: 1 3 6 10 ..., one per line
+  warpfold reduce --op max data.npy          the largest element
+  warpfold scan data.npy -o sums.npy         the same, in the array's shape
+  warpfold reduce --column price sales.csv   the sum of a column
+  warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
+  warpfold select --gt 0 data.npy            the numbers above 0
+  warpfold unique -c sorted.txt              each number once, and how often it stands there
+  warpfold stats data.npy                    extremes, mean and standard deviation
+  warpfold histogram --bins 20 data.npy      how the numbers are distributed
+  warpfold devices                           what there is to work on
+
+`warpfold reduce --help` and that of the others describe the formats.";
+
+pub(crate) const LADDER_HELP: &str = "\
+Examples:
+  warpfold ladder
+  warpfold ladder --html ladder.html
+  warpfold ladder --op max --dtype i32 tree-divergent tree-convergent tree-shared
+  warpfold ladder --device cuda --markdown docs/ladder.md
+
+Every step changes one thing: from a loop on the CPU, over the kernels of five texts, to the library's own engines. \
+The CPU's steps are timed here, kernels on the GPU. What kernels ask of the machine is counted in an emulator, which \
+needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
+
+pub(crate) const TUNE_HELP: &str = "\
+Examples:
+  warpfold tune > sm_90.rs
+  warpfold tune --device cuda:1 --quick
+
+For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability 9.0 to 10.x, \
+are varied one at a time until nothing gains. Only speed depends on them. Every candidate's result is compared \
+with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
+to the standard output, what was gained to the standard error.";
+
+pub(crate) const REDUCE_HELP: &str = "\
+Examples:
+  seq 100 | warpfold reduce
+  warpfold reduce --op max --device cuda data.npy";
+
+pub(crate) const REDUCE_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 100 | warpfold reduce
+  warpfold reduce --op max --device cuda data.npy
+  warpfold reduce --dtype u32 --op bitxor words.bin
+
+The fold of no numbers is --init, or the operator's identity.
+
+",
+    sums!(),
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. text."
+);
+
+pub(crate) const SCAN_HELP: &str = "\
+Examples:
+  seq 10 | warpfold scan
+  seq 10 | warpfold scan --exclusive
+  warpfold scan --op mul rates.csv --init 100
+  warpfold scan data.npy -o sums.npy";
+
+pub(crate) const SCAN_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold scan
+  seq 10 | warpfold scan --exclusive
+  warpfold scan --op mul rates.csv --init 100
+  warpfold scan data.npy -o sums.npy
+  warpfold scan --dtype f32 samples.bin --output-format text | head
+
+Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output is \
+made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
+piece begins. An array of several axes is scanned as one row, and keeps its shape.
+
+",
+    sums!(),
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);
+
+pub(crate) const SELECT_HELP: &str = "\
+Examples:
+  seq 10 | warpfold select --gt 3
+  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
+  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
+  warpfold select --nan data.npy --positions -o places.npy";
+
+pub(crate) const SELECT_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold select --gt 3
+  warpfold select --ge 0 --lt 1 data.npy -o unit.npy
+  warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
+  warpfold select --nan data.npy --positions -o places.npy
+
+Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE is read as a \
+number of the elements' type. A NaN satisfies --ne and --nan only. The result has one axis, also of \
+an array of several.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);
+
+pub(crate) const UNIQUE_HELP: &str = "\
+Examples:
+  printf '7 7 2 2 2 7' | warpfold unique -c
+  warpfold unique sorted.npy -o different.npy --counts counts.npy";
+
+pub(crate) const UNIQUE_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  printf '7 7 2 2 2 7' | warpfold unique -c
+  warpfold unique sorted.npy -o different.npy --counts counts.npy
+  warpfold unique --dtype u32 keys.bin -o keys.npy --starts starts.npy
+
+Only neighbours are compared: sort the numbers first to have each one once. A NaN equals nothing, \
+and -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
+starts have the format of their ending, or else that of the output.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. the format of the input."
+);
+
+pub(crate) const HISTOGRAM_HELP: &str = "\
+Examples:
+  warpfold histogram --bins 20 data.npy
+  warpfold histogram --range 0 1 --dtype f32 samples.bin
+  warpfold histogram --edges 0,18,65,120 ages.csv
+  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy";
+
+pub(crate) const HISTOGRAM_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  warpfold histogram --bins 20 data.npy
+  warpfold histogram --range 0 1 --dtype f32 samples.bin
+  warpfold histogram --edges 0,18,65,120 ages.csv
+  warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy
+  warpfold histogram data.npy --svg chart.svg
+
+A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
+are not counted, as are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
+array of the same type. Halves are counted as f32.
+
+On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
+upper edge and the count, or with --bincount the value and the count, with commas between them. npy \
+and raw have the counts alone, as u64.
+
+",
+    formats!(),
+    "\
+Format of the output:
+  1. --output-format, if given;
+  2. that of the ending of --output, if it is one of those above;
+  3. text."
+);
+
+pub(crate) const STATS_HELP: &str = "\
+Examples:
+  seq 10 | warpfold stats
+  warpfold stats january.npy february.npy";
+
+pub(crate) const STATS_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  seq 10 | warpfold stats
+  warpfold stats january.npy february.npy
+  warpfold select --not-nan data.npy | warpfold stats --sample
+
+A line for each statistic:
+  count   how many numbers there are
+  nan     how many of them are NaN, of floats
+  min     the least; NaN if there is a NaN
+  argmin  where that stands, from 0: the first of equal ones, or the first NaN
+  max     the greatest; NaN if there is a NaN
+  argmax  where that stands, as argmin
+  sum     exact for integers; of floats in f64
+  mean    in f64
+  std     the standard deviation, in f64: squared deviations over n, with --sample over n - 1
+What nothing has is `-`. Positions in an array of several axes count in C order.
+
+",
+    formats!()
+);
+
+pub(crate) const COMPLETIONS_HELP: &str = "\
+Examples:
+  warpfold completions bash > ~/.local/share/bash-completion/completions/warpfold
+  warpfold completions zsh > ~/.zfunc/_warpfold
+  warpfold completions fish > ~/.config/fish/completions/warpfold.fish";
+
+pub(crate) const MAN_HELP: &str = "\
+Examples:
+  warpfold man scan | man -l -
+  warpfold man > ~/.local/share/man/man1/warpfold.1";

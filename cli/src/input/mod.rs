@@ -1,0 +1,329 @@
+//! Where numbers come from: bytes of files and of the standard input, unpacked if they are packed.
+
+mod archive;
+
+use crate::args::{Format, InputArguments};
+use crate::failure::{Failure, Result};
+use crate::npy;
+use crate::progress::Progress;
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Seek};
+use std::path::{Path, PathBuf};
+
+/// What begins with these bytes is no text, and nothing here reads it: what it is, and what the
+/// user can do.
+const FOREIGN: [(&[u8], &str, &str); 8] = [
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed with zstd",
+        "zstd -dc FILE | warpfold ...",
+    ),
+    (
+        b"\xfd7zXZ\x00",
+        "compressed with xz",
+        "xz -dc FILE | warpfold ...",
+    ),
+    (
+        b"BZh",
+        "compressed with bzip2",
+        "bzip2 -dc FILE | warpfold ...",
+    ),
+    (
+        b"\x04\x22\x4d\x18",
+        "compressed with lz4",
+        "lz4 -dc FILE | warpfold ...",
+    ),
+    (
+        b"\x89HDF\r\n",
+        "an HDF5 file",
+        "save the array with numpy.save, or give --format raw",
+    ),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "save the column with numpy.save or as CSV",
+    ),
+    (
+        b"\xff\xfe",
+        "text in UTF-16",
+        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
+    ),
+    (
+        b"\xfe\xff",
+        "text in UTF-16",
+        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
+    ),
+];
+
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+const ZIP: &[u8] = b"PK\x03\x04";
+const LONGEST_MAGIC: usize = 6;
+
+/// The bytes of a file or of the standard input, and how many were read.
+pub(crate) struct Input {
+    /// The name that messages use.
+    pub(crate) name: String,
+    /// The name that tells the format, without the ending of what was unpacked.
+    pub(crate) path: Option<PathBuf>,
+    reader: Box<dyn Read + Send>,
+    /// The length in bytes, known for regular files that are not packed.
+    length: Option<u64>,
+    /// The first bytes, read ahead to tell the format by.
+    head: Vec<u8>,
+    position: u64,
+    /// Whether the bytes can be read again from the start.
+    pub(crate) lasting: bool,
+}
+
+impl Input {
+    /// Opens a file, or the standard input for `-` and nothing, and tells the format.
+    pub(crate) fn open(path: Option<&Path>, options: &InputArguments) -> Result<(Self, Format)> {
+        let path = path.filter(|path| *path != Path::new("-"));
+        let name = match path {
+            Some(path) => path.display().to_string(),
+            None => "standard input".into(),
+        };
+        let file = match path {
+            Some(path) => File::open(path),
+            None => stdin(),
+        };
+        let mut file = file.map_err(|error| Failure::at(&name, error))?;
+        let metadata = file.metadata().map_err(|error| Failure::at(&name, error))?;
+        if metadata.is_dir() {
+            return Err(Failure::at(&name, "it is a folder, not a file"));
+        }
+        let regular = metadata.is_file();
+        // What another program has read of the standard input already does not count.
+        let start = match regular {
+            true => file.stream_position().unwrap_or(0),
+            false => 0,
+        };
+        let length = regular.then(|| metadata.len().saturating_sub(start));
+        let wanted = path.is_some() || !file.is_terminal();
+        let again = file.try_clone();
+        let mut input = Input {
+            name,
+            path: path.map(Path::to_owned),
+            reader: Box::new(Counted {
+                progress: Progress::new(length, wanted),
+                reader: file,
+            }),
+            length,
+            head: Vec::new(),
+            position: 0,
+            lasting: regular && path.is_some(),
+        };
+        let format = options.format.or_else(|| input.format_of_name());
+        // Elements can look like anything.
+        if format == Some(Format::Raw) {
+            return Ok((input, Format::Raw));
+        }
+        if input.peek(LONGEST_MAGIC)?.starts_with(ZIP) {
+            let file = again.map_err(|error| Failure::at(&input.name, error))?;
+            archive::enter(&mut input, file, options.array.as_deref(), start)?;
+        } else if let Some(array) = &options.array {
+            return Err(Failure::with_remedy(
+                "--array",
+                format_args!("{} is no .npz file, so it has no `{array}`", input.name),
+                "leave --array out",
+            ));
+        } else if input.head.starts_with(GZIP) {
+            input.unpack();
+        }
+        for (magic, what, remedy) in FOREIGN {
+            if input.peek(LONGEST_MAGIC)?.starts_with(magic) {
+                let cause = format_args!("it is {what}, which is not read here").to_string();
+                return Err(Failure::with_remedy(&input.name, cause, remedy));
+            }
+        }
+        let format = options
+            .format
+            .or_else(|| match input.head.starts_with(npy::MAGIC) {
+                true => Some(Format::Npy),
+                false => input.format_of_name(),
+            });
+        Ok((input, format.unwrap_or(Format::Text)))
+    }
+
+    /// What stands on the command line.
+    pub(crate) fn of(name: &str, bytes: &[u8]) -> Self {
+        Self::reading(name, io::Cursor::new(bytes.to_vec()))
+    }
+
+    /// What has no name among files.
+    pub(crate) fn reading(name: &str, reader: impl Read + Send + 'static) -> Self {
+        Input {
+            name: name.into(),
+            path: None,
+            reader: Box::new(reader),
+            length: None,
+            head: Vec::new(),
+            position: 0,
+            lasting: false,
+        }
+    }
+
+    /// Goes on with what the gzip data hold.
+    fn unpack(&mut self) {
+        let packed = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        let packed = io::Cursor::new(std::mem::take(&mut self.head)).chain(packed);
+        self.reader = Box::new(MultiGzDecoder::new(packed));
+        self.length = None;
+        if let Some(path) = &mut self.path
+            && path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+        {
+            path.set_extension("");
+        }
+    }
+
+    /// Takes the place of all bytes from here on.
+    pub(crate) fn replace(&mut self, reader: impl Read + Send + 'static, length: u64) {
+        self.reader = Box::new(reader);
+        self.length = Some(length);
+        self.head.clear();
+        self.position = 0;
+    }
+
+    fn format_of_name(&self) -> Option<Format> {
+        self.path.as_deref().and_then(format_of_name)
+    }
+
+    /// The next bytes, up to some number. They are not read yet.
+    pub(crate) fn peek(&mut self, count: usize) -> Result<&[u8]> {
+        while self.head.len() < count {
+            let start = self.head.len();
+            self.head.resize(count, 0);
+            let more = read_some(&mut self.reader, &mut self.head[start..]);
+            self.head.truncate(start + *more.as_ref().unwrap_or(&0));
+            if more.map_err(|error| self.failure(&error))? == 0 {
+                break;
+            }
+        }
+        Ok(&self.head[..count.min(self.head.len())])
+    }
+
+    /// Passes over so many lines.
+    pub(crate) fn skip_lines(&mut self, mut lines: u64) -> Result<()> {
+        const BLOCK_BYTES: usize = 1 << 16;
+        while lines > 0 {
+            let block = self.peek(BLOCK_BYTES)?;
+            let mut end = block.len();
+            if end == 0 {
+                break;
+            }
+            for (index, _) in block.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+                lines -= 1;
+                if lines == 0 {
+                    end = index + 1;
+                    break;
+                }
+            }
+            self.head.drain(..end);
+            self.position += end as u64;
+        }
+        Ok(())
+    }
+
+    /// How many bytes were read so far.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// How many bytes are left, if that is known.
+    pub(crate) fn remaining(&self) -> Option<u64> {
+        Some(self.length?.saturating_sub(self.position))
+    }
+
+    /// Reads until `bytes` is full or the input ends, and says how many bytes were read.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match read_some(self, &mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) => return Err(self.failure(&error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            // Only what unpacks data says this.
+            io::ErrorKind::UnexpectedEof => {
+                Failure::at(&self.name, "the compressed data are truncated")
+            }
+            _ => Failure::at(&self.name, error),
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = if self.head.is_empty() {
+            self.reader.read(bytes)?
+        } else {
+            let count = self.head.len().min(bytes.len());
+            bytes[..count].copy_from_slice(&self.head[..count]);
+            self.head.drain(..count);
+            count
+        };
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+/// The file behind the standard input: it tells a length if the shell opened a file there, and has
+/// no buffer in between.
+fn stdin() -> io::Result<File> {
+    #[cfg(unix)]
+    use std::os::fd::AsFd;
+    #[cfg(windows)]
+    use std::os::windows::io::AsHandle;
+    #[cfg(unix)]
+    let stream = io::stdin().as_fd().try_clone_to_owned();
+    #[cfg(windows)]
+    let stream = io::stdin().as_handle().try_clone_to_owned();
+    stream.map(File::from)
+}
+
+fn read_some(reader: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Counts the bytes that come from a file, packed or not.
+struct Counted<R> {
+    reader: R,
+    progress: Progress,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(bytes)?;
+        self.progress.advance(count);
+        Ok(count)
+    }
+}
+
+/// The format that a file's ending stands for.
+pub(crate) fn format_of_name(path: &Path) -> Option<Format> {
+    let ending = path.extension()?.to_str()?;
+    let is = |endings: &[&str]| endings.iter().any(|e| ending.eq_ignore_ascii_case(e));
+    if is(&["npy"]) {
+        Some(Format::Npy)
+    } else if is(&["bin", "raw", "dat"]) {
+        Some(Format::Raw)
+    } else if is(&["txt", "csv", "tsv"]) {
+        Some(Format::Text)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,154 @@
+//! Where results go.
+
+mod replacement;
+mod signals;
+mod writer;
+
+pub(crate) use writer::Writer;
+
+use crate::failure::{Failure, Result};
+use replacement::Replacement;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Seek, Stdout, Write};
+use std::path::Path;
+
+/// A place to write to, which is open. A file appears under its own name when it is
+/// [finished](Output::finish), and not before.
+pub(crate) struct Output {
+    /// The name that messages use.
+    pub(crate) name: String,
+    sink: Sink,
+    /// What was written, if its start may change yet and the place cannot go back there.
+    spool: Option<File>,
+}
+
+enum Sink {
+    Stdout(Stdout),
+    /// A device or a pipe, which cannot be replaced.
+    Special(File),
+    File(Replacement),
+}
+
+impl Output {
+    /// Opens a place, before all the work: one that cannot be written to is found out here. `-` and
+    /// nothing are the standard output.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            return Ok(Output {
+                name: "standard output".into(),
+                sink: Sink::Stdout(io::stdout()),
+                spool: None,
+            });
+        };
+        let name = path.display().to_string();
+        let sink = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(Failure::at(&name, "it is a folder"));
+            }
+            Ok(metadata) if !metadata.is_file() => OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map(Sink::Special)
+                .map_err(|error| Failure::at(&name, error))?,
+            Ok(metadata) => Sink::File(Replacement::open(path, &name, Some(metadata))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Sink::File(Replacement::open(path, &name, None)?)
+            }
+            Err(error) => return Err(Failure::at(&name, error)),
+        };
+        Ok(Output {
+            name,
+            sink,
+            spool: None,
+        })
+    }
+
+    /// Whether people read here, and binary data would be out of place.
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self.sink, Sink::Stdout(_)) && io::stdout().is_terminal()
+    }
+
+    /// Whether both write the same file.
+    pub(crate) fn is_same_file(&self, other: &Output) -> bool {
+        match (&self.sink, &other.sink) {
+            (Sink::File(one), Sink::File(other)) => one.target() == other.target(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match (&mut self.spool, &mut self.sink) {
+            (Some(spool), _) => {
+                return spool
+                    .write_all(bytes)
+                    .map_err(|error| spool_failure(&error));
+            }
+            (None, Sink::Stdout(stdout)) => stdout.write_all(bytes),
+            (None, Sink::Special(file)) => file.write_all(bytes),
+            (None, Sink::File(file)) => file.write(bytes),
+        };
+        written.map_err(|error| self.failure(&error))
+    }
+
+    /// Says that the start will be written again. To be called before anything is written.
+    pub(crate) fn keep_start(&mut self) -> Result<()> {
+        if !matches!(self.sink, Sink::File(_)) {
+            self.spool = Some(tempfile::tempfile().map_err(|error| spool_failure(&error))?);
+        }
+        Ok(())
+    }
+
+    /// Writes other bytes in place of the first ones.
+    pub(crate) fn write_start(&mut self, bytes: &[u8]) -> Result<()> {
+        match (&mut self.spool, &mut self.sink) {
+            (Some(spool), _) => {
+                let written = spool.rewind().and_then(|()| spool.write_all(bytes));
+                written.map_err(|error| spool_failure(&error))
+            }
+            (None, Sink::File(file)) => {
+                let written = file.write_start(bytes);
+                written.map_err(|error| self.failure(&error))
+            }
+            _ => unreachable!("a start that may change is kept"),
+        }
+    }
+
+    /// Makes sure that all is written, and gives a file its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if let Some(mut spool) = self.spool.take() {
+            spool.rewind().map_err(|error| spool_failure(&error))?;
+            let copied = match &mut self.sink {
+                Sink::Stdout(stdout) => io::copy(&mut spool, stdout),
+                Sink::Special(file) => io::copy(&mut spool, file),
+                Sink::File(_) => unreachable!("a file has no spool"),
+            };
+            copied.map_err(|error| self.failure(&error))?;
+        }
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush().map_err(|error| self.failure(&error)),
+            Sink::Special(file) => file.flush().map_err(|error| self.failure(&error)),
+            Sink::File(_) => {
+                let (Sink::File(file), name) = (self.sink, self.name) else {
+                    unreachable!("it is a file")
+                };
+                file.finish().map_err(|error| Failure::at(&name, error))
+            }
+        }
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        let to_stdout = matches!(self.sink, Sink::Stdout(_));
+        if to_stdout && error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::BrokenPipe
+        } else {
+            Failure::at(&self.name, error)
+        }
+    }
+}
+
+fn spool_failure(error: &io::Error) -> Failure {
+    Failure::at(
+        format_args!("a temporary file in {}", std::env::temp_dir().display()),
+        error,
+    )
+}

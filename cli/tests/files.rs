@@ -1,0 +1,265 @@
+//! What becomes of files: nothing is lost, half-written or left behind, whatever happens.
+
+use crate::support::{command, fail_in, folder, names, pass_in, run_in};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A shell in a folder, with the command as `$warpfold`.
+fn shell(folder: &Path, script: &str) -> std::process::Output {
+    Command::new("sh")
+        .args(["-c", script])
+        .env("warpfold", env!("CARGO_BIN_EXE_warpfold"))
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The command in the middle of its work, with results written that are not complete.
+fn interrupted(folder: &Path, signal: Signal) {
+    let mut child = command()
+        .args(["scan", "--dtype", "u8", "--format", "raw", "-o", "y.npy"])
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // The pipe holds less: the command has read most of this, and waits for more.
+    stdin.write_all(&vec![1; 4 << 20]).unwrap();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.signal(), Some(signal.as_raw()), "{output:?}");
+}
+
+#[test]
+fn signals_leave_no_file() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        let folder = folder(&[("y.npy", b"old")]);
+        // Where files need names, nothing can be done about the last.
+        if signal == Signal::KILL && !cfg!(target_os = "linux") {
+            continue;
+        }
+        interrupted(folder.path(), signal);
+        assert_eq!(names(folder.path()), [Path::new("y.npy")], "{signal:?}");
+        assert_eq!(fs::read(folder.path().join("y.npy")).unwrap(), b"old");
+    }
+}
+
+/// A limit for the size of files is an error like others.
+#[test]
+fn a_file_beyond_its_limit_leaves_nothing() {
+    let folder = folder(&[("y.npy", b"old")]);
+    let script = "ulimit -f 100; yes 1 | head -n 1000000 | $warpfold scan -o y.npy";
+    let output = shell(folder.path(), script);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.starts_with("warpfold: error: y.npy: "), "{errors}");
+    assert_eq!(names(folder.path()), [Path::new("y.npy")]);
+    assert_eq!(fs::read(folder.path().join("y.npy")).unwrap(), b"old");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let folder = folder(&[]);
+    let script = "mkdir disk && mount -t tmpfs -o size=1m tmpfs disk || exit 77
+        printf old > disk/y.npy
+        yes 1 | head -n 1000000 | $warpfold scan -o disk/y.npy; code=$?
+        ls -A disk; cat disk/y.npy; exit $code";
+    let script = format!("unshare --user --map-root-user --mount sh -c '{script}'");
+    let output = shell(folder.path(), &script);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(1) {
+        return eprintln!("skipped: a disk of its own for the test: {errors}");
+    }
+    assert!(
+        errors.starts_with("warpfold: error: disk/y.npy: "),
+        "{errors}"
+    );
+    assert!(errors.contains("No space left"), "{errors}");
+    assert_eq!(output.stdout, b"y.npy\nold");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error() {
+    for line in ["scan -o /dev/full", "scan -o /dev/full --output-format npy"] {
+        let error = fail_in(Path::new("."), line, b"1 2");
+        assert!(error.starts_with("/dev/full: "), "{error}");
+    }
+}
+
+/// Somebody who is not root, and a copy of the command that everybody may run.
+fn as_nobody(folder: &Path, script: &str) -> Option<std::process::Output> {
+    let copy: PathBuf = folder.join("warpfold");
+    fs::copy(env!("CARGO_BIN_EXE_warpfold"), &copy).unwrap();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = match is_root() {
+        false => Command::new("sh"),
+        true => {
+            let mut setpriv = Command::new("setpriv");
+            setpriv.args(["--reuid=65534", "--regid=65534", "--clear-groups", "sh"]);
+            setpriv
+        }
+    };
+    let command = command.args(["-c", script]).env("warpfold", copy);
+    match command.current_dir(folder).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("skipped: setpriv, to test as another user: {error}");
+            None
+        }
+    }
+}
+
+/// A place that cannot be written to is found out before the work: here the input never ends.
+#[test]
+fn closed_folders_are_found_out_first() {
+    let folder = folder(&[]);
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::write(closed.join("open.txt"), b"old").unwrap();
+    fs::write(folder.path().join("protected.txt"), b"old").unwrap();
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&closed.join("open.txt"), 0o666);
+    mode(&folder.path().join("protected.txt"), 0o444);
+    mode(&closed, 0o555);
+    let cases = [
+        (
+            "closed/new.txt",
+            "closed/new.txt: in the folder `",
+            "Permission denied",
+        ),
+        (
+            "closed/open.txt",
+            "closed/open.txt: the file is replaced",
+            "> closed/open.txt",
+        ),
+        (
+            "protected.txt",
+            "protected.txt: the file is write-protected",
+            "chmod +w",
+        ),
+    ];
+    for (file, message, more) in cases {
+        let script = format!("yes 1 | $warpfold scan -o {file}");
+        let Some(output) = as_nobody(folder.path(), &script) else {
+            return;
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(
+            errors.contains(message) && errors.contains(more),
+            "{errors}"
+        );
+    }
+    // The remedy is true.
+    let script = "echo 1 2 | $warpfold scan > closed/open.txt";
+    let output = as_nobody(folder.path(), script).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read(closed.join("open.txt")).unwrap(), b"1\n3\n");
+    assert_eq!(names(&closed), [Path::new("open.txt")]);
+    mode(&closed, 0o755);
+}
+
+#[test]
+fn owner_and_mode_stay_and_setuid_goes() {
+    let folder = folder(&[("y.txt", b"old")]);
+    let file = folder.path().join("y.txt");
+    let other = is_root();
+    if other {
+        std::os::unix::fs::chown(&file, Some(65534), Some(65534)).unwrap();
+    } else {
+        eprintln!("skipped: owners, which only root can change");
+    }
+    for (before, after) in [(0o640, 0o640), (0o4755, 0o755), (0o2664, 0o664)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(before)).unwrap();
+        pass_in(folder.path(), "scan -o y.txt", b"1 2");
+        let metadata = fs::metadata(&file).unwrap();
+        assert_eq!(metadata.mode() & 0o7777, after, "{before:o}");
+        if other {
+            assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534));
+        }
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"1\n3\n");
+}
+
+/// A group that cannot stay does not pass its rights on to another.
+#[test]
+fn rights_of_a_group_do_not_move_to_another() {
+    let folder = folder(&[("y.txt", b"old")]);
+    if !is_root() {
+        return eprintln!("skipped: files of others, which only root can make");
+    }
+    let file = folder.path().join("y.txt");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let script = "umask 022; echo 1 | $warpfold scan -o y.txt";
+    // The folder is closed again by the call, so the script is run in one that is open to all.
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::rename(&file, open.join("y.txt")).unwrap();
+    fs::set_permissions(open.join("y.txt"), fs::Permissions::from_mode(0o662)).unwrap();
+    let Some(output) = as_nobody(folder.path(), &format!("cd open; {script}")) else {
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let metadata = fs::metadata(open.join("y.txt")).unwrap();
+    assert_eq!((metadata.uid(), metadata.mode() & 0o777), (65534, 0o622));
+}
+
+/// A file is replaced: its other names keep what they had, and a symbolic link stays one.
+#[test]
+fn other_names_keep_the_old_file() {
+    let folder = folder(&[("y.txt", b"old")]);
+    let at = |name: &str| folder.path().join(name);
+    fs::hard_link(at("y.txt"), at("hard.txt")).unwrap();
+    symlink("y.txt", at("soft.txt")).unwrap();
+    pass_in(folder.path(), "scan -o soft.txt", b"1 2");
+    assert_eq!(fs::read(at("hard.txt")).unwrap(), b"old");
+    assert_eq!(fs::read(at("y.txt")).unwrap(), b"1\n3\n");
+    assert!(fs::symlink_metadata(at("soft.txt")).unwrap().is_symlink());
+    assert_eq!(names(folder.path()).len(), 3);
+}
+
+#[test]
+fn two_results_need_two_files() {
+    let folder = folder(&[]);
+    for line in [
+        "unique -o y.txt --counts y.txt",
+        "unique --starts y.txt --counts y.txt",
+    ] {
+        let error = fail_in(folder.path(), line, b"1 2");
+        assert!(error.contains("y.txt: two results"), "{error}");
+    }
+    assert!(names(folder.path()).is_empty());
+}
+
+/// The length of an array stands at its start, and is known at its end.
+#[test]
+fn arrays_of_unknown_length_go_anywhere() {
+    let folder = folder(&[]);
+    let expected = pass_in(folder.path(), "select --gt 1 --output-format npy", b"1 2 3");
+    assert_eq!(
+        expected,
+        crate::support::npy_of("<i8", "(2,)", &[2_i64, 3].map(i64::to_le_bytes).concat())
+    );
+    pass_in(folder.path(), "select --gt 1 -o y.npy", b"1 2 3");
+    assert_eq!(fs::read(folder.path().join("y.npy")).unwrap(), expected);
+    let script = "mkfifo pipe; echo 1 2 3 | $warpfold select --gt 1 -o pipe --output-format npy & cat pipe; wait";
+    assert_eq!(shell(folder.path(), script).stdout, expected);
+    assert!(run_in(folder.path(), "reduce y.npy", b"").stdout == b"5\n");
+}

@@ -1,0 +1,315 @@
+//! Guesses at the bins of items: a few operations in place of a search.
+//!
+//! A guess is a monotone function of the item. So it is computed once for the first and the last
+//! number of each bin. The worst of these tell for which items it is certain. It is at most one bin
+//! off, and what is not certain is compared with the first numbers of the bins.
+
+use super::bins::Table;
+use super::number::{Binned, before};
+
+/// A guess at an item's bin: the integer part of `(x - origin) * scale`, in `f64`.
+///
+/// If the fraction is at least `low` and less than `high`, the guess is right; else it is off by
+/// one at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Guess {
+    /// About the first edge.
+    pub origin: f64,
+    /// About the number of bins in a range of 1.
+    pub scale: f64,
+    /// The least fraction that is certain.
+    pub low: f64,
+    /// The least fraction that is no longer certain.
+    pub high: f64,
+}
+
+/// A guess at the bin of an integer of up to 32 bits, in fixed point: the integer part of
+/// `(offset * scale + bias) / 2^shift`, where `offset` is the distance from the first number that
+/// has a bin.
+///
+/// For the first number of each bin it is right. For others it is the bin or the next one. Where
+/// the first 32 bits of the fraction are at least `low`, it is the bin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct FixedGuess {
+    /// About the distance of the first number from the first edge, scaled. The sum may wrap.
+    pub bias: u64,
+    /// About the number of bins in a range of 1, times 2^shift.
+    pub scale: u32,
+    /// From 32 to 63.
+    pub shift: u32,
+    /// The least fraction that is certain.
+    pub low: u32,
+}
+
+impl Guess {
+    /// For rules that do not guess.
+    pub(crate) const NONE: Guess = Guess {
+        origin: 0.0,
+        scale: 0.0,
+        low: 0.0,
+        high: 0.0,
+    };
+
+    /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`.
+    pub(super) fn new<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
+        let mut guess = Guess {
+            origin: lo,
+            scale: bins as f64 / (hi - lo),
+            low: 0.0,
+            high: 1.0,
+        };
+        if !guess.scale.is_normal() || table.firsts.is_empty() {
+            return None;
+        }
+        // How far the guess for a bin's first number lies below the bin, and how far that for its
+        // last one reaches into the next. Items that are guessed beyond the last bin get that.
+        let (mut below, mut above) = (0.0_f64, -1.0_f64);
+        for (bin, &first) in table.firsts.iter().enumerate() {
+            let next = table.firsts.get(bin + 1);
+            if next == Some(&first) {
+                continue;
+            }
+            below = below.max(bin as f64 - guess.at(first));
+            if let Some(&next) = next {
+                above = above.max(guess.at(before(next)) - (bin + 1) as f64);
+            }
+        }
+        if below > 0.0 {
+            guess.high = (1.0 - below).next_down();
+        }
+        if above >= 0.0 {
+            guess.low = above.next_up();
+        }
+        (guess.high > 0.0 && guess.low < 1.0).then_some(guess)
+    }
+
+    #[inline(always)]
+    fn at<T: Binned>(&self, x: T) -> f64 {
+        (x.to_f64() - self.origin) * self.scale
+    }
+
+    /// Whether the guess is right for every item.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.low <= 0.0 && self.high >= 1.0
+    }
+
+    /// The bin of an item from the first number of all to the last, if all guesses are right, and
+    /// the last bin is this. Without a branch, so that loops become SIMD code.
+    ///
+    /// # Safety
+    ///
+    /// The item lies there.
+    #[inline(always)]
+    pub(crate) unsafe fn certain_bin<T: Binned>(&self, x: T, last: u32) -> u32 {
+        // SAFETY: the guess is off by less than two bins, of which there are up to 2^24.
+        let bin = unsafe { self.at(x).to_int_unchecked::<i32>() };
+        (bin as u32).min(last)
+    }
+
+    /// The bin of an item from the first number of all to the last.
+    #[inline(always)]
+    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
+        let guess = self.at(x);
+        let bin = guess as u32;
+        let fraction = guess - f64::from(bin);
+        let last = table.firsts.len() - 1;
+        let bin = (bin as usize).min(last);
+        if fraction >= self.low && fraction < self.high {
+            bin
+        } else if x < table.firsts[bin] {
+            bin - 1
+        } else if bin < last && x >= table.firsts[bin + 1] {
+            bin + 1
+        } else {
+            bin
+        }
+    }
+}
+
+impl FixedGuess {
+    /// For rules that do not guess so.
+    pub(crate) const NONE: FixedGuess = FixedGuess {
+        bias: 0,
+        scale: 0,
+        shift: 32,
+        low: 0,
+    };
+
+    /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`. There is none
+    /// for other types, nor where bins are narrower than 1.
+    fn rough<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<FixedGuess> {
+        let (&first, ratio) = (table.firsts.first()?, bins as f64 / (hi - lo));
+        if !T::IS_SHORT_INTEGER || !ratio.is_normal() {
+            return None;
+        }
+        // The most that keeps the scale below 2^32, and the number of bins below 2^(64 − shift).
+        // Bins of width 1 get a scale that is a little too small.
+        let shift = (31 - ratio.log2().floor() as i32).clamp(32, 63 - bins.ilog2() as i32);
+        let power = f64::from(shift).exp2();
+        let bias = (first.to_f64() - lo) * ratio * power;
+        (ratio <= 1.0).then_some(FixedGuess {
+            bias: bias as u64,
+            scale: (ratio * power).round() as u32,
+            shift: shift as u32,
+            low: 0,
+        })
+    }
+
+    pub(super) fn new<T: Binned>(
+        table: &Table<T>,
+        lo: f64,
+        hi: f64,
+        bins: usize,
+    ) -> Option<FixedGuess> {
+        let mut guess = FixedGuess::rough(table, lo, hi, bins)?;
+        let origin = table.firsts[0];
+        let exact = |guess: &FixedGuess, x: T| {
+            i128::from(x.offset(origin)) * i128::from(guess.scale) + i128::from(guess.bias)
+        };
+        // How far the guess for a bin's first number lies below the bin, at most, and how far that
+        // for its last one reaches into the next.
+        let (mut below, mut above) = (i128::MIN, i128::MIN);
+        for (bin, &first) in table.firsts.iter().enumerate() {
+            let next = table.firsts.get(bin + 1);
+            if next == Some(&first) {
+                continue;
+            }
+            let edge = |bin: usize| (bin as i128) << guess.shift;
+            below = below.max(edge(bin) - exact(&guess, first));
+            if let Some(&next) = next {
+                above = above.max(exact(&guess, before(next)) - edge(bin + 1));
+            }
+        }
+        let greatest = exact(&guess, table.last) + below;
+        guess.bias = guess.bias.wrapping_add(below as u64);
+        let excess = u64::try_from(above.saturating_add(below)).ok();
+        let low = excess.map_or(0, |excess| (excess >> (guess.shift - 32)) + 1);
+        guess.low = u32::try_from(low).ok()?;
+        u64::try_from(greatest).is_ok().then_some(guess)
+    }
+
+    #[inline(always)]
+    fn at(&self, offset: u32) -> u64 {
+        let product = u64::from(offset) * u64::from(self.scale);
+        product.wrapping_add(self.bias)
+    }
+
+    /// Whether the guess is right for every item.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.low == 0
+    }
+
+    /// The bin of an item with an offset, if all guesses are right, and the last bin is this.
+    /// Without a branch, so that loops become SIMD code.
+    #[inline(always)]
+    pub(crate) fn certain_bin(&self, offset: u32, last: u32) -> u32 {
+        ((self.at(offset) >> self.shift) as u32).min(last)
+    }
+
+    /// The bin of an item from the first number of all to the last.
+    #[inline(always)]
+    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
+        let guess = self.at(x.offset(table.firsts[0]));
+        let bin = ((guess >> self.shift) as usize).min(table.firsts.len() - 1);
+        let fraction = (guess >> (self.shift - 32)) as u32;
+        if fraction < self.low && x < table.firsts[bin] {
+            bin - 1
+        } else {
+            bin
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bins::{Bins, Rule};
+    use super::*;
+
+    /// The bin that a rule gives, and whether it is a guess in fixed point.
+    fn guessed<T: Binned>(bins: &Bins<T>, x: T) -> (Option<usize>, bool) {
+        let table = match bins.rule() {
+            Rule::Guess(table, _) | Rule::Fixed(table, _) => table,
+            _ => panic!("{bins:?} are not guessed"),
+        };
+        let (first, last) = table.ends();
+        let there = x >= first && x <= last;
+        match bins.rule() {
+            Rule::Fixed(_, guess) if there && guess.is_certain() => {
+                let last = table.firsts.len() as u32 - 1;
+                let bin = guess.certain_bin(x.offset(first), last);
+                assert_eq!(bin as usize, guess.bin(table, x), "{guess:?}, {x:?}");
+                (Some(bin as usize), true)
+            }
+            Rule::Fixed(_, guess) => (there.then(|| guess.bin(table, x)), true),
+            Rule::Guess(_, guess) => (there.then(|| guess.bin(table, x)), false),
+            _ => unreachable!(),
+        }
+    }
+
+    /// Compares guesses with a search, for all numbers of up to 16 bits, and for others near edges.
+    fn check<T: Binned>(lo: f64, hi: f64, count: usize) -> bool {
+        let bins = Bins::<T>::even(lo, hi, count).unwrap();
+        let table = match bins.rule() {
+            Rule::Guess(table, _) | Rule::Fixed(table, _) => table.clone(),
+            rule => panic!("{rule:?}"),
+        };
+        let ends = (T::ENDS.0.rank(), T::ENDS.1.rank());
+        let ranks: Vec<u64> = if ends.1 < 1 << 16 {
+            (0..=ends.1).collect()
+        } else {
+            let edges = table.firsts.iter().chain([&table.last]);
+            let near = edges.flat_map(|x| (0..5).map(|step| (x.rank() + step).saturating_sub(2)));
+            near.map(|rank| rank.clamp(ends.0, ends.1)).collect()
+        };
+        let mut fixed = false;
+        for x in ranks.into_iter().map(T::of_rank) {
+            let (bin, is_fixed) = guessed(&bins, x);
+            let what = format!("{x:?} in {count} bins from {lo} to {hi}");
+            assert_eq!(bin, table.search(x), "{what}: {:?}", bins.rule());
+            fixed = is_fixed;
+        }
+        fixed
+    }
+
+    #[test]
+    fn guesses_are_what_a_search_finds() {
+        for count in [1, 2, 3, 7, 16, 31, 100, 255, 256] {
+            assert!(check::<u8>(0.0, 256.0, count));
+            check::<u8>(-3.7, 91.3, count.min(60));
+            check::<i8>(-128.0, 127.0, count.min(200));
+            check::<i16>(-20_000.5, 10_000.25, count);
+            check::<u16>(0.0, 65_535.0, count * 100);
+            assert!(check::<u32>(0.0, 4_294_967_296.0, count));
+            assert!(check::<u32>(0.0, 4_294_967_295.0, 16 * count));
+            assert!(check::<i32>(
+                -2_147_483_648.0,
+                2_147_483_647.0,
+                1000 * count
+            ));
+            assert!(check::<i32>(-5e9, 5e9, count.max(3)));
+            assert!(check::<u32>(-7.5, 1e5 + 0.1, count));
+            check::<f32>(-0.7, 0.9, count);
+        }
+    }
+
+    #[test]
+    fn powers_of_two_are_certain() {
+        for log in 1..=20 {
+            let bins = Bins::<u32>::even(0.0, 4_294_967_296.0, 1 << log).unwrap();
+            match bins.rule() {
+                Rule::Fixed(_, guess) => assert!(guess.is_certain(), "{guess:?}"),
+                rule => panic!("{rule:?}"),
+            }
+        }
+    }
+
+    /// What is wider than the type is guessed as well: bins without numbers, and a last number far
+    /// from the last edge.
+    #[test]
+    fn narrow_bins_are_guessed_in_floats() {
+        assert!(!check::<u8>(0.0, 256.0, 1000));
+        assert!(!check::<i32>(0.0, 10.0, 11));
+    }
+}

@@ -1,0 +1,193 @@
+//! A reduction of a stream.
+
+use super::cpu;
+use crate::element::assert_element_size;
+use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
+use crate::{Carry, Device, Element, Monoid, Result};
+use std::marker::PhantomData;
+
+/// A reduction that is fed pieces: for data that does not fit into memory, or is not there yet.
+///
+/// The value has the bits of one call of [`reduce`](crate::reduce()) over all elements, wherever
+/// the pieces end: what passes from one to the next is a [`Carry`].
+///
+/// ```
+/// use warpfold::{Reducer, ops::Add, reduce};
+///
+/// let data: Vec<f32> = (0..10_000).map(|i| (i as f32).sqrt()).collect();
+/// let mut sum = Reducer::<f32, Add>::new();
+/// for piece in data.chunks(1234) {
+///     sum.push(piece)?;
+/// }
+/// assert_eq!(sum.value(), reduce::<f32, Add>(&data)?);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// A piece is any [source](crate::source). So [statistics](crate::statistics) of streams are
+/// reductions, too:
+///
+/// ```
+/// use warpfold::{Reducer, moments, statistics::{Merge, Moments, measured}};
+///
+/// let data: Vec<i16> = (0..10_000).map(|i| i % 97).collect();
+/// let mut seen = Reducer::<Moments, Merge>::new();
+/// for piece in data.chunks(1 << 12) {
+///     seen.push(measured::<i16, _>(piece))?;
+/// }
+/// assert_eq!(seen.value(), moments(&data)?);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Pieces in host memory are reduced on the CPU, by all threads from 512 KiB on, and
+/// [`Device::reducer`] makes a reducer for what lies on a device. Complexity: O(n) work for each
+/// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
+/// sums, and what a call takes.
+pub struct Reducer<T: Element, Op, P = Host> {
+    carry: Carry<T, Op>,
+    device: Device,
+    place: PhantomData<fn() -> P>,
+}
+
+impl<T: Element, Op: Monoid<T>> Reducer<T, Op> {
+    /// A reducer of pieces in host memory, which has seen nothing.
+    pub fn new() -> Reducer<T, Op> {
+        Reducer::on(Device::cpu())
+    }
+
+    /// Takes in the next piece.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths. Then the piece
+    /// was not taken in.
+    pub fn push(&mut self, piece: impl Source<Item = T>) -> Result<()> {
+        push_host(self, piece)
+    }
+}
+
+impl<T: Element, Op: Monoid<T>> Default for Reducer<T, Op> {
+    fn default() -> Self {
+        Reducer::new()
+    }
+}
+
+impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
+    /// Takes in the next piece, which lies on the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Device::reduce`] and [`Device::collect`]. Then the piece was not taken in.
+    pub fn push(&mut self, piece: impl Source<Device, Item = T>) -> Result<()> {
+        push_device(self, piece)
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
+    fn on(device: Device) -> Reducer<T, Op, P> {
+        const { assert_element_size::<T>() };
+        Reducer {
+            carry: Carry::new(),
+            device,
+            place: PhantomData,
+        }
+    }
+
+    /// The same, but what it has seen is what `carry` says.
+    #[must_use]
+    pub fn after(self, carry: Carry<T, Op>) -> Reducer<T, Op, P> {
+        Reducer { carry, ..self }
+    }
+
+    /// What it has seen so far.
+    pub fn carry(&self) -> &Carry<T, Op> {
+        &self.carry
+    }
+
+    /// The fold of all elements so far, and the identity if there are none: what
+    /// [`reduce`](crate::reduce()) gives. More pieces may follow.
+    pub fn value(&self) -> T {
+        cpu::value::<T, Op>(&self.carry.counter, None)
+    }
+
+    /// The fold of `init` and all elements so far: what [`reduce_from`](crate::reduce_from()) gives.
+    pub fn value_from(&self, init: T) -> T {
+        cpu::value::<T, Op>(&self.carry.counter, Some(init))
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source in the device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn push_bound<F: Form<Item = T>>(
+        &mut self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<()> {
+        // A panic of the operator leaves the carry as it was.
+        let mut counter = self.carry.counter.clone();
+        let push = |items: &Items<'_, T>| cpu::push::<T, Op>(items, &mut counter);
+        if self.device.is_cpu() {
+            // SAFETY: the caller's.
+            unsafe { Items::with::<F, _>(&arguments, len, push) };
+        } else {
+            // SAFETY: the caller's.
+            let items = unsafe { self.device.collect_bound::<T, F>(arguments, len) }?.into_vec()?;
+            let mut push = push;
+            push(&Items::of_slice(&items));
+        }
+        self.carry.counter = counter;
+        Ok(())
+    }
+}
+
+fn push_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    reducer: &mut Reducer<T, Op>,
+    piece: S,
+) -> Result<()> {
+    let mut binder = HostBinder::new(&reducer.device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
+    unsafe { reducer.push_bound::<S::Form>(arguments, len) }
+}
+
+fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+    reducer: &mut Reducer<T, Op, Device>,
+    piece: S,
+) -> Result<()> {
+    let device = reducer.device.clone();
+    let mut binder = DeviceBinder::new(&device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
+    unsafe { reducer.push_bound::<S::Form>(arguments, len) }
+}
+
+impl Device {
+    /// A reduction that is fed pieces that lie on this device; see [`Reducer`].
+    ///
+    /// ```
+    /// use warpfold::{Device, ops::Add};
+    ///
+    /// let device = Device::cpu();
+    /// let mut sum = device.reducer::<f32, Add>();
+    /// for piece in [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]] {
+    ///     sum.push(&device.upload(&piece)?)?;
+    /// }
+    /// assert_eq!(sum.value(), warpfold::reduce::<f32, Add>(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// No kernel goes on from a [`Carry`] yet. So a GPU evaluates the items of a piece, and the CPU
+    /// reduces them: the bus limits the speed.
+    pub fn reducer<T: Element, Op: Monoid<T>>(&self) -> Reducer<T, Op, Device> {
+        Reducer::on(self.clone())
+    }
+}
+
+impl<T: Element, Op, P> std::fmt::Debug for Reducer<T, Op, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reducer")
+            .field("device", &self.device)
+            .field("carry", &self.carry)
+            .finish()
+    }
+}

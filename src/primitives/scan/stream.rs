@@ -1,0 +1,274 @@
+//! A scan of a stream.
+
+use super::cpu::{self, Output};
+use super::{Prefixes, check_length, reserve};
+use crate::element::assert_element_size;
+use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
+use crate::{Buffer, Carry, Device, Element, Monoid, Result};
+use std::marker::PhantomData;
+
+/// A scan that is fed pieces: for data that does not fit into memory, or is not there yet.
+///
+/// The prefixes have the bits of one scan over everything, wherever the pieces end: what passes
+/// from one to the next is a [`Carry`].
+///
+/// ```
+/// use warpfold::{Prefixes, Scanner, inclusive_scan, ops::Add};
+///
+/// let data: Vec<f32> = (0..10_000).map(|i| (i as f32).sqrt()).collect();
+/// let mut sums = data.clone();
+/// let mut scanner = Scanner::<f32, Add>::new(Prefixes::inclusive());
+/// for piece in sums.chunks_mut(1234) {
+///     scanner.scan_in_place(piece)?;
+/// }
+/// assert_eq!(sums, inclusive_scan::<f32, Add>(&data)?);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Pieces in host memory are scanned on the CPU, by all threads from 256 KiB on, and
+/// [`Device::scanner`] makes a scanner for what lies on a device. Complexity: O(n) work for each
+/// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
+/// sums, and what a call takes.
+pub struct Scanner<T: Element, Op, P = Host> {
+    prefixes: Prefixes<T>,
+    carry: Carry<T, Op>,
+    device: Device,
+    place: PhantomData<fn() -> P>,
+}
+
+impl<T: Element, Op: Monoid<T>> Scanner<T, Op> {
+    /// A scanner of pieces in host memory, which has seen nothing.
+    pub fn new(prefixes: Prefixes<T>) -> Scanner<T, Op> {
+        Scanner::on(Device::cpu(), prefixes)
+    }
+
+    /// The prefixes of the next piece, in a new vector.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory) if there is no room for them,
+    /// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths. Then the piece
+    /// was not taken in.
+    pub fn scan(&mut self, piece: impl Source<Item = T>) -> Result<Vec<T>> {
+        scan_host(self, piece)
+    }
+
+    /// Writes the prefixes of the next piece to `output`, of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`](crate::Error::Length) if it has another length,
+    /// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths. Then the piece
+    /// was not taken in, and the output is as it was.
+    pub fn scan_into(&mut self, piece: impl Source<Item = T>, output: &mut [T]) -> Result<()> {
+        scan_host_into(self, piece, output)
+    }
+
+    /// Replaces each element of the next piece by its prefix.
+    ///
+    /// # Errors
+    ///
+    /// None yet.
+    pub fn scan_in_place(&mut self, piece: &mut [T]) -> Result<()> {
+        self.run(&Items::of_slice(&[]), Output::InPlace(piece));
+        Ok(())
+    }
+}
+
+/// # Errors
+///
+/// Of every method: those of the methods of [`Device`] that have these names, and of
+/// [`Device::collect`]. Then the piece was not taken in.
+impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
+    /// The prefixes of the next piece, which lies on the device, in a new buffer.
+    pub fn scan(&mut self, piece: impl Source<Device, Item = T>) -> Result<Buffer<T>> {
+        scan_device(self, piece)
+    }
+
+    /// Writes the prefixes of the next piece to `output`, of the same length.
+    pub fn scan_into(
+        &mut self,
+        piece: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        scan_device_into(self, piece, output)
+    }
+
+    /// Replaces each element of the next piece by its prefix.
+    pub fn scan_in_place(&mut self, piece: &mut Buffer<T>) -> Result<()> {
+        self.device.check_owns(piece)?;
+        if self.device.is_cpu() {
+            self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
+            return Ok(());
+        }
+        let before = self.carry.clone();
+        let mut data = piece.to_vec()?;
+        self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
+        let uploaded = self.device.upload_vec(data);
+        *piece = uploaded.inspect_err(|_| self.carry = before)?;
+        Ok(())
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
+    fn on(device: Device, prefixes: Prefixes<T>) -> Scanner<T, Op, P> {
+        const { assert_element_size::<T>() };
+        Scanner {
+            prefixes,
+            carry: Carry::new(),
+            device,
+            place: PhantomData,
+        }
+    }
+
+    /// The same, but what it has seen is what `carry` says.
+    #[must_use]
+    pub fn after(self, carry: Carry<T, Op>) -> Scanner<T, Op, P> {
+        Scanner { carry, ..self }
+    }
+
+    /// What it has seen so far.
+    pub fn carry(&self) -> &Carry<T, Op> {
+        &self.carry
+    }
+
+    /// A panic of the operator leaves the carry as it was.
+    fn run(&mut self, input: &Items<'_, T>, output: Output<'_, T>) {
+        let counter = self.carry.counter.clone();
+        self.carry.counter = cpu::scan_after::<T, Op>(input, output, counter, self.prefixes);
+    }
+
+    /// The prefixes of a piece.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in the device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn scan_bound<F: Form<Item = T>>(
+        &mut self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<Vec<T>> {
+        if !self.device.is_cpu() {
+            // SAFETY: the caller's.
+            let items = unsafe { self.device.collect_bound::<T, F>(arguments, len) };
+            let mut data = items?.into_vec()?;
+            self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
+            return Ok(data);
+        }
+        let mut output = reserve(len)?;
+        // SAFETY: the caller's; and the scan writes `len` elements.
+        unsafe {
+            Items::with::<F, _>(&arguments, len, |items| {
+                self.run(items, Output::Into(&mut output.spare_capacity_mut()[..len]));
+            });
+            output.set_len(len);
+        }
+        Ok(output)
+    }
+
+    /// Writes the prefixes of a piece to host memory.
+    ///
+    /// # Safety
+    ///
+    /// The device is the CPU. The rest is as for [`scan_bound`](Scanner::scan_bound).
+    unsafe fn scan_bound_into<F: Form<Item = T>>(
+        &mut self,
+        arguments: F::Arguments,
+        len: usize,
+        output: &mut [T],
+    ) -> Result<()> {
+        check_length(len, output.len())?;
+        // SAFETY: the caller's. The scan writes elements only.
+        unsafe {
+            let output = Output::over(output);
+            Items::with::<F, _>(&arguments, len, |items| self.run(items, output));
+        }
+        Ok(())
+    }
+}
+
+fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    scanner: &mut Scanner<T, Op>,
+    piece: S,
+) -> Result<Vec<T>> {
+    let mut binder = HostBinder::new(&scanner.device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
+    unsafe { scanner.scan_bound::<S::Form>(arguments, len) }
+}
+
+fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    scanner: &mut Scanner<T, Op>,
+    piece: S,
+    output: &mut [T],
+) -> Result<()> {
+    let mut binder = HostBinder::new(&scanner.device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: as above; such a scanner's device is the CPU.
+    unsafe { scanner.scan_bound_into::<S::Form>(arguments, len, output) }
+}
+
+fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+    scanner: &mut Scanner<T, Op, Device>,
+    piece: S,
+) -> Result<Buffer<T>> {
+    let (device, before) = (scanner.device.clone(), scanner.carry.clone());
+    let mut binder = DeviceBinder::new(&device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
+    let prefixes = unsafe { scanner.scan_bound::<S::Form>(arguments, len) }?;
+    let uploaded = device.upload_vec(prefixes);
+    uploaded.inspect_err(|_| scanner.carry = before)
+}
+
+fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+    scanner: &mut Scanner<T, Op, Device>,
+    piece: S,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    let device = scanner.device.clone();
+    device.check_owns(output)?;
+    if !device.is_cpu() {
+        check_length(piece.items()?, output.len())?;
+        *output = scan_device(scanner, piece)?;
+        return Ok(());
+    }
+    let mut binder = DeviceBinder::new(&device);
+    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed.
+    unsafe { scanner.scan_bound_into::<S::Form>(arguments, len, output.as_host_mut()) }
+}
+
+impl Device {
+    /// A scan that is fed pieces that lie on this device; see [`Scanner`].
+    ///
+    /// ```
+    /// use warpfold::{Device, Prefixes, ops::Add};
+    ///
+    /// let device = Device::cpu();
+    /// let mut scanner = device.scanner::<u32, Add>(Prefixes::exclusive());
+    /// assert_eq!(scanner.scan(&device.upload(&[3, 1])?)?.to_vec()?, [0, 3]);
+    /// assert_eq!(scanner.scan(&device.upload(&[7, 2])?)?.to_vec()?, [4, 11]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// No kernel goes on from a [`Carry`] yet. So a GPU evaluates the items of a piece, and the CPU
+    /// scans them: the bus limits the speed.
+    pub fn scanner<T: Element, Op: Monoid<T>>(
+        &self,
+        prefixes: Prefixes<T>,
+    ) -> Scanner<T, Op, Device> {
+        Scanner::on(self.clone(), prefixes)
+    }
+}
+
+impl<T: Element, Op, P> std::fmt::Debug for Scanner<T, Op, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scanner")
+            .field("device", &self.device)
+            .field("prefixes", &self.prefixes.kind)
+            .field("carry", &self.carry)
+            .finish()
+    }
+}
