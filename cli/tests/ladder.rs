@@ -1,6 +1,6 @@
 //! `warpfold ladder`. What it finds is tested in `ladder/`.
 
-use crate::support::{fail_in, folder, names, pass_in};
+use crate::support::{command, fail_in, folder, names, pass_in};
 use std::path::Path;
 
 /// What needs no compiler: two steps of the CPU, and no counting.
@@ -39,6 +39,32 @@ fn pages_are_files_of_their_own() {
     assert_eq!(files, ["ladder", "ladder.html", "ladder.md"]);
     let page = std::fs::read_to_string(folder.path().join("ladder.html")).unwrap();
     assert!(page.contains("<article id=\"halving\">"), "{page}");
+}
+
+/// Without a C++ compiler kernels are not counted, and the rest is shown.
+#[test]
+fn a_missing_compiler_is_said() {
+    let mut command = command();
+    command.args([
+        "ladder",
+        "--device",
+        "cpu",
+        "-n",
+        "1000",
+        "loop",
+        "tree-shared",
+    ]);
+    let output = command.env("CXX", "no-such-compiler").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.contains("not counted or drawn: no C++ compiler here will do"),
+        "{table}"
+    );
+    assert!(table.contains("remedy: install g++"), "{table}");
+    let ends = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(ends("loop").ends_with("right"), "{table}");
+    assert!(ends("tree-shared").ends_with("not run"), "{table}");
 }
 
 #[test]
