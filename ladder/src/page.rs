@@ -138,6 +138,22 @@ fn shown(row: &Row) -> Value {
     }
 }
 
+/// Text in lines of up to 100 characters.
+fn wrapped(text: String) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 {
+            let fits = width + 1 + length <= 100;
+            lines.push(if fits { ' ' } else { '\n' });
+            width = if fits { width + 1 } else { 0 };
+        }
+        lines += word;
+        width += length;
+    }
+    lines
+}
+
 fn render(name: &str, template: &str, context: Value) -> String {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
@@ -149,6 +165,7 @@ fn render(name: &str, template: &str, context: Value) -> String {
         true => AutoEscape::Html,
         false => AutoEscape::None,
     });
+    environment.add_filter("wrapped", wrapped);
     let rendered = environment.render_named_str(name, template, context);
     rendered.expect("the templates are well-formed; a test renders each")
 }

@@ -181,6 +181,15 @@ impl Drawing {
         self.add(format_args!("<text x=\"0\" y=\"{y:.1}\">{text}</text>"));
     }
 
+    /// Lines or cells of a class, if there are any.
+    fn path(&mut self, what: &str, class: &str, path: &str) {
+        if !path.is_empty() {
+            self.add(format_args!(
+                "<path class=\"{what} {class}\" d=\"{path}\"/>"
+            ));
+        }
+    }
+
     fn rule(&mut self, text: &str) {
         let (y, end) = (self.y, LEFT + self.width);
         self.add(format_args!(
@@ -212,17 +221,16 @@ impl Drawing {
             (&round.writes, "write", &below, (threads_y + THREAD, 0.0)),
             (&round.atomics, "atomic", &below, (threads_y + THREAD, 0.0)),
         ] {
+            let mut lines = String::new();
             for (thread, region, item) in list {
                 let items = &layouts[region];
                 let place = items.binary_search(item).expect("it is laid out");
                 let x1 = self.x(*thread as f64, threads as usize);
                 let x2 = self.x(place as f64, items.len());
                 let (y1, y2) = (ends.0, regions[region] + ends.1);
-                self.add(format_args!(
-                    "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" \
-                     x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
-                ));
+                lines += &format!("M{x1:.1} {y1:.0}L{x2:.1} {y2:.0}");
             }
+            self.path("line", class, &lines);
         }
         let lists = [&round.reads, &round.writes, &round.atomics];
         for thread in 0..threads {
@@ -262,6 +270,7 @@ impl Drawing {
             self.label(region, *place + CELL - 2.0);
             let items = &layouts[region];
             let width = (self.width / items.len() as f64 - 1.0).min(20.0);
+            let mut cells = BTreeMap::<&str, String>::new();
             for (number, item) in items.iter().enumerate() {
                 let touched = |(list, class): &(&Accesses, &'static str)| {
                     let is_here = |(_, r, i): &(u64, Region, u64)| r == region && i == item;
@@ -269,11 +278,11 @@ impl Drawing {
                 };
                 let class = lists.iter().find_map(touched).unwrap_or("");
                 let x = self.x(number as f64, items.len()) - width / 2.0;
-                self.add(format_args!(
-                    "<rect class=\"cell {class}\" x=\"{x:.1}\" y=\"{:.1}\" \
-                     width=\"{width:.1}\" height=\"{CELL}\"/>",
-                    *place
-                ));
+                let cell = format!("M{x:.1} {place:.0}h{width:.1}v{CELL}h-{width:.1}z");
+                *cells.entry(class).or_default() += &cell;
+            }
+            for (class, cells) in cells {
+                self.path("cell", class, &cells);
             }
         }
         places

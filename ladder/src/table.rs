@@ -35,6 +35,7 @@ impl Report {
                 "in the text",
                 "lanes",
                 "requests",
+                "atomics",
                 "conflicts",
                 "result",
             ];
@@ -51,7 +52,8 @@ impl Report {
         text.push_str(
             "\n\
              lanes: the share of lanes at work in instructions that reach memory\n\
-             requests: to global memory, of 128 bytes\n\
+             requests: loads and stores of up to 128 bytes of global memory, aligned\n\
+             atomics: operations that cannot be divided, one for each lane\n\
              conflicts: passes through shared memory that bank conflicts cost\n\
              A step of one block takes no more numbers than that block.\n",
         );
@@ -59,7 +61,7 @@ impl Report {
     }
 }
 
-fn cells(row: &Row) -> [String; 9] {
+fn cells(row: &Row) -> [String; 10] {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
     let time = |show: &dyn Fn(&Time) -> String| or_nothing(row.time.as_ref().map(show));
     let count = |show: &dyn Fn(&crate::Count) -> String| or_nothing(row.count.as_ref().map(show));
@@ -72,6 +74,7 @@ fn cells(row: &Row) -> [String; 9] {
         or_nothing(of_text.map(microseconds)),
         count(&|count| format!("{:.0}%", 100.0 * count.lanes)),
         count(&|count| count.requests.to_string()),
+        count(&|count| count.atomics.to_string()),
         count(&|count| count.conflicts.to_string()),
         match row.outcome {
             Outcome::Right => "right",
@@ -93,7 +96,7 @@ pub(crate) fn microseconds(time: f64) -> String {
 }
 
 /// Columns as wide as they must be: the first to the left, the others to the right.
-fn aligned(lines: &[[String; 9]]) -> String {
+fn aligned(lines: &[[String; 10]]) -> String {
     let width = |column: usize| {
         let widths = lines.iter().map(|line| line[column].chars().count());
         widths.max().unwrap_or(0)
