@@ -118,19 +118,35 @@ pub(crate) struct LadderArguments {
     pub(crate) dtype: DType,
 
     /// How many numbers steps are timed on; a step of one block takes fewer
-    #[arg(short, long, value_name = "N", default_value_t = 1 << 24, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 1 << 24,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 32)
+    )]
     pub(crate) n: u64,
 
     /// How many numbers kernels are counted on, in the emulator; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = clap::value_parser!(u64).range(0..=1 << 20))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1 << 14,
+        value_parser = clap::value_parser!(u64).range(0..=1 << 20)
+    )]
     pub(crate) counted: u64,
 
     /// How many pairs of numbers each thread of the coarsened step takes
-    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1 << 10))]
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u32).range(1..=1 << 10)
+    )]
     pub(crate) factor: u32,
 
-    /// Where kernels are timed: `cuda` or `cuda:N`, or `cpu` for nowhere [default: the first GPU, if
-    /// there is one]
+    /// Where kernels are timed: `cuda` or `cuda:N`, or `cpu` for nowhere [default: the first GPU,
+    /// if there is one]
     #[arg(long, value_parser = device_name)]
     pub(crate) device: Option<String>,
 

@@ -44,6 +44,7 @@ Examples:
   warpfold unique -c sorted.txt              each number once, and how often it stands there
   warpfold stats data.npy                    extremes, mean and standard deviation
   warpfold histogram --bins 20 data.npy      how the numbers are distributed
+  warpfold ladder                            how such kernels work, step by step
   warpfold devices                           what there is to work on
 
 `warpfold reduce --help` and that of the others describe the formats.";

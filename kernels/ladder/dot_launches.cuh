@@ -2,7 +2,8 @@
 // memory, and is launched again on what the blocks leave, until one value is left.
 #include "ladder/tree.cuh"
 
-extern "C" __global__ void dot_products(const Element* a, const Element* b, u64 length, T* products) {
+extern "C" __global__ void dot_products(const Element* a, const Element* b, u64 length,
+                                        T* products) {
     begin_launch();
     u64 i = thread_of_grid();
     if (i < length) products[i] = item(a, b, i);

@@ -5,6 +5,5 @@
 extern "C" __global__ void dot_racing(const Element* a, const Element* b, u64 length, T* out) {
     begin_launch();
     u64 i = thread_of_grid();
-    if (i < length)
-        *out = combine(*out, item(a, b, i));  // ⊕
+    if (i < length) *out = combine(*out, item(a, b, i));  // ⊕
 }

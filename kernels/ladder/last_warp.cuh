@@ -1,6 +1,6 @@
-// The last rounds concern one warp only, so the block's barrier and the condition go. The text this
-// follows relies on lanes that run in step; since Volta they need not, and __syncwarp keeps them
-// together. Lanes beyond the stride compute what nobody reads.
+// The last rounds concern one warp only. Its lanes need not wait for the block, and none drops out:
+// those beyond the stride compute what nobody reads, at no cost. Since Volta lanes need not run in
+// step, so __syncwarp keeps them together.
 #include "ladder/tree.cuh"
 
 /// Folds 64 values, or as many as there are, into the first one.
@@ -8,11 +8,12 @@ __device__ __forceinline__ void fold_last_warp(T* values, u32 count) {
     u32 t = threadIdx.x;
 #pragma unroll
     for (u32 stride = WARP; stride >= 1; stride /= 2) {
-        T value = values[t < count ? t : 0], other = values[t + stride < count ? t + stride : 0];
-        __syncwarp();
-        if (t + stride < count)
-            values[t] = combine(value, other);  // ⊕
-        __syncwarp();
+        bool meets = t + stride < count;
+        T sum;
+        if (meets) sum = combine(values[t], values[t + stride]);
+        __syncwarp();                // all have read
+        if (meets) values[t] = sum;  // ⊕
+        __syncwarp();                // all have written
     }
 }
 

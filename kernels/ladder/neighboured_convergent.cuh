@@ -1,5 +1,5 @@
-// The same pairs, but given to the first threads: thread t takes the t-th pair. Warps without a pair
-// do nothing, and the others have all lanes at work.
+// The same pairs, but given to the first threads: thread t takes the t-th pair. Warps without a
+// pair do nothing, and the others have all lanes at work.
 #include "ladder/step.cuh"
 
 extern "C" __global__ void neighboured_convergent(T* data, u64 length, T* out) {
@@ -9,8 +9,7 @@ extern "C" __global__ void neighboured_convergent(T* data, u64 length, T* out) {
     T* mine = data + first;
     for (u32 stride = 1; stride < blockDim.x; stride *= 2) {
         u32 i = 2 * stride * threadIdx.x;
-        if (i + stride < count)
-            mine[i] = combine(mine[i], mine[i + stride]);  // ⊕
+        if (i + stride < count) mine[i] = combine(mine[i], mine[i + stride]);  // ⊕
         __syncthreads();
     }
     if (threadIdx.x == 0) out[blockIdx.x] = mine[0];

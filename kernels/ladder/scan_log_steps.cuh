@@ -15,10 +15,8 @@ extern "C" __global__ void scan_log_steps(const Element* in, u64 length, T ident
     if (t < length) from[t] = t == 0 ? identity : item(in, t - 1);
     for (u32 stride = 1; stride < length; stride *= 2) {
         __syncthreads();
-        if (t >= stride && t < length)
-            to[t] = combine(from[t - stride], from[t]);  // ⊕
-        else if (t < length)
-            to[t] = from[t];
+        if (t >= stride && t < length) to[t] = combine(from[t - stride], from[t]);  // ⊕
+        else if (t < length) to[t] = from[t];
         T* swapped = from;
         from = to;
         to = swapped;

@@ -1,5 +1,5 @@
-// Arrays of any length: each block scans its tile and leaves the tile's sum. The sums are scanned in
-// the same way, by further launches. At last every item gets the prefix of its tile. Items are
+// Arrays of any length: each block scans its tile and leaves the tile's sum. The sums are scanned
+// in the same way, by further launches. At last every item gets the prefix of its tile. Items are
 // moved twice: read, written, and both again.
 #include "ladder/scan_tree.cuh"
 

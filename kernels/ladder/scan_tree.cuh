@@ -11,7 +11,8 @@ __device__ __forceinline__ T scan_tree(T* tree, T identity) {
     for (u32 nodes = blockDim.x; nodes >= 1; nodes /= 2, stride *= 2) {
         __syncthreads();
         if (t < nodes) {
-            u32 left = Layout::place(stride * (2 * t + 1) - 1), right = Layout::place(stride * (2 * t + 2) - 1);
+            u32 left = Layout::place(stride * (2 * t + 1) - 1),
+                right = Layout::place(stride * (2 * t + 2) - 1);
             tree[right] = combine(tree[left], tree[right]);  // ⊕
         }
     }
@@ -23,7 +24,8 @@ __device__ __forceinline__ T scan_tree(T* tree, T identity) {
         stride /= 2;
         __syncthreads();
         if (t < nodes) {
-            u32 left = Layout::place(stride * (2 * t + 1) - 1), right = Layout::place(stride * (2 * t + 2) - 1);
+            u32 left = Layout::place(stride * (2 * t + 1) - 1),
+                right = Layout::place(stride * (2 * t + 2) - 1);
             T before = tree[right], sum = tree[left];
             tree[left] = before;
             tree[right] = combine(before, sum);  // ⊕

@@ -23,7 +23,9 @@ __device__ __forceinline__ T item(const Element* a, const Element* b, u64 i) {
 }
 
 /// The number of a thread in its grid.
-__device__ __forceinline__ u64 thread_of_grid() { return (u64)blockDim.x * blockIdx.x + threadIdx.x; }
+__device__ __forceinline__ u64 thread_of_grid() {
+    return (u64)blockDim.x * blockIdx.x + threadIdx.x;
+}
 
 /// How many of the items from `first` on a block of `most` has.
 __device__ __forceinline__ u32 count_from(u64 first, u64 length, u32 most) {

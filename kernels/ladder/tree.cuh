@@ -26,7 +26,6 @@ __device__ __forceinline__ void fold_values(T* values, u32 count) {
 template <class In>
 __device__ __forceinline__ T first_two(const In* in, u64 i, u64 length) {
     T value = item(in, i);
-    if (i + blockDim.x < length)
-        value = combine(value, item(in, i + blockDim.x));
+    if (i + blockDim.x < length) value = combine(value, item(in, i + blockDim.x));
     return value;
 }

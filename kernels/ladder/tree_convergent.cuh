@@ -6,8 +6,7 @@ extern "C" __global__ void tree_convergent(T* data, u64 length, T* out) {
     begin_launch();
     u32 t = threadIdx.x;
     for (u32 stride = blockDim.x; stride >= 1; stride /= 2) {
-        if (t < stride && t + stride < length)
-            data[t] = combine(data[t], data[t + stride]);  // ⊕
+        if (t < stride && t + stride < length) data[t] = combine(data[t], data[t + stride]);  // ⊕
         __syncthreads();
     }
     if (t == 0) *out = data[0];

@@ -91,8 +91,9 @@ fn draw(title: &str, bars: &[Bar]) -> Option<String> {
     let height = ROW * (bars.len() as f64 + 1.0) + 6.0;
     let total = LEFT + WIDTH + RIGHT;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" viewBox=\"0 0 {total} {height}\" \
-         width=\"{total}\" height=\"{height}\"><title>{title}</title>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" \
+         viewBox=\"0 0 {total} {height}\" width=\"{total}\" height=\"{height}\">\
+         <title>{title}</title>\n"
     );
     let mut add = |text: std::fmt::Arguments<'_>| writeln!(svg, "{text}").expect("strings grow");
     for power in first as i32..=last as i32 {

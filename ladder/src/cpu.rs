@@ -3,6 +3,7 @@
 use crate::clock::median;
 use crate::data::{Data, Product};
 use crate::{Number, Result};
+use std::any::TypeId;
 use std::hint::black_box;
 use std::time::Instant;
 use warpfold::ladder::{Problem, Runner, Step, halving, sequential_reduce, sequential_scan};
@@ -42,31 +43,45 @@ pub(crate) fn time<T: Number, Op: Monoid<T>>(
             })?;
             Ok(Some((vec![result], time)))
         }
-        (Runner::Cpu, problem) => ours::<T, Op>(problem, data).map(Some),
+        (Runner::Cpu, problem) => ours::<T, Op>(problem, data),
         (Runner::Kernel(_) | Runner::Engine(..), _) => Ok(None),
     }
 }
 
-/// The library's own calls.
-fn ours<T: Number, Op: Monoid<T>>(problem: Problem, data: &Data<T>) -> Result<(Vec<T>, f64)> {
+/// The library's own calls. `None` for a dot product whose products are not added up: the call is
+/// compiled for sums only.
+fn ours<T: Number, Op: Monoid<T>>(
+    problem: Problem,
+    data: &Data<T>,
+) -> Result<Option<(Vec<T>, f64)>> {
     let cpu = Device::cpu();
-    let items = cpu.upload(&data.items)?;
     match problem {
-        Problem::Reduce => measure(|| Ok(vec![cpu.reduce::<T, Op>(&items)?])),
-        Problem::Dot => {
-            let second = cpu.upload(&data.second)?;
+        Problem::Reduce => {
+            let items = cpu.upload(&data.items)?;
+            measure(|| Ok(vec![cpu.reduce::<T, Op>(&items)?]))
+        }
+        Problem::Dot if TypeId::of::<Op>() == TypeId::of::<T::Sum>() => {
+            let (items, second) = (cpu.upload(&data.items)?, cpu.upload(&data.second)?);
             measure(|| {
                 let products = map::<Product<T>, _>(zip(&items, &second));
-                Ok(vec![cpu.reduce::<T, Op>(products)?])
+                Ok(vec![cpu.reduce::<T, T::Sum>(products)?])
             })
         }
+        Problem::Dot => return Ok(None),
         Problem::Scan => {
-            let mut out = cpu.allocate::<T>(data.items.len())?;
-            let ((), time) =
-                measure(|| Ok(cpu.scan_into::<T, Op>(Prefixes::exclusive(), &items, &mut out)?))?;
-            Ok((out.into_vec()?, time))
+            let mut result = None;
+            let time = median(|| -> Result<f64> {
+                let mut items = cpu.upload(&data.items)?;
+                let start = Instant::now();
+                cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut items)?;
+                let time = microseconds_since(start);
+                result = Some(items);
+                Ok(time)
+            })?;
+            Ok((result.expect("there was a round").into_vec()?, time))
         }
     }
+    .map(Some)
 }
 
 /// What a call gives, and its time.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use warpfold::codegen::Definitions;
 use warpfold::ladder::Problem;
 use warpfold::ops::{Add, Mul};
-use warpfold::{Device, Function, Monoid, map, zip};
+use warpfold::{Device, Function, Monoid, Prefixes};
 
 /// Every order of these floats has the same sum: so many ones and minus ones add up exactly, in the
 /// 24 bits of an `f32`.
@@ -59,14 +59,19 @@ impl<T: Number> Data<T> {
         length: usize,
     ) -> Result<Vec<T>> {
         let cpu = Device::cpu();
-        let items = cpu.upload(&self.items[..length])?;
+        let items = &self.items[..length];
         Ok(match problem {
-            Problem::Reduce => vec![cpu.reduce::<T, Op>(&items)?],
+            Problem::Reduce => vec![cpu.reduce::<T, Op>(&cpu.upload(items)?)?],
             Problem::Dot => {
-                let second = cpu.upload(&self.second[..length])?;
-                vec![cpu.reduce::<T, Op>(map::<Product<T>, _>(zip(&items, &second)))?]
+                let pairs = items.iter().copied().zip(self.second.iter().copied());
+                let products = cpu.upload_vec(pairs.map(Product::call).collect())?;
+                vec![cpu.reduce::<T, Op>(&products)?]
             }
-            Problem::Scan => cpu.scan::<T, Op>(&items)?.into_vec()?,
+            Problem::Scan => {
+                let mut items = cpu.upload(items)?;
+                cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut items)?;
+                items.into_vec()?
+            }
         })
     }
 }
@@ -87,8 +92,9 @@ impl<T: Number> Function for Product<T> {
         let product = T::Product::cuda(definitions);
         definitions.define_function::<Self>("product_of_two", |_, name| {
             format!(
-                "__device__ {number} {name}({number} a, {number} b) {{ return \
-                 Fold<{number}>::narrow({product}(Fold<{number}>::widen(a), Fold<{number}>::widen(b))); }}"
+                "__device__ {number} {name}({number} a, {number} b) {{\n    \
+                 using F = Fold<{number}>;\n    \
+                 return F::narrow({product}(F::widen(a), F::widen(b)));\n}}"
             )
         })
     }

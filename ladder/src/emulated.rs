@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::{Error, Number, Result};
 use warpfold::Monoid;
 use warpfold::bytemuck::{bytes_of, cast_slice, pod_collect_to_vec};
-use warpfold::ladder::{self, Argument, Buffer, Call, InAnyOrder, Kernel, Shape, Step};
+use warpfold::ladder::{self, Argument, Buffer, Call, Kernel, Shape, Step};
 use warpfold_emulator::{self as emulator, Grid, Module, Record, Script, Toolchain};
 
 /// All kernels of the ladder, compiled.
@@ -121,17 +121,20 @@ fn fill<T: Number, Op: Monoid<T>>(
     }
 }
 
-/// The shape and the length of a run that is drawn: small, with several blocks if there can be.
+/// The shape and the length of a run that is drawn: small, with two blocks if there can be two.
 pub(crate) fn small(kernel: &Kernel) -> (Shape, usize) {
+    if kernel.most.is_some() {
+        // So long that padding shows, where there is any.
+        let is_padded = kernel.text().contains("Padded");
+        return (kernel.shape(), if is_padded { 64 } else { 16 });
+    }
     let threads = kernel.fewest_threads.max(4);
     let shape = Shape { threads, factor: 2 };
-    match (kernel.most, kernel.in_any_order) {
-        // Enough for a gap to be seen.
-        (Some(_), _) if kernel.file.contains("padded") => (kernel.shape(), 64),
-        (Some(_), _) => (kernel.shape(), 16),
-        (None, Some(InAnyOrder::Items)) => (shape, 8),
-        (None, _) => (shape, 16.max(2 * threads as usize)),
+    let mut length = 8;
+    while kernel.call(length, shape).launches[0].blocks < 2 || length < u64::from(4 * threads) {
+        length *= 2;
     }
+    (shape, length as usize)
 }
 
 #[cfg(test)]

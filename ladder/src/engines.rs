@@ -85,15 +85,10 @@ impl<T: Number> Call<'_, T> {
     }
 
     /// Runs the launches of a script.
-    fn finish<K: Kernels>(&self, engine: Engine, mut script: Script) -> Result<(Vec<T>, Record)> {
+    fn finish<K: Kernels>(&self, engine: Engine, script: Script) -> Result<(Vec<T>, Record)> {
         let name = format!("{} {} {}", K::NAME, engine.name(), type_name::<K>());
-        let short = format!("ladder ours {:016x}", short_name(&name));
-        let module =
-            self.toolchain
-                .try_module(&short, &source::<K>(engine)?, &K::functions(engine));
-        script.save("out");
-        let record = script.record(&module.map_err(Error::Emulator)?, false);
-        let record = record.map_err(Error::Emulator)?;
+        let (text, functions) = (source::<K>(engine)?, K::functions(engine));
+        let record = record(self.toolchain, &name, &text, &functions, script)?;
         Ok((pod_collect_to_vec(&record.saved), record))
     }
 
@@ -208,6 +203,21 @@ impl<T: Number> Call<'_, T> {
         }
         self.finish::<K>(Engine::Levels, script)
     }
+}
+
+/// Compiles kernels, and runs a script with them.
+fn record(
+    toolchain: &Toolchain,
+    name: &str,
+    text: &str,
+    functions: &[&str],
+    mut script: Script,
+) -> Result<Record> {
+    let short = format!("ladder ours {:016x}", short_name(name));
+    let module = toolchain.try_module(&short, text, functions);
+    script.save("out");
+    let record = script.record(&module.map_err(Error::Emulator)?, false);
+    record.map_err(Error::Emulator)
 }
 
 /// Kernels with an operator.

@@ -9,6 +9,8 @@ pub trait Number: Element {
     const NAME: &'static str;
     /// Whether it is a float.
     const IS_FLOAT: bool;
+    /// The sum.
+    type Sum: Monoid<Self>;
     /// The product, for dot products.
     type Product: Monoid<Self>;
 
@@ -21,6 +23,7 @@ macro_rules! numbers {
         impl Number for $number {
             const NAME: &'static str = stringify!($number);
             const IS_FLOAT: bool = $is_float;
+            type Sum = ops::Add;
             type Product = ops::Mul;
 
             fn of(number: i8) -> Self {

@@ -22,14 +22,15 @@ pub struct Markdown {
 }
 
 impl Report {
-    /// One page of HTML that needs no other file: charts, tables, pictures, and the kernels' sources
-    /// to unfold. It is well-formed XML, too.
+    /// One page of HTML that needs no other file: charts, tables, pictures, and the kernels'
+    /// sources to unfold. It is well-formed XML, too.
     pub fn html(&self) -> String {
         let sections = Problem::ALL.iter().filter_map(|problem| {
             self.of(*problem).next()?;
             Some(context! {
                 name => problem.name(),
                 heading => heading(*problem),
+                note => note(*problem),
                 speeds => chart::speeds(self.of(*problem)),
                 requests => chart::requests(self.of(*problem)),
                 steps => self.of(*problem).map(shown).collect::<Vec<_>>(),
@@ -70,6 +71,8 @@ impl Report {
                 let name = problem.name();
                 context! {
                     heading => heading(*problem),
+                    note => note(*problem),
+                note => note(*problem),
                     speeds => speeds.map(|svg| keep(format!("speeds-{name}.svg"), &svg)),
                     requests => chart::requests(self.of(*problem))
                         .map(|svg| keep(format!("requests-{name}.svg"), &svg)),
@@ -90,6 +93,20 @@ fn heading(problem: Problem) -> &'static str {
         Problem::Reduce => "Reductions",
         Problem::Dot => "Dot products",
         Problem::Scan => "Scans",
+    }
+}
+
+/// What else there is to say of a problem.
+fn note(problem: Problem) -> Option<&'static str> {
+    match problem {
+        Problem::Reduce => Some(
+            "Sum, product, maximum and minimum are operators (--op). An average is a sum divided \
+             by the count. A standard deviation is a reduction too, of counts, sums and squared \
+             deviations together: an operator on a struct of 24 bytes (statistics::moments, \
+             warpfold stats). No atomic instruction takes so many, so of these steps only those \
+             without atomic operations could have it. The library's engines do.",
+        ),
+        Problem::Dot | Problem::Scan => None,
     }
 }
 
@@ -121,6 +138,22 @@ fn shown(row: &Row) -> Value {
     }
 }
 
+/// Text in lines of up to 100 characters.
+fn wrapped(text: String) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 {
+            let fits = width + 1 + length <= 100;
+            lines.push(if fits { ' ' } else { '\n' });
+            width = if fits { width + 1 } else { 0 };
+        }
+        lines += word;
+        width += length;
+    }
+    lines
+}
+
 fn render(name: &str, template: &str, context: Value) -> String {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
@@ -132,6 +165,7 @@ fn render(name: &str, template: &str, context: Value) -> String {
         true => AutoEscape::Html,
         false => AutoEscape::None,
     });
+    environment.add_filter("wrapped", wrapped);
     let rendered = environment.render_named_str(name, template, context);
     rendered.expect("the templates are well-formed; a test renders each")
 }

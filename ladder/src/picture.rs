@@ -7,20 +7,8 @@ use warpfold::ladder::{Buffer, Call};
 use warpfold_emulator::Touch;
 
 /// The colours of pictures and charts: for a light page, and for a dark one.
-pub(crate) const STYLE: &str = "\
-svg.ladder{--ink:#1d2733;--pale:#c9d1da;--read:#2f6fb2;--write:#d9650d;--atomic:#b3237a;--fill:#f1f4f7}\
-svg.ladder text{font:11px ui-sans-serif,system-ui,sans-serif;fill:var(--ink)}\
-svg.ladder .cell{fill:var(--fill);stroke:var(--pale)}\
-svg.ladder .read{stroke:var(--read)}svg.ladder .write{stroke:var(--write)}svg.ladder .atomic{stroke:var(--atomic)}\
-svg.ladder .cell.read{fill:var(--read)}svg.ladder .cell.write{fill:var(--write)}svg.ladder .cell.atomic{fill:var(--atomic)}\
-svg.ladder line{stroke-width:1;opacity:.75}\
-svg.ladder .idle{fill:none;stroke:var(--pale)}svg.ladder .busy{fill:var(--ink);stroke:var(--ink)}\
-svg.ladder .bar{fill:var(--read)}svg.ladder .mark{stroke:var(--write);stroke-width:2;opacity:1}\
-svg.ladder .rule{stroke:var(--pale)}";
-
-/// What replaces colours on a dark page.
-pub(crate) const DARK_STYLE: &str = "\
-svg.ladder{--ink:#e3e8ee;--pale:#465260;--read:#6cb0f5;--write:#ff9a4d;--atomic:#f27ac0;--fill:#1c242d}";
+pub(crate) const STYLE: &str = include_str!("templates/light.css");
+pub(crate) const DARK_STYLE: &str = include_str!("templates/dark.css");
 
 /// The space on the left, for names.
 const LEFT: f64 = 58.0;
@@ -98,7 +86,8 @@ pub(crate) fn draw(
     }
     let first = &call.launches[0];
     let caption = format!(
-        "{} of {} in {} of {}, {}: the emulator's trace. Above the threads is what they read, below what they write.",
+        "{} of {} in {} of {}, {}: the emulator's trace. Above the threads is what they read, \
+         below what they write.",
         count(call.launches.len() as u64, "launch", "launches"),
         first.function,
         count(first.blocks.into(), "block", "blocks"),
@@ -107,8 +96,9 @@ pub(crate) fn draw(
     );
     let (total, height) = (LEFT + width + 8.0, drawing.y);
     let svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" viewBox=\"0 0 {total:.0} {height:.0}\" \
-         width=\"{total:.0}\" height=\"{height:.0}\"><title>{title}</title>\n{}</svg>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ladder\" role=\"img\" \
+         viewBox=\"0 0 {total:.0} {height:.0}\" width=\"{total:.0}\" height=\"{height:.0}\">\
+         <title>{title}</title>\n{}</svg>\n",
         drawing.svg
     );
     (svg, caption)
@@ -143,8 +133,8 @@ fn place_of(touch: &Touch, (element, accumulator): (usize, usize)) -> (Region, u
     (region, touch.offset / bytes as u64)
 }
 
-/// The items of each region in the order in which they are drawn: from the first to the last that is
-/// ever touched, but where nothing is touched for long.
+/// The items of each region in the order in which they are drawn: from the first to the last that
+/// is ever touched, but where nothing is touched for long.
 fn layouts<'a>(rounds: impl Iterator<Item = &'a Round>) -> BTreeMap<Region, Vec<u64>> {
     let mut touched = BTreeMap::<Region, Vec<u64>>::new();
     for round in rounds {
@@ -191,6 +181,15 @@ impl Drawing {
         self.add(format_args!("<text x=\"0\" y=\"{y:.1}\">{text}</text>"));
     }
 
+    /// Lines or cells of a class, if there are any.
+    fn path(&mut self, what: &str, class: &str, path: &str) {
+        if !path.is_empty() {
+            self.add(format_args!(
+                "<path class=\"{what} {class}\" d=\"{path}\"/>"
+            ));
+        }
+    }
+
     fn rule(&mut self, text: &str) {
         let (y, end) = (self.y, LEFT + self.width);
         self.add(format_args!(
@@ -222,16 +221,16 @@ impl Drawing {
             (&round.writes, "write", &below, (threads_y + THREAD, 0.0)),
             (&round.atomics, "atomic", &below, (threads_y + THREAD, 0.0)),
         ] {
+            let mut lines = String::new();
             for (thread, region, item) in list {
                 let items = &layouts[region];
                 let place = items.binary_search(item).expect("it is laid out");
                 let x1 = self.x(*thread as f64, threads as usize);
                 let x2 = self.x(place as f64, items.len());
                 let (y1, y2) = (ends.0, regions[region] + ends.1);
-                self.add(format_args!(
-                    "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
-                ));
+                lines += &format!("M{x1:.1} {y1:.0}L{x2:.1} {y2:.0}");
             }
+            self.path("line", class, &lines);
         }
         let lists = [&round.reads, &round.writes, &round.atomics];
         for thread in 0..threads {
@@ -271,6 +270,7 @@ impl Drawing {
             self.label(region, *place + CELL - 2.0);
             let items = &layouts[region];
             let width = (self.width / items.len() as f64 - 1.0).min(20.0);
+            let mut cells = BTreeMap::<&str, String>::new();
             for (number, item) in items.iter().enumerate() {
                 let touched = |(list, class): &(&Accesses, &'static str)| {
                     let is_here = |(_, r, i): &(u64, Region, u64)| r == region && i == item;
@@ -278,10 +278,11 @@ impl Drawing {
                 };
                 let class = lists.iter().find_map(touched).unwrap_or("");
                 let x = self.x(number as f64, items.len()) - width / 2.0;
-                self.add(format_args!(
-                    "<rect class=\"cell {class}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{CELL}\"/>",
-                    *place
-                ));
+                let cell = format!("M{x:.1} {place:.0}h{width:.1}v{CELL}h-{width:.1}z");
+                *cells.entry(class).or_default() += &cell;
+            }
+            for (class, cells) in cells {
+                self.path("cell", class, &cells);
             }
         }
         places

@@ -11,7 +11,8 @@ impl Report {
     /// The report as a table.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "The ladder: {} of {}, timed on {} numbers, counted on {}\nCPU: {}, one core copies at {:.1} GB/s\n",
+            "The ladder: {} of {}, timed on {} numbers, counted on {}\n\
+             CPU: {}, one core copies at {:.1} GB/s\n",
             self.operator, self.element, self.elements, self.counted, self.cpu.name, self.cpu.copy
         );
         if let Some(gpu) = &self.gpu {
@@ -34,6 +35,7 @@ impl Report {
                 "in the text",
                 "lanes",
                 "requests",
+                "atomics",
                 "conflicts",
                 "result",
             ];
@@ -48,15 +50,18 @@ impl Report {
             }
         }
         text.push_str(
-            "\nlanes: the share of lanes at work in instructions that reach memory; requests: of 128 bytes, to\n\
-             global memory; conflicts: passes through shared memory that bank conflicts cost. A step of one\n\
-             block takes no more numbers than that block.\n",
+            "\n\
+             lanes: the share of lanes at work in instructions that reach memory\n\
+             requests: loads and stores of up to 128 bytes of global memory, aligned\n\
+             atomics: operations that cannot be divided, one for each lane\n\
+             conflicts: passes through shared memory that bank conflicts cost\n\
+             A step of one block takes no more numbers than that block.\n",
         );
         text
     }
 }
 
-fn cells(row: &Row) -> [String; 9] {
+fn cells(row: &Row) -> [String; 10] {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
     let time = |show: &dyn Fn(&Time) -> String| or_nothing(row.time.as_ref().map(show));
     let count = |show: &dyn Fn(&crate::Count) -> String| or_nothing(row.count.as_ref().map(show));
@@ -69,6 +74,7 @@ fn cells(row: &Row) -> [String; 9] {
         or_nothing(of_text.map(microseconds)),
         count(&|count| format!("{:.0}%", 100.0 * count.lanes)),
         count(&|count| count.requests.to_string()),
+        count(&|count| count.atomics.to_string()),
         count(&|count| count.conflicts.to_string()),
         match row.outcome {
             Outcome::Right => "right",
@@ -90,7 +96,7 @@ pub(crate) fn microseconds(time: f64) -> String {
 }
 
 /// Columns as wide as they must be: the first to the left, the others to the right.
-fn aligned(lines: &[[String; 9]]) -> String {
+fn aligned(lines: &[[String; 10]]) -> String {
     let width = |column: usize| {
         let widths = lines.iter().map(|line| line[column].chars().count());
         widths.max().unwrap_or(0)

@@ -24,9 +24,9 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-racing",
         title: "every thread adds to one sum: wrong",
         problem: Dot,
-        change: "The serial program's last line, in each thread. Between a thread's read and its write others read \
-                 the same old sum, and what they wrote is lost. The emulator stops here and names the two. There is \
-                 no result.",
+        change: "The serial program's last line, in each thread. Between a thread's read and its \
+                 write others read the same old sum, and what they wrote is lost. The emulator \
+                 stops here and names the two. There is no result.",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.2, naive.py",
@@ -42,8 +42,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-atomic",
         title: "an atomic operation for each product",
         problem: Dot,
-        change: "Read, add and write become one operation that cannot be divided. The result is right. The threads \
-                 take turns, which is what they were there to avoid.",
+        change: "Read, add and write become one operation that cannot be divided. The result is \
+                 right. The threads take turns, which is what they were there to avoid.",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.3, atomic.py",
@@ -64,8 +64,9 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-serial",
         title: "thread 0 adds up each block's products",
         problem: Dot,
-        change: "Products meet in shared memory, and one atomic operation a block remains. But 511 threads wait \
-                 while thread 0 adds. (The text's loop adds the thread's own product each time. Here it adds all.)",
+        change: "Products meet in shared memory, and one atomic operation a block remains. But \
+                 511 threads wait while thread 0 adds. (The text's loop adds the thread's own \
+                 product each time. Here it adds all.)",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.4, simple_shared.py",
@@ -86,9 +87,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-launches",
         title: "a tree in each block, launched until one value is left",
         problem: Dot,
-        change: "A tree in shared memory takes thread 0's place, and launches take that of atomic operations. The \
-                 products are stored first and read again, which the next step saves. (Threads past the end stay \
-                 for the barriers here. In the text they return before them.)",
+        change: "A tree in shared memory takes thread 0's place, and launches take that of atomic \
+                 operations. The products are stored first and read again, which the next step \
+                 saves. (Threads past the end stay for the barriers here. In the text they return \
+                 before them.)",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.5, shared.py",
@@ -101,7 +103,8 @@ pub(super) const STEPS: &[Step] = &[
             besides: None,
         }],
         runner: kernel!(
-            "dot_launches", |n, shape| products_and_launches(("dot_products", "dot_launches"), n, shape),
+            "dot_launches",
+            |n, shape| products_and_launches(("dot_products", "dot_launches"), n, shape),
             functions: &["dot_products", "dot_launches"], threads: 512,
         ),
     },
@@ -109,8 +112,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-cpu",
         title: "one line of ours, on the CPU",
         problem: Dot,
-        change: "reduce::<T, Add>(map::<product, _>(zip(&a, &b))): say what is reduced, and leave the rest to the \
-                 library. Products are made on the way, and never stored.",
+        change: "reduce::<T, Add>(map::<product, _>(zip(&a, &b))): say what is reduced, and leave \
+                 the rest to the library. Products are made on the way, and never stored.",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.6, built_in.py",
@@ -123,8 +126,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "dot-rows",
         title: "the same line on the GPU",
         problem: Dot,
-        change: "The rows engine reads both arrays in words of 16 bytes and multiplies in registers: one launch, \
-                 in the law's order.",
+        change: "The rows engine reads both arrays in words of 16 bytes and multiplies in \
+                 registers: one launch, in the law's order.",
         seeds: &[Seed {
             text: "003",
             name: "listing 7.6, built_in.py",

@@ -145,8 +145,8 @@ pub fn file(name: &str) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// [`Error::Codegen`] if a kernel would be wrong for the operator ([`Kernel::check`]), or the types'
-/// definitions clash.
+/// [`Error::Codegen`] if a kernel would be wrong for the operator ([`Kernel::check`]), or the
+/// types' definitions clash.
 pub fn source<T: Element, Op: Monoid<T>, Times: Monoid<T>>(kernels: &[&Kernel]) -> Result<String> {
     for kernel in kernels {
         kernel.check::<T, Op>()?;

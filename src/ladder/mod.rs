@@ -1,9 +1,9 @@
 //! The ladder: the kernels that teach, from a first reduction to a good one, as data.
 //!
 //! Five texts on reductions and scans start at the bottom and climb ([`TEXTS`]). Every kernel of
-//! theirs is a [`Step`] here, in `kernels/ladder/`, for any number type and operator. The last steps
-//! are the library's own engines. The command `warpfold ladder` runs, counts, draws and explains
-//! them.
+//! theirs is a [`Step`] here, in `kernels/ladder/`, for any number type and operator. The last
+//! steps are the library's own engines. The command `warpfold ladder` runs, counts, draws and
+//! explains them.
 //!
 //! All here is pure, as [`codegen`](crate::codegen) is: which steps there are, [their
 //! source](source), and which launches a [call](Kernel::call) takes. Only [`Loaded`] needs a GPU.
@@ -52,8 +52,8 @@ pub const TEXTS: [Text; 5] = [
     Text {
         number: "000",
         title: "CUDA kernels to perform parallel sum reduction tree",
-        about: "After chapter 10 of “Programming Massively Parallel Processors” by Hwu, Kirk and El \
-                Hajj. It counts instead of measuring.",
+        about: "After chapter 10 of “Programming Massively Parallel Processors” by Hwu, Kirk and \
+                El Hajj. It counts instead of measuring.",
     },
     Text {
         number: "001",
@@ -73,8 +73,8 @@ pub const TEXTS: [Text; 5] = [
     Text {
         number: "004",
         title: "Reduction Problem",
-        about: "Course notes in Korean. They measured sums of 16M floats on a GPU that they do not \
-                name.",
+        about: "Course notes in Korean. They measured sums of 16M floats on a GPU that they do \
+                not name.",
     },
 ];
 

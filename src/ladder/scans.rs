@@ -19,8 +19,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-loop",
         title: "one after the other on the CPU",
         problem: Scan,
-        change: "Each result is the one before it and one more number: n operations, the fewest there can be, and \
-                 each waits for the last one.",
+        change: "Each result is the one before it and one more number: n operations, the fewest \
+                 there can be, and each waits for the last one.",
         seeds: &[Seed {
             text: "002",
             name: "scan on the CPU",
@@ -33,9 +33,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-log-steps",
         title: "log n rounds over two buffers",
         problem: Scan,
-        change: "In each round every number takes in the one a stride before it, and the stride doubles. After log n \
-                 rounds it has taken in all. With two buffers a round needs one barrier, not two. But it does n log n \
-                 operations: at 1024 numbers ten times too many.",
+        change: "In each round every number takes in the one a stride before it, and the stride \
+                 doubles. After log n rounds it has taken in all. With two buffers a round needs \
+                 one barrier, not two. But it does n log n operations: at 1024 numbers ten times \
+                 too many.",
         seeds: &[Seed {
             text: "002",
             name: "first-attempt scan, double-buffered",
@@ -56,9 +57,9 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-blelloch",
         title: "Blelloch's tree",
         problem: Scan,
-        change: "Up a tree to sums of growing parts, and down again to the prefixes: 2 (n − 1) operations in 2 log n \
-                 rounds. The strides are powers of two, so lanes meet in few banks of shared memory and are served \
-                 one after the other.",
+        change: "Up a tree to sums of growing parts, and down again to the prefixes: 2 (n − 1) \
+                 operations in 2 log n rounds. The strides are powers of two, so lanes meet in \
+                 few banks of shared memory and are served one after the other.",
         seeds: &[Seed {
             text: "002",
             name: "balanced trees: sum tree, zero, scan",
@@ -74,9 +75,9 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-padded",
         title: "the same with padding",
         problem: Scan,
-        change: "A gap after every 32 numbers (16 in the text, for the G80's banks). Strides of powers of two now \
-                 reach all banks, and most conflicts are gone. One more word for every 32, and an addition for each \
-                 address.",
+        change: "A gap after every 32 numbers (16 in the text, for the G80's banks). Strides of \
+                 powers of two now reach all banks, and most conflicts are gone. One more word \
+                 for every 32, and an addition for each address.",
         seeds: &[Seed {
             text: "002",
             name: "padding against bank conflicts",
@@ -92,9 +93,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-tiled",
         title: "tiles, and launches as barriers",
         problem: Scan,
-        change: "Arrays of any length: blocks scan tiles and leave their sums, further launches scan the sums, and a \
-                 last one puts each tile's prefix before its numbers. Every number is read twice and written twice, \
-                 so half the speed of a copy is the most there can be.",
+        change: "Arrays of any length: blocks scan tiles and leave their sums, further launches \
+                 scan the sums, and a last one puts each tile's prefix before its numbers. Every \
+                 number is read twice and written twice, so half the speed of a copy is the most \
+                 there can be.",
         seeds: &[Seed {
             text: "002",
             name: "tiled, with global synchronization",
@@ -111,7 +113,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-cpu",
         title: "ours on the CPU",
         problem: Scan,
-        change: "All cores and vectors, in the law's order.",
+        change: "All cores and vectors, in the law's order, in place.",
         seeds: &[],
         formulas: &[],
         runner: Runner::Cpu,
@@ -120,8 +122,9 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-levels",
         title: "ours: levels",
         problem: Scan,
-        change: "The sums of tiles first, then the tiles, seeded from the level above: numbers are read twice, but \
-                 written once. Trees and tiles lie in shared memory without any conflict.",
+        change: "The sums of tiles first, then the tiles, seeded from the level above: numbers \
+                 are read twice, but written once. Trees and tiles lie in shared memory without \
+                 any conflict.",
         seeds: &[],
         formulas: &[],
         runner: Runner::Engine("levels", Order::Law),
@@ -130,8 +133,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-rows",
         title: "ours: rows",
         problem: Scan,
-        change: "One launch: read once, write once. A tile waits in registers while its block looks back at the sums \
-                 that the blocks before it have published.",
+        change: "One launch: read once, write once. A tile waits in registers while its block \
+                 looks back at the sums that the blocks before it have published.",
         seeds: &[],
         formulas: &[],
         runner: Runner::Engine("rows", Order::Law),
@@ -140,9 +143,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "scan-wave",
         title: "ours: wave",
         problem: Scan,
-        change: "The copy engine fetches tiles into a ring of shared memory and takes results away, while warps with \
-                 one job each reduce, look back and scan. Loads and stores never stop. It needs compute capability \
-                 9.0 to 10.x. (The emulator does not count what the copy engine moves.)",
+        change: "The copy engine fetches tiles into a ring of shared memory and takes results \
+                 away, while warps with one job each reduce, look back and scan. Loads and stores \
+                 never stop. It needs compute capability 9.0 to 10.x. (The emulator does not \
+                 count what the copy engine moves.)",
         seeds: &[],
         formulas: &[],
         runner: Runner::Engine("wave", Order::Law),

@@ -17,8 +17,8 @@ pub fn sequential_scan<T: Element, Op: Monoid<T>>(items: &[T], out: &mut [T]) {
     }
 }
 
-/// Folds the upper half onto the lower one, in place, until one item is left. It pairs items that are
-/// no neighbours, so it is right only for operators that commute.
+/// Folds the upper half onto the lower one, in place, until one item is left. It pairs items that
+/// are no neighbours, so it is right only for operators that commute.
 ///
 /// # Panics
 ///
