@@ -1,5 +1,5 @@
-//! `warpfold::math` is as accurate as its documentation says, and has the standard library's special
-//! values.
+//! `warpfold::math` is as accurate as its documentation says, and has the standard library's
+//! special values.
 
 use crate::support::data::Random;
 use crate::support::seed;
@@ -21,7 +21,7 @@ const FUNCTIONS: &[Function] = functions! {
     exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh cbrt
 };
 
-/// A function of two arguments, likewise, and whether that of `f32` is rounded correctly.
+/// A function of two arguments, likewise.
 type Function2 = (
     &'static str,
     fn(f32, f32) -> f32,
@@ -118,8 +118,8 @@ fn same(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }
 
-/// Some million arguments, others each day; or, with `WARPFOLD_ARGUMENTS=all`, all 2³² of each
-/// function. Where the platform's `f64` does not tell, the argument is a hard case.
+/// Some hundred thousand arguments, others each day; or, with `WARPFOLD_ARGUMENTS=all`, all 2³² of
+/// each function. Where the platform's `f64` does not tell, the argument is a hard case.
 #[test]
 fn f32_of_one_argument_is_rounded_correctly() {
     const SAMPLE: u64 = 1 << 18;
