@@ -18,6 +18,7 @@ mod histograms_on_the_gpu;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;
+mod math;
 #[cfg(feature = "testing")]
 mod operator_laws;
 mod promises;
