@@ -38,7 +38,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Pieces in host memory are reduced on the CPU, by all threads from 512 KiB on, and
+/// Pieces in host memory are reduced on the CPU, long ones by all threads, and
 /// [`Device::reducer`] makes a reducer for what lies on a device. Complexity: O(n) work for each
 /// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
 /// sums, and what a call takes.
