@@ -109,7 +109,8 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
         cpu::value::<T, Op>(&self.carry.counter, None)
     }
 
-    /// The fold of `init` and all elements so far: what [`reduce_from`](crate::reduce_from()) gives.
+    /// The fold of `init` and all elements so far: what [`reduce_from`](crate::reduce_from())
+    /// gives.
     pub fn value_from(&self, init: T) -> T {
         cpu::value::<T, Op>(&self.carry.counter, Some(init))
     }
