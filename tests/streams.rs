@@ -1,7 +1,7 @@
 //! A stream has the bits of one call over everything, wherever its pieces end.
 
 use crate::support::data::{Random, Sample, assert_same, sample};
-use crate::support::operators::{Affine, Bracketing, Then};
+use crate::support::operators::{Affine, Bracketing, Sums, Then};
 use crate::support::seed;
 use half::f16;
 use proptest::prelude::*;
@@ -175,18 +175,19 @@ proptest! {
 
     #[test]
     fn streams_of_long_elements(length in 0_usize..20_000, count in 0_usize..12, seed: u64) {
-        check::<[u64; 8], crate::support::operators::Sums>(&sample(length, seed), &cuts(length, count, seed));
+        check::<[u64; 8], Sums>(&sample(length, seed), &cuts(length, count, seed));
     }
 
     #[test]
     fn pieces_that_are_computed(length in 0_usize..400_000, count in 0_usize..8, seed: u64) {
         let (x, y) = (sample::<f32>(length, seed), sample::<f32>(length, !seed));
-        let (mut dot, mut running) = (Reducer::<f32, Add>::new(), Scanner::new(Prefixes::inclusive()));
+        let mut dot = Reducer::<f32, Add>::new();
+        let mut running = Scanner::<f32, Add>::new(Prefixes::inclusive());
         let (mut start, mut sums) = (0, Vec::new());
         for end in cuts(length, count, seed).into_iter().chain([length]) {
             let (x, y) = (&x[start..end], &y[start..end]);
             dot.push(map::<product, _>(zip(x, y))).unwrap();
-            sums.extend(Scanner::<f32, Add>::scan(&mut running, map::<product, _>(zip(x, y))).unwrap());
+            sums.extend(running.scan(map::<product, _>(zip(x, y))).unwrap());
             start = end;
         }
         let products = || map::<product, _>(zip(&x, &y));
@@ -196,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn the_number_of_threads_does_not_show(length in 0_usize..300_000, threads in 1_usize..9, seed: u64) {
+    fn threads_do_not_show(length in 0_usize..300_000, threads in 1_usize..9, seed: u64) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (input, cuts) = (sample::<u64>(length, seed), cuts(length, 4, seed));
         pool.install(|| check::<u64, Bracketing>(&input, &cuts));

@@ -8,8 +8,9 @@ use std::fmt::Debug;
 /// Elements of any bits, except that their floats are finite. Numbers are often small, and often at
 /// the ends of their range.
 ///
-/// It suits operators on integers, and minima and maxima. Sums and products of such floats overflow;
-/// draw these from a range. It does not suit structs that are meant to hold some values only.
+/// It suits operators on integers, and minima and maxima. Sums and products of such floats
+/// overflow; draw these from a range. It does not suit structs that are meant to hold some values
+/// only.
 ///
 /// ```
 /// use warpfold::testing::{assert_monoid, elements};

@@ -423,6 +423,45 @@ mod tests {
 
     #[test]
     #[ignore = "is called by the next test"]
+    fn break_a_promise() {
+        println!("call in line {}", line!() + 1);
+        assert_monoid::<i32, Difference>(0..100);
+    }
+
+    #[test]
+    fn a_failure_names_the_line_of_the_call() {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args([
+            "testing::tests::break_a_promise",
+            "--include-ignored",
+            "--nocapture",
+        ]);
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let (_, line) = text.split_once("call in line ").expect("it ran");
+        let line = line.lines().next().expect("a line");
+        assert!(text.contains(&format!("{}:{line}:", file!())), "{text}");
+    }
+
+    #[test]
+    fn elements_are_finite_and_reach_the_ends() {
+        let mut runner = Draws { seed: 1 }.runner();
+        let strategy = elements::<[f32; 2]>();
+        let mut draw = || strategy.new_tree(&mut runner).unwrap().current();
+        assert!((0..1000).all(|_| draw().iter().all(|x| x.is_finite())));
+        let mut runner = Draws { seed: 1 }.runner();
+        let drawn: Vec<i8> = (0..1000)
+            .map(|_| elements::<i8>().new_tree(&mut runner).unwrap().current())
+            .collect();
+        for x in [0, 1, -1, 3] {
+            assert!(drawn.contains(&x), "{x}");
+        }
+        assert!(drawn.iter().any(|&x| x > 100) && drawn.iter().any(|&x| x < -100));
+    }
+
+    #[test]
+    #[ignore = "is called by the next test"]
     fn check_a_sum() {
         assert_monoid::<u32, Add>(0..1000_u32);
     }

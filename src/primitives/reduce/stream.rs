@@ -38,7 +38,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Pieces in host memory are reduced on the CPU, by all threads from 512 KiB on, and
+/// Pieces in host memory are reduced on the CPU, long ones by all threads, and
 /// [`Device::reducer`] makes a reducer for what lies on a device. Complexity: O(n) work for each
 /// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
 /// sums, and what a call takes.
@@ -109,7 +109,8 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
         cpu::value::<T, Op>(&self.carry.counter, None)
     }
 
-    /// The fold of `init` and all elements so far: what [`reduce_from`](crate::reduce_from()) gives.
+    /// The fold of `init` and all elements so far: what [`reduce_from`](crate::reduce_from())
+    /// gives.
     pub fn value_from(&self, init: T) -> T {
         cpu::value::<T, Op>(&self.carry.counter, Some(init))
     }

@@ -1,9 +1,9 @@
 //! Scan on the CPU, in one pass over memory, [in turns](crate::cpu::turns).
 //!
 //! A thread sums its chunk. In its turn it enters the sums into the binary counter that all chunks
-//! share, and learns the prefix of its chunk. The counter starts from what comes before: nothing, or
-//! the earlier pieces of a stream. Then the thread writes the prefixes of the elements, which it now
-//! reads from the cache.
+//! share, and learns the prefix of its chunk. The counter starts from what comes before: nothing,
+//! or the earlier pieces of a stream. Then the thread writes the prefixes of the elements, which it
+//! now reads from the cache.
 
 use super::Prefixes;
 use crate::cpu::counter::{Counter, blocks};

@@ -350,8 +350,8 @@ impl Device {
         check_length(len, output.len())?;
         match (&self.backend, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(output)) => {
-                // SAFETY: the scan writes elements only. The binder saw to it that all buffers are on
-                // the CPU; they are borrowed.
+                // SAFETY: the scan writes elements only. The binder saw to it that all buffers are
+                // on the CPU; they are borrowed.
                 unsafe {
                     let output = Output::over(output);
                     Items::with::<S::Form, _>(&arguments, len, |items| {

@@ -25,7 +25,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Pieces in host memory are scanned on the CPU, by all threads from 256 KiB on, and
+/// Pieces in host memory are scanned on the CPU, long ones by all threads, and
 /// [`Device::scanner`] makes a scanner for what lies on a device. Complexity: O(n) work for each
 /// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
 /// sums, and what a call takes.
