@@ -291,7 +291,12 @@ pub(crate) struct HistogramArguments {
     pub(crate) range: Option<Vec<f64>>,
 
     /// The edges of the bins, in rising order: a list such as 0,1,2.5, or a file of text
-    #[arg(long, value_name = "LIST|FILE", allow_hyphen_values = true, conflicts_with_all = ["bins", "range"])]
+    #[arg(
+        long,
+        value_name = "LIST|FILE",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["bins", "range"]
+    )]
     pub(crate) edges: Option<String>,
 
     /// A bin for each value 0, 1, 2, ... of integers

@@ -99,7 +99,10 @@ proptest! {
         header in any::<bool>(),
     ) {
         let separator = delimiter.unwrap_or(b' ') as char;
-        let mut text = if header { ["a", "b", "c"].join(&separator.to_string()) + "\n" } else { String::new() };
+        let mut text = String::new();
+        if header {
+            text = ["a", "b", "c"].join(&separator.to_string()) + "\n";
+        }
         for row in &rows {
             let fields: Vec<_> = row
                 .iter()

@@ -9,8 +9,8 @@ Format of the input:
   2. npy, if the data begin with NumPy's magic or the name ends in .npy;
   3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
   4. text otherwise, as for .txt, .csv, .tsv and the standard input.
-Data in gzip are unpacked, and so is an array of an .npz file, which --array names; the format is that \
-of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
+Data in gzip are unpacked, and so is an array of an .npz file, which --array names; the format is \
+that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
 Text is numbers between white space; a comma may follow a number, but not stand within one. With \
@@ -25,9 +25,9 @@ Text is numbers between white space; a comma may follow a number, but not stand 
 macro_rules! sums {
     () => {
         "\
-Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is an \
-error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Floats have the type of the elements, \
-or that of --accumulate. Products of integers are computed on the CPU.
+Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is \
+an error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Floats have the type of the \
+elements, or that of --accumulate. Products of integers are computed on the CPU.
 
 "
     };
@@ -110,8 +110,8 @@ Examples:
   warpfold scan data.npy -o sums.npy
   warpfold scan --dtype f32 samples.bin --output-format text | head
 
-Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output is \
-made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
+Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output \
+is made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
 piece begins. An array of several axes is scanned as one row, and keeps its shape.
 
 ",

@@ -362,7 +362,10 @@ macro_rules! integers {
 integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
 
 macro_rules! floats {
-    ($($name:ident $number:ty, $bound:ty, $within:ty, $outside:ty, $parse:expr, $widen:expr, $narrow:expr);*) => {$(
+    ($(
+        $name:ident $number:ty, $bound:ty, $within:ty, $outside:ty,
+        $parse:expr, $widen:expr, $narrow:expr
+    );*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 

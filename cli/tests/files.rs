@@ -296,7 +296,8 @@ fn arrays_of_unknown_length_go_anywhere() {
     );
     pass_in(folder.path(), "select --gt 1 -o y.npy", b"1 2 3");
     assert_eq!(fs::read(folder.path().join("y.npy")).unwrap(), expected);
-    let script = "mkfifo pipe; echo 1 2 3 | $warpfold select --gt 1 -o pipe --output-format npy & cat pipe; wait";
+    let script = "mkfifo pipe
+        echo 1 2 3 | $warpfold select --gt 1 -o pipe --output-format npy & cat pipe; wait";
     assert_eq!(shell(folder.path(), script).stdout, expected);
     assert!(run_in(folder.path(), "reduce y.npy", b"").stdout == b"5\n");
 }
