@@ -10,8 +10,8 @@ use std::time::Duration;
 use warpfold::ops::{Add, Max};
 use warpfold::statistics::Estimate;
 use warpfold::{
-    Bins, Device, Element, Function, Monoid, Prefixes, arg_max, function, histogram, map, mean,
-    min_max, reduce, scan, variance, zip,
+    Bins, Device, Element, Function, Monoid, Prefixes, Reducer, Scanner, arg_max, function,
+    histogram, map, mean, min_max, reduce, scan, scan_in_place, scan_into, variance, zip,
 };
 
 const BYTES: usize = 256 << 20;
@@ -230,13 +230,13 @@ fn short(c: &mut Criterion) {
     short_of::<u32>(c, "u32", |i| i as u32, u32::wrapping_add);
 }
 
-fn short_of<T>(c: &mut Criterion, name: &str, from: fn(usize) -> T, plus: fn(T, T) -> T)
+fn short_of<T>(c: &mut Criterion, name: &str, from: impl Fn(usize) -> T, plus: impl Fn(T, T) -> T)
 where
     T: Element + Default + std::iter::Sum<T>,
     Add: Monoid<T>,
 {
     for len in [10, 1000, 100_000] {
-        let data: Vec<T> = (0..len).map(from).collect();
+        let data: Vec<T> = (0..len).map(&from).collect();
         let mut group = c.benchmark_group(format!("short {name} {len}"));
         group
             .sample_size(30)
@@ -257,6 +257,62 @@ where
         });
         group.finish();
     }
+}
+
+/// Reductions and scans in pieces, beside one call over everything.
+fn streams(c: &mut Criterion) {
+    let data: Vec<f32> = (0..BYTES / 4).map(|i| (i % 1000) as f32 * 0.001).collect();
+    let mut output = vec![0.0; data.len()];
+    let mut group = c.benchmark_group("streams");
+    group
+        .sample_size(20)
+        .throughput(Throughput::Bytes(BYTES as u64));
+    // A first piece that is no multiple of anything moves all cuts.
+    for (name, first, piece) in [
+        ("one piece", 0, data.len()),
+        ("pieces of 2^20", 0, 1 << 20),
+        ("pieces of 2^20, after 12345", 12_345, 1 << 20),
+        ("pieces of 2^24, after 12345", 12_345, 1 << 24),
+    ] {
+        group.bench_function(format!("reduce, {name}"), |b| {
+            b.iter(|| {
+                let (first, rest) = black_box(&data).split_at(first);
+                let mut sum = Reducer::<f32, Add>::new();
+                sum.push(first).expect("a piece");
+                rest.chunks(piece)
+                    .for_each(|x| sum.push(x).expect("a piece"));
+                sum.value()
+            });
+        });
+        group.bench_function(format!("scan, {name}"), |b| {
+            b.iter(|| {
+                let (first, rest) = black_box(&data).split_at(first);
+                let (to_first, to_rest) = output.split_at_mut(first.len());
+                let mut scanner = Scanner::<f32, Add>::new(Prefixes::inclusive());
+                scanner.scan_into(first, to_first).expect("a piece");
+                for (x, to) in rest.chunks(piece).zip(to_rest.chunks_mut(piece)) {
+                    scanner.scan_into(x, to).expect("a piece");
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Slices of 2^25 `f32` at level 1: into a new vector, into a given slice, and in place.
+fn slices(c: &mut Criterion) {
+    let data = vec![0.25_f32; 1 << 25];
+    let (mut output, mut in_place) = (data.clone(), vec![0.0; 1 << 25]);
+    let mut group = c.benchmark_group("scan of 2^25 f32");
+    group.sample_size(20);
+    group.bench_function("new", |b| b.iter(|| scan::<f32, Add>(black_box(&data))));
+    group.bench_function("into", |b| {
+        b.iter(|| scan_into::<f32, Add>(Prefixes::exclusive(), black_box(&data), &mut output));
+    });
+    group.bench_function("in place", |b| {
+        b.iter(|| scan_in_place::<f32, Add>(Prefixes::exclusive(), black_box(&mut in_place)));
+    });
+    group.finish();
 }
 
 /// Statistics and histograms, beside a read of as many bytes.
@@ -281,7 +337,7 @@ fn statistics(c: &mut Criterion) {
     group.bench_function("histogram of f32 in 100 bins", |b| {
         b.iter(|| histogram::<u64, _>(black_box(&x), &bins));
     });
-    let values = Bins::values(0..=255_u8).expect("bins");
+    let values = Bins::<u8>::values(256).expect("bins");
     group.bench_function("histogram of bytes", |b| {
         b.iter(|| histogram::<u64, _>(black_box(&bytes), &values));
     });
@@ -300,6 +356,6 @@ fn random_numbers(len: usize) -> Vec<u32> {
 }
 
 criterion_group!(
-    benches, memory, pairs, sources, selections, short, statistics
+    benches, memory, pairs, sources, selections, short, slices, streams, statistics
 );
 criterion_main!(benches);

@@ -106,6 +106,22 @@
 //! after the call. On other CPUs the mode must be the one that Rust starts a thread with. On
 //! AArch64, an FPCR that flushes or rounds otherwise shows in the results.
 //!
+//! # Versions and platforms
+//!
+//! **Bits are part of the contract.** The same call on the same input gives the same bits in every
+//! version up to the next major one. Golden results in the tests hold that. Excepted are the payload
+//! of a NaN, and functions that are [not rounded exactly](macro@function#the-same-bits), such as
+//! `exp`: these are the platform's.
+//!
+//! **The least Rust version** is 1.89. A later one is asked for in a minor version, never in a patch,
+//! and only one that is six months old or older.
+//!
+//! **Platforms.** The tests run on Linux on x86-64, and the GPU's on Linux with an NVIDIA driver. The
+//! CPU side is plain Rust with vector instructions of x86-64 where they exist. So it should run
+//! wherever Rust's standard library and rayon do, Windows and macOS among them; but nobody has run it
+//! there. macOS has no CUDA. On Windows the libraries of CUDA are looked up by their names there,
+//! which has not been tried either.
+//!
 //! # Features
 //!
 //! - `cuda` (default): NVIDIA GPUs. It costs compile time only. Nothing of CUDA is linked, and a

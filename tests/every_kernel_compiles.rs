@@ -193,6 +193,25 @@ fn blocks() -> Sources {
     sources
 }
 
+/// `exp`, `ln` and the like, of both types.
+#[test]
+fn functions_of_floats() {
+    use crate::emulated::math::{
+        circular_f32, circular_f64, exponential_f32, exponential_f64, hyperbolic_f32,
+        hyperbolic_f64, of_two_f32, of_two_f64,
+    };
+    let mut sources = Sources::default();
+    sources.collect::<Map<exponential_f32, Slice<f32>>>();
+    sources.collect::<Map<exponential_f64, Slice<f64>>>();
+    sources.collect::<Map<circular_f32, Slice<f32>>>();
+    sources.collect::<Map<circular_f64, Slice<f64>>>();
+    sources.collect::<Map<hyperbolic_f32, Slice<f32>>>();
+    sources.collect::<Map<hyperbolic_f64, Slice<f64>>>();
+    sources.collect::<Map<of_two_f32, Zip<(Slice<f32>, Slice<f32>)>>>();
+    sources.collect::<Map<of_two_f64, Zip<(Slice<f64>, Slice<f64>)>>>();
+    compile(&sources.0);
+}
+
 #[test]
 fn selects_and_collects_of_every_kind() {
     compile(&blocks().0);

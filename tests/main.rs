@@ -11,12 +11,14 @@ mod compaction_on_the_gpu;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
+mod golden;
 mod histogram;
 #[cfg(feature = "cuda")]
 mod histograms_on_the_gpu;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;
+mod math;
 #[cfg(feature = "testing")]
 mod operator_laws;
 mod promises;

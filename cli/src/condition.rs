@@ -2,7 +2,7 @@
 
 use crate::args::Condition;
 use crate::failure::{Failure, Result};
-use crate::number::{DType, Number};
+use crate::number::{BadNumber, DType, Number};
 use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
 
 /// Keeps the numbers from `low` to `high`. A NaN is not among them.
@@ -81,7 +81,25 @@ impl Condition {
             let Some(text) = value else { return Ok(None) };
             match T::parse(text.as_bytes()) {
                 Ok(value) => Ok(Some(value.widen())),
-                Err(bad) => Err(Failure::at(name, bad.describe(text, T::DTYPE))),
+                Err(bad) => {
+                    let cause = bad.describe(text, T::DTYPE);
+                    Err(match bad {
+                        BadNumber::NotANumber => Failure::at(name, cause),
+                        BadNumber::NotAnInteger => Failure::with_remedy(
+                            name,
+                            cause,
+                            "give an integer; for text, --dtype f64 reads floats",
+                        ),
+                        BadNumber::OutOfRange => Failure::with_remedy(
+                            name,
+                            cause,
+                            format_args!(
+                                "give a number that {} holds; any beyond keeps all or nothing",
+                                T::DTYPE
+                            ),
+                        ),
+                    })
+                }
             }
         };
         let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);

@@ -6,11 +6,11 @@ macro_rules! formats {
         "\
 Format of the input:
   1. --format, if given;
-  2. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
-  3. npy, if the data begin with NumPy's magic or the name ends in .npy;
+  2. npy, if the data begin with NumPy's magic or the name ends in .npy;
+  3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
   4. text otherwise, as for .txt, .csv, .tsv and the standard input.
-Data in gzip are unpacked, unless they are raw: x.bin.gz is text, or --format says what it is. So is \
-an array of an .npz file; --array names it. Truth values of NumPy are u8, 0 or 1. An array of several \
+Data in gzip are unpacked, and so is an array of an .npz file, which --array names; the format is that \
+of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
 Text is numbers between white space; a comma may follow a number, but not stand within one. With \

@@ -1,5 +1,6 @@
 //! Messages on the standard error: those of the command, and what the library logs.
 
+use crate::progress;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::fmt;
 use std::io::{self, Write};
@@ -26,6 +27,7 @@ impl Log for Stderr {
 
 /// Writes one message. Unlike `eprintln!` it does not panic if nobody can read it.
 pub(crate) fn show(level: &str, message: fmt::Arguments<'_>) {
+    progress::clear();
     let _ = writeln!(io::stderr(), "warpfold: {level}: {message}");
 }
 

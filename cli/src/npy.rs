@@ -361,8 +361,8 @@ pub(crate) fn count_of(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
     }
-    let axes = shape.iter();
-    axes.fold(Some(1_usize), |all, &axis| all?.checked_mul(axis))
+    let mut axes = shape.iter();
+    axes.try_fold(1_usize, |all, &axis| all.checked_mul(axis))
 }
 
 /// The shape as Python writes a tuple.

@@ -106,9 +106,14 @@ impl Numbers {
         thread::spawn(move || {
             loop {
                 let piece = self.read::<A>();
-                let last = piece.as_ref().map_or(true, is_last);
+                if ends(&piece) {
+                    // The bar goes before a result is shown.
+                    drop(self);
+                    let _ = sender.send(piece);
+                    break;
+                }
                 // Nobody waits any more if the work has failed.
-                if sender.send(piece).is_err() || last {
+                if sender.send(piece).is_err() {
                     break;
                 }
             }
@@ -120,8 +125,9 @@ impl Numbers {
     }
 }
 
-fn is_last<A>(piece: &Vec<A>) -> bool {
-    piece.len() < PIECE
+/// Whether nothing comes after a piece.
+fn ends<A>(piece: &Result<Vec<A>>) -> bool {
+    piece.as_ref().map_or(true, |piece| piece.len() < PIECE)
 }
 
 /// The pieces of an input, in order. All but the last have [`PIECE`] numbers.
@@ -141,7 +147,7 @@ impl<A> Iterator for Pieces<A> {
             .receiver
             .recv()
             .expect("the reader ends with a short piece or a failure");
-        self.ended = piece.as_ref().map_or(true, is_last);
+        self.ended = ends(&piece);
         Some(piece)
     }
 }

@@ -5,6 +5,7 @@ use indicatif::{
 };
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,16 @@ static HIDDEN: AtomicBool = AtomicBool::new(false);
 /// Shows no bar from now on.
 pub(crate) fn hide() {
     HIDDEN.store(true, Ordering::Relaxed);
+}
+
+/// The bar that is shown.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Takes the bar away, for other text on the same terminal.
+pub(crate) fn clear() {
+    if let Ok(Some(bar)) = SHOWN.lock().map(|mut bar| bar.take()) {
+        bar.finish_and_clear();
+    }
 }
 
 /// How far the input was read. Work on it keeps pace with that.
@@ -55,7 +66,11 @@ impl Progress {
             State::Hidden => {}
             State::Waiting => {
                 if self.start.elapsed() > PATIENCE && !HIDDEN.load(Ordering::Relaxed) {
-                    self.state = State::Shown(self.bar());
+                    let bar = self.bar();
+                    if let Ok(mut shown) = SHOWN.lock() {
+                        *shown = Some(bar.clone());
+                    }
+                    self.state = State::Shown(bar);
                 }
             }
             State::Shown(bar) => bar.set_position(self.done),

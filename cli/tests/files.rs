@@ -55,6 +55,43 @@ fn signals_leave_no_file() {
     }
 }
 
+/// Where files cannot be without a name, a signal takes the temporary one along. Without /proc they
+/// cannot.
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_remove_files_that_have_a_name() {
+    let folder = folder(&[("y.npy", b"old")]);
+    for signal in ["INT", "TERM", "HUP"] {
+        // A shell makes its background jobs ignore SIGINT; `env` gives them back the default.
+        let script = format!(
+            "mount -t tmpfs tmpfs /proc || exit 77
+            sleep 5 | env --default-signal=INT $warpfold scan -o y.npy & pid=$!
+            for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+                ls -A | grep -q warpfold- && break; sleep 0.1
+            done
+            ls -A | grep -c warpfold-
+            kill -{signal} $pid; wait $pid
+            kill -l $?; ls -A; cat y.npy; exit 33"
+        );
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        unshare.env("warpfold", env!("CARGO_BIN_EXE_warpfold"));
+        let output = unshare.current_dir(folder.path()).output();
+        match output {
+            Ok(output) if output.status.code() == Some(33) => {
+                let text = String::from_utf8(output.stdout).unwrap();
+                assert_eq!(
+                    text,
+                    format!("1\n{signal}\ny.npy\nold"),
+                    "{:?}",
+                    output.stderr
+                );
+            }
+            other => return eprintln!("skipped: a system without /proc: {other:?}"),
+        }
+    }
+}
+
 /// A limit for the size of files is an error like others.
 #[test]
 fn a_file_beyond_its_limit_leaves_nothing() {
@@ -240,7 +277,7 @@ fn two_results_need_two_files() {
     let folder = folder(&[]);
     for line in [
         "unique -o y.txt --counts y.txt",
-        "unique --starts y.txt --counts y.txt",
+        "unique --starts y.txt --counts ./y.txt",
     ] {
         let error = fail_in(folder.path(), line, b"1 2");
         assert!(error.contains("y.txt: two results"), "{error}");

@@ -1,6 +1,6 @@
 //! Every type in every format, and the files of other programs.
 
-use crate::support::{folder, npy, npy_of, pass, pass_in};
+use crate::support::{fail_in, folder, npy, npy_of, pass, pass_in};
 
 /// For each type an increasing sequence with its extremes, as the command itself writes it.
 const INCREASING: [(&str, &str); 12] = [
@@ -207,5 +207,261 @@ fn the_ending_of_a_name_is_its_format() {
             let written = std::fs::read(folder.path().join(format!("y.{ending}"))).unwrap();
             assert_eq!(written, expected, "{name} to {ending}");
         }
+    }
+}
+
+/// What NumPy takes: any order of axes and bytes, truth values, and an array before other data.
+#[test]
+fn arrays_of_any_order_are_read() {
+    // numpy.arange(6).reshape(2, 3): by columns, in big endian, or both.
+    let columns = [0, 3, 1, 4, 2, 5];
+    let sums = npy_of(
+        "<i8",
+        "(2, 3)",
+        &[0_i64, 1, 3, 6, 10, 15].map(i64::to_le_bytes).concat(),
+    );
+    for (descr, fortran, data) in [
+        (
+            ">i4",
+            "False",
+            (0..6).flat_map(i32::to_be_bytes).collect::<Vec<_>>(),
+        ),
+        ("<i4", "True", columns.map(i32::to_le_bytes).concat()),
+        (
+            ">i2",
+            "True",
+            columns.map(|x| x as i16).map(i16::to_be_bytes).concat(),
+        ),
+    ] {
+        let dictionary =
+            format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (2, 3), }}");
+        let folder = folder(&[("x.npy", &npy(1, &dictionary, &data))]);
+        assert_eq!(pass_in(folder.path(), "scan x.npy", b""), sums, "{descr}");
+        assert_eq!(
+            pass_in(folder.path(), "scan", &npy(1, &dictionary, &data)),
+            sums,
+            "{descr}"
+        );
+        assert_eq!(
+            pass_in(
+                folder.path(),
+                "select --gt 2 --positions x.npy --output-format text",
+                b""
+            ),
+            b"3\n4\n5\n"
+        );
+    }
+    let truth = npy_of("|b1", "(4,)", &[1, 0, 1, 1]);
+    assert_eq!(pass_in(std::path::Path::new("."), "reduce", &truth), b"3\n");
+    assert_eq!(
+        pass_in(std::path::Path::new("."), "scan --op max", &truth),
+        npy_of("|u1", "(4,)", &[1; 4])
+    );
+}
+
+#[test]
+fn data_after_an_array_are_left_with_a_warning() {
+    let one = npy_of("<i2", "(2,)", &[1, 0, 2, 0]);
+    let folder = folder(&[("x.npy", &[&one[..], &one].concat())]);
+    let output = crate::support::run_in(folder.path(), "reduce x.npy", b"");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.stdout, b"3\n");
+    assert!(
+        errors.starts_with("warpfold: warning: x.npy: more data follow the array, from byte 132"),
+        "{errors}"
+    );
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn packed_data_are_unpacked() {
+    let file = npy_of("<i2", "(2,)", &[1, 0, 2, 0]);
+    let twice = [gzip(b"1\n"), gzip(b"2\n")].concat();
+    let folder = folder(&[
+        ("a.npy.gz", &gzip(&file)),
+        ("b.txt.gz", &gzip(b"1 2")),
+        ("c.csv.gz", &gzip(b"1,2")),
+        ("d.bin.gz", &gzip(&[1, 2])),
+        ("e", &gzip(&file)),
+        ("f.gz", &twice),
+    ]);
+    for name in ["a.npy.gz", "b.txt.gz", "c.csv.gz", "e", "f.gz"] {
+        assert_eq!(
+            pass_in(folder.path(), &format!("reduce {name}"), b""),
+            b"3\n",
+            "{name}"
+        );
+        assert_eq!(
+            pass_in(folder.path(), &format!("reduce --op max {name}"), b""),
+            b"2\n",
+            "{name}"
+        );
+    }
+    assert_eq!(pass_in(folder.path(), "reduce", &gzip(&file)), b"3\n");
+    assert_eq!(
+        pass_in(folder.path(), "histogram --bins 1 f.gz", b""),
+        b"1,2,2\n"
+    );
+    // Cut off, or not what it says.
+    let packed = gzip(&file);
+    let error = fail_in(folder.path(), "reduce", &packed[..packed.len() - 9]);
+    assert!(
+        error.contains("the compressed data are truncated"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_not_read_is_named_with_a_remedy() {
+    for (bytes, message, remedy) in [
+        (
+            &b"\x28\xb5\x2f\xfd...."[..],
+            "compressed with zstd",
+            "zstd -dc",
+        ),
+        (b"\xfd7zXZ\0...", "compressed with xz", "xz -dc"),
+        (b"BZh91AY", "compressed with bzip2", "bzip2 -dc"),
+        (b"PAR1....", "a Parquet file", "as CSV"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file", "numpy.save"),
+        (b"\xff\xfe1\0 \x002\0", "text in UTF-16", "iconv"),
+    ] {
+        let error = fail_in(std::path::Path::new("."), "reduce", bytes);
+        assert!(error.contains(message) && error.contains(remedy), "{error}");
+    }
+}
+
+/// An archive as numpy.savez writes it, stored or deflated.
+fn npz(arrays: &[(&str, &[u8])], deflated: bool) -> Vec<u8> {
+    use std::io::Write;
+    let (mut archive, mut list) = (Vec::new(), Vec::new());
+    for (name, array) in arrays {
+        let name = format!("{name}.npy");
+        let mut crc = flate2::Crc::new();
+        crc.update(array);
+        let packed = if deflated {
+            let mut packer =
+                flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(array).unwrap();
+            packer.finish().unwrap()
+        } else {
+            array.to_vec()
+        };
+        let mut common = vec![20, 0, 0, 0, if deflated { 8 } else { 0 }, 0, 0, 0, 0x21, 0];
+        common.extend(crc.sum().to_le_bytes());
+        common.extend((packed.len() as u32).to_le_bytes());
+        common.extend((array.len() as u32).to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        let place = archive.len() as u32;
+        list.extend(b"PK\x01\x02\x14\x00");
+        list.extend(&common);
+        list.extend([0; 12]);
+        list.extend(place.to_le_bytes());
+        list.extend(name.as_bytes());
+        archive.extend(b"PK\x03\x04");
+        archive.extend(&common);
+        archive.extend([0; 2]);
+        archive.extend(name.as_bytes());
+        archive.extend(packed);
+    }
+    let (start, length, count) = (archive.len() as u32, list.len() as u32, arrays.len() as u16);
+    archive.extend(list);
+    archive.extend(b"PK\x05\x06\x00\x00\x00\x00");
+    archive.extend(count.to_le_bytes());
+    archive.extend(count.to_le_bytes());
+    archive.extend(length.to_le_bytes());
+    archive.extend(start.to_le_bytes());
+    archive.extend([0; 2]);
+    archive
+}
+
+#[test]
+fn archives_of_arrays_are_read() {
+    let one = npy_of("<i2", "(2,)", &[1, 0, 2, 0]);
+    let two = npy_of("<f4", "(1,)", &1.5_f32.to_le_bytes());
+    for deflated in [false, true] {
+        let single = npz(&[("arr_0", &one)], deflated);
+        let mut damaged = single.clone();
+        let last = damaged
+            .windows(4)
+            .position(|part| part == b"PK\x01\x02")
+            .unwrap()
+            - 1;
+        damaged[last - usize::from(deflated)] ^= 0x10;
+        let folder = folder(&[
+            ("one.npz", &single),
+            ("two.npz", &npz(&[("x", &one), ("y", &two)], deflated)),
+            ("damaged.npz", &damaged),
+        ]);
+        for (line, result) in [
+            ("reduce one.npz", "3\n"),
+            ("reduce two.npz --array x", "3\n"),
+            ("reduce two.npz --array y.npy", "1.5\n"),
+            ("histogram --bins 1 one.npz", "1,2,2\n"),
+        ] {
+            assert_eq!(
+                pass_in(folder.path(), line, b""),
+                result.as_bytes(),
+                "{line}"
+            );
+        }
+        for (line, message) in [
+            (
+                "reduce two.npz",
+                "two.npz: 2 arrays are in it\n  remedy: give --array NAME, one of x, y",
+            ),
+            (
+                "reduce two.npz --array z",
+                "two.npz: there is no array `z` in it",
+            ),
+            ("reduce damaged.npz", "damaged.npz"),
+        ] {
+            let error = fail_in(folder.path(), line, b"");
+            assert!(error.starts_with(message), "{line}: {error}");
+        }
+        let error = fail_in(folder.path(), "reduce", &single);
+        assert!(error.contains("give the name of the .npz file"), "{error}");
+    }
+    let error = fail_in(std::path::Path::new("."), "reduce --array x", b"1 2");
+    assert!(
+        error.starts_with("--array: standard input is no .npz file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn tables_have_columns() {
+    let table = b"# of 2026\nname,age,\"income, net\"\nann,30,1000\nbob,40,\"2000\"\n";
+    let folder = folder(&[
+        ("t.csv", table),
+        ("t.txt", b"x y\n1 2\n3 4 # 5\n"),
+        ("t.tsv", b"1\t2\n3\t4\n"),
+    ]);
+    for (line, result) in [
+        ("reduce --column age t.csv", "70\n"),
+        ("reduce --skip 2 --column 2 t.csv", "70\n"),
+        ("reduce --column y t.txt", "6\n"),
+        ("reduce --skip 1 --column 1 t.txt", "4\n"),
+        ("scan t.tsv", "1\n3\n6\n10\n"),
+        ("reduce --column 2 t.tsv", "6\n"),
+        ("reduce --column 2 --delimiter tab t.tsv", "6\n"),
+    ] {
+        assert_eq!(
+            String::from_utf8(pass_in(folder.path(), line, b"")).unwrap(),
+            result,
+            "{line}"
+        );
+    }
+    assert_eq!(pass("reduce --delimiter ,", "1,000\n2"), "3");
+    assert_eq!(pass("reduce --delimiter ;", "1;2\n3"), "6");
+    let file = npy_of("<i2", "(1,)", &[1, 0]);
+    for option in ["--skip 1", "--column 2", "--delimiter ,"] {
+        let error = fail_in(folder.path(), &format!("reduce {option}"), &file);
+        assert!(error.contains("standard input is no text"), "{error}");
     }
 }

@@ -98,11 +98,7 @@ fn what_cannot_be_is_said() {
             "1",
             "the one at index 2, 2, is below",
         ),
-        (
-            "histogram --edges 1,x",
-            "1",
-            "--edges: line 1, column 3: `x` is not a number",
-        ),
+        ("histogram --edges 1,x", "1", "--edges: `x` is not a number"),
         (
             "histogram",
             "1 nan",

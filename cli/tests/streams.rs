@@ -134,3 +134,102 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert!(child.wait().unwrap().success(), "{errors}");
     assert!(errors.is_empty(), "{errors}");
 }
+
+/// What is read piece by piece has the bits of one call over everything.
+#[test]
+fn long_streams_fold_as_one() {
+    let values: Vec<f32> = (0..700_001_u32).map(|i| (i as f32 * 0.37).sin()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let here = Path::new(".");
+    let sum = warpfold::reduce::<f32, warpfold::ops::Add>(&values).unwrap();
+    let line = "reduce --format raw --dtype f32 --output-format raw";
+    assert_eq!(pass_in(here, line, &bytes), sum.to_le_bytes());
+    let sums = warpfold::inclusive_scan::<f32, warpfold::ops::Add>(&values).unwrap();
+    let expected: Vec<u8> = sums.iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert!(pass_in(here, "scan --format raw --dtype f32", &bytes) == expected);
+    // Positions and extremes count from the start.
+    let places = pass_in(
+        here,
+        "select --positions --ge 0.9999999 --format raw --dtype f32 --output-format text",
+        &bytes,
+    );
+    let expected: String = (0..values.len())
+        .filter(|&i| values[i] >= 0.999_999_9)
+        .map(|i| format!("{i}\n"))
+        .collect();
+    assert_eq!(String::from_utf8(places).unwrap(), expected);
+    let table = String::from_utf8(pass_in(here, "stats --format raw --dtype f32", &bytes)).unwrap();
+    let greatest = warpfold::arg_max(&values).unwrap().unwrap();
+    let told = |name: &str| {
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(told("argmax"), greatest.to_string());
+    let moments = warpfold::moments(&values).unwrap();
+    assert_eq!(told("mean").parse(), Ok(moments.mean()));
+}
+
+/// An input without an end is worked on as it comes.
+#[test]
+fn endless_streams_are_scanned() {
+    let mut child = command()
+        .arg("scan")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        // Until nobody reads any more.
+        while stdin.write_all(&b"1\n".repeat(1 << 15)).is_ok() {}
+    });
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let seen: Vec<_> = lines.take(3).map(|line| line.unwrap()).collect();
+    assert_eq!(seen, ["1", "2", "3"]);
+    feeder.join().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// Inputs are larger than the memory that the command gets: they are worked on piece by piece.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_input() {
+    let folder = folder(&[]);
+    for (input, command) in [
+        ("head -c 192M /dev/zero", "reduce --format raw --dtype u64"),
+        ("head -c 192M /dev/zero", "reduce --format raw --dtype f64"),
+        (
+            "head -c 192M /dev/zero",
+            "scan --format raw --dtype u64 -o y.bin",
+        ),
+        (
+            "head -c 192M /dev/zero",
+            "select --gt 0 --format raw --dtype f32",
+        ),
+        ("head -c 192M /dev/zero", "unique --format raw --dtype i32"),
+        ("head -c 192M /dev/zero", "stats --format raw --dtype i64"),
+        (
+            "head -c 192M /dev/zero",
+            "histogram --format raw --dtype f64",
+        ),
+        ("yes 1234567890.12345 | head -c 144M", "reduce"),
+        (
+            "yes 1234567890.12345 | head -c 144M",
+            "reduce --delimiter ,",
+        ),
+    ] {
+        let script = format!("{input} | (ulimit -d 131072; exec \"$warpfold\" {command})");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .env("warpfold", env!("CARGO_BIN_EXE_warpfold"))
+            .env("RAYON_NUM_THREADS", "2")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && errors.is_empty(),
+            "{command}: {errors}"
+        );
+    }
+}

@@ -86,5 +86,15 @@ fn long_reading_shows_its_progress() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.stdout, b"1\n");
     let shown = shown(person);
-    assert!(shown.contains("reading"), "{shown:?}");
+    // Its rate is told at once.
+    let bar = shown.split("reading").nth(1).expect("a bar");
+    let rate = bar
+        .split("iB/s")
+        .next()
+        .and_then(|text| text.split(", ").last());
+    let digits = rate.and_then(|rate| rate.split(' ').next());
+    let rate: f64 = digits
+        .and_then(|digits| digits.parse().ok())
+        .expect("a rate");
+    assert!(rate > 0.0, "{shown:?}");
 }

@@ -3,6 +3,7 @@
 // memory but their own, and no other thread. The emulator (emulator/) adds memory and threads.
 #pragma once
 #include <math.h>
+#include <string.h>
 
 #define WARPFOLD_EMULATOR
 

@@ -86,12 +86,111 @@ RUST_FUNCTION Tuple<A, B, C, D, E> tuple(A a, B b, C c, D d, E e) { return {a, b
 template <class A, class B, class C, class D, class E, class F>
 RUST_FUNCTION Tuple<A, B, C, D, E, F> tuple(A a, B b, C c, D d, E e, F f) { return {a, b, c, d, e, f}; }
 
+
+// Elements by an index. One that only the run tells has no register of its own to name: an array
+// that is addressed by it lies in local memory. So of arrays that are short enough an element is
+// chosen from all of them. Where the compiler knows the index, it leaves that one.
+
+/// The bytes of an array that are not worth local memory, and the elements.
+constexpr int SHORT_BYTES = 64, SHORT_LENGTH = 16;
+
 template <class E, int N>
-RUST_FUNCTION u64 bounded(u64 index) { return index < (u64)N ? index : (u64)(N - 1); }
+constexpr bool IS_SHORT = N * (int)sizeof(E) <= SHORT_BYTES && N <= SHORT_LENGTH;
+
+/// An array of bytes or of pairs of bytes as words, from which shifts take elements. That takes a
+/// register for eight bytes or four, where elements by themselves take one each.
 template <class E, int N>
-RUST_FUNCTION E& at(Array<E, N>& array, u64 index) { return array.values[bounded<E, N>(index)]; }
+struct Packed {
+    static constexpr bool FITS = Integer<E> && sizeof(E) <= 2 && N * (int)sizeof(E) <= SHORT_BYTES;
+    static constexpr int BYTES = N * sizeof(E), WORDS = (BYTES + 7) / 8;
+    u64 words[WORDS];
+
+    RUST_FUNCTION static Packed of(const Array<E, N>& array) {
+        Packed packed;
+        packed.words[WORDS - 1] = 0;
+        memcpy(packed.words, array.values, BYTES);
+        return packed;
+    }
+    RUST_FUNCTION void store(Array<E, N>& array) const {
+        memcpy(array.values, words, BYTES);
+    }
+};
+
+/// One of the COUNT values from `first` on, by the lowest bits of the index.
+template <int COUNT, class V, int N>
+RUST_FUNCTION V chosen(const V (&values)[N], int first, u32 index) {
+    if constexpr (COUNT == 1) {
+        return values[first < N ? first : N - 1];
+    } else {
+        constexpr int HALF = COUNT / 2;
+        V low = chosen<HALF>(values, first, index);
+        if (first + HALF >= N) return low;
+        V high = chosen<HALF>(values, first + HALF, index);
+        return (index & HALF) != 0 ? high : low;
+    }
+}
+
+/// The least power of two that is no less.
+constexpr int power_of_two(int n) {
+    int power = 1;
+    while (power < n) power *= 2;
+    return power;
+}
+
+/// The index, or the last one there is. In 32 bits it takes one instruction.
+template <int N>
+RUST_FUNCTION u32 bounded(u64 index) {
+    u32 low = index > 0xffffffffu ? 0xffffffffu : (u32)index;
+    return low < (u32)(N - 1) ? low : (u32)(N - 1);
+}
+
+/// What reading an element gives.
 template <class E, int N>
-RUST_FUNCTION const E& at(const Array<E, N>& array, u64 index) { return array.values[bounded<E, N>(index)]; }
+struct Read { using Type = const E&; };
+template <class E, int N>
+    requires(Packed<E, N>::FITS || IS_SHORT<E, N>)
+struct Read<E, N> { using Type = E; };
+
+/// `array[index]`, as a value.
+template <class E, int N>
+RUST_FUNCTION typename Read<E, N>::Type at(const Array<E, N>& array, u64 any_index) {
+    u32 index = bounded<N>(any_index);
+    if constexpr (Packed<E, N>::FITS) {
+        constexpr int PACK = 8 / sizeof(E);
+        auto packed = Packed<E, N>::of(array);
+        u64 word = chosen<power_of_two(packed.WORDS)>(packed.words, 0, index / PACK);
+        return (E)(word >> (8 * sizeof(E) * (index % PACK)));
+    } else if constexpr (IS_SHORT<E, N>) {
+        return chosen<power_of_two(N)>(array.values, 0, index);
+    } else {
+        return array.values[index];
+    }
+}
+
+/// `array[index]`, as a place.
+template <class E, int N>
+RUST_FUNCTION E& place(Array<E, N>& array, u64 index) { return array.values[bounded<N>(index)]; }
+
+/// `array[index] = value`
+template <class E, int N, class V>
+RUST_FUNCTION void put(Array<E, N>& array, u64 any_index, V given) {
+    u32 index = bounded<N>(any_index);
+    E value = given;
+    if constexpr (Packed<E, N>::FITS) {
+        constexpr int PACK = 8 / sizeof(E);
+        auto packed = Packed<E, N>::of(array);
+        u32 shift = 8 * sizeof(E) * (index % PACK);
+        u64 bits = (u64)(Unsigned<E>)value << shift, mask = (u64)(Unsigned<E>)~(Unsigned<E>)0 << shift;
+        for (int word = 0; word < packed.WORDS; word++)
+            if (index / PACK == word) packed.words[word] = (packed.words[word] & ~mask) | bits;
+        packed.store(array);
+    } else if constexpr (IS_SHORT<E, N>) {
+        for (int i = 0; i < N; i++)
+            if (index == i) array.values[i] = value;
+    } else {
+        array.values[index] = value;
+    }
+}
 
 /// `[value; N]`
 template <class A, class E>

@@ -122,8 +122,8 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     is_power_of_two is_positive is_negative`
 ///   - floats: `sqrt mul_add floor ceil round round_ties_even trunc fract recip copysign to_bits
 ///     is_nan is_finite is_infinite is_normal is_sign_negative is_sign_positive`
-///   - floats, as `warpfold::math` computes them: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt hypot sin
-///     cos tan asin acos atan atan2 sinh cosh tanh`
+///   - floats, as `warpfold::math` has them: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt
+///     hypot sin cos tan asin acos atan atan2 sinh cosh tanh`
 ///
 /// Everything else is an error at its place, which says what to write instead. Rust infers the
 /// types, for the host and for the GPU.

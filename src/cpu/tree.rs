@@ -76,6 +76,14 @@ impl<A: Copy + Zeroable> Tree<A> {
         if let [element] = input {
             return element.widen();
         }
+        // Of numbers. Structs of several would be stored and loaded for each element.
+        if Op::EXACT && Op::COMMUTATIVE && size_of::<A>() == align_of::<A>() {
+            return match size_of::<A>() {
+                1 => sum_in_lanes::<T, Op, 256>(input),
+                2..=4 => sum_in_lanes::<T, Op, 64>(input),
+                _ => sum_in_lanes::<T, Op, 16>(input),
+            };
+        }
         self.up_sweep::<T, Op>(input);
         self.levels[input.len().ilog2() as usize - 1][0]
     }
@@ -184,6 +192,34 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
         let pairs = tree.pair_prefixes::<T, Op>(input, base, end);
         write_prefixes::<T, Op>(input, output, pairs, prefixes, base.is_some());
     }
+}
+
+/// The sum of elements in any order, by an exact operator that commutes: every `LANES`th element to
+/// one of as many sums, which stay in registers. There are a power of two of elements.
+#[inline(always)]
+fn sum_in_lanes<T: Element, Op: Monoid<T>, const LANES: usize>(input: &[T]) -> T::Accumulator {
+    let (mut rows, rest) = input.as_chunks::<LANES>();
+    let mut lanes = [T::Accumulator::zeroed(); LANES];
+    let mut count = rest.len();
+    lanes
+        .iter_mut()
+        .zip(rest)
+        .for_each(|(to, x)| *to = x.widen());
+    if let [first, others @ ..] = rows {
+        (lanes, rows, count) = (first.map(T::widen), others, LANES);
+    }
+    for row in rows {
+        for (lane, x) in lanes.iter_mut().zip(row) {
+            *lane = Op::combine(*lane, x.widen());
+        }
+    }
+    while count > 1 {
+        count /= 2;
+        for i in 0..count {
+            lanes[i] = Op::combine(lanes[i], lanes[i + count]);
+        }
+    }
+    lanes[0]
 }
 
 /// The next level: `to[i] = from[2i] ⊕ from[2i + 1]`, for all complete pairs.

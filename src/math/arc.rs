@@ -26,8 +26,8 @@ polynomials! {
     ];
 }
 
-/// The angle of the point (x, |y|), from 0 to π, as a sum of two. The sums of x and y must be finite, and one of the
-/// two not zero. The sign of x counts even if it is zero.
+/// The angle of the point (x, |y|), from 0 to π, as a sum of two. The sums of x and y must be
+/// finite, and one of the two not zero. The sign of x counts even if it is zero.
 #[function]
 fn angle(y: f64, x: f64) -> (f64, f64) {
     // Mirrored into the octant from 0 to π/4, and turned back by π/4 if it is beyond π/8.

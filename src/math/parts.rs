@@ -55,8 +55,8 @@ pub(super) fn scaled(x: f64, n: i32) -> f64 {
     x * power_of_two(half) * power_of_two(n - half)
 }
 
-/// A float and what a rounding has lost, rounded to odd: towards zero, and, unless that is exact, up
-/// to an odd last bit. When it is rounded to f32 next, it lies on the right side of the middle
+/// A float and what a rounding has lost, rounded to odd: towards zero, and, unless that is exact,
+/// up to an odd last bit. When it is rounded to f32 next, it lies on the right side of the middle
 /// between two f32, so this is as good as a single rounding.
 #[function]
 pub(super) fn rounded_to_odd(sum: f64, lost: f64) -> f64 {

@@ -111,9 +111,10 @@ fn product(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 /// By squaring, with sums of two.
 #[function]
 pub(super) fn powi_f64(x: f64, n: i32) -> f64 {
-    let inverse = 1.0 / x;
-    let inverse = with_rest(inverse, (-inverse).mul_add(x, 1.0) * inverse);
-    let mut base = if n < 0 { inverse } else { (x, 0.0) };
+    let a = x.abs();
+    let inverse = 1.0 / a;
+    let inverse = with_rest(inverse, (-inverse).mul_add(a, 1.0) * inverse);
+    let mut base = if n < 0 { inverse } else { (a, 0.0) };
     let mut power = (1.0, 0.0);
     let mut rest = n.unsigned_abs();
     while rest != 0 {
@@ -123,7 +124,12 @@ pub(super) fn powi_f64(x: f64, n: i32) -> f64 {
         base = product(base, base);
         rest >>= 1;
     }
-    power.0 + power.1
+    let magnitude = power.0 + power.1;
+    if n & 1 == 1 {
+        magnitude.copysign(x)
+    } else {
+        magnitude
+    }
 }
 
 #[function]

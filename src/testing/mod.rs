@@ -3,8 +3,8 @@
 //! [`assert_monoid`] draws elements and checks all that an operator promises:
 //!
 //! ```
-//! use proptest::prelude::*;
-//! use warpfold::testing::{assert_monoid, assert_monoid_within};
+//! use warpfold::testing::proptest::prelude::*;
+//! use warpfold::testing::{assert_monoid, assert_monoid_within, elements};
 //! use warpfold::{Element, monoid};
 //!
 //! #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -24,7 +24,12 @@
 //!
 //! // Sums of floats are associative only nearly: to 10⁻⁶ of the largest number that occurs.
 //! assert_monoid_within::<f32, warpfold::ops::Add>(1e-6, -1e3_f32..1e3);
+//!
+//! // Where any numbers will do, nobody need say which.
+//! assert_monoid::<u32, warpfold::ops::BitXor>(elements());
 //! ```
+//!
+//! The strategies are those of [`proptest`], which this module exports.
 //!
 //! Every run draws the same elements, so a test that passes goes on passing, and one that fails
 //! fails again. `WARPFOLD_SEED=1`, or another whole number, draws others; a failure names the
@@ -35,7 +40,11 @@
 //! `WARPFOLD_REQUIRE=emulator,cuda` makes the test fail instead.
 
 mod compiled;
+mod elements;
 mod parts;
+
+pub use elements::elements;
+pub use proptest;
 
 use crate::{Device, Element, Monoid};
 use parts::{are_close, are_equal, same_bits};
@@ -62,7 +71,9 @@ const COMPARED: usize = 2_000;
 ///
 /// # Panics
 ///
-/// With the smallest elements found for which a promise does not hold, and the seed.
+/// With the smallest elements found for which a promise does not hold, and the seed. The panic
+/// names the line of this call.
+#[track_caller]
 pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<Value = T>) {
     check::<T, Op>(Draws::from_env(), None, &strategy);
 }
@@ -77,6 +88,7 @@ pub fn assert_monoid<T: Element + Debug, Op: Monoid<T>>(strategy: impl Strategy<
 ///
 /// As [`assert_monoid`]. Also if the operator claims to be [`EXACT`](Monoid::EXACT): then a
 /// tolerance has no meaning.
+#[track_caller]
 pub fn assert_monoid_within<T: Element + Debug, Op: Monoid<T>>(
     tolerance: f64,
     strategy: impl Strategy<Value = T>,
@@ -146,6 +158,7 @@ impl Draws {
     }
 }
 
+#[track_caller]
 fn check<T: Element + Debug, Op: Monoid<T>>(
     draws: Draws,
     tolerance: Option<f64>,

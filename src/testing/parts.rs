@@ -39,6 +39,13 @@ pub(super) fn are_close<T: CudaType>(a: &T, b: &T, sources: &[&T], tolerance: f6
     })
 }
 
+/// Whether all floats are finite.
+pub(super) fn are_finite(value: &impl CudaType) -> bool {
+    parts_of(value)
+        .iter()
+        .all(|part| !matches!(part, Part::Float(float) if !float.is_finite()))
+}
+
 fn all<T: CudaType>(a: &T, b: &T, floats: impl Fn(f64, f64) -> bool) -> bool {
     parts_of(a)
         .into_iter()

@@ -92,6 +92,35 @@ maps! {
     long_elements: [u64; 7] => [u64; 7], swap, |x| [x[6], x[1], x[2], x[3], x[4], x[5], x[0]];
 }
 
+/// Reads and writes elements by indices that the data tell.
+macro_rules! indices {
+    ($($test:ident: $element:ty, $length:literal;)*) => {
+        maps! {
+            $($test: [$element; $length] => [$element; $length], moved, |x| {
+                let mut y = x;
+                for i in 0..$length {
+                    let from = x[i] as usize % $length;
+                    let to = x[from] as usize % $length;
+                    y[to] = x[from].wrapping_add(y[i]);
+                    y[from] ^= i as $element;
+                    y[$length - 1] = y[$length - 1].wrapping_mul(y[to]);
+                }
+                y
+            };)*
+        }
+    };
+}
+
+indices! {
+    indices_into_three_bytes: i8, 3;
+    indices_into_eight_bytes: u8, 8;
+    indices_into_many_bytes: u8, 61;
+    indices_into_short_numbers: i16, 13;
+    indices_into_words: u32, 7;
+    indices_into_all_words: i32, 16;
+    indices_into_long_words: u64, 5;
+}
+
 #[function]
 fn pair(x: u8, y: f64) -> [f64; 2] {
     [y, x as f64]

@@ -7,6 +7,7 @@ mod every_kernel;
 mod harder;
 mod histogram;
 mod layer;
+pub(crate) mod math;
 mod select;
 mod sources;
 mod statistics;

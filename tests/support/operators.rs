@@ -38,6 +38,18 @@ pub(crate) fn then(a: Affine, b: Affine) -> Affine {
     }
 }
 
+/// ln(eᵃ + eᵇ): its last digits are those of `exp` and `ln_1p`.
+#[monoid(identity = f32::NEG_INFINITY, commutative)]
+pub(crate) fn log_add_exp(a: f32, b: f32) -> f32 {
+    let most = a.max(b);
+    let least = a.min(b);
+    if least == f32::NEG_INFINITY {
+        most
+    } else {
+        most + (least - most).exp().ln_1p()
+    }
+}
+
 /// `[a, b] ↦ bracketing`: not associative at all. Every element is a random word, and the hash of
 /// two depends on both and on their order, so any other bracketing than the law's gives other bits.
 pub(crate) struct Bracketing;

@@ -5,7 +5,7 @@ use super::stats::{Combination, Reduction};
 use crate::args::{Format, HistogramArguments, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::{DType, Number, Operator, with_bound};
+use crate::number::{BadNumber, DType, Number, Operator, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer};
 use plotters::prelude::*;
@@ -87,26 +87,18 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
 
 /// A list of edges, or those in a file.
 fn read_edges(given: &str) -> Result<Vec<f64>> {
-    let mut options = InputArguments {
-        dtype: Some(DType::F64),
-        ..InputArguments::default()
+    let path = Path::new(given);
+    if path.is_file() {
+        let numbers = Numbers::open(Some(path), &InputArguments::default())?;
+        let pieces: Vec<_> = numbers.pieces().collect::<Result<_>>()?;
+        return Ok(pieces.concat());
+    }
+    let edges = given.split(',').map(str::trim);
+    let parse = |edge: &str| {
+        let bad = |bad: BadNumber| Failure::at("--edges", bad.describe(edge, DType::F64));
+        f64::parse(edge.as_bytes()).map_err(bad)
     };
-    let mut numbers = if Path::new(given).is_file() {
-        let of_npy = Path::new(given)
-            .extension()
-            .is_some_and(|ending| ending == "npy");
-        options.dtype = options.dtype.filter(|_| !of_npy);
-        Numbers::open(Some(Path::new(given)), &options)?
-    } else {
-        options.text.delimiter = Some(b',');
-        Numbers::of(
-            Input::of("--edges", given.as_bytes()),
-            Format::Text,
-            &options,
-        )?
-    };
-    // More than a piece is more than any number of bins.
-    numbers.read()
+    edges.map(parse).collect()
 }
 
 /// Looks for the least number and the greatest. The numbers come back, to be read again.

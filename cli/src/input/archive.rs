@@ -71,6 +71,7 @@ pub(super) fn enter(
     };
     let reader = Checked {
         reader: CrcReader::new(unpacked(data)),
+        left: size,
         crc,
     };
     input.replace(reader, size);
@@ -84,19 +85,27 @@ fn bare(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
 
-/// Compares the checksum at the end.
+/// Compares the length, and at the end the checksum.
 struct Checked<R> {
     reader: CrcReader<R>,
+    left: u64,
     crc: u32,
 }
 
 impl<R: Read> Read for Checked<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(bytes)?;
-        if count == 0 && !bytes.is_empty() && self.reader.crc().sum() != self.crc {
-            let message = "the archive is damaged: a checksum is wrong";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        let ended = count == 0 && !bytes.is_empty();
+        let whole = self.left == 0 && self.reader.crc().sum() == self.crc;
+        match self.left.checked_sub(count as u64) {
+            Some(left) if !ended || whole => {
+                self.left = left;
+                Ok(count)
+            }
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the archive is damaged: its list tells another length or checksum",
+            )),
         }
-        Ok(count)
     }
 }

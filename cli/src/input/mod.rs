@@ -114,10 +114,13 @@ impl Input {
             position: 0,
             lasting: regular && path.is_some(),
         };
-        let format = options.format.or_else(|| input.format_of_name());
-        // Elements can look like anything.
-        if format == Some(Format::Raw) {
-            return Ok((input, Format::Raw));
+        // Elements can look like anything, and hardly ever like the start of an .npy file.
+        match options.format.or_else(|| input.format_of_name()) {
+            Some(Format::Raw) if options.format.is_some() => return Ok((input, Format::Raw)),
+            Some(Format::Raw) if input.peek(LONGEST_MAGIC)? != npy::MAGIC => {
+                return Ok((input, Format::Raw));
+            }
+            _ => {}
         }
         if input.peek(LONGEST_MAGIC)?.starts_with(ZIP) {
             let file = again.map_err(|error| Failure::at(&input.name, error))?;
@@ -146,7 +149,8 @@ impl Input {
         Ok((input, format.unwrap_or(Format::Text)))
     }
 
-    /// What stands on the command line.
+    /// Bytes that have no file.
+    #[cfg(test)]
     pub(crate) fn of(name: &str, bytes: &[u8]) -> Self {
         Self::reading(name, io::Cursor::new(bytes.to_vec()))
     }

@@ -26,7 +26,7 @@ enum Sink {
     Stdout(Stdout),
     /// A device or a pipe, which cannot be replaced.
     Special(File),
-    File(Replacement),
+    File(Box<Replacement>),
 }
 
 impl Output {
@@ -50,9 +50,9 @@ impl Output {
                 .open(path)
                 .map(Sink::Special)
                 .map_err(|error| Failure::at(&name, error))?,
-            Ok(metadata) => Sink::File(Replacement::open(path, &name, Some(metadata))?),
+            Ok(metadata) => Sink::File(Replacement::open(path, &name, Some(metadata))?.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Sink::File(Replacement::open(path, &name, None)?)
+                Sink::File(Replacement::open(path, &name, None)?.into())
             }
             Err(error) => return Err(Failure::at(&name, error)),
         };
@@ -125,15 +125,11 @@ impl Output {
             copied.map_err(|error| self.failure(&error))?;
         }
         match &mut self.sink {
-            Sink::Stdout(stdout) => stdout.flush().map_err(|error| self.failure(&error)),
-            Sink::Special(file) => file.flush().map_err(|error| self.failure(&error)),
-            Sink::File(_) => {
-                let (Sink::File(file), name) = (self.sink, self.name) else {
-                    unreachable!("it is a file")
-                };
-                file.finish().map_err(|error| Failure::at(&name, error))
-            }
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::Special(file) => file.flush(),
+            Sink::File(file) => file.finish(),
         }
+        .map_err(|error| self.failure(&error))
     }
 
     fn failure(&self, error: &io::Error) -> Failure {

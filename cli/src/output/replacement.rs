@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 pub(super) struct Replacement {
-    file: Unfinished,
+    /// Nothing once it is finished.
+    file: Option<Unfinished>,
     target: PathBuf,
     /// The file whose place is taken.
     old: Option<Metadata>,
@@ -26,12 +27,7 @@ enum Unfinished {
 impl Replacement {
     /// Opens a new file beside `path`, where a rename is atomic.
     pub(super) fn open(path: &Path, name: &str, old: Option<Metadata>) -> Result<Self> {
-        // Through a symbolic link the file is replaced, not the link.
-        let target = match &old {
-            Some(_) => fs::canonicalize(path).map_err(|error| Failure::at(name, error))?,
-            None => path.to_owned(),
-        };
-        let folder = parent_of(&target);
+        let folder = parent_of(path);
         if !folder.is_dir() {
             let folder = folder.display();
             return Err(Failure::with_remedy(
@@ -40,6 +36,14 @@ impl Replacement {
                 format_args!("mkdir -p {folder}"),
             ));
         }
+        // Through a symbolic link the file is replaced, not the link.
+        let target = match &old {
+            Some(_) => fs::canonicalize(path),
+            None => fs::canonicalize(folder)
+                .map(|folder| folder.join(path.file_name().unwrap_or_default())),
+        };
+        let target = target.map_err(|error| Failure::at(name, error))?;
+        let folder = parent_of(&target);
         if old.is_some() && is_write_protected(&target) {
             return Err(Failure::with_remedy(
                 name,
@@ -63,7 +67,11 @@ impl Replacement {
                 format_args!("in the folder `{}`: {error}", folder.display()),
             ),
         })?;
-        Ok(Replacement { file, target, old })
+        Ok(Replacement {
+            file: Some(file),
+            target,
+            old,
+        })
     }
 
     pub(super) fn target(&self) -> &Path {
@@ -71,7 +79,7 @@ impl Replacement {
     }
 
     fn file(&mut self) -> &mut File {
-        match &mut self.file {
+        match self.file.as_mut().expect("a file that is not finished") {
             #[cfg(target_os = "linux")]
             Unfinished::Nameless(file) => file,
             Unfinished::Named(file) => file.as_file_mut(),
@@ -87,14 +95,15 @@ impl Replacement {
         self.file().write_all(bytes)
     }
 
-    /// Makes sure that all is on the disk, and gives the file its name.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    /// Makes sure that all is on the disk, and gives the file its name. To be called once.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         if let Some(old) = self.old.take() {
             inherit(self.file(), &old)?;
         }
         // Some file systems report a full disk only here.
         self.file().sync_data()?;
-        let named = match self.file {
+        let unfinished = self.file.take().expect("a file is finished once");
+        let named = match unfinished {
             #[cfg(target_os = "linux")]
             Unfinished::Nameless(file) => match link(&file, &self.target) {
                 Ok(()) => return Ok(()),

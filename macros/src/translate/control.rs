@@ -1,6 +1,6 @@
 //! Conditions, loops, assignments and jumps.
 
-use super::expressions::arithmetic;
+use super::expressions::{Place, arithmetic};
 use super::refused::{LABEL, LOOP, no_reference};
 use super::types::wrap;
 use super::{Target, Translator, Value};
@@ -42,8 +42,8 @@ impl Translator {
                     let value = self.keep(value, "parts");
                     for (number, place) in places.elems.iter_mut().enumerate() {
                         if !matches!(place, Expr::Infer(_)) {
-                            let place = self.place(place)?;
-                            self.line(&format!("{place} = {value}._{number};"));
+                            let place = self.target(place)?;
+                            self.line(&place.assign(&format!("{value}._{number}")));
                         }
                     }
                     return Ok(());
@@ -51,18 +51,18 @@ impl Translator {
                 if matches!(&*assignment.left, Expr::Infer(_)) {
                     return Ok(());
                 }
-                let (lines, place) = self.aside(|this| this.place(&mut assignment.left));
-                self.assign(value, lines, place?, |value| value)
+                let (lines, place) = self.aside(|this| this.target(&mut assignment.left));
+                self.assign(value, lines, &place?, |value| value)
             }
             Expr::Binary(binary) if is_assignment(&binary.op) => {
                 let value = self.value(&mut binary.right)?;
                 wrap(&mut binary.right, "primitive", None);
                 let original = binary.left.clone();
-                let (lines, place) = self.aside(|this| this.place(&mut binary.left));
+                let (lines, place) = self.aside(|this| this.target(&mut binary.left));
                 let function = arithmetic(&binary.op).expect("all that assign are arithmetic");
                 let place = place?;
-                self.assign(value, lines, place.clone(), |value| {
-                    format!("rust::{function}({place}, {value})")
+                self.assign(value, lines, &place, |value| {
+                    format!("rust::{function}({}, {value})", place.value())
                 })?;
                 // Rust would also take a struct that has such an operator.
                 let mut checked = *original;
@@ -105,7 +105,7 @@ impl Translator {
         &mut self,
         value: Value,
         place_lines: String,
-        place: String,
+        place: &Place,
         stored: impl FnOnce(String) -> String,
     ) -> Result<()> {
         let text = if place_lines.is_empty() {
@@ -114,7 +114,7 @@ impl Translator {
             self.keep(value, "value")
         };
         self.lines += &place_lines;
-        self.line(&format!("{place} = {};", stored(text)));
+        self.line(&place.assign(&stored(text)));
         Ok(())
     }
 

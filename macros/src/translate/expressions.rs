@@ -6,7 +6,7 @@ use super::types::{check_type, wrap};
 use super::{Translator, Value};
 use crate::names::cuda_member;
 use quote::quote;
-use syn::{BinOp, Error, Expr, ExprBinary, ExprLit, ExprPath, Lit, Result, UnOp};
+use syn::{BinOp, Error, Expr, ExprBinary, ExprIndex, ExprLit, ExprPath, Lit, Result, UnOp};
 
 impl Translator {
     /// The value of an expression, after the lines that prepare it.
@@ -257,7 +257,27 @@ impl Translator {
     }
 
     /// Where an assignment goes.
-    pub(super) fn place(&mut self, expression: &mut Expr) -> Result<String> {
+    pub(super) fn target(&mut self, expression: &mut Expr) -> Result<Place> {
+        match expression {
+            Expr::Paren(inner) => self.target(&mut inner.expr),
+            Expr::Group(inner) => self.target(&mut inner.expr),
+            Expr::Index(index) => {
+                let (array, index) = self.element(index)?;
+                Ok(Place::Element(array, index))
+            }
+            other => self.place(other).map(Place::Whole),
+        }
+    }
+
+    /// An array that is assigned to, and an index.
+    fn element(&mut self, index: &mut ExprIndex) -> Result<(String, String)> {
+        let array = self.place(&mut index.expr)?;
+        let at = self.value(&mut index.index)?;
+        Ok((array, self.keep(at, "index")))
+    }
+
+    /// What an assignment changes a part of.
+    fn place(&mut self, expression: &mut Expr) -> Result<String> {
         match expression {
             Expr::Paren(inner) => self.place(&mut inner.expr),
             Expr::Group(inner) => self.place(&mut inner.expr),
@@ -276,16 +296,40 @@ impl Translator {
                 cuda_member(&field.member)
             )),
             Expr::Index(index) => {
-                let place = self.place(&mut index.expr)?;
-                let at = self.value(&mut index.index)?;
-                let at = self.keep(at, "index");
-                Ok(format!("rust::at({place}, {at})"))
+                let (array, index) = self.element(index)?;
+                Ok(format!("rust::place({array}, {index})"))
             }
             Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => Err(no_reference(unary)),
             _ => Err(Error::new_spanned(
                 expression,
                 "only variables, fields and elements of arrays can be assigned to",
             )),
+        }
+    }
+}
+
+/// Where an assignment goes.
+pub(super) enum Place {
+    /// A variable, or a field.
+    Whole(String),
+    /// An array, and an index.
+    Element(String, String),
+}
+
+impl Place {
+    /// Its value.
+    pub(super) fn value(&self) -> String {
+        match self {
+            Place::Whole(place) => place.clone(),
+            Place::Element(array, index) => format!("rust::at({array}, {index})"),
+        }
+    }
+
+    /// The statement that gives it another one.
+    pub(super) fn assign(&self, value: &str) -> String {
+        match self {
+            Place::Whole(place) => format!("{place} = {value};"),
+            Place::Element(array, index) => format!("rust::put({array}, {index}, {value});"),
         }
     }
 }

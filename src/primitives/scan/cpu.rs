@@ -57,8 +57,8 @@ impl<'a, T: Element> Output<'a, T> {
             Output::InPlace(data) => data,
             Output::Into(output) => {
                 in_rust_mode(|| input.write(0, output));
-                // SAFETY: `write` wrote all of it.
-                unsafe { output.assume_init_mut() }
+                // SAFETY: `write` wrote all of it, and `MaybeUninit<T>` has the layout of `T`.
+                unsafe { &mut *(&raw mut *output as *mut [T]) }
             }
         }
     }

@@ -3,6 +3,12 @@
 use super::types::{F32, F64, FLOATS, Float, I8, I16, I32, INTS, Int, Type, U8, U16, U32, U64};
 use super::{Code, Level, Writer};
 
+/// What `warpfold::math` has, of one argument.
+const FUNCTIONS: [&str; 17] = [
+    "exp", "exp2", "exp_m1", "ln", "log2", "log10", "ln_1p", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh", "cbrt",
+];
+
 impl Writer<'_> {
     pub(super) fn int(&mut self, int: Int, known: bool) -> Code {
         let ty = Type::Int(int);
@@ -391,7 +397,7 @@ impl Writer<'_> {
 
     fn float_method(&mut self, float: Float) -> Code {
         let ty = Type::Float(float);
-        match self.random.below(13) {
+        match self.random.below(16) {
             0..=6 => {
                 let name = *self.random.pick(&[
                     "sqrt",
@@ -419,6 +425,15 @@ impl Writer<'_> {
                 let name = *self.random.pick(&["rem_euclid", "div_euclid"]);
                 let divisor = self.expression(&ty, true).text;
                 self.method(&ty, name, vec![divisor])
+            }
+            13..=14 => {
+                let name = *self.random.pick(&FUNCTIONS);
+                self.method(&ty, name, Vec::new())
+            }
+            15 => {
+                let name = *self.random.pick(&["powf", "hypot", "atan2"]);
+                let other = self.expression(&ty, true).text;
+                self.method(&ty, name, vec![other])
             }
             _ => {
                 // Bounds other than zero, whose sign would matter.
