@@ -97,16 +97,23 @@ fn heading(problem: Problem) -> &'static str {
 }
 
 /// What else there is to say of a problem.
-fn note(problem: Problem) -> Option<&'static str> {
+fn note(problem: Problem) -> &'static str {
     match problem {
-        Problem::Reduce => Some(
+        Problem::Reduce => {
             "Sum, product, maximum and minimum are operators (--op). An average is a sum divided \
              by the count. A standard deviation is a reduction too, of counts, sums and squared \
              deviations together: an operator on a struct of 24 bytes (statistics::moments, \
              warpfold stats). No atomic instruction takes so many, so of these steps only those \
-             without atomic operations could have it. The library's engines do.",
-        ),
-        Problem::Dot | Problem::Scan => None,
+             without atomic operations could have it. The library's engines do."
+        }
+        Problem::Scan => {
+            "All of them leave an item out of its own result. The library's scans have one order \
+             only, the law's."
+        }
+        Problem::Dot => {
+            "Products are folded with the operator (--op): --op max gives the greatest \
+             product."
+        }
     }
 }
 

@@ -138,10 +138,12 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
             (None, Some(made)) => made.path(),
             (None, None) => unreachable!("a folder is given or made"),
         };
-        let emulator = match Toolchain::get(folder) {
-            _ if options.counted == 0 => None,
-            Ok(toolchain) => Some((toolchain, emulated::module::<T, Op>(toolchain)?)),
-            Err(why) => {
+        // The compiler is not asked for what nobody wants.
+        let toolchain = (options.counted > 0).then(|| Toolchain::get(folder));
+        let emulator = match toolchain {
+            None => None,
+            Some(Ok(toolchain)) => Some((toolchain, emulated::module::<T, Op>(toolchain)?)),
+            Some(Err(why)) => {
                 missing.push(format!("Kernels are not counted or drawn: {why}"));
                 None
             }

@@ -50,7 +50,7 @@ pub(super) const STEPS: &[Step] = &[
         problem: Reduce,
         change: "The upper half is added onto the lower one, until one number is left. The \
                  operations of a round do not wait for each other, so the compiler uses vectors. \
-                 But every round goes through memory, and reads and writes 2n numbers in all.",
+                 But every round goes through memory: 2n numbers are read and n written in all.",
         seeds: &[Seed {
             text: "001",
             name: "cpuReduceSum (baseline)",
@@ -177,8 +177,8 @@ pub(super) const STEPS: &[Step] = &[
         title: "an atomic operation for each number",
         problem: Reduce,
         change: "The loop body of the CPU, with a thread for each number. An atomic operation \
-                 keeps others from coming between read and write. It is right, and slower than a \
-                 CPU: all threads queue for one place.",
+                 keeps others from coming between read and write. It is right, and in the text \
+                 slower than the CPU: all threads queue for one place.",
         seeds: &[Seed {
             text: "004",
             name: "sum_atomic",
@@ -245,7 +245,7 @@ pub(super) const STEPS: &[Step] = &[
         title: "the same, the first threads at work",
         problem: Reduce,
         change: "The strides fall. Warps without work end their rounds at once, and leave the \
-                 multiprocessor to the others. No two lanes meet in a bank of shared memory.",
+                 multiprocessor to the others.",
         seeds: &[Seed {
             text: "004",
             name: "reversed reduction",
@@ -342,7 +342,7 @@ pub(super) const STEPS: &[Step] = &[
         title: "the last warp by shuffles",
         problem: Reduce,
         change: "Lanes read each other's registers. The last rounds need no memory and no barrier \
-                 at all. The text found it slower; today's GPUs are made for it.",
+                 at all. The text found it slower.",
         seeds: &[Seed {
             text: "004",
             name: "warp shuffle (__shfl_xor_sync)",

@@ -35,8 +35,8 @@ pub(super) const STEPS: &[Step] = &[
         problem: Scan,
         change: "In each round every number takes in the one a stride before it, and the stride \
                  doubles. After log n rounds it has taken in all. With two buffers a round needs \
-                 one barrier, not two. But it does n log n operations: at 1024 numbers ten times \
-                 too many.",
+                 one barrier, not two. But it does n log n operations: at 1024 numbers nine times \
+                 as many as the loop.",
         seeds: &[Seed {
             text: "002",
             name: "first-attempt scan, double-buffered",
