@@ -109,8 +109,8 @@ fn rounded(value: f64) -> Option<f32> {
     if value == 0.0 || !value.is_finite() {
         return Some(value as f32);
     }
-    let [least, most] =
-        [value.to_bits() - 4, value.to_bits() + 4].map(|x| f64::from_bits(x) as f32);
+    let (least, most) = (value.to_bits().saturating_sub(4), value.to_bits() + 4);
+    let [least, most] = [least, most].map(|x| f64::from_bits(x) as f32);
     (least == most).then_some(least)
 }
 
