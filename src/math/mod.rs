@@ -41,6 +41,15 @@
 //! and [`tan`] reduce |x| ≥ 2²⁰. A call takes a constant time, and one of [`powi`] a time that grows
 //! with log n. On x86-64 it asks whether the CPU has FMA instructions. Without them the results are
 //! the same, and take much longer. `docs/math.md` has figures.
+//!
+//! [`atan2`]: fn@atan2
+//! [`cos`]: fn@cos
+//! [`exp`]: fn@exp
+//! [`hypot`]: fn@hypot
+//! [`powf`]: fn@powf
+//! [`powi`]: fn@powi
+//! [`sin`]: fn@sin
+//! [`tan`]: fn@tan
 
 mod arc;
 mod circular;
