@@ -118,7 +118,7 @@ fn far(x: f64) -> (f64, f64, i32) {
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_high, a_low) = (a >> 32, a & 0xffff_ffff);
     let (b_high, b_low) = (b >> 32, b & 0xffff_ffff);
-    let middle = a_high * b_low + (a_low * b_low >> 32);
+    let middle = a_high * b_low + ((a_low * b_low) >> 32);
     let other = a_low * b_high + (middle & 0xffff_ffff);
     a_high * b_high + (middle >> 32) + (other >> 32)
 }
