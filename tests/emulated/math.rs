@@ -3,6 +3,7 @@
 use super::sources::{Case, leaf_of, module, place, script, slice};
 use crate::emulator::{Argument, Grid, Toolchain, address};
 use crate::support::data::{Random, Sample, assert_same};
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, SQRT_2};
 use warpfold::codegen::Engine;
 use warpfold::codegen::kernels::{Collect, CollectArguments};
 use warpfold::source::{Form, Map, Slice, Zip, ZipArguments};
@@ -51,10 +52,10 @@ const EDGES: [f64; 24] = [
     0.25,
     0.41421356237309503,
     0.5,
-    std::f64::consts::FRAC_PI_4,
+    FRAC_PI_4,
     1.0,
-    std::f64::consts::SQRT_2,
-    std::f64::consts::FRAC_PI_2,
+    SQRT_2,
+    FRAC_PI_2,
     2.0,
     3.0,
     40.0,
