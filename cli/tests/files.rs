@@ -1,6 +1,6 @@
 //! What becomes of files: nothing is lost, half-written or left behind, whatever happens.
 
-use crate::support::{command, fail_in, folder, names, pass_in, run_in};
+use crate::support::{fail_in, folder, names, pass_in, run_in};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::Write;
@@ -25,7 +25,15 @@ fn is_root() -> bool {
 
 /// The command in the middle of its work, with results written that are not complete.
 fn interrupted(folder: &Path, signal: Signal) {
-    let mut child = command()
+    // Tests may run where signals are ignored, as in the background of a shell. `env` gives the
+    // command their defaults.
+    let mut env = Command::new("env");
+    env.args(["-u", "WARPFOLD_DEVICE"]);
+    if cfg!(target_os = "linux") {
+        env.arg("--default-signal");
+    }
+    let mut child = env
+        .arg(env!("CARGO_BIN_EXE_warpfold"))
         .args(["scan", "--dtype", "u8", "--format", "raw", "-o", "y.npy"])
         .current_dir(folder)
         .stdin(Stdio::piped())
