@@ -138,8 +138,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
-    /// has. So the first result comes sooner than with [`load`](Scan::load), by up to two thirds;
-    /// but a later call may take as long again.
+    /// has. So the first result comes sooner than with [`load`](Scan::load), but a later call of
+    /// another length may compile again.
     ///
     /// Calls load kernels also while a stream is captured into a graph. The errors of
     /// [`load`](Scan::load) become theirs.
