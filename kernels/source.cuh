@@ -164,6 +164,9 @@ struct Index {
     static constexpr bool COUNTED = false;
     __device__ __forceinline__ u64 limit(u64 length) const { return length; }
     __device__ __forceinline__ u64 at(u64 i) const { return first + i; }
+    /// A number and a small one. Signed, so that the compiler knows which of two sums is less: it
+    /// takes no overflow into account.
+    static __device__ __forceinline__ u64 plus(u64 number, int i) { return (u64)((i64)number + i); }
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
 };
@@ -423,28 +426,29 @@ struct NoMemory {
 
 template <int RUN, int ROWS>
 struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
-    /// The first number of each run; those from `end` on are `filler` instead.
-    u64 firsts[ROWS], end, filler;
+    /// The first number of each run, and how many are there; the others are `filler`.
+    u64 firsts[ROWS], filler;
+    int there[ROWS];
 
     __device__ __forceinline__ void load(const Index& s, u64 from, int first, int last, bool) {
-        end = ~(u64)0;
+        u64 begin = s.first + from;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int run = row * WARP + (int)(threadIdx.x % WARP);
             if (run < first) run = first;
             if (run > last) run = last;
-            firsts[row] = s.first + from + run * RUN;
+            firsts[row] = Index::plus(begin, run * RUN);
+            there[row] = RUN;
         }
     }
     __device__ __forceinline__ void load_run(const Index& s, int row, u64 from, int count,
                                              u64 of_filler) {
         firsts[row] = s.first + from;
-        end = s.first + from + count;  // the same for every run of a source
+        there[row] = count;
         filler = s.first + of_filler;
     }
     __device__ __forceinline__ u64 item(int row, int i) const {
-        u64 number = firsts[row] + i;
-        return number < end ? number : filler;
+        return i < there[row] ? Index::plus(firsts[row], i) : filler;
     }
 };
 

@@ -84,11 +84,14 @@ impl RowPolicy {
     /// many bytes its warps have under way.
     pub fn for_reduce<F: Form<Item: Element>>(capability: u32, order: Order) -> RowPolicy {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
-        let row = row_for(rows::tables(capability).reduce, |row| row.element, size);
+        let table = rows::tables(capability);
         let cut = ReducePolicy::for_capability::<F::Item>(capability);
         let (bytes, sums) = match order {
-            Order::Any => (row.any, cut.sums_any),
-            Order::Law => (row.law, cut.sums_law),
+            Order::Any => (table.reduce_any / cut.most_threads, cut.sums_any),
+            Order::Law => {
+                let row = row_for(table.reduce_law, |row| row.element, size);
+                (row.bytes, cut.sums_law)
+            }
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);

@@ -8,8 +8,10 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 /// What the rows engine does on GPUs of an architecture.
 #[derive(Debug)]
 pub(in crate::codegen) struct RowTables {
-    /// Reductions, by what is read for an element.
-    pub(in crate::codegen) reduce: &'static [ReduceRow],
+    /// The bytes that the warps of a multiprocessor read at once, of a reduction in any order.
+    pub(in crate::codegen) reduce_any: u32,
+    /// Reductions in the law's order, by what is read for an element.
+    pub(in crate::codegen) reduce_law: &'static [ReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
@@ -25,10 +27,7 @@ pub(in crate::codegen) struct RowTables {
 pub(in crate::codegen) struct ReduceRow {
     /// The largest element, in bytes.
     pub(in crate::codegen) element: u32,
-    /// In any order.
-    pub(in crate::codegen) any: u32,
-    /// In the law's order.
-    pub(in crate::codegen) law: u32,
+    pub(in crate::codegen) bytes: u32,
 }
 
 /// What warps hold of a scan.

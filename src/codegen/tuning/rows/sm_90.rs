@@ -5,13 +5,14 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
-    reduce: &[
-        ReduceRow { element: 2, any: 64, law: 64 },
-        ReduceRow { element: 4, any: 64, law: 128 },
-        ReduceRow { element: 8, any: 64, law: 64 },
-        ReduceRow { element: 12, any: 96, law: 96 },
-        ReduceRow { element: 16, any: 128, law: 128 },
-        ReduceRow { element: 64, any: 256, law: 256 },
+    reduce_any: 64 << 10,
+    reduce_law: &[
+        ReduceRow { element: 2, bytes: 64 },
+        ReduceRow { element: 4, bytes: 128 },
+        ReduceRow { element: 8, bytes: 64 },
+        ReduceRow { element: 12, bytes: 96 },
+        ReduceRow { element: 16, bytes: 128 },
+        ReduceRow { element: 64, bytes: 256 },
     ],
     chunks: &[
         (8, ReducePolicy {
