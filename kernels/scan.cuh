@@ -60,7 +60,6 @@ struct Scan {
     __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
         if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
     }
-    __device__ __forceinline__ Chunk begin_chunk(u64, const A&, const A&) const { return {}; }
 
     /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
     template <int RUN, int ROWS, class Store>
@@ -79,8 +78,6 @@ struct Scan {
         }
         store.rows(out + start + first, moved, results - first);
     }
-    template <class Store>
-    __device__ __forceinline__ void end_chunk(const Chunk&, const Store&, bool) const {}
 
     /// How many of the items of a tile have a result that this tile stores.
     __device__ __forceinline__ int results(int elements, bool whole) const {

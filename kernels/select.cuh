@@ -29,11 +29,10 @@ struct Select {
     static constexpr bool NEEDS_ROWS = false;
     static constexpr bool seeded = true;
 
-    /// A warp's chunk: where it starts in the source, the place of the first item that it keeps,
-    /// and how many items it keeps in all. If the source ends within the chunk, `in_all` may be
-    /// more: it counts what fills the chunk up.
+    /// A warp's chunk: where it starts in the source, and how many items it keeps in all. If the
+    /// source ends within the chunk, `in_all` may be more: it counts what fills the chunk up.
     struct Chunk {
-        u64 start, place;
+        u64 start;
         int in_all;
         /// How many items the warp has read so far, how many of these there are, and how many of
         /// those it keeps.
@@ -93,8 +92,8 @@ struct Select {
 
     __device__ __forceinline__ void begin_tile(u64, const A&) const {}
     __device__ __forceinline__ int results(int elements, bool) const { return elements; }
-    __device__ __forceinline__ Chunk begin_chunk(u64 start, const A& place, const A& sum) const {
-        return {start, place, (int)sum, 0, 0, 0};
+    __device__ __forceinline__ Chunk begin_chunk(u64 start, const A& sum) const {
+        return {start, (int)sum, 0, 0, 0};
     }
 
     /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
@@ -185,32 +184,31 @@ struct Select {
         }
     }
 
-    /// Stores what the chunk has kept. The last one knows the count.
+    /// Stores what the chunk has kept, from a place on. The last one knows the count.
     template <class Store>
-    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const Store& store,
-                                              bool is_last) const {
+    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const A& first,
+                                              const Store& store, bool is_last) const {
         constexpr int SIZE = (int)sizeof(T), PLACES_AT = places_at(Store::ITEMS);
         int lane = threadIdx.x % WARP, kept = chunk.kept, split = chunk.there - kept;
         if constexpr (KEEPS && SIZE % 4 != 0) zero_ends(chunk, store.room);
         __syncwarp();
-        u64 room = chunk.place < capacity ? capacity - chunk.place : 0;
+        u64 room = first < capacity ? capacity - first : 0;
         int stored = kept < room ? kept : (int)room;
         if constexpr (KEEPS) {
-            if (stored > 0) store_bytes(out + chunk.place, store.room, stored * SIZE);
+            if (stored > 0) store_bytes(out + first, store.room, stored * SIZE);
         }
         if constexpr (PLACES) {
             const u16* position = reinterpret_cast<const u16*>(store.room + PLACES_AT);
-            copy_words(places + chunk.place, stored,
-                       [=](int i) { return chunk.start + position[i]; });
+            copy_words(places + first, stored, [=](int i) { return chunk.start + position[i]; });
         }
         if constexpr (SPLITS) {
-            u64 place = chunk.start - chunk.place;
+            u64 place = chunk.start - first;
             u64 room = place < others_capacity ? others_capacity - place : 0;
             int stored = split < room ? split : (int)room;
             if (stored > 0)
                 store_bytes<false>(others + place, store.room + chunk.in_all * SIZE, stored * SIZE);
         }
-        if (is_last && lane == 0) *count = chunk.place + kept;
+        if (is_last && lane == 0) *count = first + kept;
         store.release();
     }
 };

@@ -12,7 +12,7 @@
 // multiprocessor, and the whole input fits the GPU.
 //
 // A block waits for what precedes its tile as late as it can: after the up-sweeps over runs, lanes,
-// rows and warps.
+// rows and warps. A sink that only counts packs its items before, too.
 //
 //   1. If all blocks fit the GPU at once, they take tiles by their index. The blocks before have
 //      then started, or start first: so far every GPU starts blocks in that order, even where other
@@ -51,6 +51,7 @@ struct RowsEngine {
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
     using Store = RowStore<RUN, ROOM>;
     using Batch = typename Sink::template Rows<RUN, BATCH>;
+    using Kept = typename Sink::Chunk;
     /// Whether the up-sweep's trees are kept for the down-sweep.
     static constexpr bool KEEPS = BATCH == ROWS && Sink::NEEDS_ROWS;
     static constexpr bool COUNTED = Source::COUNTED;
@@ -103,9 +104,22 @@ struct RowsEngine {
         __syncthreads();
         LaneTree<Operator, A, Policy::MOST_WARPS> warps;
         A sum = fold_warps(warps);
-        P before = look_back(tile, state, sum);
-        if (tile.number > 0 && threadIdx.x == 0) sink.begin_tile(tile.start, before.value);
-        if (warp * CHUNK < tile.valid) emit(rows, chunk, tile, warps, before, sum);
+        publish(tile, state, sum);
+        bool there = warp * CHUNK < tile.valid;
+        if constexpr (Sink::NEEDS_ROWS) {
+            P before = look_back(tile, state);
+            if (tile.number > 0 && threadIdx.x == 0) sink.begin_tile(tile.start, before.value);
+            if (there) emit(rows, chunk, tile, warps, before, sum);
+        } else {
+            // What comes before the tile decides only where its items go. They are packed while
+            // that is on its way.
+            Store store = store_of(warp);
+            Kept kept = sink.begin_chunk(tile.start + warp * CHUNK, chunk.sum);
+            if (there) pack(rows, chunk, tile, kept, store);
+            P of_warps = warps.down_sweep(look_back(tile, state));
+            if (there)
+                sink.end_chunk(kept, shuffle(of_warps.value, warp), store, is_last(tile, warp));
+        }
     }
 
     __device__ __forceinline__ Tile take_tile() {
@@ -198,18 +212,22 @@ struct RowsEngine {
 
     // ---- look back ----
 
-    /// What precedes the tile. Publishes its sum.
-    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state,
-                                           const A& sum) {
+    /// Publishes the sum of the tile, unless nothing comes after it.
+    __device__ __forceinline__ void publish(const Tile& tile, WorkspaceHeader::State& state,
+                                            const A& sum) const {
+        if (gridDim.x == 1 || warp_index() > 0) return;
+        state = shuffle(state, 0);
+        workspace.require(state);
+        if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
+            sums(state).publish(tile.number, sum);
+    }
+
+    /// What precedes the tile. Synchronises the block.
+    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state) const {
         P before = sink.before();
         if (gridDim.x == 1) return before;
         if (warp_index() == 0) {
-            state = shuffle(state, 0);
-            workspace.require(state);
-            Sums sums{{workspace.packets(), state.tag}, gridDim.x};
-            if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
-                sums.publish(tile.number, sum);
-            before = sums.prefix(tile.number, before);
+            before = sums(state).prefix(tile.number, before);
             if (threadIdx.x == 0) {
                 shared().prefix = before.value;
                 // All other blocks have taken their tiles and read the state: otherwise this block
@@ -219,6 +237,10 @@ struct RowsEngine {
         }
         __syncthreads();
         return {shared().prefix, sink.seeded || tile.number > 0};
+    }
+
+    __device__ __forceinline__ Sums sums(WorkspaceHeader::State state) const {
+        return {{workspace.packets(), state.tag}, gridDim.x};
     }
 
     // ---- emit ----
@@ -238,19 +260,17 @@ struct RowsEngine {
             results = sink.results(tile.valid, tile.whole);
         }
         P own{shuffle(of_warps.value, warp), present};
-        auto kept =
-            sink.begin_chunk(tile.start + warp * CHUNK, own.value, shared().warp_sums[warp]);
+        Kept kept;
         if constexpr (KEEPS)
             run_down_sweep<Operator, true>(chunk.sums_of_rows, ROWS, own.value, present);
-        else if constexpr (Sink::NEEDS_ROWS) own = chunk.rows.down_sweep(own);
-        Store store{shared().rooms[warp], is_aligned(sink.out, 16)};
+        else own = chunk.rows.down_sweep(own);
+        Store store = store_of(warp);
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
             P starts[BATCH];
             A ends[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                if constexpr (!Sink::NEEDS_ROWS) break;
                 int row = first + k, next = (row + 1) % ROWS;
                 starts[k] = {KEEPS ? chunk.sums_of_rows[row] : shuffle(own.value, row),
                              present || row > 0};
@@ -266,7 +286,27 @@ struct RowsEngine {
             sink.emit(kept, chunk.trees, chunk.batch, starts, ends, tile.start,
                       warp * CHUNK + first * ROW, results, store);
         }
-        sink.end_chunk(kept, store, tile.start + (warp + 1) * CHUNK >= length);
+    }
+
+    /// Emits rows to a sink that wants no prefixes for that.
+    __device__ __forceinline__ void pack(const Rows& rows, Chunk& chunk, const Tile& tile,
+                                         Kept& kept, const Store& store) const {
+        P unused[BATCH];
+        A sums[BATCH];
+#pragma unroll
+        for (int first = 0; first < ROWS; first += BATCH) {
+            chunk.unpack(rows, first);
+            sink.emit(kept, chunk.trees, chunk.batch, unused, sums, tile.start,
+                      warp_index() * CHUNK + first * ROW, tile.valid, store);
+        }
+    }
+
+    __device__ __forceinline__ Store store_of(int warp) const {
+        return {shared().rooms[warp], is_aligned(sink.out, 16)};
+    }
+    /// Whether a warp has the last items.
+    __device__ __forceinline__ bool is_last(const Tile& tile, int warp) const {
+        return tile.start + (warp + 1) * CHUNK >= length;
     }
 };
 

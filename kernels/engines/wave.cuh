@@ -63,6 +63,7 @@ struct WaveEngine {
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
     using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
     using Batch = typename Sink::template Rows<RUN, BATCH>;
+    using Kept = typename Sink::Chunk;
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
 
     /// What a stage holds besides the tile.
@@ -299,68 +300,81 @@ struct WaveEngine {
             Notes& notes = turn.notes();
             mbarrier_wait(notes.summed, turn.phase);
             int elements = valid(tile);
-            LaneTree<Operator, A, ROWS> rows;
-            LaneTree<Operator, A, WARPS> warps;
-            u32 before = 0;
-            if (elements > 0) {
-                if constexpr (Sink::NEEDS_ROWS) {
-                    rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
-                    warps.up_sweep(notes.warp_sums[lane % WARPS]);
-                } else {
-                    before =
-                        __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
-                }
-            }
-            mbarrier_wait(notes.prefixed, turn.phase);
-            bool present = sink.seeded || tile > 0;
-            A prefix = notes.prefix;
-            if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
-            if (elements > 0) {
-                if constexpr (Sink::NEEDS_ROWS) {
-                    P of_warps = warps.down_sweep(P{prefix, present});
-                    P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
-                    A next = shuffle(of_warps.value, (warp + 1) % WARPS);
-                    emit_chunk(turn, tile, warp, rows, of_chunk, next, elements);
-                } else {
-                    emit_chunk(turn, tile, warp, rows, P{prefix + before, true}, prefix, elements);
-                }
-            }
+            if constexpr (Sink::NEEDS_ROWS) emit_scanned(turn, tile, warp, elements);
+            else emit_packed(turn, tile, warp, elements);
             __syncwarp();
             if (lane == 0) mbarrier_arrive(notes.free);
         }
     }
 
-    __device__ __forceinline__ void emit_chunk(Turn turn, u64 tile, int warp,
-                                               const LaneTree<Operator, A, ROWS>& tree, P prefix,
-                                               const A& next, int elements) {
-        int results = sink.results(elements, elements == TILE);
+    /// For sinks that want the prefix of each row.
+    __device__ __forceinline__ void emit_scanned(Turn turn, u64 tile, int warp, int elements) {
+        int lane = threadIdx.x % WARP;
+        Notes& notes = turn.notes();
+        LaneTree<Operator, A, ROWS> rows;
+        LaneTree<Operator, A, WARPS> warps;
+        if (elements > 0) {
+            rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
+            warps.up_sweep(notes.warp_sums[lane % WARPS]);
+        }
+        mbarrier_wait(notes.prefixed, turn.phase);
+        bool present = sink.seeded || tile > 0;
+        A prefix = notes.prefix;
+        if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
+        if (elements == 0) return;
+        P of_warps = warps.down_sweep(P{prefix, present});
+        P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
+        A next = shuffle(of_warps.value, (warp + 1) % WARPS);
+        P of_rows = rows.down_sweep(of_chunk);
+        Kept kept;
+        auto ends_of = [&](int row, P& start, A& end) {
+            start = {shuffle(of_rows.value, row), of_chunk.present || row > 0};
+            A of_next = shuffle(of_rows.value, (row + 1) % ROWS);
+            end = choose(row + 1 < ROWS, of_next, next);
+        };
+        emit_rows(turn, tile, warp, kept, ends_of, sink.results(elements, elements == TILE));
+    }
+
+    /// For sinks that count: what comes before the tile decides only where its items go. They are
+    /// packed while that is on its way.
+    __device__ __forceinline__ void emit_packed(Turn turn, u64 tile, int warp, int elements) {
+        int lane = threadIdx.x % WARP;
+        Notes& notes = turn.notes();
         u64 begin = tile * TILE + warp * CHUNK;
-        auto kept = sink.begin_chunk(begin, prefix.value, turn.notes().warp_sums[warp]);
-        bool present = prefix.present;
-        P of_rows = prefix;
-        if constexpr (Sink::NEEDS_ROWS) of_rows = tree.down_sweep(prefix);
+        Kept kept = sink.begin_chunk(begin, notes.warp_sums[warp]);
+        u32 before = 0;
+        if (elements > 0) {
+            before = __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
+            emit_rows(turn, tile, warp, kept, [](int, P&, A&) {}, elements);
+        }
+        mbarrier_wait(notes.prefixed, turn.phase);
+        if (elements == 0) return;
+        Store store{turn.items().room(warp * CHUNK)};
+        bool is_last = begin < length && begin + CHUNK >= length;
+        sink.end_chunk(kept, notes.prefix + before, store, is_last);
+    }
+
+    /// Emits the rows of a warp. `ends_of` says what comes before a row, and before the next one.
+    template <class Ends>
+    __device__ __forceinline__ void emit_rows(Turn turn, u64 tile, int warp, Kept& kept,
+                                              const Ends& ends_of, int results) {
         Store store{turn.items().room(warp * CHUNK)};
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += BATCH) {
             int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
             Item items[BATCH][RUN];
             P starts[BATCH];
-            A ends[BATCH];
+            A ends[BATCH], sums[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 turn.items().read(source, tile, index + k * WARP, items[k]);
-                if constexpr (!Sink::NEEDS_ROWS) continue;
-                starts[k] = {shuffle(of_rows.value, first + k), present || first + k > 0};
-                A of_next = shuffle(of_rows.value, (first + k + 1) % ROWS);
-                ends[k] = choose(first + k + 1 < ROWS, of_next, next);
+                ends_of(first + k, starts[k], ends[k]);
             }
-            A sums[BATCH];
             Batch trees;
             trees.up_sweep(sink, items, sums);
             sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW,
                       results, store);
         }
-        sink.end_chunk(kept, store, begin < length && begin + CHUNK >= length);
     }
 
     /// Stores from registers.
