@@ -82,7 +82,7 @@ fn operators_of_users() {
 fn operators_of_statistics() {
     // Few ranks and positions, so that there are equal ones.
     let places = (0_u64..4, 0_u64..4);
-    assert_monoid::<Place, First>(places.prop_map(|(rank, position)| Place { rank, position }));
+    assert_monoid::<Place, First>(places.prop_map(|(rank, position)| Place::new(rank, position)));
     assert_monoid::<[f32; 2], Extremes>((floats(), floats()).prop_map(|(a, b)| [a, b]));
     assert_monoid::<[i64; 2], Extremes>(any::<[i64; 2]>());
     let groups = proptest::collection::vec(-1e3_f64..1e3, 0..6);

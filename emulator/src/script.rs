@@ -52,8 +52,10 @@ impl Argument {
     }
 }
 
-/// What an address in a struct starts with until the emulator knows the buffer's own.
-const TOKENS: u64 = 0xE371_A5C0_0000_0000;
+/// What an address in a struct starts with until the emulator knows the buffer's own. Neither half
+/// is a small number: behind a small field of 32 bits there may be padding, and in that the upper
+/// half of a token that lay there before.
+const TOKENS: u64 = 0xE371_A5C0_9B4D_0000;
 
 /// The buffers and offsets that tokens stand for.
 static ADDRESSES: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
@@ -430,5 +432,20 @@ impl Tally {
             sum.conflicts += tally.conflicts;
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TOKENS, address, addresses_in};
+
+    #[test]
+    fn a_small_field_before_stale_padding_is_no_address() {
+        let token = address("in", 0);
+        assert_eq!(addresses_in(&token.to_ne_bytes()), [(0, "in", 0)]);
+        for field in [0, 1, 2, 4096, u32::MAX] {
+            let word = TOKENS >> 32 << 32 | u64::from(field);
+            assert_eq!(addresses_in(&word.to_ne_bytes()), []);
+        }
     }
 }

@@ -424,14 +424,15 @@ impl WavePolicy {
             .iter()
             .find(|row| size.max(item) <= row.element)?;
         let rows = row.tile / (row.warps * 32 * run * size);
+        let rows = 1 << rows.max(1).ilog2();
         let policy = WavePolicy {
             warps: row.warps,
-            rows: 1 << rows.max(1).ilog2(),
+            rows,
             run,
             stages: row.stages,
             loads: row.loads,
             wave: row.wave,
-            batch: row.batch,
+            batch: row.batch.min(rows),
             reducers: row.reducers,
             anywhere: false,
         };

@@ -51,10 +51,7 @@ fn check_places<T: Real, Rank: Function<Input = (T,), Output = u64>>() {
         elements: |length| length,
         items: (0..)
             .zip(&data)
-            .map(|(position, &x)| Place {
-                rank: Rank::call((x,)),
-                position,
-            })
+            .map(|(position, &x)| Place::new(Rank::call((x,)), position))
             .collect(),
     };
     let name = format!("places of {}", std::any::type_name::<Rank>());

@@ -140,10 +140,8 @@ impl Sample for Moments {
 
 impl Sample for Place {
     fn sample(random: &mut Random) -> Self {
-        Place {
-            rank: random.next() >> 60,
-            position: random.next() >> 60,
-        }
+        // Both halves of the rank count.
+        Place::new(random.next() & 0x3_0000_0003, random.next() >> 60)
     }
 }
 

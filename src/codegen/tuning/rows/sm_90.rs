@@ -13,6 +13,7 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 12, bytes: 96 },
         ReduceRow { element: 16, bytes: 64 },
         ReduceRow { element: 24, bytes: 96 },
+        ReduceRow { element: 32, bytes: 128 },
         ReduceRow { element: 64, bytes: 256 },
     ],
     chunks: &[
@@ -29,7 +30,7 @@ pub(super) const ROWS: RowTables = RowTables {
             sums_any: 1, sums_law: 1,
         }),
         (64, ReducePolicy {
-            most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024,
+            most_threads: 512, alone: 8, threads: 256, blocks: 2, chunks: 1024,
             sums_any: 1, sums_law: 1,
         }),
     ],
@@ -37,8 +38,9 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 4, short: 4, long: 8, batch: 2, blocks: 2, warps: 16, sums: 4 },
         ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: 16, sums: 4 },
         ScanRow { accumulator: 16, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 2 },
-        ScanRow { accumulator: 32, short: 2, long: 4, batch: 1, blocks: 1, warps: 16, sums: 1 },
-        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
+        ScanRow { accumulator: 24, short: 2, long: 4, batch: 1, blocks: 1, warps: 16, sums: 1 },
+        ScanRow { accumulator: 32, short: 2, long: 8, batch: 1, blocks: 2, warps: 8, sums: 1 },
+        ScanRow { accumulator: 64, short: 1, long: 4, batch: 1, blocks: 1, warps: 8, sums: 1 },
     ],
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,
