@@ -546,6 +546,9 @@ __device__ __forceinline__ void load_rows(SourceRows<S, RUN, ROWS>& rows, const 
 ///                         barrier and has told it the bytes; the other lanes arrive afterwards
 ///   read(s, tile, run, items)
 ///                         the items of a run
+///   read_again(s, tile, run, items)
+///                         the same, when others may have overwritten the runs before. Only where
+///                         that matters
 ///   room(item)            where a slice's items lie from one on, with flags beside them or not;
 ///                         null for other sources
 ///
@@ -709,6 +712,77 @@ struct SourceStage<UpTo<S>, RUN, TILE, ANYWHERE> {
     __device__ __forceinline__ void read(const U& s, u64 tile, int run,
                                          typename U::Item (&items)[RUN]) {
         inner.read(s.source, tile, run, items);
+    }
+};
+
+/// The item before the tile comes with the tile. Emitters may overwrite items that they have read.
+/// So the first to read a run notes what comes before it, for those that read it again.
+template <auto SAME, class T, int RUN, int TILE, bool ANYWHERE>
+struct SourceStage<Heads<SAME, Slice<T>>, RUN, TILE, ANYWHERE> {
+    using H = Heads<SAME, Slice<T>>;
+    /// Words that end with the item before the tile.
+    static constexpr int BYTES = ((int)sizeof(T) + 15) / 16 * 16;
+
+    SourceStage<Slice<T>, RUN, TILE, ANYWHERE> inner;
+    alignas(16) unsigned char before_tile[BYTES];
+    /// The item before each row of runs.
+    T before_rows[TILE / RUN / WARP];
+
+    __device__ __forceinline__ unsigned char* room(int item) { return inner.room(item); }
+    __device__ __forceinline__ void begin(const H& s) { inner.begin(s.source); }
+    static __device__ __forceinline__ bool comes_with(u64 tile, int elements) {
+        return !ANYWHERE && tile > 0 && elements > 0;
+    }
+    __device__ __forceinline__ int fetched(const H& s, u64 tile, int elements) {
+        return inner.fetched(s.source, tile, elements) + (comes_with(tile, elements) ? BYTES : 0);
+    }
+    __device__ __forceinline__ void prepare(const H& s, u64 tile, int elements) {
+        inner.prepare(s.source, tile, elements);
+        // The copy engine takes whole words at multiples of 16 bytes.
+        if (ANYWHERE && threadIdx.x % WARP == 0 && tile > 0 && elements > 0)
+            *last_before() = s.source.at(tile * TILE - 1);
+    }
+    __device__ __forceinline__ void load(const H& s, u64 tile, int elements, Mbarrier& loaded) {
+        inner.load(s.source, tile, elements, loaded);
+        const unsigned char* end =
+            reinterpret_cast<const unsigned char*>(s.source.data + tile * TILE);
+        if (threadIdx.x % WARP == 0 && comes_with(tile, elements))
+            bulk_load(before_tile, end - BYTES, BYTES, loaded);
+    }
+    __device__ __forceinline__ T* last_before() {
+        return reinterpret_cast<T*>(before_tile + BYTES - (int)sizeof(T));
+    }
+
+    /// Whole warps call these, a lane a run.
+    __device__ __forceinline__ void read(const H& s, u64 tile, int run,
+                                         typename H::Item (&items)[RUN]) {
+        T own[RUN], before{};
+        inner.read(s.source, tile, run, own);
+        if (threadIdx.x % WARP == 0) {
+            T left[RUN];
+            if (run > 0) inner.read(s.source, tile, run - 1, left);
+            before = run > 0 ? left[RUN - 1] : tile > 0 ? *last_before() : own[0];
+            before_rows[run / WARP] = before;
+        }
+        mark(own, before, tile, run, items);
+    }
+    __device__ __forceinline__ void read_again(const H& s, u64 tile, int run,
+                                               typename H::Item (&items)[RUN]) {
+        T own[RUN];
+        inner.read(s.source, tile, run, own);
+        mark(own, before_rows[run / WARP], tile, run, items);
+    }
+    /// `before` is what comes before the first lane's run.
+    static __device__ __forceinline__ void mark(const T (&own)[RUN], const T& before, u64 tile,
+                                                int run, typename H::Item (&items)[RUN]) {
+        int lane = threadIdx.x % WARP;
+        T left = choose(lane == 0, before, shuffle(own[RUN - 1], (lane + WARP - 1) % WARP));
+#pragma unroll
+        for (int i = 0; i < RUN; i++) {
+            bool is_first = i == 0 && run == 0 && tile == 0;
+            items[i] = {own[i],
+                        is_first || !SAME(i == 0 ? left : own[(i + RUN - 1) % RUN], own[i])};
+        }
     }
 };
 

@@ -367,7 +367,11 @@ struct WaveEngine {
             A ends[BATCH], sums[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                turn.items().read(source, tile, index + k * WARP, items[k]);
+                constexpr bool AGAIN =
+                    requires { turn.items().read_again(source, tile, 0, items[k]); };
+                if constexpr (AGAIN)
+                    turn.items().read_again(source, tile, index + k * WARP, items[k]);
+                else turn.items().read(source, tile, index + k * WARP, items[k]);
                 ends_of(first + k, starts[k], ends[k]);
             }
             Batch trees;

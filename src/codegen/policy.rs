@@ -512,7 +512,13 @@ impl WavePolicy {
         } else {
             0
         };
+        // Of runs, what comes before the tile, and before each row.
+        let before = match leaves.before as u32 {
+            0 => 0,
+            bytes => bytes.next_multiple_of(16) + self.warps * self.rows * bytes,
+        };
         let tile = self.tile() as u32 * leaves.bytes as u32 + spare * leaves.count as u32;
+        let tile = tile + before.next_multiple_of(16);
         // In this order: the tile's number, a sum for each row and each warp, two prefixes, six
         // barriers.
         let sums = (self.warps * self.rows + self.warps + 2) * size;

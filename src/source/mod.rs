@@ -227,6 +227,8 @@ pub struct Leaves {
     pub fetched: bool,
     /// Whether a number in memory limits the length.
     pub counted: bool,
+    /// The bytes of the item before each item, if that is read too.
+    pub before: usize,
     /// How many slices, indices and constants there are.
     pub count: usize,
     /// The bytes that all slices take for an item.
@@ -245,6 +247,7 @@ impl Leaves {
             kept: true,
             fetched: true,
             counted: false,
+            before: 0,
             count: 1,
             bytes,
             largest: bytes,
@@ -259,6 +262,7 @@ impl Leaves {
             kept: false,
             fetched: false,
             counted: false,
+            before: 0,
             count: 1,
             bytes: 0,
             largest: 0,
@@ -276,6 +280,7 @@ impl Leaves {
                 && (other.fetched || other.bytes == 0)
                 && self.bytes + other.bytes > 0,
             counted: self.counted || other.counted,
+            before: self.before + other.before,
             count: self.count + other.count,
             bytes: self.bytes + other.bytes,
             largest: if self.largest > other.largest {
@@ -299,11 +304,14 @@ impl Leaves {
         }
     }
 
-    /// What also reads the item before each item.
+    /// What also reads the item before each item. Only those of slices can be fetched.
     const fn with_neighbours(self) -> Leaves {
         Leaves {
-            fetched: false,
-            ..self.mapped()
+            plain: false,
+            kept: self.plain,
+            fetched: self.plain,
+            before: self.largest,
+            ..self
         }
     }
 

@@ -34,6 +34,7 @@ unsafe impl<S: Form> Form for UpTo<S> {
     const LEAVES: Leaves = Leaves {
         plain: false,
         counted: true,
+        fetched: S::LEAVES.fetched && S::LEAVES.before == 0,
         ..S::LEAVES
     };
 

@@ -475,6 +475,8 @@ fn the_first_of_each_run() {
     check::<u32, _, Kept>("u32 of runs", &runs_case());
     check::<u8, _, Kept>("u8 of runs", &runs_case());
     check::<f64, _, Kept>("f64 of runs", &runs_case());
+    check::<u8, _, Sides>("u8 of runs", &runs_case());
+    check::<u64, _, Sides>("u64 of runs", &runs_case());
 }
 
 #[test]

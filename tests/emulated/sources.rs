@@ -16,8 +16,8 @@ use warpfold::codegen::{
 };
 use warpfold::ops::Add;
 use warpfold::source::{
-    Constant, ConstantArguments, Form, Index, IndexArguments, Map, Slice, SliceArguments, Strided,
-    StridedArguments, Zip, ZipArguments,
+    Constant, ConstantArguments, Equal, Form, Heads, Index, IndexArguments, Map, Slice,
+    SliceArguments, Strided, StridedArguments, Zip, ZipArguments,
 };
 use warpfold::{Monoid, bytemuck, function};
 
@@ -392,6 +392,27 @@ fn a_dot_product() {
     };
     check::<f32, Add, _>("dot product", &case);
     check_levels::<f32, Add, _>("dot product", &case);
+}
+
+#[function]
+fn begins(x: u16, is_first: bool) -> u32 {
+    (x as u32) << 16 | is_first as u32
+}
+
+/// Each item with the one before it, wherever tiles and slices start.
+#[test]
+fn where_runs_start() {
+    let (mut a, mut data) = leaf::<u16>("a", MOST, 1);
+    data.iter_mut().for_each(|x| *x &= 1);
+    a.bytes = bytemuck::cast_slice(&data).to_vec();
+    let starts = |i: usize| i == 0 || data[i] != data[i - 1];
+    let case = Case::<Map<begins, Heads<Equal<u16>, Slice<u16>>>> {
+        arguments: |_| slice("a"),
+        leaves: vec![a],
+        elements: |length| length,
+        items: (0..MOST).map(|i| begins(data[i], starts(i))).collect(),
+    };
+    check::<u32, Add, _>("where runs start", &case);
 }
 
 #[function]
