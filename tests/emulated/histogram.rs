@@ -5,7 +5,7 @@ use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
 use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
-    BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+    BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
 };
 use warpfold::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
 use warpfold::source::{
@@ -45,9 +45,12 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             } else {
                 0
             };
+            // A block alone, or several, whose counters are in shared memory even for few items.
             let policy = HistogramPolicy {
-                alone: number as u32 % 3 + 1,
+                alone: (number % 3 * share) as u32,
                 fewest_warps: 1,
+                items_a_counter: 0,
+                log_slots: number as u32 % 5,
                 ..HistogramPolicy::for_capability(90)
             };
             let machine = HistogramMachine {
@@ -57,14 +60,15 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                     1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(2) + table) as u32),
                     2 => MOST_SHARED.min(8 * (counters + 1) as u32),
                     _ => table as u32 % 64,
-                },
+                }
+                .max(64),
             };
             let plan = HistogramPlan::new(policy, small, machine, length, counters, table);
             assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
-            // Now and then several rounds.
-            let rounds = [plan.batches_a_round, 1][number / 2 % 2];
+            // Now and then several rounds, and whole batches of an input that has few.
             let mut plan = HistogramPlan {
-                batches_a_round: rounds,
+                units_a_round: [plan.units_a_round, 1][number / 2 % 2],
+                by_rows: plan.by_rows && number % 5 < 3,
                 ..plan
             };
             // One warp alone, in as many rounds as it takes.
@@ -73,21 +77,16 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             }
 
             let mut script = script(case);
-            let firsts = if R::CUDA == ByValue::CUDA {
+            let firsts = if [ByValue::CUDA, ByAnyValue::CUDA].contains(&R::CUDA) {
                 &[]
             } else {
                 bins.firsts()
             };
             script.file("firsts", bytemuck::cast_slice(firsts));
-            script.file("zeros", &vec![0; size_of::<C>() * counters]);
             script.seed(base_seed() + number as u64);
             place(&mut script, case, length, number);
             script.filled("firsts", 0, size_of_val(firsts), "firsts");
-            if plan.adds() {
-                script.filled("counts", 0, size_of::<C>() * counters, "zeros");
-            } else {
-                script.buffer("counts", 0, size_of::<C>() * counters);
-            }
+            script.buffer("counts", 0, size_of::<C>() * counters);
             let (source, places) = (
                 (case.arguments)(length),
                 [address("counts", 0), address("firsts", 0)],
@@ -102,6 +101,10 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                 shared: plan.shared_bytes as usize,
                 ..Grid::new(plan.blocks.into(), plan.threads)
             };
+            if plan.adds() {
+                let grid = Grid::new(1 + number as u64 % 2, 64);
+                script.launch("histogram_clear", grid, &[Argument::of_struct(&arguments)]);
+            }
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
             script.save("counts");
             let what = format!("{name}, {counters} counters, {length} items, {plan:?}");
@@ -139,6 +142,8 @@ fn values<T: Integer>(counts: &[usize]) -> Vec<(Bins<T>, usize)> {
 fn values_in_any_number_of_bins() {
     let counts = [1, 2, 31, 32, 33, 256, 257];
     check::<u32, _, ByValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &values(&counts));
+    let all = values(&[256, 300]);
+    check::<u32, _, ByAnyValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &all);
     let data = sample::<u32>(MOST, 2).into_iter().map(|x| x % 300);
     check::<u64, _, ByValue>("u32", &slice_case(data.collect()), &values(&counts));
 }

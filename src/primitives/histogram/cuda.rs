@@ -1,6 +1,8 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments};
+use super::kernel::{
+    self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
+};
 use super::{Bins, Count, Counted, Rule, check, check_length};
 #[cfg(doc)]
 use crate::Error;
@@ -10,10 +12,10 @@ use crate::cuda::checks::bind;
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, check_context, context_capability, driver_error, upload};
+use crate::cuda::{StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -95,6 +97,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     /// [`Error::Driver`].
     pub fn load(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         match bins.rule() {
+            Rule::Values if bins.have_all() => Histogram::load_rule::<ByAnyValue>(stream, bins),
             Rule::Values => Histogram::load_rule::<ByValue>(stream, bins),
             Rule::Search(_) => Histogram::load_rule::<BySearch>(stream, bins),
             Rule::Guess(..) => Histogram::load_rule::<ByGuess>(stream, bins),
@@ -189,13 +192,14 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
             shared_bytes: plan.shared_bytes,
         };
         if plan.adds() {
-            let clear = stream.context().bind_to_thread().and_then(|()| {
-                // SAFETY: the caller's.
-                unsafe {
-                    result::memset_d8_async(counts, 0, all * size_of::<C>(), stream.cu_stream())
-                }
-            });
-            clear.map_err(|error| driver_error("clearing the counts", error))?;
+            let clear = kernel::Histogram::<C, F, ByValue>::CLEAR;
+            let grid = Grid {
+                blocks: HistogramPlan::clearing_blocks(machine, all),
+                threads: HistogramPlan::CLEARING_THREADS,
+                shared_bytes: 0,
+            };
+            // SAFETY: the caller's.
+            unsafe { launch(&self.kernels, stream, &clear, grid, arguments) }?;
         }
         let function = match plan.global {
             true => kernel::Histogram::<C, F, ByValue>::GLOBAL,
