@@ -87,32 +87,37 @@ struct BySearch {
     }
 };
 
-/// The same by a guess, which is compared with the bin's numbers where it is not certain.
+/// The same by a guess, which is compared with the bin's first number where it is not certain.
 struct ByGuess {
     static constexpr bool SEARCHES = false;
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
                                                 BinsOf<COUNT>& of) {
+        // In a sum with these, the integer nearest to a number of less than 2^31 is the low word.
+        // Conversions to integers and back take four times as long.
+        constexpr f64 UNITS = 0x1.8p52;
         const Guess& guess = table.guess;
-        bool certain = guess.low <= 0 && guess.high >= 1;
         u32 last = table.known - 1;
+        V inside[COUNT];
+        bool certain = true;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            bool there = table.has(x[i]);
+            of.there[i] = table.has(x[i]);
             // What is outside could be guessed to be anything.
-            V inside = there ? x[i] : table.first;
-            f64 guessed = ((f64)inside - guess.origin) * guess.scale;
-            u32 bin = (u32)guessed;
-            f64 fraction = guessed - bin;
-            if (bin > last) bin = last;
-            if (!certain && !(fraction >= guess.low && fraction < guess.high)) {
-                if (inside < table.firsts[bin]) bin--;
-                else if (bin < last && inside >= table.firsts[bin + 1]) bin++;
-            }
-            of.bins[i] = bin;
-            of.there[i] = there;
+            inside[i] = of.there[i] ? x[i] : table.first;
+            f64 guessed = ((f64)inside[i] - guess.origin) * guess.scale, sum = guessed + UNITS;
+            f64 beyond = guessed - (sum - UNITS);
+            // The bin is the nearest integer or the one before. For no number is it −1.
+            bool before = beyond < guess.high - 1;
+            u32 bin = (u32)bits_of(sum) - before;
+            of.bins[i] = bin < last ? bin : last;
+            certain &= before || beyond >= guess.low;
         }
+        if (certain) return;
+        // For all of them: what is right stays as it is.
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) of.bins[i] -= inside[i] < table.firsts[of.bins[i]];
     }
 };
 

@@ -138,3 +138,133 @@ impl HistogramPlan {
         enough.clamp(1, 8 * machine.multiprocessors as usize) as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Slice;
+
+    const H200: HistogramMachine = HistogramMachine {
+        multiprocessors: 132,
+        shared_bytes: 227 << 10,
+    };
+
+    fn plan_of<T: crate::Element>(length: usize, counters: usize) -> HistogramPlan {
+        let (policy, rows) = (
+            HistogramPolicy::for_capability(90),
+            RowPolicy::for_histogram::<Slice<T>>(90),
+        );
+        HistogramPlan::new(policy, rows, H200, length, counters, 0)
+    }
+
+    /// All lengths and counters that matter, by powers and some neighbours.
+    fn all_plans(check: impl Fn(usize, usize, HistogramPlan)) {
+        for counters in [
+            1,
+            256,
+            4096,
+            16_384,
+            16_385,
+            57_000,
+            58_111,
+            58_112,
+            1 << 24,
+        ] {
+            for length in (0..34).flat_map(|log| [(1 << log) - 1, 1 << log, (1_usize << log) + 1]) {
+                check(length, counters, plan_of::<u8>(length, counters));
+                check(length, counters, plan_of::<f32>(length, counters));
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_can_start() {
+        all_plans(|length, counters, plan| {
+            let what = format!("{length} in {counters}: {plan:?}");
+            assert!((1..=132).contains(&plan.blocks), "{what}");
+            assert!((32..=1024).contains(&plan.threads), "{what}");
+            assert!(plan.threads.is_multiple_of(32), "{what}");
+            assert!(plan.shared_bytes <= H200.shared_bytes, "{what}");
+            let words = match plan.global {
+                true => 2 << plan.log_copies,
+                false => (counters + 1) << plan.log_copies,
+            };
+            assert!(4 * words <= plan.shared_bytes as usize, "{what}");
+        });
+    }
+
+    /// A block adds its counters before one can overflow.
+    #[test]
+    fn counters_of_32_bits_do_not_overflow() {
+        let (bytes, floats) = ([2048, 512], [512, 128]);
+        for length in [1000, 1 << 20, 1 << 33] {
+            for counters in [256, 57_000, 1 << 20] {
+                for (units, plan) in [
+                    (bytes, plan_of::<u8>(length, counters)),
+                    (floats, plan_of::<f32>(length, counters)),
+                ] {
+                    let warps = u64::from(plan.threads / 32);
+                    let items = units[usize::from(plan.by_rows)] * warps;
+                    assert!(plan.units_a_round > 0, "{plan:?}");
+                    let items = items * u64::from(plan.units_a_round);
+                    assert!(items < 1 << 32, "{length} in {counters}: {plan:?}");
+                }
+            }
+        }
+    }
+
+    /// What a block spends on counters is no more than some operations for each item, unless it is
+    /// one block in place of two launches.
+    #[test]
+    fn counters_cost_no_more_than_items() {
+        all_plans(|length, counters, plan| {
+            let share = length / plan.blocks as usize;
+            let words = match plan.global {
+                true => 1 << plan.log_copies,
+                false => counters << plan.log_copies,
+            };
+            let what = format!("{length} in {counters}: {plan:?}");
+            match plan.adds() {
+                true => assert!(words <= 16 * share.max(1), "{what}"),
+                false => assert!(plan.log_copies == 0 || words <= share, "{what}"),
+            }
+        });
+    }
+
+    #[test]
+    fn short_inputs_take_one_launch() {
+        for (length, counters) in [(0, 256), (1000, 256), (1000, 4096), (8192, 16_384)] {
+            let plan = plan_of::<u8>(length, counters);
+            assert!(!plan.adds() && plan.blocks == 1, "{plan:?}");
+            assert!(plan.threads as usize >= counters.min(1024), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn very_many_counters_are_in_global_memory() {
+        for (length, counters, global) in [
+            (1000, 57_000, true),
+            (1_000_000, 57_000, false),
+            (1 << 28, 58_111, false),
+            (1 << 28, 58_112, true),
+            (1000, 1 << 20, true),
+        ] {
+            let plan = plan_of::<f32>(length, counters);
+            assert_eq!(plan.global, global, "{length} in {counters}: {plan:?}");
+        }
+    }
+
+    /// With few counters every lane of a warp has a copy of its own.
+    #[test]
+    fn long_inputs_fill_the_machine() {
+        for counters in [1, 256, 1815] {
+            let plan = plan_of::<u8>(1 << 28, counters);
+            assert_eq!((plan.blocks, plan.threads, plan.log_copies), (132, 1024, 5));
+        }
+        let plan = plan_of::<f32>(1 << 28, 1 << 20);
+        assert_eq!(
+            (plan.blocks, plan.threads, plan.log_copies),
+            (132, 1024, 14)
+        );
+    }
+}
