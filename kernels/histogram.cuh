@@ -231,8 +231,8 @@ struct CachedCounters {
     }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted) const {
-        if (!is_counted) return;
         u32 slot = place & (slots() - 1), bin = load_relaxed_shared(bins() + slot);
+        if (!is_counted) return;
         if (bin == NONE) {
             bin = atomicCAS(bins() + slot, NONE, place);
             if (bin == NONE) bin = place;

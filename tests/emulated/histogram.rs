@@ -2,7 +2,7 @@
 //! with any number of copies, wherever their slices start.
 
 use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
-use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::emulator::{Argument, Grid, Script, Tally, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
@@ -164,6 +164,70 @@ fn values_in_very_many_bins() {
 #[test]
 fn equal_values() {
     check::<u64, _, ByValue>("u64", &slice_case(vec![5_u64; MOST]), &values(&[7, 3]));
+}
+
+/// Where a line of the kernels is.
+fn place_of(line: &str) -> String {
+    let text = include_str!("../../kernels/histogram.cuh");
+    let mut places = (1..)
+        .zip(text.lines())
+        .filter(|(_, text)| text.trim() == line);
+    let (number, _) = places.next().expect("the line is there");
+    assert!(places.next().is_none(), "it is there once");
+    format!("histogram.cuh:{number}")
+}
+
+/// All items are of two bins, whose counters each block adds to global memory once.
+#[test]
+fn a_cache_gathers_the_items_of_a_bin() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    type Kernel = Histogram<u32, Slice<u64>, ByValue>;
+    let rows = Kernel::rows_policy(90);
+    let engine = Engine::Rows(rows);
+    let module = module::<Kernel>(toolchain, "cache ByValue", engine);
+    let bins = Bins::<u64>::values(100).unwrap();
+    let (blocks, threads, length) = (2, 64, 1000);
+    let items: Vec<u64> = (0..length)
+        .map(|i| if i % 100 == 99 { 6 } else { 5 })
+        .collect();
+    let plan = HistogramPlan {
+        blocks,
+        threads,
+        shared_bytes: 64,
+        global: true,
+        by_rows: true,
+        log_copies: 3,
+        units_a_round: 1 << 20,
+        copies_table: false,
+    };
+    let mut script = Script::new();
+    script.file("items", bytemuck::cast_slice(&items));
+    script.file("zeros", &[0; 400]);
+    script.filled("a", 0, 8 * items.len(), "items");
+    script.filled("counts", 0, 400, "zeros");
+    let places = [address("counts", 0), 0];
+    let arguments = HistogramArguments::new(&plan, &bins, 1, slice("a"), items.len(), places);
+    let grid = Grid {
+        shared: plan.shared_bytes as usize,
+        ..Grid::new(blocks.into(), threads)
+    };
+    script.launch("histogram_global", grid, &[Argument::of_struct(&arguments)]);
+    script.save("counts");
+    let (output, tallies) = script.count("a cache", &module);
+    let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&output);
+    assert_eq!((counts[5], counts[6]), (990, 10));
+    let lanes = |line| {
+        let place = place_of(line);
+        let sum = Tally::sum(&tallies, |t| t.place == place && t.operation == "atomic");
+        sum.lanes
+    };
+    let by_themselves = lanes("else atomicAdd(counts + place, (Count)1);");
+    let gathered = lanes("if (bin == place) atomicAdd(counters() + slot, 1u);");
+    let at_the_end = lanes("if (count != 0) atomicAdd(counts + bins()[slot], (Count)count);");
+    assert_eq!((by_themselves, gathered), (0, 1000));
+    assert!(at_the_end <= 4, "{at_the_end}");
 }
 
 /// Numbers near edges, with what has no bin.

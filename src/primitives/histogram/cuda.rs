@@ -41,15 +41,19 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// A call enqueues one launch, which reads every item once. Before it, unless the input is short,
-/// it enqueues a `memset` of the counts, to which blocks then add. It needs no workspace.
+/// A call enqueues two launches: one clears the counts, and one reads every item once and adds to
+/// them. For up to 8192 items and 16,384 counters, over all channels, the second is enough: one
+/// block stores what it counts. No call needs a workspace.
 ///
 /// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room
-/// for 58,111 of them over all channels. With up to 1815 of them, every lane of a warp has a copy
-/// of its own, and then equal items take no longer than others. More counters than there is room
-/// for are counted in global memory, at the speed of its atomic additions; there lanes with equal
-/// items add once for all of them. Private counters in shared memory are those of Podlozhnyuk,
-/// "Histogram calculation in CUDA" (2007).
+/// for 58,111 of them. With up to 1815 of them and enough items, every lane of a warp has a copy of
+/// its own, and then equal items take no longer than others. Private counters in shared memory are
+/// those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
+///
+/// More counters than there is room for, or than a quarter of the items, are counted in global
+/// memory, at the speed of its atomic additions. There each block has a cache of up to 16,384 of
+/// them. Most likely they are those of the bins that come often, whose items do not wait for each
+/// other then.
 ///
 /// Bins of one width cost some operations on an item. For other edges each item takes a binary
 /// search, in shared memory where there is room.
