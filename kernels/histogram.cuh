@@ -99,25 +99,23 @@ struct ByGuess {
         constexpr f64 UNITS = 0x1.8p52;
         const Guess& guess = table.guess;
         u32 last = table.known - 1;
-        V inside[COUNT];
         bool certain = true;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            of.there[i] = table.has(x[i]);
-            // What is outside could be guessed to be anything.
-            inside[i] = of.there[i] ? x[i] : table.first;
-            f64 guessed = ((f64)inside[i] - guess.origin) * guess.scale, sum = guessed + UNITS;
+            f64 guessed = ((f64)x[i] - guess.origin) * guess.scale, sum = guessed + UNITS;
             f64 beyond = guessed - (sum - UNITS);
-            // The bin is the nearest integer or the one before. For no number is it −1.
+            // The bin is the nearest integer or the one before. For no number that has a bin is it
+            // −1. What is outside is guessed to be anything.
             bool before = beyond < guess.high - 1;
             u32 bin = (u32)bits_of(sum) - before;
             of.bins[i] = bin < last ? bin : last;
-            certain &= before || beyond >= guess.low;
+            of.there[i] = table.has(x[i]);
+            certain &= before || beyond >= guess.low || !of.there[i];
         }
         if (certain) return;
         // For all of them: what is right stays as it is.
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) of.bins[i] -= inside[i] < table.firsts[of.bins[i]];
+        for (int i = 0; i < COUNT; i++) of.bins[i] -= x[i] < table.firsts[of.bins[i]];
     }
 };
 
@@ -193,19 +191,19 @@ struct SharedCounters {
     __device__ __forceinline__ void finish_round(bool stores, bool is_last) const {
         u32 copies = 1u << log_copies;
         for (u32 place = threadIdx.x; place < places; place += blockDim.x) {
-            u32* own = counters() + (place << log_copies);
+            u32* copy = counters() + (place << log_copies);
             u32 sum = 0;
-            for (u32 i = 0; i < copies; i++) sum += own[(place + i) % copies];
+            for (u32 i = 0; i < copies; i++) sum += copy[(place + i) % copies];
             if (stores) counts[place] = sum;
             else if (sum != 0) atomicAdd(counts + place, (Count)sum);
-            for (u32 i = 0; !is_last && i < copies; i++) own[i] = 0;
+            for (u32 i = 0; !is_last && i < copies; i++) copy[i] = 0;
         }
     }
 };
 
-/// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs to
-/// the first bin that comes, which most likely is one that comes often. Items of other bins of that
-/// slot are counted in global memory.
+/// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs
+/// to the first bin that comes, which most likely is one that comes often. Items of other bins of
+/// that slot are counted in global memory.
 template <class Count>
 struct CachedCounters {
     /// The bin of a slot that belongs to none.

@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// # Launches
 ///
 /// A call enqueues two launches: one clears the counts, and one reads every item once and adds to
-/// them. For up to 8192 items and 16,384 counters, over all channels, the second is enough: one
+/// them. For up to 16,384 items and as many counters, over all channels, the second is enough: one
 /// block stores what it counts. No call needs a workspace.
 ///
 /// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room

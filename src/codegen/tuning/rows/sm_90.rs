@@ -43,7 +43,7 @@ pub(super) const ROWS: RowTables = RowTables {
     histogram: HistogramRow {
         bytes: 64, rows: 4, blocks: 1, warps: 32,
         cut: HistogramPolicy {
-            alone: 8192, alone_counters: 16_384, fewest_warps: 8,
+            alone: 16_384, alone_counters: 16_384, fewest_warps: 8,
             items_a_counter: 4, adds_an_item: 64, log_copies: 5, log_slots: 14,
         },
     },
