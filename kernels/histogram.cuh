@@ -1,15 +1,15 @@
 // Histogram: how many items fall into each bin.
 //
-// A block counts in shared memory, and adds its counters to the result once. Blocks are as many as
-// the GPU holds, so each of them has a large share of the items.
+// A block counts in shared memory, and adds its counters to the result once. Blocks are at most as
+// many as the GPU holds, so each of them has a large share of the items.
 //
 // Items of one bin would wait for each other. So where there is room a block has several copies of
 // its counters, interleaved: copy c of bin b is word b * copies + c, and a lane counts in the copy
 // of its number. With 32 copies every lane has a bank of its own. Then additions of a warp never
 // conflict, whatever the items.
 //
-// Counters that do not fit into shared memory are those in global memory. There the lanes that have
-// the bin of the first lane add to it together.
+// Counters that do not fit into shared memory are those in global memory. There too items of one
+// bin would wait for each other, so a block keeps counters of the bins that come often, in a cache.
 #pragma once
 #include "source.cuh"
 
@@ -46,8 +46,9 @@ struct BinsOf {
     bool there[COUNT];
 };
 
-/// A number is that of its bin.
-struct ByValue {
+/// A number is that of its bin, if it has one.
+template <bool ALL_HAVE>
+struct ByNumber {
     static constexpr bool SEARCHES = false;
 
     template <class V, int COUNT>
@@ -56,10 +57,12 @@ struct ByValue {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             of.bins[i] = (u32)x[i];
-            of.there[i] = (u64)x[i] < table.bins;
+            of.there[i] = ALL_HAVE || (u64)x[i] < table.bins;
         }
     }
 };
+using ByValue = ByNumber<false>;
+using ByAnyValue = ByNumber<true>;
 
 /// The last bin whose first number is not above ours, by a binary search. Searches do not wait for
 /// each other, and none ends earlier than another.
@@ -84,32 +87,35 @@ struct BySearch {
     }
 };
 
-/// The same by a guess, which is compared with the bin's numbers where it is not certain.
+/// The same by a guess, which is compared with the bin's first number where it is not certain.
 struct ByGuess {
     static constexpr bool SEARCHES = false;
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
                                                 BinsOf<COUNT>& of) {
+        // In a sum with these, the integer nearest to a number of less than 2^31 is the low word.
+        // Conversions to integers and back take four times as long.
+        constexpr f64 UNITS = 0x1.8p52;
         const Guess& guess = table.guess;
-        bool certain = guess.low <= 0 && guess.high >= 1;
         u32 last = table.known - 1;
+        bool certain = true;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            bool there = table.has(x[i]);
-            // What is outside could be guessed to be anything.
-            V inside = there ? x[i] : table.first;
-            f64 guessed = ((f64)inside - guess.origin) * guess.scale;
-            u32 bin = (u32)guessed;
-            f64 fraction = guessed - bin;
-            if (bin > last) bin = last;
-            if (!certain && !(fraction >= guess.low && fraction < guess.high)) {
-                if (inside < table.firsts[bin]) bin--;
-                else if (bin < last && inside >= table.firsts[bin + 1]) bin++;
-            }
-            of.bins[i] = bin;
-            of.there[i] = there;
+            f64 guessed = ((f64)x[i] - guess.origin) * guess.scale, sum = guessed + UNITS;
+            f64 beyond = guessed - (sum - UNITS);
+            // The bin is the nearest integer or the one before. For no number that has a bin is it
+            // −1. What is outside is guessed to be anything.
+            bool before = beyond < guess.high - 1;
+            u32 bin = (u32)bits_of(sum) - before;
+            of.bins[i] = bin < last ? bin : last;
+            of.there[i] = table.has(x[i]);
+            certain &= before || beyond >= guess.low || !of.there[i];
         }
+        if (certain) return;
+        // For all of them: what is right stays as it is.
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) of.bins[i] -= x[i] < table.firsts[of.bins[i]];
     }
 };
 
@@ -148,39 +154,108 @@ __device__ __forceinline__ V part_of(const Array<V, PARTS>& item, int part) {
     return item.values[part];
 }
 
-/// Counters in shared memory, of which a lane knows those that it adds to. What has no bin is
-/// counted too, behind the others: a branch would take longer.
+/// Counters in shared memory, 2^log_copies copies of each. What has no bin is counted too, behind
+/// the others: a branch would take longer.
+template <class Count>
 struct SharedCounters {
-    unsigned char* own;
-    /// The bytes from one counter to the next.
-    u32 stride;
-    u32 behind;
+    Count* counts;
+    u32 places, log_copies;
+    /// Where the lane's first counter is, and the bytes from one to the next.
+    u32 own, stride;
+
+    __device__ __forceinline__ SharedCounters(Count* counts, u32 places, u32 log_copies)
+        : counts(counts),
+          places(places),
+          log_copies(log_copies),
+          own(in_register(4 * (threadIdx.x & ((1u << log_copies) - 1)))),
+          stride(4u << log_copies) {}
+
+    __device__ __forceinline__ u32* counters() const {
+        return reinterpret_cast<u32*>(dynamic_shared());
+    }
+    __device__ __forceinline__ u32 words() const { return (places + 1) << log_copies; }
+    __device__ __forceinline__ u32 bytes() const { return (words() + 1) / 2 * 8; }
+
+    __device__ __forceinline__ void clear() const {
+        for (u32 i = threadIdx.x; i < words(); i += blockDim.x) counters()[i] = 0;
+    }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted) const {
-        atomicAdd(reinterpret_cast<u32*>(own + (is_counted ? place : behind) * stride), 1u);
+        u32 at = (is_counted ? place : places) * stride + own;
+        atomicAdd(reinterpret_cast<u32*>(dynamic_shared() + at), 1u);
+    }
+
+    /// Adds up the copies, and clears them if another round comes. A block that is alone stores the
+    /// sums of its first round. Neighbouring threads begin with different copies, which lie in
+    /// different banks.
+    __device__ __forceinline__ void finish_round(bool stores, bool is_last) const {
+        u32 copies = 1u << log_copies;
+        for (u32 place = threadIdx.x; place < places; place += blockDim.x) {
+            u32* copy = counters() + (place << log_copies);
+            u32 sum = 0;
+            for (u32 i = 0; i < copies; i++) sum += copy[(place + i) % copies];
+            if (stores) counts[place] = sum;
+            else if (sum != 0) atomicAdd(counts + place, (Count)sum);
+            for (u32 i = 0; !is_last && i < copies; i++) copy[i] = 0;
+        }
     }
 };
 
-/// Counters in global memory. Whole warps add.
+/// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs
+/// to the first bin that comes, which most likely is one that comes often. Items of other bins of
+/// that slot are counted in global memory.
 template <class Count>
-struct GlobalCounters {
+struct CachedCounters {
+    /// The bin of a slot that belongs to none.
+    static constexpr u32 NONE = 0xffffffffu;
+    /// A slot with fewer items in a round is there for any bin in the next one.
+    static constexpr u32 FEW = 8;
+
     Count* counts;
+    u32 log_slots;
+
+    __device__ __forceinline__ u32 slots() const { return 1u << log_slots; }
+    __device__ __forceinline__ u32* bins() const {
+        return reinterpret_cast<u32*>(dynamic_shared());
+    }
+    __device__ __forceinline__ u32* counters() const { return bins() + slots(); }
+    __device__ __forceinline__ u32 bytes() const { return 8 * slots(); }
+
+    __device__ __forceinline__ void clear() const {
+        for (u32 slot = threadIdx.x; slot < slots(); slot += blockDim.x) {
+            bins()[slot] = NONE;
+            counters()[slot] = 0;
+        }
+    }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted) const {
-        constexpr u32 NOWHERE = 0xffffffffu;
-        if (!is_counted) place = NOWHERE;
-        u32 first = shuffle(place, 0), same = __ballot_sync(ALL_LANES, place == first);
-        Count more = place == first ? (Count)__popc(same) : 1;
-        if (place != NOWHERE && (place != first || threadIdx.x % WARP == 0))
-            atomicAdd(counts + place, more);
+        u32 slot = place & (slots() - 1), bin = load_relaxed_shared(bins() + slot);
+        if (!is_counted) return;
+        if (bin == NONE) {
+            bin = atomicCAS(bins() + slot, NONE, place);
+            if (bin == NONE) bin = place;
+        }
+        if (bin == place) atomicAdd(counters() + slot, 1u);
+        else atomicAdd(counts + place, (Count)1);
+    }
+
+    __device__ __forceinline__ void finish_round(bool, bool) const {
+        for (u32 slot = threadIdx.x; slot < slots(); slot += blockDim.x) {
+            u32 count = counters()[slot];
+            if (count != 0) atomicAdd(counts + bins()[slot], (Count)count);
+            if (count < FEW) bins()[slot] = NONE;
+            counters()[slot] = 0;
+        }
     }
 };
 
 /// Counts the PARTS parts of each item, each in a channel of its own. V is the type of a part.
+///
+/// Warps take the items by units: a unit is a batch of several rows, or, where there are not enough
+/// items for that, one row.
 template <class Source, class Rule, class Count, class V, int PARTS, class Policy>
 struct Histogram {
-    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS, BATCH = ROWS * WARP * RUN;
-    using Rows = SourceRows<Source, RUN, ROWS>;
+    static constexpr int RUN = Policy::RUN, ROW = WARP * RUN, BATCH = Policy::ROWS * ROW;
 
     Source source;
     u64 length;
@@ -188,53 +263,59 @@ struct Histogram {
     Count* counts;
     /// How many parts are counted.
     u32 channels;
-    /// Of shared counters: the copies, and after how many batches of a warp the block adds them to
-    /// the result. No counter may reach 2^32 before.
-    u32 log_copies, batches_a_round;
+    /// The logarithm of how many copies counters in shared memory have, or of the slots of a cache.
+    u32 log_copies;
+    /// After how many units of a warp the block adds its counters to the result. None may reach
+    /// 2^32 before.
+    u32 units_a_round;
     /// Whether the table is searched in shared memory.
     bool copies_table;
+    /// Whether every unit is a row.
+    bool by_rows;
 
     /// The counters of all channels.
     __device__ __forceinline__ u32 places() const { return channels * table.bins; }
 
-    /// Prefetches the first batches. Before the launch has begun.
+    /// Prefetches the first units. Before the launch has begun.
     __device__ __forceinline__ void prefetch() const {
-        u32 warps = blockDim.x / WARP;
-        u64 first = ((u64)blockIdx.x * warps + threadIdx.x / WARP) * BATCH;
-        bool few =
-            (u64)gridDim.x * warps * BATCH * sizeof(typename Source::Item) <= MOST_PREFETCHED;
-        source.prefetch(length, first, BATCH, few && threadIdx.x % WARP == 0);
+        u32 warps = blockDim.x / WARP, unit = by_rows ? ROW : BATCH;
+        u64 first = ((u64)blockIdx.x * warps + threadIdx.x / WARP) * unit;
+        bool few = (u64)gridDim.x * warps * unit * sizeof(typename Source::Item) <= MOST_PREFETCHED;
+        source.prefetch(length, first, unit, few && threadIdx.x % WARP == 0);
     }
 
-    /// Counts in shared memory. A block that is alone stores the counts; several add to them.
-    __device__ __forceinline__ void run_shared() {
-        u32* counters = reinterpret_cast<u32*>(dynamic_shared());
-        u32 words = (places() + 1) << log_copies;
-        copy_table((words + 1) / 2 * 8);
-        u32 copies = 1u << log_copies;
-        SharedCounters own{dynamic_shared() + 4 * (threadIdx.x % copies), 4 * copies, places()};
-        u64 step = (u64)gridDim.x * (blockDim.x / WARP), batches = (length + BATCH - 1) / BATCH;
-        u64 batch = (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
+    __device__ __forceinline__ SharedCounters<Count> shared() const {
+        return SharedCounters<Count>(counts, places(), log_copies);
+    }
+    __device__ __forceinline__ CachedCounters<Count> cached() const { return {counts, log_copies}; }
+
+    /// Counts. The counters are clear, once the block has synchronised.
+    template <class Counters>
+    __device__ __forceinline__ void run(const Counters& counters) {
+        copy_table(counters.bytes());
+        u64 batches = by_rows ? 0 : length / BATCH, rest = length - batches * BATCH;
+        u64 units = batches + (rest + ROW - 1) / ROW;
+        u64 step = (u64)gridDim.x * (blockDim.x / WARP);
+        u64 unit = (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
         // Every block goes through as many rounds, and one at least.
-        for (u64 begun = 0; begun == 0 || begun < batches; begun += batches_a_round * step) {
-            for (u32 i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
+        u64 begun = 0;
+        do {
+            bool is_first = begun == 0;
+            begun += units_a_round * step;
             __syncthreads();
-            for (u32 i = 0; i < batches_a_round && batch < batches; i++, batch += step)
-                count_batch(own, batch * BATCH);
+            for (u32 i = 0; i < units_a_round && unit < units; i++, unit += step) {
+                if (unit < batches) count_unit<Policy::ROWS>(counters, unit * BATCH);
+                else count_unit<1>(counters, batches * BATCH + (unit - batches) * ROW);
+            }
             __syncthreads();
-            add_to_result(counters, gridDim.x == 1 && begun == 0);
-            __syncthreads();
-        }
+            counters.finish_round(gridDim.x == 1 && is_first, begun >= units);
+        } while (begun < units);
     }
 
-    /// Counts in global memory.
-    __device__ __forceinline__ void run_global() {
-        copy_table(0);
-        __syncthreads();
-        u64 step = (u64)gridDim.x * (blockDim.x / WARP), batches = (length + BATCH - 1) / BATCH;
-        u64 batch = (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
-        for (; batch < batches; batch += step)
-            count_batch(GlobalCounters<Count>{counts}, batch * BATCH);
+    /// Clears the result.
+    __device__ __forceinline__ void clear() const {
+        u32 step = gridDim.x * blockDim.x;
+        for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < places(); i += step) counts[i] = 0;
     }
 
     /// Has the table searched in shared memory, behind `offset` bytes, if it is to be. The block
@@ -246,18 +327,12 @@ struct Histogram {
         table.firsts = firsts;
     }
 
-    template <class Counters>
-    __device__ __forceinline__ void count_batch(const Counters& counters, u64 from) const {
-        Rows rows;
-        int here = length - from < BATCH ? (int)(length - from) : BATCH;
+    /// Counts a unit. Only one of a single row can be unfinished.
+    template <int ROWS, class Counters>
+    __device__ __forceinline__ void count_unit(const Counters& counters, u64 from) const {
+        SourceRows<Source, RUN, ROWS> rows;
+        int here = ROWS > 1 || length - from > ROW ? ROWS * ROW : (int)(length - from);
         load_rows<Source, RUN, ROWS>(rows, source, from, here, 0, length, from);
-        if (here == BATCH) count_rows<true>(counters, rows, here);
-        else count_rows<false>(counters, rows, here);
-    }
-
-    template <bool WHOLE, class Counters>
-    __device__ __forceinline__ void count_rows(const Counters& counters, const Rows& rows,
-                                               int here) const {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             int first = (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
@@ -272,21 +347,8 @@ struct Histogram {
 #pragma unroll
                 for (int i = 0; i < RUN; i++)
                     counters.add(of.bins[i] + part * table.bins,
-                                 of.there[i] && (WHOLE || first + i < here));
+                                 of.there[i] && (ROWS > 1 || first + i < here));
             }
-        }
-    }
-
-    /// Adds up the copies of the block's counters. Neighbouring threads begin with different
-    /// copies, which lie in different banks.
-    __device__ __forceinline__ void add_to_result(const u32* counters, bool stores) const {
-        u32 copies = 1u << log_copies, all = places();
-        for (u32 place = threadIdx.x; place < all; place += blockDim.x) {
-            u32 sum = 0;
-            for (u32 i = 0; i < copies; i++)
-                sum += counters[(place << log_copies) + (place + i) % copies];
-            if (stores) counts[place] = sum;
-            else if (sum != 0) atomicAdd(counts + place, (Count)sum);
         }
     }
 };

@@ -84,6 +84,17 @@ fn equal_items() {
     );
 }
 
+/// What comes often changes from part to part, or is a few bins of very many.
+#[test]
+fn items_in_order_and_skewed_items() {
+    let bins = values(&[57_000, 1 << 20]);
+    let ordered: Vec<u32> = (0..MOST).map(|i| (i / 25) as u32).collect();
+    check(&ordered, &bins);
+    let skewed = |x: &f32| (f64::from(x.abs()).powi(12) * 1e6) as u32;
+    let skewed: Vec<u32> = sample::<f32>(MOST, 8).iter().map(skewed).collect();
+    check(&skewed, &bins);
+}
+
 fn even<T: Binned>(lo: f64, hi: f64, counts: &[usize]) -> Vec<Bins<T>> {
     counts
         .iter()

@@ -83,7 +83,7 @@ void begin_launch();
 void* shared_variable(size_t bytes, size_t align, const char* name);
 void* dynamic_shared_memory();
 
-void load(const void* from, void* to, size_t bytes, Order order);
+void load(const void* from, void* to, size_t bytes, Order order, bool shared = false);
 void store(void* to, const void* from, size_t bytes, Order order);
 /// Before and after an update of memory, which nothing comes between. Returns where the memory is.
 void* begin_update(void* address, size_t bytes, void* place);
@@ -281,6 +281,11 @@ template <class W>
 EMULATED_INLINE W load_relaxed(const W* address) {
     W value;
     emulator::load(address, &value, sizeof value, emulator::Order::RELAXED);
+    return value;
+}
+EMULATED_INLINE unsigned load_relaxed_shared(const unsigned* address) {
+    unsigned value;
+    emulator::load(address, &value, sizeof value, emulator::Order::RELAXED, true);
     return value;
 }
 template <class W>

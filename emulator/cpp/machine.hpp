@@ -573,9 +573,11 @@ void check_begun(const Region& region, uintptr_t address, Place place) {
              " before it\n  at " + text_of_place(place));
 }
 
-/// The layer's loads and stores are for words through which blocks communicate.
-void check_global(const Region& region, Place place) {
-    if (region.shared) fail("an access to shared memory by a function for global memory\n  at " + text_of_place(place));
+/// The layer's loads and stores are for words through which blocks communicate, but for one.
+void check_space(const Region& region, bool shared, Place place) {
+    if (region.shared == shared) return;
+    const char* memory[] = {"global", "shared"};
+    fail(std::string("an access to ") + memory[!shared] + " memory by a function for " + memory[shared] + " memory\n  at " + text_of_place(place));
 }
 
 /// Touches memory as atomic operations do.
@@ -602,8 +604,8 @@ void meet(Left& here) {
     current->met.in_block.add(here.for_blocks[current->block->number]);
 }
 
-void load(const void* from, void* to, size_t bytes, Order order) {
-    check_global(touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0)), current->looks_from);
+void load(const void* from, void* to, size_t bytes, Order order, bool shared) {
+    check_space(touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0)), shared, current->looks_from);
     memcpy(to, from, bytes);
     auto found = left.find(reinterpret_cast<uintptr_t>(from));
     if (found == left.end()) return;
@@ -616,7 +618,7 @@ void load(const void* from, void* to, size_t bytes, Order order) {
 
 void store(void* to, const void* from, size_t bytes, Order order) {
     if (order == Order::RELEASE) show_stores(*current);
-    check_global(touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0)), current->looks_from);
+    check_space(touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0)), false, current->looks_from);
     Knowledge mine = current->release();
     ByScope passed = order == Order::RELEASE ? ByScope{mine, mine} : current->released;
     PendingStore store{current, current->id, static_cast<unsigned char*>(to), bytes, {}, {}};

@@ -418,6 +418,11 @@ __global__ void stores_a_word_in_shared_memory(const u32* in, u32* out) {
     out[threadIdx.x] = values.at[threadIdx.x];
 }
 
+__global__ void loads_a_word_in_global_memory(const u32* in, u32* out) {
+    begin_launch();
+    out[threadIdx.x] = load_relaxed_shared(&in[threadIdx.x]);
+}
+
 template <Fence BEFORE, Fence AFTER>
 __device__ void last_block(const u32* in, u32* out, u32* work) {
     begin_launch();

@@ -157,6 +157,10 @@ fn accesses_out_of_bounds() {
             &["an access to shared memory by a function for global memory"],
         ),
         (
+            "loads_a_word_in_global_memory",
+            &["an access to global memory by a function for shared memory"],
+        ),
+        (
             "asks_too_much_shared",
             &["48 KiB of shared variables, and not 52000 bytes"],
         ),

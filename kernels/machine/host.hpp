@@ -47,6 +47,8 @@ inline unsigned long long bits_of(double value) { return __builtin_bit_cast(unsi
 inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
+inline unsigned in_register(unsigned value) { return value; }
+
 inline unsigned pack_bytes(unsigned char a, unsigned char b, unsigned char c, unsigned char d) {
     return (unsigned)d << 24 | (unsigned)c << 16 | (unsigned)b << 8 | a;
 }

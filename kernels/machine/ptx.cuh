@@ -59,6 +59,12 @@ __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_com
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
 
+/// The value. The compiler cannot tell what it is made of, and so keeps it in a register.
+__device__ __forceinline__ u32 in_register(u32 value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
 /// Four bytes as one word, by insertions. The assembler knows that these need not clear what is
 /// above a byte first; of shifts and permutations it does not.
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
@@ -71,12 +77,12 @@ __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
 
 // ---- the beginning and the end ----
 
-/// The first statement of every kernel (only `prefetch` may come before), for all of its threads,
-/// even those with nothing to do. From sm_90 on, blocks may start before what precedes the launch
-/// on the stream has ended (programmatic dependent launch). Here they wait until it has, and its
-/// writes are seen. Then they let the blocks of the next launch start, which wait in the same
-/// place. Every launch must wait: one that ended without would tell the next one that everything
-/// before it has ended, too.
+/// The first statement of every kernel, for all of its threads, even those with nothing to do. Only
+/// `prefetch` may come before, and what touches shared memory alone. From sm_90 on, blocks may start
+/// before what precedes the launch on the stream has ended (programmatic dependent launch). Here
+/// they wait until it has, and its writes are seen. Then they let the blocks of the next launch
+/// start, which wait in the same place. Every launch must wait: one that ended without would tell
+/// the next one that everything before it has ended, too.
 __device__ __forceinline__ void begin_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -126,6 +132,13 @@ __device__ __forceinline__ u32 shared_address(const void* address) {
 /// The address of something in global memory, as PTX wants it.
 __device__ __forceinline__ u64 global_address(const void* address) {
     return (u64)__cvta_generic_to_global(address);
+}
+
+/// A word in shared memory that other threads of the block change at the same time, atomically. sm_70
+__device__ __forceinline__ u32 load_relaxed_shared(const u32* from) {
+    u32 word;
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(shared_address(from)) : "memory");
+    return word;
 }
 
 // ---- words in global memory that other blocks access at the same time ----

@@ -2,10 +2,10 @@
 //! with any number of copies, wherever their slices start.
 
 use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
-use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::emulator::{Argument, Grid, Script, Tally, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
-    BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+    BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
 };
 use warpfold::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
 use warpfold::source::{
@@ -45,9 +45,12 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             } else {
                 0
             };
+            // A block alone, or several, whose counters are in shared memory even for few items.
             let policy = HistogramPolicy {
-                alone: number as u32 % 3 + 1,
+                alone: (number % 3 * share) as u32,
                 fewest_warps: 1,
+                items_a_counter: 0,
+                log_slots: number as u32 % 5,
                 ..HistogramPolicy::for_capability(90)
             };
             let machine = HistogramMachine {
@@ -57,14 +60,15 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                     1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(2) + table) as u32),
                     2 => MOST_SHARED.min(8 * (counters + 1) as u32),
                     _ => table as u32 % 64,
-                },
+                }
+                .max(64),
             };
             let plan = HistogramPlan::new(policy, small, machine, length, counters, table);
             assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
-            // Now and then several rounds.
-            let rounds = [plan.batches_a_round, 1][number / 2 % 2];
+            // Now and then several rounds, and whole batches of an input that has few.
             let mut plan = HistogramPlan {
-                batches_a_round: rounds,
+                units_a_round: [plan.units_a_round, 1][number / 2 % 2],
+                by_rows: plan.by_rows && number % 5 < 3,
                 ..plan
             };
             // One warp alone, in as many rounds as it takes.
@@ -73,21 +77,16 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             }
 
             let mut script = script(case);
-            let firsts = if R::CUDA == ByValue::CUDA {
+            let firsts = if [ByValue::CUDA, ByAnyValue::CUDA].contains(&R::CUDA) {
                 &[]
             } else {
                 bins.firsts()
             };
             script.file("firsts", bytemuck::cast_slice(firsts));
-            script.file("zeros", &vec![0; size_of::<C>() * counters]);
             script.seed(base_seed() + number as u64);
             place(&mut script, case, length, number);
             script.filled("firsts", 0, size_of_val(firsts), "firsts");
-            if plan.adds() {
-                script.filled("counts", 0, size_of::<C>() * counters, "zeros");
-            } else {
-                script.buffer("counts", 0, size_of::<C>() * counters);
-            }
+            script.buffer("counts", 0, size_of::<C>() * counters);
             let (source, places) = (
                 (case.arguments)(length),
                 [address("counts", 0), address("firsts", 0)],
@@ -102,6 +101,10 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                 shared: plan.shared_bytes as usize,
                 ..Grid::new(plan.blocks.into(), plan.threads)
             };
+            if plan.adds() {
+                let grid = Grid::new(1 + number as u64 % 2, 64);
+                script.launch("histogram_clear", grid, &[Argument::of_struct(&arguments)]);
+            }
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
             script.save("counts");
             let what = format!("{name}, {counters} counters, {length} items, {plan:?}");
@@ -139,6 +142,8 @@ fn values<T: Integer>(counts: &[usize]) -> Vec<(Bins<T>, usize)> {
 fn values_in_any_number_of_bins() {
     let counts = [1, 2, 31, 32, 33, 256, 257];
     check::<u32, _, ByValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &values(&counts));
+    let all = values(&[256, 300]);
+    check::<u32, _, ByAnyValue>("u8", &slice_case(sample::<u8>(MOST, 1)), &all);
     let data = sample::<u32>(MOST, 2).into_iter().map(|x| x % 300);
     check::<u64, _, ByValue>("u32", &slice_case(data.collect()), &values(&counts));
 }
@@ -159,6 +164,70 @@ fn values_in_very_many_bins() {
 #[test]
 fn equal_values() {
     check::<u64, _, ByValue>("u64", &slice_case(vec![5_u64; MOST]), &values(&[7, 3]));
+}
+
+/// Where a line of the kernels is.
+fn place_of(line: &str) -> String {
+    let text = include_str!("../../kernels/histogram.cuh");
+    let mut places = (1..)
+        .zip(text.lines())
+        .filter(|(_, text)| text.trim() == line);
+    let (number, _) = places.next().expect("the line is there");
+    assert!(places.next().is_none(), "it is there once");
+    format!("histogram.cuh:{number}")
+}
+
+/// All items are of two bins, whose counters each block adds to global memory once.
+#[test]
+fn a_cache_gathers_the_items_of_a_bin() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    type Kernel = Histogram<u32, Slice<u64>, ByValue>;
+    let rows = Kernel::rows_policy(90);
+    let engine = Engine::Rows(rows);
+    let module = module::<Kernel>(toolchain, "cache ByValue", engine);
+    let bins = Bins::<u64>::values(100).unwrap();
+    let (blocks, threads, length) = (2, 64, 1000);
+    let items: Vec<u64> = (0..length)
+        .map(|i| if i % 100 == 99 { 6 } else { 5 })
+        .collect();
+    let plan = HistogramPlan {
+        blocks,
+        threads,
+        shared_bytes: 64,
+        global: true,
+        by_rows: true,
+        log_copies: 3,
+        units_a_round: 1 << 20,
+        copies_table: false,
+    };
+    let mut script = Script::new();
+    script.file("items", bytemuck::cast_slice(&items));
+    script.file("zeros", &[0; 400]);
+    script.filled("a", 0, 8 * items.len(), "items");
+    script.filled("counts", 0, 400, "zeros");
+    let places = [address("counts", 0), 0];
+    let arguments = HistogramArguments::new(&plan, &bins, 1, slice("a"), items.len(), places);
+    let grid = Grid {
+        shared: plan.shared_bytes as usize,
+        ..Grid::new(blocks.into(), threads)
+    };
+    script.launch("histogram_global", grid, &[Argument::of_struct(&arguments)]);
+    script.save("counts");
+    let (output, tallies) = script.count("a cache", &module);
+    let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&output);
+    assert_eq!((counts[5], counts[6]), (990, 10));
+    let lanes = |line| {
+        let place = place_of(line);
+        let sum = Tally::sum(&tallies, |t| t.place == place && t.operation == "atomic");
+        sum.lanes
+    };
+    let by_themselves = lanes("else atomicAdd(counts + place, (Count)1);");
+    let gathered = lanes("if (bin == place) atomicAdd(counters() + slot, 1u);");
+    let at_the_end = lanes("if (count != 0) atomicAdd(counts + bins()[slot], (Count)count);");
+    assert_eq!((by_themselves, gathered), (0, 1000));
+    assert!(at_the_end <= 4, "{at_the_end}");
 }
 
 /// Numbers near edges, with what has no bin.
@@ -186,7 +255,9 @@ where
         .iter()
         .map(|&n| Bins::even(lo, hi, n).unwrap())
         .collect();
-    let data = near(&bins[bins.len() - 1], sample::<T>(MOST, 3));
+    let mut data = near(&bins[bins.len() - 1], sample::<T>(MOST, 3));
+    // The last number has the last bin.
+    data.iter_mut().step_by(9).for_each(|x| *x = T::near(hi));
     check::<u32, _, R>(name, &slice_case(data), &one_channel(bins));
 }
 

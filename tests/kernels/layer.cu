@@ -134,6 +134,24 @@ extern "C" __global__ void exchanges(const u32* in, u32* out) {
     mine[9] = shuffle_xor((u64)value << 30, 2) >> 30;
 }
 
+/// Threads claim slots of a table in shared memory. Those of one slot claim the same for it.
+extern "C" __global__ void claimed_slots(const u32* in, u32* out) {
+    begin_launch();
+    struct Slots {
+        u32 at[8];
+    };
+    auto& slots = block_shared<Slots>();
+    u32 i = threadIdx.x;
+    if (i < 8) slots.at[i] = 0;
+    __syncthreads();
+    u32 slot = in_register(in[i] % 7), found = load_relaxed_shared(&slots.at[slot]);
+    if (found == 0) {
+        found = atomicCAS(&slots.at[slot], 0u, slot + 1);
+        if (found == 0) found = load_relaxed_shared(&slots.at[slot]);
+    }
+    out[i] = found;
+}
+
 /// Two pairs of warps, each behind a barrier of its own, hand numbers across.
 extern "C" __global__ void named_barriers(const u32* in, u32* out) {
     begin_launch();

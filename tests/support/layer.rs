@@ -81,6 +81,17 @@ pub(crate) const CASES: &[Case] = &[
         results: exchanges,
     },
     Case {
+        kernel: "claimed_slots",
+        blocks: 1,
+        threads: 128,
+        shared: 0,
+        work: 0,
+        work_at: &[],
+        length: None,
+        numbers: 128,
+        results: |input| input.iter().map(|x| x % 7 + 1).collect(),
+    },
+    Case {
         kernel: "named_barriers",
         blocks: 1,
         threads: 128,

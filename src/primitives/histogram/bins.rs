@@ -246,6 +246,12 @@ impl<T: Binned> Bins<T> {
         }
     }
 
+    /// Whether all numbers have a bin, which is that of their value.
+    pub(crate) fn have_all(&self) -> bool {
+        let has = |x: T| x.to_bin() < self.count as u64;
+        matches!(self.rule, Rule::Values) && has(T::ENDS.0) && has(T::ENDS.1)
+    }
+
     /// How many parts are counted of items that have so many.
     pub(crate) fn channels_of(&self, parts: usize) -> Result<usize> {
         let channels = self.channels.unwrap_or(parts);

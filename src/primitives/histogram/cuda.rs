@@ -1,6 +1,8 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments};
+use super::kernel::{
+    self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
+};
 use super::{Bins, Count, Counted, Rule, check, check_length};
 #[cfg(doc)]
 use crate::Error;
@@ -10,10 +12,10 @@ use crate::cuda::checks::bind;
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, check_context, context_capability, driver_error, upload};
+use crate::cuda::{StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -39,15 +41,19 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// A call enqueues one launch, which reads every item once. Before it, unless the input is short,
-/// it enqueues a `memset` of the counts, to which blocks then add. It needs no workspace.
+/// A call enqueues two launches: one clears the counts, and one reads every item once and adds to
+/// them. For up to 16,384 items and as many counters, over all channels, the second is enough: one
+/// block stores what it counts. No call needs a workspace.
 ///
 /// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room
-/// for 58,111 of them over all channels. With up to 1815 of them, every lane of a warp has a copy
-/// of its own, and then equal items take no longer than others. More counters than there is room
-/// for are counted in global memory, at the speed of its atomic additions; there lanes with equal
-/// items add once for all of them. Private counters in shared memory are those of Podlozhnyuk,
-/// "Histogram calculation in CUDA" (2007).
+/// for 58,111 of them. With up to 1815 of them and enough items, every lane of a warp has a copy of
+/// its own, and then equal items take no longer than others. Private counters in shared memory are
+/// those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
+///
+/// More counters than there is room for, or than a quarter of the items, are counted in global
+/// memory, at the speed of its atomic additions. There each block has a cache of up to 16,384 of
+/// them. Most likely they are those of the bins that come often, whose items do not wait for each
+/// other then.
 ///
 /// Bins of one width cost some operations on an item. For other edges each item takes a binary
 /// search, in shared memory where there is room.
@@ -95,6 +101,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     /// [`Error::Driver`].
     pub fn load(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         match bins.rule() {
+            Rule::Values if bins.have_all() => Histogram::load_rule::<ByAnyValue>(stream, bins),
             Rule::Values => Histogram::load_rule::<ByValue>(stream, bins),
             Rule::Search(_) => Histogram::load_rule::<BySearch>(stream, bins),
             Rule::Guess(..) => Histogram::load_rule::<ByGuess>(stream, bins),
@@ -189,13 +196,14 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
             shared_bytes: plan.shared_bytes,
         };
         if plan.adds() {
-            let clear = stream.context().bind_to_thread().and_then(|()| {
-                // SAFETY: the caller's.
-                unsafe {
-                    result::memset_d8_async(counts, 0, all * size_of::<C>(), stream.cu_stream())
-                }
-            });
-            clear.map_err(|error| driver_error("clearing the counts", error))?;
+            let clear = kernel::Histogram::<C, F, ByValue>::CLEAR;
+            let grid = Grid {
+                blocks: HistogramPlan::clearing_blocks(machine, all),
+                threads: HistogramPlan::CLEARING_THREADS,
+                shared_bytes: 0,
+            };
+            // SAFETY: the caller's.
+            unsafe { launch(&self.kernels, stream, &clear, grid, arguments) }?;
         }
         let function = match plan.global {
             true => kernel::Histogram::<C, F, ByValue>::GLOBAL,

@@ -9,8 +9,9 @@ use super::number::{Binned, before};
 
 /// A guess at an item's bin: the integer part of `(x - origin) * scale`, in `f64`.
 ///
-/// If the fraction is at least `low` and less than `high`, the guess is right; else it is off by
-/// one at most.
+/// If the fraction is at least `low` and less than `high`, the guess is right. Below `low` the bin
+/// may be the one before, and from `high` on the next one. Between them lies 1/2, so the bin is the
+/// integer that is nearest to the guess, or the one before that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
 pub struct Guess {
@@ -82,7 +83,7 @@ impl Guess {
         if above >= 0.0 {
             guess.low = above.next_up();
         }
-        (guess.high > 0.0 && guess.low < 1.0).then_some(guess)
+        (guess.high > 0.5 && guess.low < 0.5).then_some(guess)
     }
 
     #[inline(always)]

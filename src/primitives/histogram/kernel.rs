@@ -34,6 +34,8 @@ macro_rules! rules {
 rules! {
     /// A number is that of its bin.
     ByValue: false;
+    /// The same where every number of the type has a bin.
+    ByAnyValue: false;
     /// By a binary search.
     BySearch: true;
     /// By a guess that is certain, or nearly right.
@@ -71,12 +73,14 @@ arguments! {
         pub bins: u32 => "u32",
         /// How many parts of each item are counted.
         pub channels: u32 => "u32",
-        /// A block has 2^log_copies copies of its counters.
+        /// A block has 2^log_copies copies of its counters, or a cache of as many.
         pub log_copies: u32 => "u32",
-        /// After how many batches of a warp they are added to the counts.
-        pub batches_a_round: u32 => "u32",
+        /// After how many units of a warp they are added to the counts.
+        pub units_a_round: u32 => "u32",
         /// Whether the first numbers are copied to shared memory.
         pub copies_table: u32 => "u32",
+        /// Whether a unit is a row.
+        pub by_rows: u32 => "u32",
     }
 }
 
@@ -111,8 +115,9 @@ impl<V: Binned> HistogramArguments<(), V> {
             bins: bins.count() as u32,
             channels: channels as u32,
             log_copies: plan.log_copies,
-            batches_a_round: plan.batches_a_round,
+            units_a_round: plan.units_a_round,
             copies_table: u32::from(plan.copies_table),
+            by_rows: u32::from(plan.by_rows),
         }
     }
 }
@@ -126,6 +131,10 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
     #[allow(clippy::type_complexity)]
     pub const GLOBAL: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
         Function::new("histogram_global");
+    /// The one that clears the counts before several blocks add to them.
+    #[allow(clippy::type_complexity)]
+    pub const CLEAR: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
+        Function::new("histogram_clear");
 
     /// The policy on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {
@@ -156,7 +165,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     }
 
     fn functions(_: Engine) -> Vec<&'static str> {
-        vec![Self::SHARED.name, Self::GLOBAL.name]
+        vec![Self::SHARED.name, Self::GLOBAL.name, Self::CLEAR.name]
     }
 
     fn takes_all_shared_memory(_: Engine) -> bool {

@@ -50,6 +50,9 @@ pub(super) const ROWS: RowTables = RowTables {
     // Not measured yet.
     histogram: HistogramRow {
         bytes: 64, rows: 4, blocks: 1, warps: 32,
-        cut: HistogramPolicy { alone: 32, fewest_warps: 4, log_copies: 5 },
+        cut: HistogramPolicy {
+            alone: 16_384, alone_counters: 16_384, fewest_warps: 8,
+            items_a_counter: 4, adds_an_item: 64, log_copies: 5, log_slots: 14,
+        },
     },
 };
