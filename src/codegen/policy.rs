@@ -140,9 +140,14 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a select from a form on GPUs of a compute capability.
-    pub fn for_select<F: Form>(capability: u32) -> RowPolicy {
-        let row = &rows::tables(capability).select;
+    /// The policy of a select from a form on GPUs of a compute capability, which stores items or
+    /// positions alone.
+    pub fn for_select<F: Form>(capability: u32, stores_items: bool) -> RowPolicy {
+        let tables = rows::tables(capability);
+        let row = match stores_items {
+            true => &tables.select,
+            false => &tables.positions,
+        };
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let rows = (row.bytes / (run * size)).min(row.items / run);
         let rows = 1 << rows.clamp(1, row.rows).ilog2();
@@ -413,9 +418,17 @@ impl WavePolicy {
         F::LEAVES.kept.then_some(())?;
         let policy = WavePolicy::for_shape(capability, Shape::of_select::<T, F>())?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
-        // rows it has under way, the better.
+        // rows it has under way, the better. Runs read their neighbours too.
         let batch = policy.rows.min((32 / policy.run).max(1));
-        Some(WavePolicy { batch, ..policy })
+        let reducers = match F::LEAVES.before {
+            0 => policy.reducers,
+            _ => policy.warps.min(8),
+        };
+        Some(WavePolicy {
+            batch,
+            reducers,
+            ..policy
+        })
     }
 
     fn for_shape(capability: u32, shape: Shape) -> Option<WavePolicy> {

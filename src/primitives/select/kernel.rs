@@ -104,7 +104,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The policy of the rows engine on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {
-        let mut policy = RowPolicy::for_select::<F>(capability);
+        let mut policy = RowPolicy::for_select::<F>(capability, O::KEPT);
         let of_item = |stored, bytes: usize| if stored { bytes as u64 } else { 0 };
         let bytes = of_item(O::KEPT, size_of::<T>()) + of_item(O::PLACES, size_of::<u16>());
         while policy.rows > 1

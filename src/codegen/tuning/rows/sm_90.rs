@@ -45,9 +45,10 @@ pub(super) const ROWS: RowTables = RowTables {
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,
     },
-    // Not measured yet.
+    positions: SelectRow {
+        bytes: 128, items: 128, rows: 8, batch: 1, blocks: [4, 4], warps: 4, sums: 4,
+    },
     collect: CollectRow { bytes: 64, blocks: 4, warps: 8 },
-    // Not measured yet.
     histogram: HistogramRow {
         bytes: 64, rows: 4, blocks: 1, warps: 32,
         cut: HistogramPolicy {
