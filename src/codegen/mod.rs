@@ -158,7 +158,8 @@ pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
-        BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+        BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram,
+        HistogramArguments,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
