@@ -247,6 +247,7 @@ impl<T: Binned> Bins<T> {
     }
 
     /// Whether all numbers have a bin, which is that of their value.
+    #[cfg(feature = "cuda")]
     pub(crate) fn have_all(&self) -> bool {
         let has = |x: T| x.to_bin() < self.count as u64;
         matches!(self.rule, Rule::Values) && has(T::ENDS.0) && has(T::ENDS.1)
