@@ -4,12 +4,11 @@ use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
-use crate::codegen::Named;
-use crate::codegen::{Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy, check};
+use crate::codegen::{Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, launch};
-use crate::cuda::levels::{Call, enqueue};
+use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
@@ -35,9 +34,7 @@ use std::sync::Arc;
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Loaded>,
-    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels
-    /// engine.
-    rows: Option<(RowPolicy, ReducePolicy)>,
+    rows: Rows,
     types: Named<(T, Op, F)>,
 }
 
@@ -79,16 +76,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
-        require_driver()?;
-        check::<kernel::Reduce<T, Op, F>>(engine)?;
-        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+        let request = Request::of::<kernel::Reduce<T, Op, F>>();
+        let (kernels, rows) = load(context, request, engine, ReducePolicy::for_capability::<T>)?;
         Ok(Reduce {
             context: context.clone(),
-            kernels: Loaded::get::<kernel::Reduce<T, Op, F>>(context, engine)?,
-            rows: match engine {
-                Engine::Rows(rows) => Some((rows, cut)),
-                _ => None,
-            },
+            kernels,
+            rows,
             types: PhantomData,
         })
     }
@@ -96,10 +89,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        match self.rows {
-            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
-        }
+        workspace_bytes::<T>(self.rows, len)
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
@@ -160,50 +150,83 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
         let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (output, _writing) = output.device_ptr_mut(stream);
-        let (kernels, seeded) = (&self.kernels, init.is_some());
-        let init = init.unwrap_or_else(Op::identity).widen();
-        let Some(rows) = self.rows else {
-            let plan = Plan::new::<T>(Primitive::Reduce, len);
-            let call = Call {
-                source,
-                output,
-                workspace,
-                init,
-                seeded,
-                inclusive: false,
-            };
-            // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-            // afterwards the stream's order and cudarc's events protect it. The workspace is this
-            // stream's alone, and as large as the plan asks.
-            return unsafe { enqueue::<T, F>(kernels, stream, &plan, &call) };
-        };
-        let (order, multiprocessors) = (Order::of::<T, Op>(), kernels.multiprocessors());
-        let plan = ReducePlan::new::<T>(rows, order, len, multiprocessors);
-        let grid = Grid {
-            blocks: plan.blocks,
-            threads: plan.threads,
-            shared_bytes: 0,
-        };
-        let arguments = ReduceArguments {
+        let call = Call {
             source,
-            length: len as u64,
-            out: output,
+            output,
             workspace,
-            init,
-            seeded: u32::from(seeded),
-            chunks: plan.chunks,
-            log_chunk: plan.log_chunk,
-            log_batches: plan.log_batches,
+            init: init.unwrap_or_else(Op::identity).widen(),
+            seeded: init.is_some(),
+            inclusive: false,
         };
-        // SAFETY: as above.
-        unsafe {
-            launch(
-                kernels,
-                stream,
-                &kernel::Reduce::<T, Op, F>::ROWS,
-                grid,
-                arguments,
-            )
-        }
+        let how = (self.rows, Order::of::<T, Op>());
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plan asks.
+        unsafe { enqueue::<T, F>(&self.kernels, stream, how, len, &call) }
     }
+}
+
+// What does not depend on the operator is compiled once for all of them.
+
+/// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels engine.
+type Rows = Option<(RowPolicy, ReducePolicy)>;
+
+fn load(
+    context: &Arc<CudaContext>,
+    request: Request,
+    engine: Engine,
+    cut: fn(u32) -> ReducePolicy,
+) -> Result<(Arc<Loaded>, Rows)> {
+    require_driver()?;
+    request.check(engine)?;
+    let cut = cut(context_capability(context)?);
+    let rows = match engine {
+        Engine::Rows(rows) => Some((rows, cut)),
+        _ => None,
+    };
+    Ok((Loaded::get(request, context, engine)?, rows))
+}
+
+fn workspace_bytes<T: Element>(rows: Rows, len: usize) -> usize {
+    match rows {
+        None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+        Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
+    }
+}
+
+/// # Safety
+///
+/// As for [`levels::enqueue`].
+unsafe fn enqueue<T: Element, F: Form<Item = T>>(
+    kernels: &Loaded,
+    stream: &CudaStream,
+    (rows, order): (Rows, Order),
+    len: usize,
+    call: &Call<F::Arguments, T::Accumulator>,
+) -> Result<()> {
+    let Some(rows) = rows else {
+        let plan = Plan::new::<T>(Primitive::Reduce, len);
+        // SAFETY: the caller's.
+        return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
+    };
+    let plan = ReducePlan::new::<T>(rows, order, len, kernels.multiprocessors());
+    let grid = Grid {
+        blocks: plan.blocks,
+        threads: plan.threads,
+        shared_bytes: 0,
+    };
+    let arguments = ReduceArguments {
+        source: call.source,
+        length: len as u64,
+        out: call.output,
+        workspace: call.workspace,
+        init: call.init,
+        seeded: u32::from(call.seeded),
+        chunks: plan.chunks,
+        log_chunk: plan.log_chunk,
+        log_batches: plan.log_batches,
+    };
+    let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
+    // SAFETY: the caller's.
+    unsafe { launch(kernels, stream, &function, grid, arguments) }
 }

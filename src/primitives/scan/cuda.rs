@@ -3,12 +3,10 @@
 use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
-use crate::codegen::{
-    Engine, Function, Kernels, Named, Plan, Primitive, RowPolicy, WavePolicy, check,
-};
+use crate::codegen::{Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Loaded, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -45,10 +43,17 @@ use std::sync::Arc;
 /// operator and length. Inputs of up to some thousands of elements do not use it.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
+    kernels: Kernels<T, F>,
+    operator: Named<Op>,
+}
+
+/// The same, whatever the operator: this is compiled once for all of them.
+#[derive(Debug)]
+struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
     engines: Engines,
     multiprocessors: u32,
-    types: Named<(T, Op, F)>,
+    types: Named<(T, F)>,
 }
 
 /// The engines that a scan can choose from.
@@ -77,9 +82,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new<K: Kernels>(policy: RowPolicy) -> Rows {
+    fn new(request: Request, policy: RowPolicy) -> Rows {
         Rows {
-            kernels: Lazy::new::<K>(Engine::Rows(policy)),
+            kernels: Lazy::new(request, Engine::Rows(policy)),
             policy,
         }
     }
@@ -116,7 +121,13 @@ impl Wave {
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
     fn clone(&self) -> Self {
-        Scan {
+        Scan::with(self.kernels.clone())
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
+    fn clone(&self) -> Self {
+        Kernels {
             context: self.context.clone(),
             engines: self.engines.clone(),
             multiprocessors: self.multiprocessors,
@@ -134,7 +145,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        Scan::load_lazily(context)?.loaded()
+        Kernels::load_lazily(context, Self::request())?
+            .loaded()
+            .map(Scan::with)
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
@@ -148,17 +161,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        require_driver()?;
-        let capability = context_capability(context)?;
-        if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
-            let policy = RowPolicy::for_scan::<F>(capability, false);
-            let short = Some(Rows::new::<kernel::Scan<T, Op, F>>(policy));
-            let levels = Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Levels);
-            return Scan::with(Engines::Levels { short, levels }, context);
-        }
-        let wave = WavePolicy::for_form::<F>(capability);
-        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Scan::with(Self::one_launch(capability, wave, false), context)
+        Kernels::load_lazily(context, Self::request()).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -173,15 +176,119 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        Kernels::load_engine(context, Self::request(), engine).map(Scan::with)
+    }
+
+    fn request() -> Request {
+        Request::of::<kernel::Scan<T, Op, F>>()
+    }
+
+    fn with(kernels: Kernels<T, F>) -> Self {
+        Scan {
+            kernels,
+            operator: PhantomData,
+        }
+    }
+
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
+    pub fn workspace_bytes(&self, len: usize) -> usize {
+        self.kernels.workspace_bytes(len)
+    }
+
+    /// Enqueues the scan of `input` into `output`, of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources
+    /// have different lengths, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
+    /// belongs to another context, [`Error::Driver`] if a launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.kernels.context);
+        let input = bind(&mut binder, &input)?;
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, prefixes, Some(input), output, workspace) }
+    }
+
+    /// # Safety
+    ///
+    /// `input` has the arguments of a source in the kernels' context, and its number of items.
+    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
+    /// is read.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: Option<(F::Arguments, usize)>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let len = output.len();
+        if let Some((_, items)) = input
+            && items != len
+        {
+            return Err(Error::Length {
+                input: items,
+                output: len,
+            });
+        }
+        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
+        let workspace = check_call(&self.kernels.context, stream, &written, workspace, bytes)?;
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let source = match input {
+            Some((source, _)) => source,
+            None => F::of_address(output).expect("only slices are scanned in place"),
+        };
+        let call = Call {
+            source,
+            output,
+            workspace,
+            init: prefixes.init.unwrap_or_else(Op::identity).widen(),
+            seeded: prefixes.init.is_some(),
+            inclusive: prefixes.kind == PrefixKind::Inclusive,
+        };
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
+        unsafe { self.kernels.enqueue_by_length(stream, len, &call) }
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+    /// See [`Scan::load_lazily`].
+    fn load_lazily(context: &Arc<CudaContext>, request: Request) -> Result<Self> {
         require_driver()?;
-        check::<kernel::Scan<T, Op, F>>(engine)?;
+        let capability = context_capability(context)?;
+        if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
+            let policy = RowPolicy::for_scan::<F>(capability, false);
+            let short = Some(Rows::new(request, policy));
+            let levels = Lazy::new(request, Engine::Levels);
+            return Kernels::with(Engines::Levels { short, levels }, context);
+        }
+        let wave = WavePolicy::for_form::<F>(capability);
+        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        Kernels::with(Self::one_launch(request, capability, wave, false), context)
+    }
+
+    /// See [`Scan::load_engine`].
+    fn load_engine(context: &Arc<CudaContext>, request: Request, engine: Engine) -> Result<Self> {
+        require_driver()?;
+        request.check(engine)?;
         let engines = match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
-                levels: Lazy::new::<kernel::Scan<T, Op, F>>(engine),
+                levels: Lazy::new(request, engine),
             },
             Engine::Rows(policy) => {
-                let rows = Rows::new::<kernel::Scan<T, Op, F>>(policy);
+                let rows = Rows::new(request, policy);
                 Engines::OneLaunch {
                     short: rows.clone(),
                     long: rows,
@@ -189,16 +296,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
                 }
             }
             Engine::Wave(policy) => {
-                Self::one_launch(context_capability(context)?, Some(policy), true)
+                Self::one_launch(request, context_capability(context)?, Some(policy), true)
             }
         };
-        Scan::with(engines, context)?.loaded()
+        Kernels::with(engines, context)?.loaded()
     }
 
     fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
-        Ok(Scan {
+        Ok(Kernels {
             context: context.clone(),
             engines,
             multiprocessors: context_multiprocessors(context)?,
@@ -206,12 +313,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         })
     }
 
-    fn one_launch(capability: u32, wave: Option<WavePolicy>, always: bool) -> Engines {
-        let rows = |long| {
-            let policy = RowPolicy::for_scan::<F>(capability, long);
-            Rows::new::<kernel::Scan<T, Op, F>>(policy)
-        };
-        let lazy = |policy| Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Wave(policy));
+    fn one_launch(
+        request: Request,
+        capability: u32,
+        wave: Option<WavePolicy>,
+        always: bool,
+    ) -> Engines {
+        let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
+        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
         Engines::OneLaunch {
             short: rows(false),
             long: rows(true),
@@ -244,9 +353,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         Ok(self)
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
-    /// 1% of the elements' size for long inputs.
-    pub fn workspace_bytes(&self, len: usize) -> usize {
+    /// See [`Scan::workspace_bytes`].
+    fn workspace_bytes(&self, len: usize) -> usize {
         let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
         match &self.engines {
             Engines::Levels { short, .. } => {
@@ -263,71 +371,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
                 bytes(short).max(bytes(long)).max(wave.unwrap_or(0))
             }
         }
-    }
-
-    /// Enqueues the scan of `input` into `output`, of the same length.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources
-    /// have different lengths, [`Error::Workspace`] if `workspace` is too small,
-    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
-    /// belongs to another context, [`Error::Driver`] if a launch fails.
-    pub fn enqueue(
-        &self,
-        stream: &CudaStream,
-        prefixes: Prefixes<T>,
-        input: impl Source<CudaStream, Item = T, Form = F>,
-        output: &mut impl DevicePtrMut<T>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
-        let input = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, prefixes, Some(input), output, workspace) }
-    }
-
-    /// # Safety
-    ///
-    /// `input` has the arguments of a source in the kernels' context, and its number of items.
-    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
-    /// is read.
-    pub(crate) unsafe fn run(
-        &self,
-        stream: &CudaStream,
-        prefixes: Prefixes<T>,
-        input: Option<(F::Arguments, usize)>,
-        output: &mut impl DevicePtrMut<T>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let len = output.len();
-        if let Some((_, items)) = input
-            && items != len
-        {
-            return Err(Error::Length {
-                input: items,
-                output: len,
-            });
-        }
-        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
-        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
-        let (output, _writing) = output.device_ptr_mut(stream);
-        let source = match input {
-            Some((source, _)) => source,
-            None => F::of_address(output).expect("only slices are scanned in place"),
-        };
-        let call = Call {
-            source,
-            output,
-            workspace,
-            init: prefixes.init.unwrap_or_else(Op::identity).widen(),
-            seeded: prefixes.init.is_some(),
-            inclusive: prefixes.kind == PrefixKind::Inclusive,
-        };
-        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-        // afterwards the stream's order and cudarc's events protect it. The workspace is this
-        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
-        unsafe { self.enqueue_by_length(stream, len, &call) }
     }
 
     /// # Safety
@@ -387,7 +430,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ) -> Result<()> {
         let kernels = rows.kernels.get(&self.context)?;
         let grid = Grid::of_rows(plan, len)?;
-        let function = &kernel::Scan::<T, Op, F>::ROWS;
+        let function = &Function::new(kernel::ROWS);
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
     }
@@ -402,7 +445,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ) -> Result<()> {
         let kernels = kernels.get(&self.context)?;
         let grid = Grid::of_wave(plan, call.inclusive, self.multiprocessors);
-        let function = &kernel::Scan::<T, Op, F>::WAVE;
+        let function = &Function::new(kernel::WAVE);
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }
     }
