@@ -32,19 +32,38 @@ use std::sync::Arc;
 /// elements do not use it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
+    pub(crate) kernels: Kernels<T, F>,
+    operator: Named<Op>,
+}
+
+/// The same, whatever the operator: this is compiled once for all of them.
+#[derive(Debug)]
+pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
-    kernels: Arc<Loaded>,
-    rows: Rows,
-    types: Named<(T, Op, F)>,
+    loaded: Arc<Loaded>,
+    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels
+    /// engine.
+    rows: Option<(RowPolicy, ReducePolicy)>,
+    order: Order,
+    identity: fn() -> T,
+    form: Named<F>,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
     fn clone(&self) -> Self {
         Reduce {
-            context: self.context.clone(),
             kernels: self.kernels.clone(),
-            rows: self.rows,
-            types: PhantomData,
+            operator: PhantomData,
+        }
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
+    fn clone(&self) -> Self {
+        Kernels {
+            context: self.context.clone(),
+            loaded: self.loaded.clone(),
+            ..*self
         }
     }
 }
@@ -77,19 +96,17 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
         let request = Request::of::<kernel::Reduce<T, Op, F>>();
-        let (kernels, rows) = load(context, request, engine, ReducePolicy::for_capability::<T>)?;
+        let operator = (Order::of::<T, Op>(), Op::identity as fn() -> T);
         Ok(Reduce {
-            context: context.clone(),
-            kernels,
-            rows,
-            types: PhantomData,
+            kernels: Kernels::load_engine(context, request, operator, engine)?,
+            operator: PhantomData,
         })
     }
 
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        workspace_bytes::<T>(self.rows, len)
+        self.kernels.workspace_bytes(len)
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
@@ -108,10 +125,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
-        let (source, len) = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, None, source, len, output, workspace) }
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, None, input, output, workspace)
     }
 
     /// Enqueues the fold of `init` and `input` into the first element of `output`.
@@ -127,10 +142,56 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, Some(init), input, output, workspace)
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+    /// See [`Reduce::load_engine`].
+    fn load_engine(
+        context: &Arc<CudaContext>,
+        request: Request,
+        (order, identity): (Order, fn() -> T),
+        engine: Engine,
+    ) -> Result<Self> {
+        require_driver()?;
+        request.check(engine)?;
+        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+        Ok(Kernels {
+            context: context.clone(),
+            loaded: Loaded::get(request, context, engine)?,
+            rows: match engine {
+                Engine::Rows(rows) => Some((rows, cut)),
+                _ => None,
+            },
+            order,
+            identity,
+            form: PhantomData,
+        })
+    }
+
+    /// See [`Reduce::workspace_bytes`].
+    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
+        match self.rows {
+            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
+        }
+    }
+
+    /// See [`Reduce::enqueue_from`].
+    fn enqueue(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
         let (source, len) = bind(&mut binder, &input)?;
-        // SAFETY: as in `enqueue`.
-        unsafe { self.run(stream, Some(init), source, len, output, workspace) }
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, init, source, len, output, workspace) }
     }
 
     /// # Safety
@@ -154,79 +215,50 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             source,
             output,
             workspace,
-            init: init.unwrap_or_else(Op::identity).widen(),
+            init: init.unwrap_or_else(self.identity).widen(),
             seeded: init.is_some(),
             inclusive: false,
         };
-        let how = (self.rows, Order::of::<T, Op>());
         // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
         // afterwards the stream's order and cudarc's events protect it. The workspace is this
         // stream's alone, and as large as the plan asks.
-        unsafe { enqueue::<T, F>(&self.kernels, stream, how, len, &call) }
+        unsafe { self.launch(stream, len, &call) }
     }
-}
 
-// What does not depend on the operator is compiled once for all of them.
-
-/// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels engine.
-type Rows = Option<(RowPolicy, ReducePolicy)>;
-
-fn load(
-    context: &Arc<CudaContext>,
-    request: Request,
-    engine: Engine,
-    cut: fn(u32) -> ReducePolicy,
-) -> Result<(Arc<Loaded>, Rows)> {
-    require_driver()?;
-    request.check(engine)?;
-    let cut = cut(context_capability(context)?);
-    let rows = match engine {
-        Engine::Rows(rows) => Some((rows, cut)),
-        _ => None,
-    };
-    Ok((Loaded::get(request, context, engine)?, rows))
-}
-
-fn workspace_bytes<T: Element>(rows: Rows, len: usize) -> usize {
-    match rows {
-        None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-        Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
-    }
-}
-
-/// # Safety
-///
-/// As for [`levels::enqueue`].
-unsafe fn enqueue<T: Element, F: Form<Item = T>>(
-    kernels: &Loaded,
-    stream: &CudaStream,
-    (rows, order): (Rows, Order),
-    len: usize,
-    call: &Call<F::Arguments, T::Accumulator>,
-) -> Result<()> {
-    let Some(rows) = rows else {
-        let plan = Plan::new::<T>(Primitive::Reduce, len);
+    /// # Safety
+    ///
+    /// As for [`levels::enqueue`].
+    unsafe fn launch(
+        &self,
+        stream: &CudaStream,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let loaded = &self.loaded;
+        let Some(rows) = self.rows else {
+            let plan = Plan::new::<T>(Primitive::Reduce, len);
+            // SAFETY: the caller's.
+            return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
+        };
+        let plan = ReducePlan::new::<T>(rows, self.order, len, loaded.multiprocessors());
+        let grid = Grid {
+            blocks: plan.blocks,
+            threads: plan.threads,
+            shared_bytes: 0,
+        };
+        let arguments = ReduceArguments {
+            source: call.source,
+            length: len as u64,
+            out: call.output,
+            workspace: call.workspace,
+            init: call.init,
+            seeded: u32::from(call.seeded),
+            chunks: plan.chunks,
+            log_chunk: plan.log_chunk,
+            log_batches: plan.log_batches,
+        };
+        let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
         // SAFETY: the caller's.
-        return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
-    };
-    let plan = ReducePlan::new::<T>(rows, order, len, kernels.multiprocessors());
-    let grid = Grid {
-        blocks: plan.blocks,
-        threads: plan.threads,
-        shared_bytes: 0,
-    };
-    let arguments = ReduceArguments {
-        source: call.source,
-        length: len as u64,
-        out: call.output,
-        workspace: call.workspace,
-        init: call.init,
-        seeded: u32::from(call.seeded),
-        chunks: plan.chunks,
-        log_chunk: plan.log_chunk,
-        log_batches: plan.log_batches,
-    };
-    let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
-    // SAFETY: the caller's.
-    unsafe { launch(kernels, stream, &function, grid, arguments) }
+        unsafe { launch(loaded, stream, &function, grid, arguments) }
+    }
 }

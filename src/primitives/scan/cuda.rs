@@ -43,17 +43,18 @@ use std::sync::Arc;
 /// operator and length. Inputs of up to some thousands of elements do not use it.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
-    kernels: Kernels<T, F>,
+    pub(crate) kernels: Kernels<T, F>,
     operator: Named<Op>,
 }
 
 /// The same, whatever the operator: this is compiled once for all of them.
 #[derive(Debug)]
-struct Kernels<T: Element, F: Form<Item = T>> {
+pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
     engines: Engines,
     multiprocessors: u32,
-    types: Named<(T, F)>,
+    identity: fn() -> T,
+    form: Named<F>,
 }
 
 /// The engines that a scan can choose from.
@@ -131,7 +132,8 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
             context: self.context.clone(),
             engines: self.engines.clone(),
             multiprocessors: self.multiprocessors,
-            types: PhantomData,
+            identity: self.identity,
+            form: PhantomData,
         }
     }
 }
@@ -145,9 +147,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        Kernels::load_lazily(context, Self::request())?
-            .loaded()
-            .map(Scan::with)
+        let kernels = Kernels::load_lazily(context, Self::request(), Op::identity)?;
+        kernels.loaded().map(Scan::with)
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
@@ -161,7 +162,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        Kernels::load_lazily(context, Self::request()).map(Scan::with)
+        Kernels::load_lazily(context, Self::request(), Op::identity).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -176,7 +177,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
-        Kernels::load_engine(context, Self::request(), engine).map(Scan::with)
+        Kernels::load_engine(context, Self::request(), Op::identity, engine).map(Scan::with)
     }
 
     fn request() -> Request {
@@ -212,74 +213,39 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.kernels.context);
-        let input = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, prefixes, Some(input), output, workspace) }
-    }
-
-    /// # Safety
-    ///
-    /// `input` has the arguments of a source in the kernels' context, and its number of items.
-    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
-    /// is read.
-    pub(crate) unsafe fn run(
-        &self,
-        stream: &CudaStream,
-        prefixes: Prefixes<T>,
-        input: Option<(F::Arguments, usize)>,
-        output: &mut impl DevicePtrMut<T>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let len = output.len();
-        if let Some((_, items)) = input
-            && items != len
-        {
-            return Err(Error::Length {
-                input: items,
-                output: len,
-            });
-        }
-        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
-        let workspace = check_call(&self.kernels.context, stream, &written, workspace, bytes)?;
-        let (output, _writing) = output.device_ptr_mut(stream);
-        let source = match input {
-            Some((source, _)) => source,
-            None => F::of_address(output).expect("only slices are scanned in place"),
-        };
-        let call = Call {
-            source,
-            output,
-            workspace,
-            init: prefixes.init.unwrap_or_else(Op::identity).widen(),
-            seeded: prefixes.init.is_some(),
-            inclusive: prefixes.kind == PrefixKind::Inclusive,
-        };
-        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-        // afterwards the stream's order and cudarc's events protect it. The workspace is this
-        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
-        unsafe { self.kernels.enqueue_by_length(stream, len, &call) }
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, prefixes, input, output, workspace)
     }
 }
 
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     /// See [`Scan::load_lazily`].
-    fn load_lazily(context: &Arc<CudaContext>, request: Request) -> Result<Self> {
+    fn load_lazily(
+        context: &Arc<CudaContext>,
+        request: Request,
+        identity: fn() -> T,
+    ) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let short = Some(Rows::new(request, policy));
             let levels = Lazy::new(request, Engine::Levels);
-            return Kernels::with(Engines::Levels { short, levels }, context);
+            return Kernels::with(Engines::Levels { short, levels }, context, identity);
         }
         let wave = WavePolicy::for_form::<F>(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Kernels::with(Self::one_launch(request, capability, wave, false), context)
+        let engines = Self::one_launch(request, capability, wave, false);
+        Kernels::with(engines, context, identity)
     }
 
     /// See [`Scan::load_engine`].
-    fn load_engine(context: &Arc<CudaContext>, request: Request, engine: Engine) -> Result<Self> {
+    fn load_engine(
+        context: &Arc<CudaContext>,
+        request: Request,
+        identity: fn() -> T,
+        engine: Engine,
+    ) -> Result<Self> {
         require_driver()?;
         request.check(engine)?;
         let engines = match engine {
@@ -299,17 +265,18 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 Self::one_launch(request, context_capability(context)?, Some(policy), true)
             }
         };
-        Kernels::with(engines, context)?.loaded()
+        Kernels::with(engines, context, identity)?.loaded()
     }
 
-    fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
+    fn with(engines: Engines, context: &Arc<CudaContext>, identity: fn() -> T) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
         Ok(Kernels {
             context: context.clone(),
             engines,
             multiprocessors: context_multiprocessors(context)?,
-            types: PhantomData,
+            identity,
+            form: PhantomData,
         })
     }
 
@@ -354,7 +321,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     }
 
     /// See [`Scan::workspace_bytes`].
-    fn workspace_bytes(&self, len: usize) -> usize {
+    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
         match &self.engines {
             Engines::Levels { short, .. } => {
@@ -371,6 +338,64 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 bytes(short).max(bytes(long)).max(wave.unwrap_or(0))
             }
         }
+    }
+
+    /// See [`Scan::enqueue`].
+    fn enqueue(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let input = bind(&mut binder, &input)?;
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, prefixes, Some(input), output, workspace) }
+    }
+
+    /// # Safety
+    ///
+    /// `input` has the arguments of a source in the kernels' context, and its number of items.
+    /// Nothing else writes to it before the work on the stream is done. Without `input` the output
+    /// is read.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: Option<(F::Arguments, usize)>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let len = output.len();
+        if let Some((_, items)) = input
+            && items != len
+        {
+            return Err(Error::Length {
+                input: items,
+                output: len,
+            });
+        }
+        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
+        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let source = match input {
+            Some((source, _)) => source,
+            None => F::of_address(output).expect("only slices are scanned in place"),
+        };
+        let call = Call {
+            source,
+            output,
+            workspace,
+            init: prefixes.init.unwrap_or_else(self.identity).widen(),
+            seeded: prefixes.init.is_some(),
+            inclusive: prefixes.kind == PrefixKind::Inclusive,
+        };
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
+        unsafe { self.enqueue_by_length(stream, len, &call) }
     }
 
     /// # Safety
@@ -465,7 +490,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         // SAFETY: nothing but the data is read.
-        unsafe { self.run(stream, prefixes, None, data, workspace) }
+        unsafe { self.kernels.run(stream, prefixes, None, data, workspace) }
     }
 }
 
