@@ -73,33 +73,42 @@ impl<T: Number> Work<T> for Rendering {
                 let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
                 render::<Scan<T, Op>>(Engine::Wave(policy))
             }
-            Name::Select => select::<T, Flagged<T>, Kept>(),
-            Name::SelectWave => {
-                let policy = Select::<T, Flagged<T>, Kept>::wave_policy(CAPABILITY);
-                let policy = policy.ok_or_else(|| {
-                    Failure::with_remedy(
-                        "select-wave",
-                        format_args!("not there for {} beside flags of one byte", T::DTYPE),
-                        "ask for `select`, which takes all types",
-                    )
-                })?;
-                render::<Select<T, Flagged<T>, Kept>>(Engine::Wave(policy))
-            }
-            Name::Partition => select::<T, Flagged<T>, Sides>(),
-            Name::Positions => select::<u64, Zip<(Index, Flags)>, Places>(),
-            Name::Unique => select::<T, Heads<Equal<T>, Slice<T>>, Kept>(),
-            Name::Runs => select::<T, Heads<Equal<T>, Slice<T>>, KeptAndPlaces>(),
-            Name::Collect => {
-                let policy = Collect::<Slice<T>>::rows_policy(CAPABILITY);
-                render::<Collect<Slice<T>>>(Engine::Rows(policy))
-            }
-            Name::HistogramEven if <T::Bound as Binned>::IS_SHORT_INTEGER => {
-                histogram::<T, ByFixedGuess>()
-            }
-            Name::HistogramEven => histogram::<T, ByGuess>(),
-            Name::HistogramEdges => histogram::<T, BySearch>(),
-            Name::HistogramValues => histogram::<T, ByValue>(),
+            _ => without_operator::<T>(self.0),
         }
+    }
+}
+
+/// The source of a primitive that has no operator.
+fn without_operator<T: Number>(primitive: PrimitiveName) -> Result<String> {
+    use PrimitiveName as Name;
+    match primitive {
+        Name::Select => select::<T, Flagged<T>, Kept>(),
+        Name::SelectWave => {
+            let policy = Select::<T, Flagged<T>, Kept>::wave_policy(CAPABILITY);
+            let policy = policy.ok_or_else(|| {
+                Failure::with_remedy(
+                    "select-wave",
+                    format_args!("not there for {} beside flags of one byte", T::DTYPE),
+                    "ask for `select`, which takes all types",
+                )
+            })?;
+            render::<Select<T, Flagged<T>, Kept>>(Engine::Wave(policy))
+        }
+        Name::Partition => select::<T, Flagged<T>, Sides>(),
+        Name::Positions => select::<u64, Zip<(Index, Flags)>, Places>(),
+        Name::Unique => select::<T, Heads<Equal<T>, Slice<T>>, Kept>(),
+        Name::Runs => select::<T, Heads<Equal<T>, Slice<T>>, KeptAndPlaces>(),
+        Name::Collect => {
+            let policy = Collect::<Slice<T>>::rows_policy(CAPABILITY);
+            render::<Collect<Slice<T>>>(Engine::Rows(policy))
+        }
+        Name::HistogramEven if <T::Bound as Binned>::IS_SHORT_INTEGER => {
+            histogram::<T, ByFixedGuess>()
+        }
+        Name::HistogramEven => histogram::<T, ByGuess>(),
+        Name::HistogramEdges => histogram::<T, BySearch>(),
+        Name::HistogramValues => histogram::<T, ByValue>(),
+        _ => unreachable!("{primitive:?} has an operator"),
     }
 }
 

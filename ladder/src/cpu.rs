@@ -2,99 +2,105 @@
 
 use crate::clock::median;
 use crate::data::{Data, Product};
+use crate::operator::Operator;
 use crate::{Number, Result};
-use std::any::TypeId;
 use std::hint::black_box;
 use std::time::Instant;
-use warpfold::ladder::{Problem, Runner, Step, halving, sequential_reduce, sequential_scan};
-use warpfold::{Device, Function, Monoid, Prefixes, map, zip};
+use warpfold::ladder::{Problem, Runner, Step};
+use warpfold::{Device, map, zip};
 
 /// The results of a step of the CPU, and its time in microseconds. `None` for other steps.
-pub(crate) fn time<T: Number, Op: Monoid<T>>(
+pub(crate) fn time<T: Number>(
     step: &Step,
+    op: &Operator<T>,
     data: &Data<T>,
 ) -> Result<Option<(Vec<T>, f64)>> {
+    let (items, second) = (&data.items, &data.second);
     match (&step.runner, step.problem) {
         (Runner::Loop, Problem::Reduce) => {
-            let items = || black_box(&data.items).iter().copied();
-            measure(|| Ok(vec![sequential_reduce::<T, Op>(items())])).map(Some)
+            measure_value(&mut || Ok((op.reduce_loop)(black_box(items))))
         }
         (Runner::Loop, Problem::Dot) => {
-            let pairs = || data.items.iter().copied().zip(data.second.iter().copied());
-            let products = || black_box(pairs()).map(Product::call);
-            measure(|| Ok(vec![sequential_reduce::<T, Op>(products())])).map(Some)
+            measure_value(&mut || Ok((op.dot_loop)(black_box(items), black_box(second))))
         }
         (Runner::Loop, Problem::Scan) => {
-            let mut out = vec![T::of(0); data.items.len()];
-            let ((), time) = measure(|| {
-                sequential_scan::<T, Op>(black_box(&data.items), &mut out);
+            let mut out = vec![T::of(0); items.len()];
+            let time = measure(&mut || {
+                (op.scan_loop)(black_box(items), black_box(&mut out));
                 Ok(())
             })?;
             Ok(Some((out, time)))
         }
         (Runner::Halving, _) => {
-            let given: Vec<T::Accumulator> = data.items.iter().map(|item| item.widen()).collect();
+            let given: Vec<T::Accumulator> = items.iter().map(|item| item.widen()).collect();
             let (mut items, mut result) = (given.clone(), T::of(0));
-            let time = median(|| -> Result<f64> {
+            let time = median(&mut || {
                 items.copy_from_slice(&given);
                 let start = Instant::now();
-                result = black_box(halving::<T, Op>(black_box(&mut items)));
+                result = black_box((op.halving)(black_box(&mut items)));
                 Ok(microseconds_since(start))
             })?;
             Ok(Some((vec![result], time)))
         }
-        (Runner::Cpu, problem) => ours::<T, Op>(problem, data),
+        (Runner::Cpu, problem) => ours(problem, op, data),
         (Runner::Kernel(_) | Runner::Engine(..), _) => Ok(None),
     }
 }
 
 /// The library's own calls. `None` for a dot product whose products are not added up: the call is
 /// compiled for sums only.
-fn ours<T: Number, Op: Monoid<T>>(
+fn ours<T: Number>(
     problem: Problem,
+    op: &Operator<T>,
     data: &Data<T>,
 ) -> Result<Option<(Vec<T>, f64)>> {
     let cpu = Device::cpu();
     match problem {
         Problem::Reduce => {
             let items = cpu.upload(&data.items)?;
-            measure(|| Ok(vec![cpu.reduce::<T, Op>(&items)?]))
+            measure_value(&mut || Ok((op.reduce)(&items)?))
         }
-        Problem::Dot if TypeId::of::<Op>() == TypeId::of::<T::Sum>() => {
+        Problem::Dot if op.is_sum => {
             let (items, second) = (cpu.upload(&data.items)?, cpu.upload(&data.second)?);
-            measure(|| {
+            measure_value(&mut || {
                 let products = map::<Product<T>, _>(zip(&items, &second));
-                Ok(vec![cpu.reduce::<T, T::Sum>(products)?])
+                Ok(cpu.reduce::<T, T::Sum>(products)?)
             })
         }
-        Problem::Dot => return Ok(None),
+        Problem::Dot => Ok(None),
         Problem::Scan => {
             let mut result = None;
-            let time = median(|| -> Result<f64> {
+            let time = median(&mut || {
                 let mut items = cpu.upload(&data.items)?;
                 let start = Instant::now();
-                cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut items)?;
+                (op.scan)(&mut items)?;
                 let time = microseconds_since(start);
                 result = Some(items);
                 Ok(time)
             })?;
-            Ok((result.expect("there was a round").into_vec()?, time))
+            let results = result.expect("there was a round").into_vec()?;
+            Ok(Some((results, time)))
         }
     }
-    .map(Some)
 }
 
 /// What a call gives, and its time.
-fn measure<R>(mut call: impl FnMut() -> Result<R>) -> Result<(R, f64)> {
+fn measure_value<T>(call: &mut dyn FnMut() -> Result<T>) -> Result<Option<(Vec<T>, f64)>> {
     let mut result = None;
-    let time = median(|| -> Result<f64> {
-        let start = Instant::now();
-        let given = black_box(call()?);
-        let time = microseconds_since(start);
-        result = Some(given);
-        Ok(time)
+    let time = measure(&mut || {
+        result = Some(black_box(call()?));
+        Ok(())
     })?;
-    Ok((result.expect("there was a round"), time))
+    Ok(Some((result.into_iter().collect(), time)))
+}
+
+/// The time of a call.
+fn measure(call: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+    median(&mut || {
+        let start = Instant::now();
+        call()?;
+        Ok(microseconds_since(start))
+    })
 }
 
 fn microseconds_since(start: Instant) -> f64 {
@@ -104,9 +110,8 @@ fn microseconds_since(start: Instant) -> f64 {
 /// The time of a copy by one core, in microseconds.
 pub(crate) fn time_copy<T: Number>(data: &Data<T>) -> Result<f64> {
     let mut copy = data.second.clone();
-    let ((), time) = measure(|| {
+    measure(&mut || {
         black_box(&mut copy).copy_from_slice(black_box(&data.items));
         Ok(())
-    })?;
-    Ok(time)
+    })
 }

@@ -1,12 +1,11 @@
 //! What the steps work on, and what must come of it.
 
+use crate::operator::Operator;
 use crate::{Number, Result};
-use std::any::TypeId;
 use std::marker::PhantomData;
 use warpfold::codegen::Definitions;
 use warpfold::ladder::Problem;
-use warpfold::ops::{Add, Mul};
-use warpfold::{Device, Function, Monoid, Prefixes};
+use warpfold::{Device, Function, Monoid};
 
 /// Every order of these floats has the same sum: so many ones and minus ones add up exactly, in the
 /// 24 bits of an `f32`.
@@ -22,16 +21,14 @@ pub(super) struct Data<T> {
 impl<T: Number> Data<T> {
     /// The same numbers in every run. Any order and any bracketing of them gives the same bits: of
     /// integers any numbers do, floats that are added or multiplied are 1 and -1.
-    pub(super) fn new<Op: Monoid<T>>(length: usize) -> Data<T> {
-        let is = |op: TypeId| TypeId::of::<Op>() == op;
-        let (adds, multiplies) = (is(TypeId::of::<Add>()), is(TypeId::of::<Mul>()));
-        let palette: Vec<T> = if T::IS_FLOAT && (adds || multiplies) {
+    pub(super) fn new(op: &Operator<T>, length: usize) -> Data<T> {
+        let palette: Vec<T> = if T::IS_FLOAT && (op.adds || op.multiplies) {
             vec![T::of(1), T::of(-1)]
         } else {
             // Odd, so that products do not become 0.
             (1..100).step_by(2).map(T::of).collect()
         };
-        let every = if T::IS_FLOAT && adds {
+        let every = if T::IS_FLOAT && op.adds {
             length.div_ceil(MOST_ONES).max(1)
         } else {
             1
@@ -53,23 +50,24 @@ impl<T: Number> Data<T> {
     }
 
     /// What the library's own calls on the CPU give for the first `length` items.
-    pub(super) fn expected<Op: Monoid<T>>(
+    pub(super) fn expected(
         &self,
+        op: &Operator<T>,
         problem: Problem,
         length: usize,
     ) -> Result<Vec<T>> {
         let cpu = Device::cpu();
         let items = &self.items[..length];
         Ok(match problem {
-            Problem::Reduce => vec![cpu.reduce::<T, Op>(&cpu.upload(items)?)?],
+            Problem::Reduce => vec![(op.reduce)(&cpu.upload(items)?)?],
             Problem::Dot => {
                 let pairs = items.iter().copied().zip(self.second.iter().copied());
                 let products = cpu.upload_vec(pairs.map(Product::call).collect())?;
-                vec![cpu.reduce::<T, Op>(&products)?]
+                vec![(op.reduce)(&products)?]
             }
             Problem::Scan => {
                 let mut items = cpu.upload(items)?;
-                cpu.scan_in_place::<T, Op>(Prefixes::exclusive(), &mut items)?;
+                (op.scan)(&mut items)?;
                 items.into_vec()?
             }
         })

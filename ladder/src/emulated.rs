@@ -1,19 +1,19 @@
 //! The ladder's kernels in the emulator.
 
 use crate::data::Data;
+use crate::operator::Operator;
 use crate::{Error, Number, Result};
-use warpfold::Monoid;
 use warpfold::bytemuck::{bytes_of, cast_slice, pod_collect_to_vec};
 use warpfold::ladder::{self, Argument, Buffer, Call, Kernel, Shape, Step};
 use warpfold_emulator::{self as emulator, Grid, Module, Record, Script, Toolchain};
 
 /// All kernels of the ladder, compiled.
-pub(crate) fn module<T: Number, Op: Monoid<T>>(toolchain: &Toolchain) -> Result<Module> {
+pub(crate) fn module<T: Number>(op: &Operator<T>, toolchain: &Toolchain) -> Result<Module> {
     let kernels: Vec<&Kernel> = ladder::steps().filter_map(Step::kernel).collect();
-    let text = ladder::source::<T, Op, T::Product>(&kernels)?;
+    let text = (op.source)(&kernels)?;
     let names = kernels.iter().flat_map(|kernel| kernel.functions);
     let names: Vec<&str> = names.copied().collect();
-    let name = format!("ladder {} {}", T::NAME, std::any::type_name::<Op>());
+    let name = format!("ladder {} {}", T::NAME, op.name);
     toolchain
         .try_module(&name, &text, &names)
         .map_err(Error::Emulator)
@@ -27,8 +27,9 @@ pub(crate) struct Run<T> {
 
 /// Calls a kernel on the first `length` items. The error is the emulator's: a rule of the machine
 /// that the kernel broke.
-pub(crate) fn run<T: Number, Op: Monoid<T>>(
+pub(crate) fn run<T: Number>(
     module: &Module,
+    op: &Operator<T>,
     kernel: &Kernel,
     shape: Shape,
     data: &Data<T>,
@@ -37,7 +38,7 @@ pub(crate) fn run<T: Number, Op: Monoid<T>>(
 ) -> Result<Run<T>, String> {
     let mut script = Script::new();
     script.start_in_order();
-    let call = append::<T, Op>(&mut script, kernel, shape, data, length);
+    let call = append(&mut script, op, kernel, shape, data, length);
     let record = script.record(module, traced)?;
     Ok(Run {
         results: results(&call, &record.saved),
@@ -53,15 +54,16 @@ pub(crate) fn results<T: Number>(call: &Call, saved: &[u8]) -> Vec<T> {
 }
 
 /// Appends the commands of a call. Its results are saved.
-pub(crate) fn append<T: Number, Op: Monoid<T>>(
+pub(crate) fn append<T: Number>(
     script: &mut Script,
+    op: &Operator<T>,
     kernel: &Kernel,
     shape: Shape,
     data: &Data<T>,
     length: usize,
 ) -> Call {
     let call = kernel.call(length as u64, shape);
-    fill::<T, Op>(script, kernel, &call, data, length);
+    fill(script, op, kernel, &call, data, length);
     for launch in &call.launches {
         let arguments: Vec<_> = launch
             .arguments
@@ -73,7 +75,7 @@ pub(crate) fn append<T: Number, Op: Monoid<T>>(
                 }
                 Argument::Length(length) => emulator::Argument::value(length),
                 Argument::Factor(factor) => emulator::Argument::value(factor),
-                Argument::Identity => emulator::Argument::of_struct(&Op::identity().widen()),
+                Argument::Identity => emulator::Argument::of_struct(&op.identity),
             })
             .collect();
         let grid = Grid::new(launch.blocks.into(), launch.threads);
@@ -84,8 +86,9 @@ pub(crate) fn append<T: Number, Op: Monoid<T>>(
 }
 
 /// Makes the call's buffers.
-fn fill<T: Number, Op: Monoid<T>>(
+fn fill<T: Number>(
     script: &mut Script,
+    op: &Operator<T>,
     kernel: &Kernel,
     call: &Call,
     data: &Data<T>,
@@ -107,7 +110,7 @@ fn fill<T: Number, Op: Monoid<T>>(
             }
             // Cells are words, which have other bytes besides the value's.
             Buffer::Out if kernel.folds_into_out() => {
-                let mut cell = bytes_of(&Op::identity().widen()).to_vec();
+                let mut cell = bytes_of(&op.identity).to_vec();
                 cell.resize(8, 0);
                 cell
             }

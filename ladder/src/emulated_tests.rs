@@ -2,6 +2,7 @@
 
 use super::*;
 use std::path::Path;
+use warpfold::Monoid;
 use warpfold::ladder::steps;
 use warpfold::ops::{Add, Max, Mul};
 
@@ -36,8 +37,9 @@ fn check<T: Number, Op: Monoid<T>>() {
     let Some(toolchain) = toolchain() else {
         return;
     };
-    let module = module::<T, Op>(toolchain).unwrap();
-    let data = Data::<T>::new::<Op>(LENGTHS[LENGTHS.len() - 1]);
+    let op = Operator::<T>::of::<Op>();
+    let module = module(&op, toolchain).unwrap();
+    let data = Data::new(&op, LENGTHS[LENGTHS.len() - 1]);
     let mut script = Script::new();
     let mut cases = Vec::new();
     for step in steps().filter(|step| step.is_sound()) {
@@ -50,7 +52,7 @@ fn check<T: Number, Op: Monoid<T>>() {
                 continue;
             }
             script.seed(cases.len() as u64);
-            let call = append::<T, Op>(&mut script, kernel, shape, &data, length);
+            let call = append(&mut script, &op, kernel, shape, &data, length);
             script.clear();
             cases.push((step, kernel, shape, length, call));
         }
@@ -65,7 +67,7 @@ fn check<T: Number, Op: Monoid<T>>() {
         };
         let (mine, rest) = saved.split_at(bytes);
         saved = rest;
-        let expected = data.expected::<Op>(step.problem, length).unwrap();
+        let expected = data.expected(&op, step.problem, length).unwrap();
         assert_eq!(
             cast_slice::<T, u8>(&results::<T>(&call, mine)),
             cast_slice::<T, u8>(&expected),

@@ -1,22 +1,40 @@
 //! The library's own engines in the emulator.
 
 use crate::data::{Data, Product};
-use crate::orders::{AnyOrder, InOrder};
+use crate::operator::Operator;
 use crate::{Error, Number, Result};
 use std::any::type_name;
 use warpfold::bytemuck::{cast_slice, pod_collect_to_vec};
-use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
+use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey, source,
+    self, Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
+    ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey,
 };
 use warpfold::ladder::Problem;
 use warpfold::source::{Form, Map, Slice, SliceArguments, Zip, ZipArguments};
-use warpfold::{Element, Monoid};
 use warpfold_emulator::{Argument, Grid, Record, Script, Toolchain, address};
 
 /// The products of two slices.
 pub(crate) type Products<T> = Map<Product<T>, Zip<(Slice<T>, Slice<T>)>>;
+
+/// A request for kernels, as data: what [`codegen::Kernels`] says of a type.
+pub(crate) struct Kernels {
+    name: &'static str,
+    primitive: &'static str,
+    source: fn(Engine) -> warpfold::Result<String>,
+    functions: fn(Engine) -> Vec<&'static str>,
+}
+
+impl Kernels {
+    pub(crate) fn of<K: codegen::Kernels>() -> Kernels {
+        Kernels {
+            name: type_name::<K>(),
+            primitive: K::NAME,
+            source: codegen::source::<K>,
+            functions: K::functions,
+        }
+    }
+}
 
 /// The number of multiprocessors of the GPU that the emulator stands for.
 const MULTIPROCESSORS: u32 = 4;
@@ -29,38 +47,46 @@ const KEY: WorkspaceKey = WorkspaceKey {
 
 /// What an engine gives for the first `length` items, and what it asks of the machine. `None` if
 /// the engine cannot have such elements.
-pub(crate) fn run<T: Number, Op: Monoid<T>>(
+pub(crate) fn run<T: Number>(
     toolchain: &Toolchain,
+    op: &Operator<T>,
     (problem, engine, order): (Problem, &str, Order),
     data: &Data<T>,
     length: usize,
 ) -> Result<Option<(Vec<T>, Record)>> {
     let call = Call {
         toolchain,
+        op,
         data,
         length,
     };
     match (problem, engine, order) {
-        (Problem::Reduce, "levels", _) => call.levels::<Reduce<T, Op>>(Primitive::Reduce),
-        (Problem::Reduce, _, Order::Law) => call.reduce::<InOrder<Op>, Slice<T>>(slice("in")),
-        (Problem::Reduce, _, Order::Any) => call.reduce::<AnyOrder<Op>, Slice<T>>(slice("in")),
+        (Problem::Reduce, "levels", _) => call.levels(&op.reduction, Primitive::Reduce),
+        (Problem::Reduce, ..) => {
+            let kernels = match order {
+                Order::Law => &op.reduction_in_order,
+                Order::Any => &op.reduction_in_any_order,
+            };
+            call.reduce::<Slice<T>>(kernels, order, slice("in"))
+        }
         (Problem::Dot, ..) => {
             let source = ZipArguments(slice("in"), slice("second"));
-            call.reduce::<InOrder<Op>, Products<T>>(source)
+            call.reduce::<Products<T>>(&op.products, Order::Law, source)
         }
-        (Problem::Scan, "levels", _) => call.levels::<Scan<T, Op>>(Primitive::Scan),
+        (Problem::Scan, "levels", _) => call.levels(&op.scans, Primitive::Scan),
         (Problem::Scan, "wave", _) => match WavePolicy::of::<T>() {
-            Some(policy) => call.wave::<Op>(policy),
+            Some(policy) => call.wave(policy),
             None => return Ok(None),
         },
-        (Problem::Scan, ..) => call.scan::<Op>(),
+        (Problem::Scan, ..) => call.scan(),
     }
     .map(Some)
 }
 
 /// A call of an engine.
-struct Call<'a, T> {
+struct Call<'a, T: Number> {
     toolchain: &'a Toolchain,
+    op: &'a Operator<T>,
     data: &'a Data<T>,
     length: usize,
 }
@@ -85,18 +111,24 @@ impl<T: Number> Call<'_, T> {
     }
 
     /// Runs the launches of a script.
-    fn finish<K: Kernels>(&self, engine: Engine, script: Script) -> Result<(Vec<T>, Record)> {
-        let name = format!("{} {} {}", K::NAME, engine.name(), type_name::<K>());
-        let (text, functions) = (source::<K>(engine)?, K::functions(engine));
+    fn finish(
+        &self,
+        kernels: &Kernels,
+        engine: Engine,
+        script: Script,
+    ) -> Result<(Vec<T>, Record)> {
+        let name = format!("{} {} {}", kernels.primitive, engine.name(), kernels.name);
+        let (text, functions) = ((kernels.source)(engine)?, (kernels.functions)(engine));
         let record = record(self.toolchain, &name, &text, &functions, script)?;
         Ok((pod_collect_to_vec(&record.saved), record))
     }
 
-    fn reduce<Op: Monoid<T>, F: Form<Item = T>>(
+    fn reduce<F: Form<Item = T>>(
         &self,
+        kernels: &Kernels,
+        order: Order,
         source: F::Arguments,
     ) -> Result<(Vec<T>, Record)> {
-        let order = Order::of::<T, Op>();
         let rows = RowPolicy::for_reduce::<F>(90, order);
         let policies = (rows, ReducePolicy::of::<T>());
         let plan = ReducePlan::new::<T>(policies, order, self.length, MULTIPROCESSORS);
@@ -107,7 +139,7 @@ impl<T: Number> Call<'_, T> {
             length: self.length as u64,
             out: address("out", 0),
             workspace: workspace(bytes),
-            init: Op::identity().widen(),
+            init: self.op.identity,
             seeded: 0,
             chunks: plan.chunks,
             log_chunk: plan.log_chunk,
@@ -118,15 +150,15 @@ impl<T: Number> Call<'_, T> {
             ..Grid::new(plan.blocks.into(), plan.threads)
         };
         script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
-        self.finish::<Reduce<T, Op, F>>(Engine::Rows(rows), script)
+        self.finish(kernels, Engine::Rows(rows), script)
     }
 
-    fn scan<Op: Monoid<T>>(&self) -> Result<(Vec<T>, Record)> {
+    fn scan(&self) -> Result<(Vec<T>, Record)> {
         let policy = RowPolicy::of_scan::<T>(true);
         let plan = ScanPlan::new(policy, self.length, false, MULTIPROCESSORS);
         let bytes = ScanPlan::workspace_bytes::<T>(policy, self.length);
         let mut script = self.script(self.length, bytes);
-        let arguments = self.scan_arguments::<Op>(bytes, plan.by_ticket);
+        let arguments = self.scan_arguments(bytes, plan.by_ticket);
         let grid = Grid {
             // Without tickets all blocks must live at a time.
             resident: if plan.by_ticket {
@@ -137,14 +169,14 @@ impl<T: Number> Call<'_, T> {
             ..Grid::new(plan.blocks, 32 * plan.warps)
         };
         script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
-        self.finish::<Scan<T, Op>>(Engine::Rows(policy), script)
+        self.finish(&self.op.scans, Engine::Rows(policy), script)
     }
 
-    fn wave<Op: Monoid<T>>(&self, policy: WavePolicy) -> Result<(Vec<T>, Record)> {
+    fn wave(&self, policy: WavePolicy) -> Result<(Vec<T>, Record)> {
         let plan = WavePlan::new(policy, self.length);
         let bytes = plan.workspace_bytes::<T>();
         let mut script = self.script(self.length, bytes);
-        let arguments = self.scan_arguments::<Op>(bytes, true);
+        let arguments = self.scan_arguments(bytes, true);
         let grid = Grid {
             shared: policy.shared_bytes::<T>() as usize,
             ..Grid::new(
@@ -153,10 +185,10 @@ impl<T: Number> Call<'_, T> {
             )
         };
         script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
-        self.finish::<Scan<T, Op>>(Engine::Wave(policy), script)
+        self.finish(&self.op.scans, Engine::Wave(policy), script)
     }
 
-    fn scan_arguments<Op: Monoid<T>>(
+    fn scan_arguments(
         &self,
         workspace_bytes: usize,
         by_ticket: bool,
@@ -166,14 +198,14 @@ impl<T: Number> Call<'_, T> {
             out: address("out", 0),
             length: self.length as u64,
             workspace: workspace(workspace_bytes),
-            init: Op::identity().widen(),
+            init: self.op.identity,
             seeded: 0,
             inclusive: 0,
             by_ticket: u32::from(by_ticket),
         }
     }
 
-    fn levels<K: Kernels + OfOperator<T>>(&self, primitive: Primitive) -> Result<(Vec<T>, Record)> {
+    fn levels(&self, kernels: &Kernels, primitive: Primitive) -> Result<(Vec<T>, Record)> {
         let plan = Plan::new::<T>(primitive, self.length);
         let results = match primitive {
             Primitive::Reduce => 1,
@@ -193,7 +225,7 @@ impl<T: Number> Call<'_, T> {
                 length: plan.length(k),
                 out: if k == 0 { address("out", 0) } else { level(k) },
                 above: level(k + 1),
-                init: K::identity(),
+                init: self.op.identity,
                 seeded: 0,
                 inclusive: u32::from(k > 0),
             };
@@ -201,7 +233,7 @@ impl<T: Number> Call<'_, T> {
             let grid = Grid::new(launch.blocks, launch.threads);
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
         }
-        self.finish::<K>(Engine::Levels, script)
+        self.finish(kernels, Engine::Levels, script)
     }
 }
 
@@ -218,23 +250,6 @@ fn record(
     script.save("out");
     let record = script.record(&module.map_err(Error::Emulator)?, false);
     record.map_err(Error::Emulator)
-}
-
-/// Kernels with an operator.
-trait OfOperator<T: Element> {
-    fn identity() -> T::Accumulator;
-}
-
-impl<T: Element, Op: Monoid<T>> OfOperator<T> for Reduce<T, Op> {
-    fn identity() -> T::Accumulator {
-        Op::identity().widen()
-    }
-}
-
-impl<T: Element, Op: Monoid<T>> OfOperator<T> for Scan<T, Op> {
-    fn identity() -> T::Accumulator {
-        Op::identity().widen()
-    }
 }
 
 fn slice(buffer: &'static str) -> SliceArguments {

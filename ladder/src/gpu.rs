@@ -2,6 +2,7 @@
 
 use crate::clock::median;
 use crate::data::{Data, Product};
+use crate::operator::Operator;
 use crate::orders::{AnyOrder, InOrder};
 use crate::{Number, Result};
 use std::cell::RefCell;
@@ -14,11 +15,12 @@ use warpfold::source::{Slice, Source};
 use warpfold::{Error, Monoid, Prefixes, map, zip};
 
 /// A GPU, with the input and the kernels of the ladder on it.
-pub(crate) struct Gpu<T: Number, Op: Monoid<T>> {
+pub(crate) struct Gpu<T: Number> {
     stream: Arc<CudaStream>,
     capability: u32,
     factor: u32,
-    loaded: Loaded<T, Op>,
+    loaded: Loaded<T>,
+    calls: Calls<T>,
     items: CudaSlice<T>,
     second: CudaSlice<T>,
     /// What is copied before each call: see `time`.
@@ -35,9 +37,32 @@ pub(crate) struct Timed<T> {
     pub(crate) elements: usize,
 }
 
-impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
+/// The calls of an operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls<T: Number> {
+    load: fn(&Arc<CudaContext>, &[&Kernel]) -> warpfold::Result<Loaded<T>>,
+    engine: Engines<T>,
+}
+
+type Engines<T> = fn(&Gpu<T>, Problem, &str, Order) -> Result<Option<Timed<T>>>;
+
+impl<T: Number> Calls<T> {
+    pub(crate) fn of<Op: Monoid<T>>() -> Calls<T> {
+        Calls {
+            load: Loaded::load::<Op, T::Product>,
+            engine: Gpu::engine::<Op>,
+        }
+    }
+}
+
+impl<T: Number> Gpu<T> {
     /// Opens a GPU, copies the input to it, and compiles the ladder's kernels for it.
-    pub(crate) fn open(ordinal: usize, factor: u32, data: &Data<T>) -> Result<Self> {
+    pub(crate) fn open(
+        ordinal: usize,
+        factor: u32,
+        op: &Operator<T>,
+        data: &Data<T>,
+    ) -> Result<Self> {
         require_timing()?;
         warpfold::Device::cuda(ordinal)?;
         let context = CudaContext::new(ordinal).map_err(failure)?;
@@ -51,7 +76,8 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         Ok(Gpu {
             capability: (10 * major + minor).unsigned_abs(),
             factor,
-            loaded: Loaded::load::<T::Product>(&context, &kernels)?,
+            loaded: (op.gpu.load)(&context, &kernels)?,
+            calls: op.gpu,
             items: upload(&stream, &data.items)?,
             second: upload(&stream, &data.second)?,
             ahead: RefCell::new([
@@ -73,17 +99,16 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         let from = allocate::<u8>(&self.stream, bytes)?;
         let mut to = allocate::<u8>(&self.stream, bytes)?;
         let stream = self.stream.clone();
-        self.time(
-            || Ok(()),
-            || Ok(stream.memcpy_dtod(&from, &mut to).map_err(failure)?),
-        )
+        self.time(&mut || Ok(()), &mut || {
+            Ok(stream.memcpy_dtod(&from, &mut to).map_err(failure)?)
+        })
     }
 
     /// Runs and times a step. `None` if it is not for a GPU, or not for this one.
     pub(crate) fn run(&mut self, step: &Step, data: &Data<T>) -> Result<Option<Timed<T>>> {
         match step.runner {
             Runner::Kernel(ref kernel) if !kernel.races => self.kernel(kernel, data).map(Some),
-            Runner::Engine(engine, order) => self.engine(step.problem, engine, order),
+            Runner::Engine(engine, order) => (self.calls.engine)(self, step.problem, engine, order),
             _ => Ok(None),
         }
     }
@@ -100,10 +125,9 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         ready.borrow_mut().reset()?;
         ready.borrow_mut().enqueue()?;
         let results = ready.borrow().results()?;
-        let microseconds = self.time(
-            || Ok(ready.borrow_mut().reset()?),
-            || Ok(ready.borrow_mut().enqueue()?),
-        )?;
+        let microseconds = self.time(&mut || Ok(ready.borrow_mut().reset()?), &mut || {
+            Ok(ready.borrow_mut().enqueue()?)
+        })?;
         let elements = ready.borrow().length();
         Ok(Timed {
             results,
@@ -112,7 +136,12 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         })
     }
 
-    fn engine(&self, problem: Problem, engine: &str, order: Order) -> Result<Option<Timed<T>>> {
+    fn engine<Op: Monoid<T>>(
+        &self,
+        problem: Problem,
+        engine: &str,
+        order: Order,
+    ) -> Result<Option<Timed<T>>> {
         match (problem, engine, order) {
             (Problem::Reduce, "levels", _) => self.reduce::<Op, _>(Engine::Levels, || &self.items),
             (Problem::Reduce, _, Order::Law) => self.reduce_rows::<InOrder<Op>, _>(|| &self.items),
@@ -120,16 +149,16 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
             (Problem::Dot, ..) => self.reduce_rows::<InOrder<Op>, _>(|| {
                 map::<Product<T>, _>(zip(&self.items, &self.second))
             }),
-            (Problem::Scan, "levels", _) => self.scan(Engine::Levels),
+            (Problem::Scan, "levels", _) => self.scan::<Op>(Engine::Levels),
             (Problem::Scan, "wave", _) => match WavePolicy::for_capability::<T>(self.capability) {
                 Some(policy) if Engine::Wave(policy).runs_on(self.capability) => {
-                    self.scan(Engine::Wave(policy))
+                    self.scan::<Op>(Engine::Wave(policy))
                 }
                 _ => return Ok(None),
             },
             (Problem::Scan, ..) => {
                 let policy = RowPolicy::for_scan::<Slice<T>>(self.capability, true);
-                self.scan(Engine::Rows(policy))
+                self.scan::<Op>(Engine::Rows(policy))
             }
         }
         .map(Some)
@@ -149,37 +178,37 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
         source: impl Fn() -> S,
     ) -> Result<Timed<T>> {
         let reduce = Reduce::<T, O, S::Form>::load_engine(self.stream.context(), engine)?;
-        let elements = self.items.len();
-        let mut workspace = Workspace::new(&self.stream, reduce.workspace_bytes(elements))?;
-        let mut out = allocate::<T>(&self.stream, 1)?;
-        let microseconds = self.time(
-            || Ok(()),
-            || Ok(reduce.enqueue(&self.stream, source(), &mut out, &mut workspace)?),
-        )?;
-        Ok(Timed {
-            results: download(&self.stream, &out)?,
-            microseconds,
-            elements,
+        let bytes = reduce.workspace_bytes(self.items.len());
+        self.library(bytes, 1, &mut |out, workspace| {
+            reduce.enqueue(&self.stream, source(), out, workspace)
         })
     }
 
-    fn scan(&self, engine: Engine) -> Result<Timed<T>> {
+    fn scan<Op: Monoid<T>>(&self, engine: Engine) -> Result<Timed<T>> {
         let scan = Scan::<T, Op>::load_engine(self.stream.context(), engine)?;
-        let elements = self.items.len();
-        let mut workspace = Workspace::new(&self.stream, scan.workspace_bytes(elements))?;
-        let mut out = allocate::<T>(&self.stream, elements)?;
-        let microseconds = self.time(
-            || Ok(()),
-            || {
-                let prefixes = Prefixes::exclusive();
-                let (stream, items) = (&self.stream, &self.items);
-                Ok(scan.enqueue(stream, prefixes, items, &mut out, &mut workspace)?)
-            },
-        )?;
+        let (elements, prefixes) = (self.items.len(), Prefixes::exclusive());
+        let bytes = scan.workspace_bytes(elements);
+        self.library(bytes, elements, &mut |out, workspace| {
+            scan.enqueue(&self.stream, prefixes, &self.items, out, workspace)
+        })
+    }
+
+    /// Times a call of the library that takes a workspace and gives so many results.
+    fn library(
+        &self,
+        workspace_bytes: usize,
+        results: usize,
+        enqueue: &mut dyn FnMut(&mut CudaSlice<T>, &mut Workspace) -> warpfold::Result<()>,
+    ) -> Result<Timed<T>> {
+        let mut workspace = Workspace::new(&self.stream, workspace_bytes)?;
+        let mut out = allocate::<T>(&self.stream, results)?;
+        let microseconds = self.time(&mut || Ok(()), &mut || {
+            Ok(enqueue(&mut out, &mut workspace)?)
+        })?;
         Ok(Timed {
             results: download(&self.stream, &out)?,
             microseconds,
-            elements,
+            elements: self.items.len(),
         })
     }
 
@@ -188,11 +217,11 @@ impl<T: Number, Op: Monoid<T>> Gpu<T, Op> {
     /// is the GPU's alone. It also leaves nothing of the input in the L2 cache.
     fn time(
         &self,
-        mut reset: impl FnMut() -> Result<()>,
-        mut call: impl FnMut() -> Result<()>,
+        reset: &mut dyn FnMut() -> Result<()>,
+        call: &mut dyn FnMut() -> Result<()>,
     ) -> Result<f64> {
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        median(|| {
+        median(&mut || {
             reset()?;
             let [from, to] = &mut *self.ahead.borrow_mut();
             self.stream.memcpy_dtod(from, to).map_err(failure)?;

@@ -30,6 +30,7 @@ mod error;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod number;
+mod operator;
 mod orders;
 mod page;
 mod picture;

@@ -2,6 +2,7 @@
 
 use crate::counts::{count, files, predictions};
 use crate::data::Data;
+use crate::operator::Operator;
 use crate::report::{Machine, Outcome, Report, Row, Time, seeds, texts};
 use crate::{Error, Number, Result, cpu, emulated, engines, picture};
 use std::path::PathBuf;
@@ -52,6 +53,10 @@ impl Default for Options {
 ///
 /// If there is no number to run on, or the factor is 0.
 pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Result<Report> {
+    run_with(&Operator::<T>::of::<Op>(), operator, options)
+}
+
+fn run_with<T: Number>(op: &Operator<T>, operator: &str, options: &Options) -> Result<Report> {
     assert!(options.elements > 0 && options.factor > 0, "{options:?}");
     if let Some(name) = options
         .only
@@ -60,12 +65,12 @@ pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Resul
     {
         return Err(Error::NoStep(name.clone()));
     }
-    let data = Data::<T>::new::<Op>(options.elements.max(options.counted));
+    let data = Data::new(op, options.elements.max(options.counted));
     let timed = Data {
         items: data.items[..options.elements].to_vec(),
         second: data.second[..options.elements].to_vec(),
     };
-    let mut runner = Runs::<T, Op>::new(options, &timed)?;
+    let mut runner = Runs::new(op, options, &timed)?;
     let is_wanted =
         |step: &&Step| options.only.is_empty() || options.only.iter().any(|name| name == step.name);
     let mut rows = Vec::new();
@@ -88,22 +93,22 @@ pub fn run<T: Number, Op: Monoid<T>>(operator: &str, options: &Options) -> Resul
 }
 
 /// What runs steps.
-struct Runs<T: Number, Op: Monoid<T>> {
+struct Runs<'a, T: Number> {
+    op: &'a Operator<T>,
     factor: u32,
     counted: usize,
     cpu: Machine,
     gpu_machine: Option<Machine>,
     #[cfg(feature = "cuda")]
-    gpu: Option<crate::gpu::Gpu<T, Op>>,
+    gpu: Option<crate::gpu::Gpu<T>>,
     emulator: Option<(&'static Toolchain, Module)>,
     missing: Vec<String>,
     /// Removed at the end.
     _folder: Option<TempDir>,
-    types: std::marker::PhantomData<fn() -> (T, Op)>,
 }
 
-impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
-    fn new(options: &Options, data: &Data<T>) -> Result<Self> {
+impl<'a, T: Number> Runs<'a, T> {
+    fn new(op: &'a Operator<T>, options: &Options, data: &Data<T>) -> Result<Self> {
         let copied = 2 * size_of_val(data.items.as_slice());
         let cpu = Machine {
             name: Device::cpu().description(),
@@ -114,7 +119,7 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         let (gpu, gpu_machine) = match options.gpu {
             Err(_) => (None, None),
             Ok(ordinal) => {
-                let mut gpu = crate::gpu::Gpu::open(ordinal, options.factor, data)?;
+                let mut gpu = crate::gpu::Gpu::open(ordinal, options.factor, op, data)?;
                 let machine = Machine {
                     name: gpu.name()?,
                     copy: copied as f64 / gpu.time_copy()? / 1e3,
@@ -142,13 +147,14 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         let toolchain = (options.counted > 0).then(|| Toolchain::get(folder));
         let emulator = match toolchain {
             None => None,
-            Some(Ok(toolchain)) => Some((toolchain, emulated::module::<T, Op>(toolchain)?)),
+            Some(Ok(toolchain)) => Some((toolchain, emulated::module(op, toolchain)?)),
             Some(Err(why)) => {
                 missing.push(format!("Kernels are not counted or drawn: {why}"));
                 None
             }
         };
         Ok(Runs {
+            op,
             factor: options.factor,
             counted: options.counted,
             cpu,
@@ -158,7 +164,6 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
             emulator,
             missing,
             _folder: made,
-            types: std::marker::PhantomData,
         })
     }
 
@@ -179,11 +184,11 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
             files: kernel.map(files).unwrap_or_default(),
             picture: None,
         };
-        if let Some((results, microseconds)) = cpu::time::<T, Op>(step, timed)? {
+        if let Some((results, microseconds)) = cpu::time(step, self.op, timed)? {
             let elements = timed.items.len();
             let copy = self.cpu.copy;
             row.time = Some(time_of::<T>(step.problem, elements, microseconds, copy));
-            judge::<T, Op>(&mut row, step.problem, timed, &results, elements)?;
+            judge(&mut row, step.problem, self.op, timed, &results, elements)?;
         }
         #[cfg(feature = "cuda")]
         if let (Some(gpu), Some(machine)) = (&mut self.gpu, &self.gpu_machine)
@@ -191,17 +196,31 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         {
             let (elements, copy) = (run.elements, machine.copy);
             row.time = Some(time_of::<T>(step.problem, elements, run.microseconds, copy));
-            judge::<T, Op>(&mut row, step.problem, timed, &run.results, elements)?;
+            judge(
+                &mut row,
+                step.problem,
+                self.op,
+                timed,
+                &run.results,
+                elements,
+            )?;
         }
         if let Some((toolchain, module)) = self.emulator.clone() {
             match &step.runner {
                 Runner::Kernel(kernel) => self.count(&mut row, step, kernel, &module, data)?,
                 Runner::Engine(engine, order) => {
                     let what = (step.problem, *engine, *order);
-                    let ran = engines::run::<T, Op>(toolchain, what, data, self.counted)?;
+                    let ran = engines::run(toolchain, self.op, what, data, self.counted)?;
                     if let Some((results, record)) = ran {
                         row.count = Some(count(&record.tallies, self.counted));
-                        judge::<T, Op>(&mut row, step.problem, data, &results, self.counted)?;
+                        judge(
+                            &mut row,
+                            step.problem,
+                            self.op,
+                            data,
+                            &results,
+                            self.counted,
+                        )?;
                     }
                 }
                 Runner::Loop | Runner::Halving | Runner::Cpu => {}
@@ -219,17 +238,17 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         module: &Module,
         data: &Data<T>,
     ) -> Result<()> {
-        let length = (self.counted as u64).min(kernel.most_for::<T, Op>()) as usize;
+        let length = (self.counted as u64).min((self.op.most_for)(kernel)) as usize;
         let shape = Shape {
             factor: self.factor,
             ..kernel.shape()
         };
         // Threads that try again and again are slow here.
-        let length = match kernel.most_for::<T, Op>() {
+        let length = match (self.op.most_for)(kernel) {
             MOST_RETRIED => length.min(1 << 11),
             _ => length,
         };
-        let ran = emulated::run::<T, Op>(module, kernel, shape, data, length, false);
+        let ran = emulated::run(module, self.op, kernel, shape, data, length, false);
         if kernel.races {
             row.outcome = match ran {
                 Err(why) if why.contains("a race") => Outcome::FoundOut(shortened(&why)),
@@ -248,9 +267,9 @@ impl<T: Number, Op: Monoid<T>> Runs<T, Op> {
         let tallies = &ran.record.tallies;
         row.count = Some(count(tallies, length));
         row.predictions = predictions(step, kernel, tallies, length, size_of::<T>());
-        judge::<T, Op>(row, step.problem, data, &ran.results, length)?;
+        judge(row, step.problem, self.op, data, &ran.results, length)?;
         let (shape, length) = emulated::small(kernel);
-        let drawn = emulated::run::<T, Op>(module, kernel, shape, data, length, true);
+        let drawn = emulated::run(module, self.op, kernel, shape, data, length, true);
         match drawn {
             Ok(ran) => {
                 let call = kernel.call(length as u64, shape);
@@ -273,9 +292,10 @@ fn shortened(message: &str) -> String {
 }
 
 /// Compares results with the library's own. What was found wrong stays so.
-fn judge<T: Number, Op: Monoid<T>>(
+fn judge<T: Number>(
     row: &mut Row,
     problem: Problem,
+    op: &Operator<T>,
     data: &Data<T>,
     results: &[T],
     length: usize,
@@ -283,7 +303,7 @@ fn judge<T: Number, Op: Monoid<T>>(
     if matches!(row.outcome, Outcome::Wrong(_)) {
         return Ok(());
     }
-    let expected = data.expected::<Op>(problem, length)?;
+    let expected = data.expected(op, problem, length)?;
     let bytes = bytemuck::cast_slice::<T, u8>;
     row.outcome = if bytes(results) == bytes(&expected) {
         Outcome::Right

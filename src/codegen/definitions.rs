@@ -70,13 +70,26 @@ impl Definitions {
         name: &str,
         text: impl FnOnce(&mut Definitions, &str) -> String,
     ) -> String {
-        let key = TypeId::of::<Key>();
+        let mut text = Some(text);
+        let mut write = |definitions: &mut Definitions, name: &str| match text.take() {
+            Some(text) => text(definitions, name),
+            None => unreachable!("a function is written once"),
+        };
+        self.define((TypeId::of::<Key>(), type_name::<Key>()), name, &mut write)
+    }
+
+    /// The same, compiled once.
+    fn define(
+        &mut self,
+        (key, type_name): (TypeId, &str),
+        name: &str,
+        text: &mut dyn FnMut(&mut Definitions, &str) -> String,
+    ) -> String {
         if let Some(known) = self.functions.iter().find(|known| known.key == key) {
             if known.text.is_none() {
                 self.failure = Some(format!(
                     "the function `{}` ({}) calls itself, by way of others; write a loop",
-                    known.name,
-                    type_name::<Key>()
+                    known.name, type_name
                 ));
             }
             return format!("{FUNCTIONS}::{}", known.name);

@@ -3,6 +3,7 @@
 use super::{Definitions, Engine};
 use crate::Result;
 use crate::source::Form;
+use std::alloc::Layout;
 use std::marker::PhantomData;
 
 /// Names types, and holds none of them.
@@ -42,10 +43,11 @@ pub trait Kernels: 'static {
 ///
 /// [`Error::Codegen`](crate::Error::Codegen), which says what the policy has to be.
 pub fn check<K: Kernels>(engine: Engine) -> Result<()> {
-    match K::fault(engine) {
-        None => Ok(()),
-        Some(fault) => Err(crate::Error::Codegen(format!("{engine:?}: {fault}"))),
-    }
+    K::fault(engine).map_or(Ok(()), |fault| Err(refusal(engine, fault)))
+}
+
+fn refusal(engine: Engine, fault: &str) -> crate::Error {
+    crate::Error::Codegen(format!("{engine:?}: {fault}"))
 }
 
 /// A function of a generated source. It takes one argument, a struct `A`.
@@ -92,24 +94,50 @@ macro_rules! arguments {
 
         impl<$($parameter: Copy),*> $crate::codegen::Arguments for $name<$($parameter),*> {
             fn cuda() -> String {
-                let name = stringify!($name);
-                let mut text = format!("struct {name} {{\n");
-                $(text += concat!("    ", $cuda, " ", stringify!($field), ";\n");)*
-                text += "};\n";
-                let (size, align) = (size_of::<Self>(), align_of::<Self>());
-                text += &format!("static_assert(sizeof({name}) == {size} && alignof({name}) == {align}, \"as on the host\");\n");
-                // Fields of the same sizes and alignments, in the same order, lie at the same
-                // offsets, which NVRTC cannot be asked for.
-                $(
-                    let (field, size, align) = (stringify!($field), size_of::<$ty>(), align_of::<$ty>());
-                    text += &format!("static_assert(sizeof({name}::{field}) == {size} && alignof(decltype({name}::{field})) == {align}, \"as on the host\");\n");
-                )*
-                text
+                let layout = std::alloc::Layout::new::<Self>();
+                $crate::codegen::struct_text(stringify!($name), layout, &[
+                    $($crate::codegen::Field {
+                        name: stringify!($field),
+                        cuda: $cuda,
+                        layout: std::alloc::Layout::new::<$ty>(),
+                    },)*
+                ])
             }
         }
     };
 }
 pub(crate) use arguments;
+
+/// A field of a struct of arguments.
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    /// Its type in CUDA.
+    pub(crate) cuda: &'static str,
+    pub(crate) layout: Layout,
+}
+
+/// A struct in CUDA, and the check that it is laid out as on the host.
+pub(crate) fn struct_text(name: &str, layout: Layout, fields: &[Field]) -> String {
+    let mut text = format!("struct {name} {{\n");
+    for Field { name, cuda, .. } in fields {
+        text += &format!("    {cuda} {name};\n");
+    }
+    text += "};\n";
+    let mut check = |what: &str, ty: &str, layout: Layout| {
+        let (size, align) = (layout.size(), layout.align());
+        text += &format!(
+            "static_assert(sizeof({what}) == {size} && alignof({ty}) == {align}, \"as on the host\");\n"
+        );
+    };
+    check(name, name, layout);
+    // Fields of the same sizes and alignments, in the same order, lie at the same offsets, which
+    // NVRTC cannot be asked for.
+    for field in fields {
+        let what = format!("{name}::{}", field.name);
+        check(&what, &format!("decltype({what})"), field.layout);
+    }
+    text
+}
 
 /// Where a workspace lies, and its key: `Workspace` in `kernels/grid/workspace.cuh`.
 #[derive(Debug, Clone, Copy)]

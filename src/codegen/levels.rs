@@ -73,8 +73,12 @@ pub(crate) fn has_functions_of_sums<T: Element, F: Form>() -> bool {
 
 /// The functions of a primitive's source.
 pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<&'static str> {
+    functions(primitive, has_functions_of_sums::<T, F>())
+}
+
+fn functions(primitive: Primitive, has_functions_of_sums: bool) -> Vec<&'static str> {
     let mut functions: Vec<_> = Step::of(primitive).map(|step| step.function(false)).into();
-    if has_functions_of_sums::<T, F>() {
+    if has_functions_of_sums {
         let of_sums = Step::of(primitive).map(|step| step.function(true));
         functions.extend(of_sums.into_iter().filter(|name| *name != "reduce_finish"));
     }
@@ -83,19 +87,32 @@ pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<
 
 /// The variables of the levels engine's templates.
 pub(crate) fn bind_levels<T: Element, F: Form<Item = T>>(primitive: Primitive) -> minijinja::Value {
-    let policy = |name: &str, Policy { threads, items }: Policy| {
-        format!(
-            "struct {name} {{\n    static constexpr int THREADS = {threads}, ITEMS = {items};\n}};\n"
-        )
-    };
-    let tiles = policy("TilePolicy", Policy::of::<T>(primitive));
-    let sums = policy("SumPolicy", Policy::of::<T::Accumulator>(primitive));
-    minijinja::context! {
-        arguments => LevelArguments::<F::Arguments, T::Accumulator>::cuda(),
-        arguments_of_sums => LevelArguments::<SliceArguments, T::Accumulator>::cuda(),
-        has_functions_of_sums => has_functions_of_sums::<T, F>(),
-        tile_policies => tiles + &sums,
+    fn bind(
+        [tiles, sums]: [Policy; 2],
+        [arguments, arguments_of_sums]: [String; 2],
+        has_functions_of_sums: bool,
+    ) -> minijinja::Value {
+        let policy = |name: &str, Policy { threads, items }: Policy| {
+            format!(
+                "struct {name} {{\n    static constexpr int THREADS = {threads}, ITEMS = {items};\n}};\n"
+            )
+        };
+        minijinja::context! {
+            arguments => arguments,
+            arguments_of_sums => arguments_of_sums,
+            has_functions_of_sums => has_functions_of_sums,
+            tile_policies => policy("TilePolicy", tiles) + &policy("SumPolicy", sums),
+        }
     }
+    let policies = [
+        Policy::of::<T>(primitive),
+        Policy::of::<T::Accumulator>(primitive),
+    ];
+    let arguments = [
+        LevelArguments::<F::Arguments, T::Accumulator>::cuda(),
+        LevelArguments::<SliceArguments, T::Accumulator>::cuda(),
+    ];
+    bind(policies, arguments, has_functions_of_sums::<T, F>())
 }
 
 /// One launch of a kernel.

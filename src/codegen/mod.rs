@@ -40,7 +40,7 @@ pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
-pub(crate) use kernel::{Named, arguments};
+pub(crate) use kernel::{Field, Named, arguments, struct_text};
 #[cfg(feature = "cuda")]
 pub(crate) use levels::has_functions_of_sums;
 pub(crate) use levels::{bind_levels, level_functions};
@@ -49,6 +49,7 @@ pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
 use crate::source::Form;
 use crate::{CudaType, Element, Monoid, Result};
+use std::alloc::Layout;
 
 /// What a kernel source computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,37 +182,74 @@ pub mod kernels {
 pub fn source<K: Kernels>(engine: Engine) -> Result<String> {
     check::<K>(engine)?;
     let mut definitions = Definitions::default();
-    let element = <K::Form as Form>::Item::cuda_type(&mut definitions);
-    let source = K::Form::cuda(&mut definitions);
+    let read = Read {
+        element: <K::Form as Form>::Item::cuda_type(&mut definitions),
+        element_layout: Layout::new::<<K::Form as Form>::Item>(),
+        source: K::Form::cuda(&mut definitions),
+    };
     let bound = K::bind(engine, &mut definitions);
+    render(K::NAME, engine, read, definitions, bound)
+}
+
+/// What kernels read, as CUDA has it.
+struct Read {
+    element: String,
+    element_layout: Layout,
+    source: String,
+}
+
+/// The part of [`source`] that is compiled once.
+fn render(
+    primitive: &str,
+    engine: Engine,
+    read: Read,
+    definitions: Definitions,
+    bound: minijinja::Value,
+) -> Result<String> {
     let context = minijinja::context! {
         version => env!("CARGO_PKG_VERSION"),
-        source => source,
-        element => element,
-        element_bytes => size_of::<<K::Form as Form>::Item>(),
-        element_align => align_of::<<K::Form as Form>::Item>(),
+        source => read.source,
+        element => read.element,
+        element_bytes => read.element_layout.size(),
+        element_align => read.element_layout.align(),
         policy => engine.policy(),
         definitions => definitions.text()?,
         ..bound
     };
-    template::render(
-        &format!("primitives/{}/{}.cu.jinja", K::NAME, engine.name()),
-        context,
-    )
+    let name = format!("primitives/{primitive}/{}.cu.jinja", engine.name());
+    template::render(&name, context)
 }
 
 /// What the templates name of an operator.
 pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     definitions: &mut Definitions,
 ) -> minijinja::Value {
-    T::Accumulator::cuda_type(definitions);
-    minijinja::context! {
-        combine => Op::cuda(definitions),
-        operator => std::any::type_name::<Op>(),
-        exact => Op::EXACT.to_string(),
-        commutative => Op::COMMUTATIVE.to_string(),
-        accumulator_bytes => size_of::<T::Accumulator>(),
+    fn bind(
+        combine: String,
+        operator: &str,
+        (exact, commutative): (bool, bool),
+        accumulator_bytes: usize,
+    ) -> minijinja::Value {
+        minijinja::context! {
+            combine => combine,
+            operator => operator,
+            exact => exact.to_string(),
+            commutative => commutative.to_string(),
+            accumulator_bytes => accumulator_bytes,
+        }
     }
+    T::Accumulator::cuda_type(definitions);
+    bind(
+        Op::cuda(definitions),
+        std::any::type_name::<Op>(),
+        (Op::EXACT, Op::COMMUTATIVE),
+        size_of::<T::Accumulator>(),
+    )
+}
+
+/// The variables of both.
+pub(crate) fn merge(first: minijinja::Value, second: minijinja::Value) -> minijinja::Value {
+    minijinja::context! { ..first, ..second }
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include

@@ -4,6 +4,8 @@ use super::{
     Collect, Histogram, Reduce, Runs, Scan, Select, Workspace, driver_error,
     library::require_driver, workspace,
 };
+use crate::primitives::reduce::cuda as reduce;
+use crate::primitives::scan::cuda as scan;
 use crate::primitives::select::kernel::Outputs;
 use crate::primitives::select::{Target, Targets};
 use crate::source::Form;
@@ -198,10 +200,24 @@ impl Gpu {
         init: Option<T>,
     ) -> Result<T> {
         let reduce = Reduce::<T, Op, F>::load(&self.0.context)?;
+        // SAFETY: the caller's.
+        unsafe { self.reduce_with(&reduce.kernels, source, len, init) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    unsafe fn reduce_with<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &reduce::Kernels<T, F>,
+        source: F::Arguments,
+        len: usize,
+        init: Option<T>,
+    ) -> Result<T> {
         let mut output = self.allocate::<T>(1)?;
-        self.with_workspace(reduce.workspace_bytes(len), |stream, workspace| {
+        self.with_workspace(kernels.workspace_bytes(len), |stream, workspace| {
             // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { reduce.run(stream, init, source, len, &mut output, workspace) }
+            unsafe { kernels.run(stream, init, source, len, &mut output, workspace) }
         })?;
         Ok(self.download(&output, 0..1)?[0])
     }
@@ -218,9 +234,23 @@ impl Gpu {
         prefixes: Prefixes<T>,
     ) -> Result<()> {
         let scan = Scan::<T, Op, F>::load_lazily(&self.0.context)?;
-        self.with_workspace(scan.workspace_bytes(output.len), |stream, workspace| {
-            // SAFETY: as in `reduce`.
-            unsafe { scan.run(stream, prefixes, source, output, workspace) }
+        // SAFETY: the caller's.
+        unsafe { self.scan_with(&scan.kernels, source, output, prefixes) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce).
+    unsafe fn scan_with<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &scan::Kernels<T, F>,
+        source: Option<(F::Arguments, usize)>,
+        output: &mut DeviceArray<T>,
+        prefixes: Prefixes<T>,
+    ) -> Result<()> {
+        self.with_workspace(kernels.workspace_bytes(output.len), |stream, workspace| {
+            // SAFETY: as in `reduce_with`.
+            unsafe { kernels.run(stream, prefixes, source, output, workspace) }
         })
     }
 

@@ -32,42 +32,69 @@ static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Loaded>>>> = RwLock::new(None
 
 /// The kernels of one engine, loaded when they are first used.
 #[derive(Debug, Clone)]
-pub(crate) struct Lazy(Arc<Request>);
+pub(crate) struct Lazy(Arc<Later>);
 
 #[derive(Debug)]
-struct Request {
+struct Later {
+    request: Request,
     engine: Engine,
     loaded: OnceLock<Arc<Loaded>>,
-    find: fn(&CudaContext, Engine) -> Option<Arc<Loaded>>,
-    load: fn(&Arc<CudaContext>, Engine) -> Result<Arc<Loaded>>,
+}
+
+/// What [`Kernels`] says, as data: loading is compiled once, not for every request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    kernels: TypeId,
+    check: fn(Engine) -> Result<()>,
+    source: fn(Engine) -> Result<String>,
+    functions: fn(Engine) -> Vec<&'static str>,
+    takes_all_shared_memory: fn(Engine) -> bool,
+    operator: fn() -> &'static str,
+}
+
+impl Request {
+    /// What `K` says.
+    pub(crate) fn of<K: Kernels>() -> Self {
+        Request {
+            kernels: TypeId::of::<K>(),
+            check: codegen::check::<K>,
+            source: codegen::source::<K>,
+            functions: K::functions,
+            takes_all_shared_memory: K::takes_all_shared_memory,
+            operator: K::operator,
+        }
+    }
+
+    /// See [`codegen::check`].
+    pub(crate) fn check(&self, engine: Engine) -> Result<()> {
+        (self.check)(engine)
+    }
 }
 
 impl Lazy {
-    pub(crate) fn new<K: Kernels>(engine: Engine) -> Self {
-        Lazy(Arc::new(Request {
+    pub(crate) fn new(request: Request, engine: Engine) -> Self {
+        Lazy(Arc::new(Later {
+            request,
             engine,
             loaded: OnceLock::new(),
-            find: Loaded::find::<K>,
-            load: Loaded::get::<K>,
         }))
     }
 
     /// The kernels. The first call loads them, also while a stream is captured into a graph.
     pub(crate) fn get(&self, context: &Arc<CudaContext>) -> Result<&Arc<Loaded>> {
-        let request = &*self.0;
-        if let Some(loaded) = request.loaded.get() {
+        let later = &*self.0;
+        if let Some(loaded) = later.loaded.get() {
             return Ok(loaded);
         }
-        let loaded = (request.load)(context, request.engine)?;
-        Ok(request.loaded.get_or_init(|| loaded))
+        let loaded = Loaded::get(later.request, context, later.engine)?;
+        Ok(later.loaded.get_or_init(|| loaded))
     }
 
     /// Whether this process has the kernels already.
     fn is_loaded(&self, context: &CudaContext) -> bool {
-        let request = &*self.0;
-        let find = || (request.find)(context, request.engine);
-        request.loaded.get().is_some()
-            || find().map(|kernels| request.loaded.set(kernels)).is_some()
+        let later = &*self.0;
+        let find = || Loaded::find(later.request, context, later.engine);
+        later.loaded.get().is_some() || find().map(|kernels| later.loaded.set(kernels)).is_some()
     }
 
     /// Loads the kernels of several engines. Those that must be compiled are compiled side by side.
@@ -90,42 +117,44 @@ impl Lazy {
 }
 
 impl Loaded {
-    /// The kernels `K` for an engine, in `context`.
-    pub(crate) fn get<K: Kernels>(
+    /// The kernels of a request for an engine, in `context`.
+    pub(crate) fn get(
+        request: Request,
         context: &Arc<CudaContext>,
         engine: Engine,
     ) -> Result<Arc<Loaded>> {
-        if let Some(kernels) = Loaded::find::<K>(context, engine) {
+        if let Some(kernels) = Loaded::find(request, context, engine) {
             return Ok(kernels);
         }
         // Two threads may compile the same kernels at once. Both results are good; the last one
         // stays.
-        let kernels = Arc::new(while_capturing(|| Loaded::load::<K>(context, engine))?);
-        let key = Loaded::key::<K>(context, engine);
+        let kernels = Arc::new(while_capturing(|| Loaded::load(request, context, engine))?);
+        let key = Loaded::key(request, context, engine);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
         loaded.get_or_insert_default().insert(key, kernels.clone());
         Ok(kernels)
     }
 
-    fn key<K: Kernels>(context: &CudaContext, engine: Engine) -> CacheKey {
-        (context.cu_ctx() as usize, TypeId::of::<K>(), engine)
+    fn key(request: Request, context: &CudaContext, engine: Engine) -> CacheKey {
+        (context.cu_ctx() as usize, request.kernels, engine)
     }
 
-    fn find<K: Kernels>(context: &CudaContext, engine: Engine) -> Option<Arc<Loaded>> {
+    fn find(request: Request, context: &CudaContext, engine: Engine) -> Option<Arc<Loaded>> {
         let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
-        let key = Loaded::key::<K>(context, engine);
+        let key = Loaded::key(request, context, engine);
         loaded.as_ref()?.get(&key).cloned()
     }
 
-    fn load<K: Kernels>(context: &Arc<CudaContext>, engine: Engine) -> Result<Loaded> {
-        let source = codegen::source::<K>(engine)?;
+    fn load(request: Request, context: &Arc<CudaContext>, engine: Engine) -> Result<Loaded> {
+        let source = (request.source)(engine)?;
         let target = Target::for_capability(context_capability(context)?)?;
         let cache = DiskCache::open();
-        let image = image(cache.as_ref(), &source, K::operator(), target)?;
-        Loaded::from_image::<K>(context, engine, target, image)
+        let image = image(cache.as_ref(), &source, (request.operator)(), target)?;
+        Loaded::from_image(request, context, engine, target, image)
     }
 
-    pub(crate) fn from_image<K: Kernels>(
+    pub(crate) fn from_image(
+        request: Request,
         context: &Arc<CudaContext>,
         engine: Engine,
         target: Target,
@@ -144,11 +173,11 @@ impl Loaded {
             .map_err(|error| driver_error("asking for the size of shared memory", error))?
             .unsigned_abs();
         let mut functions = Vec::new();
-        for name in K::functions(engine) {
+        for name in (request.functions)(engine) {
             let function = module
                 .load_function(name)
                 .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
-            if K::takes_all_shared_memory(engine) {
+            if (request.takes_all_shared_memory)(engine) {
                 allow_shared_memory(&function, shared_bytes)?;
             }
             functions.push((name, function));
@@ -361,7 +390,8 @@ mod tests {
         let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
         let source = codegen::source::<Reduce<f32, Add>>(Engine::Levels).unwrap();
         let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
-        let kernels = Loaded::from_image::<Reduce<f32, Add>>(
+        let kernels = Loaded::from_image(
+            Request::of::<Reduce<f32, Add>>(),
             &context,
             Engine::Levels,
             Target::Ptx(oldest),

@@ -1,7 +1,6 @@
 //! The ladder's kernels on a GPU.
 
 use super::{Argument, Buffer, Call, Kernel, Shape, source};
-use crate::codegen::Named;
 use crate::cuda::launch::{Grid, launch_function};
 use crate::cuda::library::require_driver;
 use crate::cuda::nvrtc::{self, Target};
@@ -13,17 +12,19 @@ use cudarc::nvrtc::Ptx;
 use std::any::type_name;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Kernels of the ladder for one type and operator, loaded into a context.
 #[derive(Debug)]
-pub struct Loaded<T: Element, Op: Monoid<T>> {
+pub struct Loaded<T: Element> {
     functions: HashMap<&'static str, CudaFunction>,
-    types: Named<(T, Op)>,
+    /// The operator's.
+    identity: T::Accumulator,
+    /// See [`Kernel::most_for`].
+    most_for: fn(&Kernel) -> u64,
 }
 
-impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
+impl<T: Element> Loaded<T> {
     /// Compiles kernels and loads them. `Times` is as for [`source`](super::source()).
     ///
     /// # Errors
@@ -31,22 +32,16 @@ impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
     /// Those of [`source`](super::source()); [`Error::Library`](crate::Error::Library) without
     /// driver or NVRTC; [`Error::Compile`](crate::Error::Compile);
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn load<Times: Monoid<T>>(context: &Arc<CudaContext>, kernels: &[&Kernel]) -> Result<Self> {
+    pub fn load<Op: Monoid<T>, Times: Monoid<T>>(
+        context: &Arc<CudaContext>,
+        kernels: &[&Kernel],
+    ) -> Result<Self> {
         require_driver()?;
         let text = source::<T, Op, Times>(kernels)?;
-        let target = Target::for_capability(context_capability(context)?)?;
-        let image = nvrtc::compile(&text, type_name::<Op>(), target)?;
-        let image = match target {
-            Target::Cubin(_) => Ptx::from_binary(image),
-            Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
-        };
-        let failed = |error| driver_error("loading the kernels of the ladder", error);
-        let module = context.load_module(image).map_err(failed)?;
-        let names = kernels.iter().flat_map(|kernel| kernel.functions);
-        let functions = names.map(|&name| Ok((name, module.load_function(name)?)));
         Ok(Loaded {
-            functions: functions.collect::<Result<_, _>>().map_err(failed)?,
-            types: PhantomData,
+            functions: functions(context, kernels, &text, type_name::<Op>())?,
+            identity: Op::identity().widen(),
+            most_for: Kernel::most_for::<T, Op>,
         })
     }
 
@@ -67,9 +62,9 @@ impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
         kernel: &Kernel,
         shape: Shape,
         (items, second): (&[T], &[T]),
-    ) -> Result<Ready<T, Op>> {
+    ) -> Result<Ready<T>> {
         assert_eq!(items.len(), second.len(), "products are of pairs");
-        let length = items.len().min(kernel.most_for::<T, Op>() as usize);
+        let length = items.len().min((self.most_for)(kernel) as usize);
         let call = kernel.call(length as u64, shape);
         let functions = call.launches.iter().map(|launch| {
             let function = self.functions.get(launch.function);
@@ -95,7 +90,7 @@ impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
             starts.push((Buffer::Data, start));
         }
         if kernel.folds_into_out() {
-            let start = upload(stream, &cell(Op::identity().widen()))?;
+            let start = upload(stream, &cell(self.identity))?;
             starts.push((Buffer::Out, start));
         }
         Ok(Ready {
@@ -105,14 +100,34 @@ impl<T: Element, Op: Monoid<T>> Loaded<T, Op> {
             functions,
             buffers,
             starts,
-            types: PhantomData,
+            identity: self.identity,
         })
     }
 }
 
+/// The functions of kernels, compiled and loaded.
+fn functions(
+    context: &Arc<CudaContext>,
+    kernels: &[&Kernel],
+    text: &str,
+    operator: &str,
+) -> Result<HashMap<&'static str, CudaFunction>> {
+    let target = Target::for_capability(context_capability(context)?)?;
+    let image = nvrtc::compile(text, operator, target)?;
+    let image = match target {
+        Target::Cubin(_) => Ptx::from_binary(image),
+        Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
+    };
+    let failed = |error| driver_error("loading the kernels of the ladder", error);
+    let module = context.load_module(image).map_err(failed)?;
+    let names = kernels.iter().flat_map(|kernel| kernel.functions);
+    let functions = names.map(|&name| Ok((name, module.load_function(name)?)));
+    functions.collect::<Result<_, _>>().map_err(failed)
+}
+
 /// A kernel, its input, and room for all that it needs.
 #[derive(Debug)]
-pub struct Ready<T: Element, Op: Monoid<T>> {
+pub struct Ready<T: Element> {
     stream: Arc<CudaStream>,
     length: usize,
     call: Call,
@@ -121,10 +136,10 @@ pub struct Ready<T: Element, Op: Monoid<T>> {
     buffers: HashMap<Buffer, CudaSlice<u8>>,
     /// What buffers hold before a call.
     starts: Vec<(Buffer, CudaSlice<u8>)>,
-    types: Named<(T, Op)>,
+    identity: T::Accumulator,
 }
 
-impl<T: Element, Op: Monoid<T>> Ready<T, Op> {
+impl<T: Element> Ready<T> {
     /// How many items it takes.
     pub fn length(&self) -> usize {
         self.length
@@ -203,7 +218,7 @@ impl<T: Element, Op: Monoid<T>> Ready<T, Op> {
             }
             Argument::Length(length) => bytes_of(&length).to_vec(),
             Argument::Factor(factor) => bytes_of(&factor).to_vec(),
-            Argument::Identity => bytes_of(&Op::identity().widen()).to_vec(),
+            Argument::Identity => bytes_of(&self.identity).to_vec(),
         }
     }
 }

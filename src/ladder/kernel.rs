@@ -5,6 +5,7 @@ use crate::codegen::{Definitions, bind_monoid, template};
 use crate::ops::{Add, BitAnd, BitOr, BitXor, Max, Min};
 use crate::source::{Form, Slice};
 use crate::{CudaType, Element, Error, Monoid, Result};
+use std::alloc::Layout;
 use std::any::{TypeId, type_name};
 
 /// The most items whose threads try again and again to fold into one place, each in its turn. It is
@@ -124,13 +125,16 @@ impl Kernel {
     ///
     /// [`Error::Codegen`] if it folds in any order, and the operator does not commute.
     pub fn check<T: Element, Op: Monoid<T>>(&self) -> Result<()> {
-        if self.in_any_order.is_none() || Op::COMMUTATIVE {
+        self.check_order(Op::COMMUTATIVE, type_name::<Op>())
+    }
+
+    fn check_order(&self, commutative: bool, operator: &str) -> Result<()> {
+        if self.in_any_order.is_none() || commutative {
             return Ok(());
         }
         Err(Error::Codegen(format!(
-            "{} folds in any order, and {} does not commute",
-            self.file,
-            type_name::<Op>()
+            "{} folds in any order, and {operator} does not commute",
+            self.file
         )))
     }
 }
@@ -157,14 +161,31 @@ pub fn source<T: Element, Op: Monoid<T>, Times: Monoid<T>>(kernels: &[&Kernel]) 
     let source = Slice::<T>::cuda(&mut definitions);
     let monoid = bind_monoid::<T, Op>(&mut definitions);
     let product = Times::cuda(&mut definitions);
-    let atomic = hardware_atomic::<T, Op>(&accumulator);
+    let atomic = hardware_atomic(TypeId::of::<Op>(), &accumulator);
     let files: Vec<_> = kernels.iter().map(|kernel| kernel.file).collect();
+    render(
+        (element, Layout::new::<T>()),
+        (source, product),
+        (atomic, files),
+        definitions,
+        monoid,
+    )
+}
+
+/// The part of [`source`] that is compiled once.
+fn render(
+    (element, layout): (String, Layout),
+    (source, product): (String, String),
+    (atomic, files): (Option<(&'static str, &'static str)>, Vec<&'static str>),
+    definitions: Definitions,
+    monoid: minijinja::Value,
+) -> Result<String> {
     let context = minijinja::context! {
         version => env!("CARGO_PKG_VERSION"),
         source => source,
         element => element,
-        element_bytes => size_of::<T>(),
-        element_align => align_of::<T>(),
+        element_bytes => layout.size(),
+        element_align => layout.align(),
         product => product,
         atomic => atomic.map(|(function, word)| minijinja::context! { function, word }),
         files => files,
@@ -177,14 +198,11 @@ pub fn source<T: Element, Op: Monoid<T>, Times: Monoid<T>>(kernels: &[&Kernel]) 
 /// Whether one atomic instruction does what the operator does.
 pub fn has_hardware_atomic<T: Element, Op: Monoid<T>>() -> bool {
     let accumulator = T::Accumulator::cuda_type(&mut Definitions::default());
-    hardware_atomic::<T, Op>(&accumulator).is_some()
+    hardware_atomic(TypeId::of::<Op>(), &accumulator).is_some()
 }
 
 /// CUDA's function for the operator on accumulators of a type, and the type that it takes.
-fn hardware_atomic<T: Element, Op: Monoid<T>>(
-    accumulator: &str,
-) -> Option<(&'static str, &'static str)> {
-    let is = |op: TypeId| TypeId::of::<Op>() == op;
+fn hardware_atomic(operator: TypeId, accumulator: &str) -> Option<(&'static str, &'static str)> {
     let functions = [
         (TypeId::of::<Add>(), "atomicAdd"),
         (TypeId::of::<Min>(), "atomicMin"),
@@ -193,7 +211,7 @@ fn hardware_atomic<T: Element, Op: Monoid<T>>(
         (TypeId::of::<BitOr>(), "atomicOr"),
         (TypeId::of::<BitXor>(), "atomicXor"),
     ];
-    let (op, function) = functions.into_iter().find(|(op, _)| is(*op))?;
+    let (op, function) = functions.into_iter().find(|(op, _)| *op == operator)?;
     let compares = op == TypeId::of::<Min>() || op == TypeId::of::<Max>();
     let word = match accumulator {
         "u32" => "u32",

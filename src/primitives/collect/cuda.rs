@@ -1,9 +1,9 @@
 //! Collect for callers that bring their own stream and slices.
 
 use super::kernel::{self, CollectArguments};
-use crate::codegen::{Engine, Named, RowPolicy, check};
+use crate::codegen::{Engine, Named, RowPolicy};
 use crate::cuda::checks::{bind, check_streams};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, context_capability};
@@ -70,10 +70,11 @@ impl<F: Form<Item: Element>> Collect<F> {
         require_driver()?;
         let policy = kernel::Collect::<F>::rows_policy(context_capability(context)?);
         let engine = Engine::Rows(policy);
-        check::<kernel::Collect<F>>(engine)?;
+        let request = Request::of::<kernel::Collect<F>>();
+        request.check(engine)?;
         Ok(Collect {
             context: context.clone(),
-            kernels: Loaded::get::<kernel::Collect<F>>(context, engine)?,
+            kernels: Loaded::get(request, context, engine)?,
             policy,
             form: PhantomData,
         })

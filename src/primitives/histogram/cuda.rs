@@ -9,7 +9,7 @@ use crate::Error;
 use crate::Result;
 use crate::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
 use crate::cuda::checks::bind;
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, check_context, context_capability, upload};
@@ -116,7 +116,8 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         let capability = context_capability(stream.context())?;
         let rows = kernel::Histogram::<C, F, R>::rows_policy(capability);
         let engine = Engine::Rows(rows);
-        let kernels = Loaded::get::<kernel::Histogram<C, F, R>>(stream.context(), engine)?;
+        let request = Request::of::<kernel::Histogram<C, F, R>>();
+        let kernels = Loaded::get(request, stream.context(), engine)?;
         let firsts = bins.firsts();
         let firsts = match firsts.is_empty() {
             true => None,

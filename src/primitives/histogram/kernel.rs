@@ -147,14 +147,23 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let value = <F::Item as Counted>::Value::cuda_type(definitions);
-        let count = C::cuda_type(definitions);
-        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
-        minijinja::context! {
-            arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
-            rule => R::CUDA,
-            parts => F::Item::CHANNELS,
+        fn bind(
+            [value, count, arguments]: [String; 3],
+            rule: &str,
+            parts: usize,
+        ) -> minijinja::Value {
+            minijinja::context! {
+                arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
+                rule => rule,
+                parts => parts,
+            }
         }
+        let texts = [
+            <F::Item as Counted>::Value::cuda_type(definitions),
+            C::cuda_type(definitions),
+            HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda(),
+        ];
+        bind(texts, R::CUDA, F::Item::CHANNELS)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {

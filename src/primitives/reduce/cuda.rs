@@ -4,12 +4,11 @@ use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
-use crate::codegen::Named;
-use crate::codegen::{Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy, check};
+use crate::codegen::{Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, launch};
-use crate::cuda::levels::{Call, enqueue};
+use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
@@ -33,21 +32,38 @@ use std::sync::Arc;
 /// elements do not use it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
+    pub(crate) kernels: Kernels<T, F>,
+    operator: Named<Op>,
+}
+
+/// The same, whatever the operator: this is compiled once for all of them.
+#[derive(Debug)]
+pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
-    kernels: Arc<Loaded>,
+    loaded: Arc<Loaded>,
     /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels
     /// engine.
     rows: Option<(RowPolicy, ReducePolicy)>,
-    types: Named<(T, Op, F)>,
+    order: Order,
+    identity: fn() -> T,
+    form: Named<F>,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
     fn clone(&self) -> Self {
         Reduce {
-            context: self.context.clone(),
             kernels: self.kernels.clone(),
-            rows: self.rows,
-            types: PhantomData,
+            operator: PhantomData,
+        }
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
+    fn clone(&self) -> Self {
+        Kernels {
+            context: self.context.clone(),
+            loaded: self.loaded.clone(),
+            ..*self
         }
     }
 }
@@ -79,27 +95,18 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
-        require_driver()?;
-        check::<kernel::Reduce<T, Op, F>>(engine)?;
-        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+        let request = Request::of::<kernel::Reduce<T, Op, F>>();
+        let operator = (Order::of::<T, Op>(), Op::identity as fn() -> T);
         Ok(Reduce {
-            context: context.clone(),
-            kernels: Loaded::get::<kernel::Reduce<T, Op, F>>(context, engine)?,
-            rows: match engine {
-                Engine::Rows(rows) => Some((rows, cut)),
-                _ => None,
-            },
-            types: PhantomData,
+            kernels: Kernels::load_engine(context, request, operator, engine)?,
+            operator: PhantomData,
         })
     }
 
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        match self.rows {
-            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
-        }
+        self.kernels.workspace_bytes(len)
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
@@ -118,10 +125,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
-        let (source, len) = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, None, source, len, output, workspace) }
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, None, input, output, workspace)
     }
 
     /// Enqueues the fold of `init` and `input` into the first element of `output`.
@@ -137,10 +142,56 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, Some(init), input, output, workspace)
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+    /// See [`Reduce::load_engine`].
+    fn load_engine(
+        context: &Arc<CudaContext>,
+        request: Request,
+        (order, identity): (Order, fn() -> T),
+        engine: Engine,
+    ) -> Result<Self> {
+        require_driver()?;
+        request.check(engine)?;
+        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+        Ok(Kernels {
+            context: context.clone(),
+            loaded: Loaded::get(request, context, engine)?,
+            rows: match engine {
+                Engine::Rows(rows) => Some((rows, cut)),
+                _ => None,
+            },
+            order,
+            identity,
+            form: PhantomData,
+        })
+    }
+
+    /// See [`Reduce::workspace_bytes`].
+    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
+        match self.rows {
+            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
+        }
+    }
+
+    /// See [`Reduce::enqueue_from`].
+    fn enqueue(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
         let (source, len) = bind(&mut binder, &input)?;
-        // SAFETY: as in `enqueue`.
-        unsafe { self.run(stream, Some(init), source, len, output, workspace) }
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
+        unsafe { self.run(stream, init, source, len, output, workspace) }
     }
 
     /// # Safety
@@ -160,50 +211,54 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
         let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (output, _writing) = output.device_ptr_mut(stream);
-        let (kernels, seeded) = (&self.kernels, init.is_some());
-        let init = init.unwrap_or_else(Op::identity).widen();
+        let call = Call {
+            source,
+            output,
+            workspace,
+            init: init.unwrap_or_else(self.identity).widen(),
+            seeded: init.is_some(),
+            inclusive: false,
+        };
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it. The workspace is this
+        // stream's alone, and as large as the plan asks.
+        unsafe { self.launch(stream, len, &call) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`levels::enqueue`].
+    unsafe fn launch(
+        &self,
+        stream: &CudaStream,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let loaded = &self.loaded;
         let Some(rows) = self.rows else {
             let plan = Plan::new::<T>(Primitive::Reduce, len);
-            let call = Call {
-                source,
-                output,
-                workspace,
-                init,
-                seeded,
-                inclusive: false,
-            };
-            // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-            // afterwards the stream's order and cudarc's events protect it. The workspace is this
-            // stream's alone, and as large as the plan asks.
-            return unsafe { enqueue::<T, F>(kernels, stream, &plan, &call) };
+            // SAFETY: the caller's.
+            return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
         };
-        let (order, multiprocessors) = (Order::of::<T, Op>(), kernels.multiprocessors());
-        let plan = ReducePlan::new::<T>(rows, order, len, multiprocessors);
+        let plan = ReducePlan::new::<T>(rows, self.order, len, loaded.multiprocessors());
         let grid = Grid {
             blocks: plan.blocks,
             threads: plan.threads,
             shared_bytes: 0,
         };
         let arguments = ReduceArguments {
-            source,
+            source: call.source,
             length: len as u64,
-            out: output,
-            workspace,
-            init,
-            seeded: u32::from(seeded),
+            out: call.output,
+            workspace: call.workspace,
+            init: call.init,
+            seeded: u32::from(call.seeded),
             chunks: plan.chunks,
             log_chunk: plan.log_chunk,
             log_batches: plan.log_batches,
         };
-        // SAFETY: as above.
-        unsafe {
-            launch(
-                kernels,
-                stream,
-                &kernel::Reduce::<T, Op, F>::ROWS,
-                grid,
-                arguments,
-            )
-        }
+        let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
+        // SAFETY: the caller's.
+        unsafe { launch(loaded, stream, &function, grid, arguments) }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Order, Primitive, RowPolicy,
-    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
+    Arguments, Definitions, Engine, Kernels, Order, Primitive, RowPolicy, WorkspaceArguments,
+    arguments, bind_levels, bind_monoid, level_functions, merge,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -40,9 +40,15 @@ arguments! {
 pub(crate) type ArgumentsOf<T, F> =
     ReduceArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
-    /// The rows engine's function.
-    pub const ROWS: Function<ArgumentsOf<T, F>> = Function::new("reduce_rows");
+/// The name of the rows engine's function.
+pub(super) const ROWS: &str = "reduce_rows";
+
+fn bind_rows(arguments: String, order: Order, monoid: minijinja::Value) -> minijinja::Value {
+    minijinja::context! {
+        arguments => arguments,
+        any_order => order == Order::Any,
+        ..monoid
+    }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> {
@@ -54,13 +60,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
         match engine {
             Engine::Levels => {
                 let levels = bind_levels::<T, F>(Primitive::Reduce);
-                minijinja::context! { ..levels, ..monoid }
+                merge(levels, monoid)
             }
-            Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
-                arguments => ArgumentsOf::<T, F>::cuda(),
-                any_order => Order::of::<T, Op>() == Order::Any,
-                ..monoid
-            },
+            Engine::Rows(_) | Engine::Wave(_) => {
+                bind_rows(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), monoid)
+            }
         }
     }
 
@@ -75,7 +79,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
             Engine::Levels => level_functions::<T, F>(Primitive::Reduce),
-            Engine::Rows(_) => vec![Self::ROWS.name],
+            Engine::Rows(_) => vec![ROWS],
             Engine::Wave(_) => Vec::new(),
         }
     }

@@ -3,12 +3,10 @@
 use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
-use crate::codegen::{
-    Engine, Function, Kernels, Named, Plan, Primitive, RowPolicy, WavePolicy, check,
-};
+use crate::codegen::{Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Loaded, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -45,10 +43,18 @@ use std::sync::Arc;
 /// operator and length. Inputs of up to some thousands of elements do not use it.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
+    pub(crate) kernels: Kernels<T, F>,
+    operator: Named<Op>,
+}
+
+/// The same, whatever the operator: this is compiled once for all of them.
+#[derive(Debug)]
+pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
     engines: Engines,
     multiprocessors: u32,
-    types: Named<(T, Op, F)>,
+    identity: fn() -> T,
+    form: Named<F>,
 }
 
 /// The engines that a scan can choose from.
@@ -77,9 +83,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new<K: Kernels>(policy: RowPolicy) -> Rows {
+    fn new(request: Request, policy: RowPolicy) -> Rows {
         Rows {
-            kernels: Lazy::new::<K>(Engine::Rows(policy)),
+            kernels: Lazy::new(request, Engine::Rows(policy)),
             policy,
         }
     }
@@ -116,11 +122,18 @@ impl Wave {
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
     fn clone(&self) -> Self {
-        Scan {
+        Scan::with(self.kernels.clone())
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
+    fn clone(&self) -> Self {
+        Kernels {
             context: self.context.clone(),
             engines: self.engines.clone(),
             multiprocessors: self.multiprocessors,
-            types: PhantomData,
+            identity: self.identity,
+            form: PhantomData,
         }
     }
 }
@@ -134,7 +147,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        Scan::load_lazily(context)?.loaded()
+        let kernels = Kernels::load_lazily(context, Self::request(), Op::identity)?;
+        kernels.loaded().map(Scan::with)
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
@@ -148,17 +162,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        require_driver()?;
-        let capability = context_capability(context)?;
-        if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
-            let policy = RowPolicy::for_scan::<F>(capability, false);
-            let short = Some(Rows::new::<kernel::Scan<T, Op, F>>(policy));
-            let levels = Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Levels);
-            return Scan::with(Engines::Levels { short, levels }, context);
-        }
-        let wave = WavePolicy::for_form::<F>(capability);
-        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        Scan::with(Self::one_launch(capability, wave, false), context)
+        Kernels::load_lazily(context, Self::request(), Op::identity).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -173,15 +177,84 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Those of [`load`](Scan::load), and [`Error::Codegen`] for a policy that the engine cannot
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        Kernels::load_engine(context, Self::request(), Op::identity, engine).map(Scan::with)
+    }
+
+    fn request() -> Request {
+        Request::of::<kernel::Scan<T, Op, F>>()
+    }
+
+    fn with(kernels: Kernels<T, F>) -> Self {
+        Scan {
+            kernels,
+            operator: PhantomData,
+        }
+    }
+
+    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
+    /// 1% of the elements' size for long inputs.
+    pub fn workspace_bytes(&self, len: usize) -> usize {
+        self.kernels.workspace_bytes(len)
+    }
+
+    /// Enqueues the scan of `input` into `output`, of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources
+    /// have different lengths, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
+    /// belongs to another context, [`Error::Driver`] if a launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let kernels = &self.kernels;
+        kernels.enqueue(stream, prefixes, input, output, workspace)
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+    /// See [`Scan::load_lazily`].
+    fn load_lazily(
+        context: &Arc<CudaContext>,
+        request: Request,
+        identity: fn() -> T,
+    ) -> Result<Self> {
         require_driver()?;
-        check::<kernel::Scan<T, Op, F>>(engine)?;
+        let capability = context_capability(context)?;
+        if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
+            let policy = RowPolicy::for_scan::<F>(capability, false);
+            let short = Some(Rows::new(request, policy));
+            let levels = Lazy::new(request, Engine::Levels);
+            return Kernels::with(Engines::Levels { short, levels }, context, identity);
+        }
+        let wave = WavePolicy::for_form::<F>(capability);
+        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        let engines = Self::one_launch(request, capability, wave, false);
+        Kernels::with(engines, context, identity)
+    }
+
+    /// See [`Scan::load_engine`].
+    fn load_engine(
+        context: &Arc<CudaContext>,
+        request: Request,
+        identity: fn() -> T,
+        engine: Engine,
+    ) -> Result<Self> {
+        require_driver()?;
+        request.check(engine)?;
         let engines = match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
-                levels: Lazy::new::<kernel::Scan<T, Op, F>>(engine),
+                levels: Lazy::new(request, engine),
             },
             Engine::Rows(policy) => {
-                let rows = Rows::new::<kernel::Scan<T, Op, F>>(policy);
+                let rows = Rows::new(request, policy);
                 Engines::OneLaunch {
                     short: rows.clone(),
                     long: rows,
@@ -189,29 +262,32 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
                 }
             }
             Engine::Wave(policy) => {
-                Self::one_launch(context_capability(context)?, Some(policy), true)
+                Self::one_launch(request, context_capability(context)?, Some(policy), true)
             }
         };
-        Scan::with(engines, context)?.loaded()
+        Kernels::with(engines, context, identity)?.loaded()
     }
 
-    fn with(engines: Engines, context: &Arc<CudaContext>) -> Result<Self> {
+    fn with(engines: Engines, context: &Arc<CudaContext>, identity: fn() -> T) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
-        Ok(Scan {
+        Ok(Kernels {
             context: context.clone(),
             engines,
             multiprocessors: context_multiprocessors(context)?,
-            types: PhantomData,
+            identity,
+            form: PhantomData,
         })
     }
 
-    fn one_launch(capability: u32, wave: Option<WavePolicy>, always: bool) -> Engines {
-        let rows = |long| {
-            let policy = RowPolicy::for_scan::<F>(capability, long);
-            Rows::new::<kernel::Scan<T, Op, F>>(policy)
-        };
-        let lazy = |policy| Lazy::new::<kernel::Scan<T, Op, F>>(Engine::Wave(policy));
+    fn one_launch(
+        request: Request,
+        capability: u32,
+        wave: Option<WavePolicy>,
+        always: bool,
+    ) -> Engines {
+        let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
+        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
         Engines::OneLaunch {
             short: rows(false),
             long: rows(true),
@@ -244,9 +320,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         Ok(self)
     }
 
-    /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
-    /// 1% of the elements' size for long inputs.
-    pub fn workspace_bytes(&self, len: usize) -> usize {
+    /// See [`Scan::workspace_bytes`].
+    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
         match &self.engines {
             Engines::Levels { short, .. } => {
@@ -265,15 +340,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         }
     }
 
-    /// Enqueues the scan of `input` into `output`, of the same length.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] if `output` is not as long as `input`, [`Error::Zip`] if zipped sources
-    /// have different lengths, [`Error::Workspace`] if `workspace` is too small,
-    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
-    /// belongs to another context, [`Error::Driver`] if a launch fails.
-    pub fn enqueue(
+    /// See [`Scan::enqueue`].
+    fn enqueue(
         &self,
         stream: &CudaStream,
         prefixes: Prefixes<T>,
@@ -320,7 +388,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
             source,
             output,
             workspace,
-            init: prefixes.init.unwrap_or_else(Op::identity).widen(),
+            init: prefixes.init.unwrap_or_else(self.identity).widen(),
             seeded: prefixes.init.is_some(),
             inclusive: prefixes.kind == PrefixKind::Inclusive,
         };
@@ -387,7 +455,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ) -> Result<()> {
         let kernels = rows.kernels.get(&self.context)?;
         let grid = Grid::of_rows(plan, len)?;
-        let function = &kernel::Scan::<T, Op, F>::ROWS;
+        let function = &Function::new(kernel::ROWS);
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
     }
@@ -402,7 +470,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ) -> Result<()> {
         let kernels = kernels.get(&self.context)?;
         let grid = Grid::of_wave(plan, call.inclusive, self.multiprocessors);
-        let function = &kernel::Scan::<T, Op, F>::WAVE;
+        let function = &Function::new(kernel::WAVE);
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, true) }
     }
@@ -422,7 +490,7 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         // SAFETY: nothing but the data is read.
-        unsafe { self.run(stream, prefixes, None, data, workspace) }
+        unsafe { self.kernels.run(stream, prefixes, None, data, workspace) }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Primitive, RowPolicy, Shape,
-    WorkspaceArguments, arguments, bind_levels, bind_monoid, level_functions,
+    Arguments, Definitions, Engine, Kernels, Primitive, RowPolicy, Shape, WorkspaceArguments,
+    arguments, bind_levels, bind_monoid, level_functions, merge,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -38,11 +38,13 @@ arguments! {
 pub(crate) type ArgumentsOf<T, F> =
     ScanArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
-    /// The rows engine's function.
-    pub const ROWS: Function<ArgumentsOf<T, F>> = Function::new("scan_rows");
-    /// The wave engine's function.
-    pub const WAVE: Function<ArgumentsOf<T, F>> = Function::new("scan_wave");
+/// The name of the rows engine's function.
+pub(super) const ROWS: &str = "scan_rows";
+/// The name of the wave engine's function.
+pub(super) const WAVE: &str = "scan_wave";
+
+fn bind_one_launch(arguments: String, monoid: minijinja::Value) -> minijinja::Value {
+    minijinja::context! { arguments => arguments, ..monoid }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
@@ -54,12 +56,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
         match engine {
             Engine::Levels => {
                 let levels = bind_levels::<T, F>(Primitive::Scan);
-                minijinja::context! { ..levels, ..monoid }
+                merge(levels, monoid)
             }
-            Engine::Rows(_) | Engine::Wave(_) => minijinja::context! {
-                arguments => ArgumentsOf::<T, F>::cuda(),
-                ..monoid
-            },
+            Engine::Rows(_) | Engine::Wave(_) => {
+                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
+            }
         }
     }
 
@@ -74,8 +75,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
             Engine::Levels => level_functions::<T, F>(Primitive::Scan),
-            Engine::Rows(_) => vec![Self::ROWS.name],
-            Engine::Wave(_) => vec![Self::WAVE.name],
+            Engine::Rows(_) => vec![ROWS],
+            Engine::Wave(_) => vec![WAVE],
         }
     }
 

@@ -10,7 +10,7 @@ use crate::codegen::{
     Engine, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, check,
 };
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
@@ -237,7 +237,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         always: bool,
     ) -> Result<Self> {
         const { assert_element_size::<T>() };
-        let lazy = |engine| Lazy::new::<kernel::Select<T, F, O>>(engine);
+        let request = Request::of::<kernel::Select<T, F, O>>();
+        let lazy = |engine| Lazy::new(request, engine);
         Ok(Select {
             context: context.clone(),
             rows: lazy(Engine::Rows(policy)),

@@ -137,13 +137,24 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let kept = T::cuda_type(definitions);
-        let arguments = SelectArguments::<F::Arguments>::cuda();
-        minijinja::context! {
-            arguments => format!("using Kept = {kept};\n{arguments}"),
-            outputs => format!("{}, {}, {}", O::KEPT, O::OTHERS, O::PLACES),
-            lengths_arguments => Self::MEASURES.then(LengthsArguments::<F::Arguments>::cuda),
+        fn bind(
+            kept: &str,
+            outputs: [bool; 3],
+            arguments: &str,
+            lengths_arguments: Option<String>,
+        ) -> minijinja::Value {
+            minijinja::context! {
+                arguments => format!("using Kept = {kept};\n{arguments}"),
+                outputs => outputs.map(|is_stored| is_stored.to_string()).join(", "),
+                lengths_arguments => lengths_arguments,
+            }
         }
+        bind(
+            &T::cuda_type(definitions),
+            [O::KEPT, O::OTHERS, O::PLACES],
+            &SelectArguments::<F::Arguments>::cuda(),
+            Self::MEASURES.then(LengthsArguments::<F::Arguments>::cuda),
+        )
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
