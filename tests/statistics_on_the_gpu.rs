@@ -123,7 +123,7 @@ fn check_views<T: Real + DeviceRepr + ValidAsZeroBits>(lengths: &[usize]) {
             )
             .unwrap();
         let got = download(&stream, &place_out).unwrap()[0];
-        let position = (length > 0).then_some(got.position as usize);
+        let position = (length > 0).then_some(got.position() as usize);
         assert_eq!(position, first(data, Ordering::Less), "{what}");
     }
 }
