@@ -65,6 +65,7 @@ fn number_mask_f64(x: f64) -> u64 {
 macro_rules! numbers {
     ($($module:ident: $number:ty as $wide:ty, |$x:ident| $widened:expr, $rank:expr, $number_mask:expr;)*) => {$(
         #[doc(hidden)]
+        #[allow(clippy::unnecessary_cast)]
         pub mod $module {
             use super::*;
 

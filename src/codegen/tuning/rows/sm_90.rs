@@ -30,7 +30,7 @@ pub(super) const ROWS: RowTables = RowTables {
             sums_any: 1, sums_law: 1,
         }),
         (64, ReducePolicy {
-            most_threads: 512, alone: 8, threads: 256, blocks: 2, chunks: 1024,
+            most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1,
         }),
     ],
