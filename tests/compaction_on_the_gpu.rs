@@ -29,8 +29,10 @@ where
     let (major, minor) = context.compute_capability().unwrap();
     let capability = (10 * major + minor) as u32;
     let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(capability));
+    let long = kernels::Select::<T, F, O>::long_rows_policy(capability).map(Engine::Rows);
     let wave = kernels::Select::<T, F, O>::wave_policy(capability).map(Engine::Wave);
     let mut engines = vec![rows];
+    engines.extend(long);
     engines.extend(wave.filter(|wave| wave.runs_on(capability)));
     let by_engine = engines
         .into_iter()

@@ -155,7 +155,7 @@ where
         return;
     };
     type F<P, T> = Flagged<P, Slice<T>>;
-    let rows = Engine::Rows(RowPolicy::for_select::<F<P, T>>(90, true));
+    let rows = Engine::Rows(RowPolicy::for_select::<F<P, T>>(90));
     let mut selects = vec![
         SelectBy::<T, P>::load(&context).unwrap(),
         SelectBy::<T, P>::load_engine(&context, rows).unwrap(),

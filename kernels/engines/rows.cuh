@@ -104,19 +104,19 @@ struct RowsEngine {
         __syncthreads();
         LaneTree<Operator, A, Policy::MOST_WARPS> warps;
         A sum = fold_warps(warps);
-        publish(tile, state, sum);
         bool there = warp * CHUNK < tile.valid;
         if constexpr (Sink::NEEDS_ROWS) {
-            P before = look_back(tile, state);
+            P before = look_back(tile, state, sum);
             if (tile.number > 0 && threadIdx.x == 0) sink.begin_tile(tile.start, before.value);
             if (there) emit(rows, chunk, tile, warps, before, sum);
         } else {
             // What comes before the tile decides only where its items go. They are packed while
             // that is on its way.
+            publish(tile, state, sum);
             Store store = store_of(warp);
             Kept kept = sink.begin_chunk(tile.start + warp * CHUNK, chunk.sum);
             if (there) pack(rows, chunk, tile, kept, store);
-            P of_warps = warps.down_sweep(look_back(tile, state));
+            P of_warps = warps.down_sweep(look_back(tile, state, sum));
             if (there)
                 sink.end_chunk(kept, shuffle(of_warps.value, warp), store, is_last(tile, warp));
         }
@@ -212,21 +212,30 @@ struct RowsEngine {
 
     // ---- look back ----
 
-    /// Publishes the sum of the tile, unless nothing comes after it.
-    __device__ __forceinline__ void publish(const Tile& tile, WorkspaceHeader::State& state,
-                                            const A& sum) const {
-        if (gridDim.x == 1 || warp_index() > 0) return;
+    /// Publishes the sum of the tile, if another tile may want it. The first warp calls.
+    __device__ __forceinline__ void publish_by_warp(const Tile& tile, WorkspaceHeader::State& state,
+                                                    const A& sum) const {
         state = shuffle(state, 0);
         workspace.require(state);
         if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
             sums(state).publish(tile.number, sum);
     }
+    __device__ __forceinline__ void publish(const Tile& tile, WorkspaceHeader::State& state,
+                                            const A& sum) const {
+        if (gridDim.x == 1) return;
+        if (warp_index() == 0) publish_by_warp(tile, state, sum);
+        // Without it the compiler takes the lanes of a warp for apart in all that follows.
+        __syncthreads();
+    }
 
-    /// What precedes the tile. Synchronises the block.
-    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state) const {
+    /// What precedes the tile. Publishes its sum, unless the sink has that done before.
+    /// Synchronises the block.
+    __device__ __forceinline__ P look_back(const Tile& tile, WorkspaceHeader::State state,
+                                           const A& sum) const {
         P before = sink.before();
         if (gridDim.x == 1) return before;
         if (warp_index() == 0) {
+            if constexpr (Sink::NEEDS_ROWS) publish_by_warp(tile, state, sum);
             before = sums(state).prefix(tile.number, before);
             if (threadIdx.x == 0) {
                 shared().prefix = before.value;

@@ -140,14 +140,17 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a select from a form on GPUs of a compute capability, which stores items or
-    /// positions alone.
-    pub fn for_select<F: Form>(capability: u32, stores_items: bool) -> RowPolicy {
-        let tables = rows::tables(capability);
-        let row = match stores_items {
-            true => &tables.select,
-            false => &tables.positions,
-        };
+    /// The policy of a select from a form on GPUs of a compute capability.
+    pub fn for_select<F: Form>(capability: u32) -> RowPolicy {
+        RowPolicy::of_select::<F>(&rows::tables(capability).select)
+    }
+
+    /// The policy of a long select that stores positions alone.
+    pub fn for_positions<F: Form>(capability: u32) -> RowPolicy {
+        RowPolicy::of_select::<F>(&rows::tables(capability).positions)
+    }
+
+    fn of_select<F: Form>(row: &rows::SelectRow) -> RowPolicy {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let rows = (row.bytes / (run * size)).min(row.items / run);
         let rows = 1 << rows.clamp(1, row.rows).ilog2();

@@ -72,6 +72,8 @@ pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
     context: Arc<CudaContext>,
     rows: Lazy,
     policy: RowPolicy,
+    /// The rows engine for inputs that do not fit the GPU at once, where it is another one.
+    long: Option<(Lazy, RowPolicy)>,
     wave: Option<(Lazy, WavePolicy)>,
     /// Whether the wave engine is to take short inputs too.
     always: bool,
@@ -173,6 +175,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O
             context: self.context.clone(),
             rows: self.rows.clone(),
             policy: self.policy,
+            long: self.long.clone(),
             wave: self.wave.clone(),
             always: self.always,
             multiprocessors: self.multiprocessors,
@@ -205,7 +208,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         let wave = kernel::Select::<T, F, O>::wave_policy(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-        Select::with(context, rows, wave, false)
+        let long = kernel::Select::<T, F, O>::long_rows_policy(capability);
+        Select::with(context, (rows, long), wave, false)
     }
 
     /// Loads the kernels of one engine, which will be used for every length. With the wave engine,
@@ -219,11 +223,11 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         require_driver()?;
         check::<kernel::Select<T, F, O>>(engine)?;
         let select = match engine {
-            Engine::Rows(policy) => Select::with(context, policy, None, false),
+            Engine::Rows(policy) => Select::with(context, (policy, None), None, false),
             Engine::Wave(wave) => {
                 let capability = context_capability(context)?;
                 let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-                Select::with(context, rows, Some(wave), true)
+                Select::with(context, (rows, None), Some(wave), true)
             }
             Engine::Levels => unreachable!("`check` refuses it"),
         };
@@ -232,7 +236,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     fn with(
         context: &Arc<CudaContext>,
-        policy: RowPolicy,
+        (policy, long): (RowPolicy, Option<RowPolicy>),
         wave: Option<WavePolicy>,
         always: bool,
     ) -> Result<Self> {
@@ -243,6 +247,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             context: context.clone(),
             rows: lazy(Engine::Rows(policy)),
             policy,
+            long: long.map(|policy| (lazy(Engine::Rows(policy)), policy)),
             wave: wave.map(|policy| (lazy(Engine::Wave(policy)), policy)),
             always,
             multiprocessors: context_multiprocessors(context)?,
@@ -253,17 +258,21 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The same, with all kernels loaded.
     fn loaded(self) -> Result<Self> {
         let wave = self.wave.iter().map(|(kernels, _)| kernels);
-        Lazy::load_all(wave.chain([&self.rows]), &self.context)?;
+        let long = self.long.iter().map(|(kernels, _)| kernels);
+        Lazy::load_all(wave.chain(long).chain([&self.rows]), &self.context)?;
         Ok(self)
     }
 
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let rows = ScanPlan::workspace_bytes::<u64>(self.policy, len);
+        let of_rows = |policy| ScanPlan::workspace_bytes::<u64>(policy, len);
+        let long = self.long.as_ref().map(|&(_, policy)| of_rows(policy));
         let wave = self.wave.as_ref();
         let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<u64>());
-        rows.max(wave.unwrap_or(0))
+        of_rows(self.policy)
+            .max(long.unwrap_or(0))
+            .max(wave.unwrap_or(0))
     }
 
     /// What kernels are told of `workspace`, if all belongs to their context, and there is room for
@@ -324,10 +333,16 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             // SAFETY: the caller's. Slices are aligned.
             return unsafe { launch(kernels, stream, function, grid, arguments) };
         }
+        let (kernels, plan) = match &self.long {
+            Some((kernels, policy)) if plan.is_long(multiprocessors) => {
+                (kernels, ScanPlan::new(*policy, len, false, multiprocessors))
+            }
+            _ => (&self.rows, plan),
+        };
         arguments.by_ticket = u32::from(plan.by_ticket);
         let grid = Grid::of_rows(&plan, len)?;
         let function = &kernel::Select::<T, F, O>::ROWS;
-        let kernels = self.rows.get(&self.context)?;
+        let kernels = kernels.get(&self.context)?;
         // SAFETY: the caller's.
         unsafe { launch(kernels, stream, function, grid, arguments) }
     }

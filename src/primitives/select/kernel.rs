@@ -104,7 +104,17 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The policy of the rows engine on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {
-        let mut policy = RowPolicy::for_select::<F>(capability, O::KEPT);
+        Self::with_room(RowPolicy::for_select::<F>(capability))
+    }
+
+    /// The same for inputs that do not fit the GPU at once, where these have another one: where
+    /// positions alone are stored.
+    pub fn long_rows_policy(capability: u32) -> Option<RowPolicy> {
+        (!O::KEPT).then(|| Self::with_room(RowPolicy::for_positions::<F>(capability)))
+    }
+
+    /// The policy with as many of its rows as there is room for.
+    fn with_room(mut policy: RowPolicy) -> RowPolicy {
         let of_item = |stored, bytes: usize| if stored { bytes as u64 } else { 0 };
         let bytes = of_item(O::KEPT, size_of::<T>()) + of_item(O::PLACES, size_of::<u16>());
         while policy.rows > 1

@@ -18,7 +18,7 @@ pub(in crate::codegen) struct RowTables {
     /// Scans, by the size of what is folded.
     pub(in crate::codegen) scan: &'static [ScanRow],
     pub(in crate::codegen) select: SelectRow,
-    /// Selects that store positions alone.
+    /// Long selects that store positions alone.
     pub(in crate::codegen) positions: SelectRow,
     pub(in crate::codegen) collect: CollectRow,
     pub(in crate::codegen) histogram: HistogramRow,
