@@ -32,6 +32,12 @@ impl Failure {
 
 impl From<warpfold::Error> for Failure {
     fn from(error: warpfold::Error) -> Self {
-        Failure::Message(error.to_string())
+        Failure::Message(text_of(&error))
     }
+}
+
+/// What the library says, with remedies for those who type commands.
+pub(crate) fn text_of(error: &warpfold::Error) -> String {
+    let text = error.to_string();
+    text.replace("use Device::cpu()", "give `--device cpu`")
 }

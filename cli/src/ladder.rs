@@ -2,7 +2,7 @@
 
 use crate::args::LadderArguments;
 use crate::commands::{choose_device, print};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, text_of};
 use crate::number::{Number, Operator, Work, with_number};
 use crate::output::Output;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
 fn gpu(device: Option<&str>) -> Result<Result<usize, String>> {
     let Some(name) = device else {
         let found = Device::cuda(0).map(|_| 0);
-        return Ok(found.map_err(|error| error.to_string()));
+        return Ok(found.map_err(|error| text_of(&error)));
     };
     if choose_device(Some(name))?.is_cpu() {
         return Ok(Err("`--device cpu` leaves them out".to_owned()));

@@ -76,6 +76,8 @@ fn a_missing_device_is_an_error_that_names_those_there_are() {
         assert_eq!(output.status.code(), Some(1), "{errors}");
         assert!(errors.starts_with("warpfold: error: "), "{errors}");
         assert!(!errors.contains("panicked"), "{errors}");
+        // Remedies are for those who type commands.
+        assert!(!errors.contains("Device::"), "{errors}");
         if variable.is_none() {
             assert!(
                 errors.contains("cuda:9") && errors.contains("available: cpu"),

@@ -8,7 +8,7 @@ mod stats;
 mod unique;
 
 use crate::args::{Command, FileArguments, Format};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, text_of};
 use crate::input::format_of_name;
 use crate::npy;
 use crate::number::DType;
@@ -109,7 +109,7 @@ pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
         return Ok(Device::for_host_data()?);
     };
     name.parse().map_err(|error| {
-        let mut cause = format!("{error}");
+        let mut cause = text_of(&error);
         if !matches!(error, warpfold::Error::NoDevice { .. }) {
             let names: Vec<_> = Device::available().iter().map(Device::to_string).collect();
             cause += &format!("\n  available: {}", names.join(", "));
@@ -130,7 +130,7 @@ fn list_devices() -> Result<()> {
     {
         match Device::cuda(0) {
             Ok(device) => lines += &format!("{device:<8} {}\n", device.description()),
-            Err(error) => lines += &format!("{:<8} none: {error}\n", "cuda"),
+            Err(error) => lines += &format!("{:<8} none: {}\n", "cuda", text_of(&error)),
         }
     }
     print(&lines)
