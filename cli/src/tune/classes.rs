@@ -57,6 +57,16 @@ impl Class for f64 {
     }
 }
 
+impl Class for [f32; 3] {
+    type Operator = SumsOfThree;
+
+    const NAME: &'static str = "[f32; 3]";
+
+    fn sample(random: u64) -> [f32; 3] {
+        [0, 16, 32].map(|bits| f32::sample(random.rotate_left(bits)))
+    }
+}
+
 impl Class for [f32; 4] {
     type Operator = Sums;
 
@@ -65,6 +75,15 @@ impl Class for [f32; 4] {
     fn sample(random: u64) -> [f32; 4] {
         [0, 16, 32, 48].map(|bits| f32::sample(random.rotate_left(bits)))
     }
+}
+
+/// Sums component by component.
+#[monoid(name = SumsOfThree, identity = [0.0; 3], commutative)]
+pub(crate) fn sum_of_three(mut a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    for i in 0..3 {
+        a[i] += b[i];
+    }
+    a
 }
 
 /// Sums component by component.
@@ -89,5 +108,6 @@ pub(crate) fn for_each_class<V: Visitor>(visitor: &mut V) -> Result<(), V::Error
     visitor.visit::<f16>()?;
     visitor.visit::<f32>()?;
     visitor.visit::<f64>()?;
+    visitor.visit::<[f32; 3]>()?;
     visitor.visit::<[f32; 4]>()
 }

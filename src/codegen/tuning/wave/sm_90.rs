@@ -48,7 +48,7 @@ pub(super) const WAVE: &[WaveRow] = &[
     // By hand, from sums of [f32; 3] and an operator with a division.
     WaveRow {
         element: 12,
-        tile: 32 << 10,
+        tile: 24 << 10,
         warps: 8,
         reducers: 8,
         stages: 5,
