@@ -179,8 +179,8 @@ pub fn twice<T: Number, S>(source: S) -> Twice<T, S> {
 /// A position, and the rank of the number that stands there: what [`First`] compares. [`least`] and
 /// [`greatest`] make sources of them.
 ///
-/// The rank is kept in halves. Where numbers have up to 32 bits, the upper one is known to be 0, and
-/// takes no time.
+/// The rank is kept in halves. Where numbers have up to 32 bits, the upper one is known to be 0,
+/// and takes no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Element)]
 #[repr(C)]
 pub struct Place {

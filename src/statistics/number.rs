@@ -59,11 +59,14 @@ fn number_mask_f64(x: f64) -> u64 {
     (!x.is_nan() as u64).wrapping_neg()
 }
 
-/// The functions of each type, in a module of its own. `rank` is that of a number that is no NaN, in
-/// 32 bits where that is enough: then the upper half of all ranks is known to be 0. The mask is 0
-/// for a NaN, else all ones.
+/// The functions of each type, in a module of its own. `rank` is that of a number that is no NaN,
+/// in 32 bits where that is enough: then the upper half of all ranks is known to be 0. The mask is
+/// 0 for a NaN, else all ones.
 macro_rules! numbers {
-    ($($module:ident: $number:ty as $wide:ty, |$x:ident| $widened:expr, $rank:expr, $number_mask:expr;)*) => {$(
+    ($(
+        $module:ident: $number:ty as $wide:ty,
+        |$x:ident| $widened:expr, $rank:expr, $number_mask:expr;
+    )*) => {$(
         #[doc(hidden)]
         #[allow(clippy::unnecessary_cast)]
         pub mod $module {
