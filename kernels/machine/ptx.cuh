@@ -78,11 +78,11 @@ __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
 // ---- the beginning and the end ----
 
 /// The first statement of every kernel, for all of its threads, even those with nothing to do. Only
-/// `prefetch` may come before, and what touches shared memory alone. From sm_90 on, blocks may start
-/// before what precedes the launch on the stream has ended (programmatic dependent launch). Here
-/// they wait until it has, and its writes are seen. Then they let the blocks of the next launch
-/// start, which wait in the same place. Every launch must wait: one that ended without would tell
-/// the next one that everything before it has ended, too.
+/// `prefetch` may come before, and what touches shared memory alone. From sm_90 on, blocks may
+/// start before what precedes the launch on the stream has ended (programmatic dependent launch).
+/// Here they wait until it has, and its writes are seen. Then they let the blocks of the next
+/// launch start, which wait in the same place. Every launch must wait: one that ended without would
+/// tell the next one that everything before it has ended, too.
 __device__ __forceinline__ void begin_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -134,7 +134,8 @@ __device__ __forceinline__ u64 global_address(const void* address) {
     return (u64)__cvta_generic_to_global(address);
 }
 
-/// A word in shared memory that other threads of the block change at the same time, atomically. sm_70
+/// A word in shared memory that other threads of the block change at the same time, atomically.
+/// sm_70
 __device__ __forceinline__ u32 load_relaxed_shared(const u32* from) {
     u32 word;
     asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(shared_address(from)) : "memory");

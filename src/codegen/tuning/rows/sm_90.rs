@@ -13,7 +13,6 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 12, bytes: 96 },
         ReduceRow { element: 16, bytes: 64 },
         ReduceRow { element: 24, bytes: 96 },
-        ReduceRow { element: 32, bytes: 128 },
         ReduceRow { element: 64, bytes: 256 },
     ],
     chunks: &[
@@ -38,9 +37,8 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 4, short: 4, long: 8, batch: 2, blocks: 2, warps: 16, sums: 4 },
         ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: 16, sums: 4 },
         ScanRow { accumulator: 16, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 2 },
-        ScanRow { accumulator: 24, short: 2, long: 4, batch: 1, blocks: 1, warps: 16, sums: 1 },
-        ScanRow { accumulator: 32, short: 2, long: 8, batch: 1, blocks: 2, warps: 8, sums: 1 },
-        ScanRow { accumulator: 64, short: 1, long: 4, batch: 1, blocks: 1, warps: 8, sums: 1 },
+        ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 1 },
+        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
     ],
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,
