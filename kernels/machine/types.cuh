@@ -43,12 +43,50 @@ struct Tuple<A, B, C, D, E> { A _0; B _1; C _2; D _3; E _4; };
 template <class A, class B, class C, class D, class E, class F>
 struct Tuple<A, B, C, D, E, F> { A _0; B _1; C _2; D _3; E _4; F _5; };
 
+/// A value of parts shorter than a register, while it is folded. By itself the compiler would give
+/// each part a register, and put them together for every exchange between lanes.
+template <class T>
+struct Held {
+    u32 words[sizeof(T) / 4];
+
+    static constexpr int COUNT = sizeof(T) / 4;
+    union Either {
+        u32 words[COUNT];
+        T value;
+    };
+
+    static __device__ __forceinline__ Held of(const T& value) {
+        Either either;
+        either.value = value;
+        Held held;
+        for (int i = 0; i < COUNT; i++) held.words[i] = either.words[i];
+        return held;
+    }
+    __device__ __forceinline__ T value() const {
+        Either either;
+        for (int i = 0; i < COUNT; i++) either.words[i] = words[i];
+        return either.value;
+    }
+};
+
+/// Whether values are held.
+template <class T>
+constexpr bool IS_HELD = __is_class(T) && alignof(T) < 4 && sizeof(T) % 4 == 0;
+
 /// The type in which folds over T compute, and the two conversions.
 template <class T>
 struct Fold {
     using Accumulator = T;
     static __device__ __forceinline__ T widen(T value) { return value; }
     static __device__ __forceinline__ T narrow(T value) { return value; }
+};
+
+template <class T>
+    requires IS_HELD<T>
+struct Fold<T> {
+    using Accumulator = Held<T>;
+    static __device__ __forceinline__ Held<T> widen(const T& value) { return Held<T>::of(value); }
+    static __device__ __forceinline__ T narrow(const Held<T>& held) { return held.value(); }
 };
 
 template <>
@@ -67,5 +105,19 @@ struct Fold<bf16> {
 
 template <class T>
 using AccumulatorOf = typename Fold<T>::Accumulator;
+
+/// What operators take and give of a type that folds compute in.
+template <class A>
+struct Operand {
+    using Type = A;
+    static __device__ __forceinline__ const A& of(const A& value) { return value; }
+    static __device__ __forceinline__ const A& keep(const A& value) { return value; }
+};
+template <class T>
+struct Operand<Held<T>> {
+    using Type = T;
+    static __device__ __forceinline__ T of(const Held<T>& held) { return held.value(); }
+    static __device__ __forceinline__ Held<T> keep(const T& value) { return Held<T>::of(value); }
+};
 
 }  // namespace warpfold

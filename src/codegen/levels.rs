@@ -57,7 +57,7 @@ arguments! {
         /// The level above, which has a value for each tile. To finish a reduction: level 1.
         pub above: u64 => "T*",
         /// What comes first, or else is shown where nothing does.
-        pub init: A => "T",
+        pub init: A => "Operand<T>::Type",
         /// Whether `init` comes first.
         pub seeded: u32 => "u32",
         /// Whether an item takes part in its own result.

@@ -24,7 +24,7 @@ arguments! {
         /// Where blocks exchange sums.
         pub workspace: WorkspaceArguments => "Workspace",
         /// What comes first; the result if there is no item.
-        pub init: A => "T",
+        pub init: A => "Operand<T>::Type",
         /// Whether `init` comes first.
         pub seeded: u32 => "u32",
         /// How the input is cut up: see `ReducePlan`.

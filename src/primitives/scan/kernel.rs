@@ -24,7 +24,7 @@ arguments! {
         /// Where blocks exchange sums.
         pub workspace: WorkspaceArguments => "Workspace",
         /// What comes first, or else is shown where nothing does.
-        pub init: A => "T",
+        pub init: A => "Operand<T>::Type",
         /// Whether `init` comes first.
         pub seeded: u32 => "u32",
         /// Whether an item takes part in its own result.
