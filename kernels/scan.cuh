@@ -47,12 +47,12 @@ struct Scan {
     struct Rows {
         RowTrees<Operator, A, RUN, ROWS> trees;
 
-        __device__ __forceinline__ void up_sweep(const Scan& scan, const T (&items)[ROWS][RUN],
-                                                 A (&sums)[ROWS]) {
+        /// Returns the sum of row l % ROWS to lane l.
+        __device__ __forceinline__ A up_sweep(const Scan& scan, const T (&items)[ROWS][RUN]) {
             A values[ROWS][RUN];
 #pragma unroll
             for (int k = 0; k < ROWS; k++) scan.values(values[k], items[k]);
-            trees.up_sweep(values, sums);
+            return trees.up_sweep(values);
         }
     };
 
@@ -61,13 +61,15 @@ struct Scan {
         if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
     }
 
-    /// Stores the results of rows, from item `first` of a tile on, that come before `results`.
+    /// Stores the results of rows, from item `first` of a tile on, that come before `results`. In
+    /// lane l, `before` is the prefix of row l % ROWS; it is present if the first row has one.
+    /// `after` is the prefix of what follows these rows.
     template <int RUN, int ROWS, class Store>
     __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN],
-                                         const P (&starts)[ROWS], const A (&ends)[ROWS], u64 start,
-                                         int first, int results, const Store& store) const {
+                                         const P& before, const A& after, u64 start, int first,
+                                         int results, const Store& store) const {
         A scanned[ROWS][RUN];
-        rows.trees.down_sweep(scanned, starts, ends, init, inclusive);
+        rows.trees.down_sweep(scanned, before.value, before.present, after, init, inclusive);
         MovedRun<T, RUN> moved[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {

@@ -86,8 +86,9 @@ struct Select {
     /// There are no trees over rows.
     template <int RUN, int ROWS>
     struct Rows {
-        __device__ __forceinline__ void up_sweep(const Select&, const Item (&)[ROWS][RUN],
-                                                 A (&)[ROWS]) {}
+        __device__ __forceinline__ A up_sweep(const Select&, const Item (&)[ROWS][RUN]) {
+            return 0;
+        }
     };
 
     __device__ __forceinline__ void begin_tile(u64, const A&) const {}
@@ -101,9 +102,8 @@ struct Select {
     /// all rows of the chunk then.
     template <int RUN, int ROWS, class Store>
     __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&,
-                                         const Item (&items)[ROWS][RUN], const P (&)[ROWS],
-                                         const A (&)[ROWS], u64, int first, int results,
-                                         const Store& store) const {
+                                         const Item (&items)[ROWS][RUN], const P&, const A&, u64,
+                                         int first, int results, const Store& store) const {
         int lane = threadIdx.x % WARP;
         static_assert(RUN <= 16,
                       "flags of a run fit into a word, and counts of a row into half of one");

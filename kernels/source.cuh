@@ -570,6 +570,8 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     using Runs = DisplacedRuns<T, RUN>;
     static constexpr bool DISPLACED = ANYWHERE && alignof(T) < 16;
     static constexpr int BYTES = TILE * (int)sizeof(T);
+    /// The bytes of an item's room.
+    static constexpr int ROOM = (int)sizeof(T);
     static_assert(R::BYTES % 16 == 0, "runs are moved in words of 16 bytes");
 
     alignas(16) unsigned char bytes[BYTES + (ANYWHERE ? 16 : 0)];
@@ -650,14 +652,20 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
         }
     }
 
+    /// Neighbouring lanes read neighbouring runs.
     __device__ __forceinline__ void read(const Slice<T>& s, u64, int run, T (&items)[RUN]) {
-        const Word16* from = words() + run * (R::BYTES / 16);
+        constexpr int WORDS = R::BYTES / 16;
+        const Word16* from = words() + run * WORDS;
         R moved;
         if constexpr (DISPLACED) {
             moved = Runs::read(from, offset_of(s.data));
         } else {
+            Word16 run_words[WORDS];
 #pragma unroll
-            for (int i = 0; i < R::BYTES / 16; i++) moved.template words<16>()[i] = from[i];
+            for (int i = 0; i < WORDS; i++) run_words[i] = from[i ^ Turns<WORDS>::turn()];
+            Turns<WORDS>::sort(run_words);
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) moved.template words<16>()[i] = run_words[i];
         }
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = moved.items[i];
@@ -670,6 +678,7 @@ struct SourceStage<Each<Made, S>, RUN, TILE, ANYWHERE> {
 
     SourceStage<S, RUN, TILE, ANYWHERE> inner;
 
+    static constexpr int ROOM = Made::KEEPS ? decltype(inner)::ROOM : 0;
     __device__ __forceinline__ unsigned char* room(int item) {
         return Made::KEEPS ? inner.room(item) : nullptr;
     }
@@ -698,6 +707,7 @@ struct SourceStage<UpTo<S>, RUN, TILE, ANYWHERE> {
 
     SourceStage<S, RUN, TILE, ANYWHERE> inner;
 
+    static constexpr int ROOM = decltype(inner)::ROOM;
     __device__ __forceinline__ unsigned char* room(int item) { return inner.room(item); }
     __device__ __forceinline__ void begin(const U& s) { inner.begin(s.source); }
     __device__ __forceinline__ int fetched(const U& s, u64 tile, int elements) {
@@ -728,6 +738,7 @@ struct SourceStage<Heads<SAME, Slice<T>>, RUN, TILE, ANYWHERE> {
     /// The item before each row of runs.
     T before_rows[TILE / RUN / WARP];
 
+    static constexpr int ROOM = (int)sizeof(T);
     __device__ __forceinline__ unsigned char* room(int item) { return inner.room(item); }
     __device__ __forceinline__ void begin(const H& s) { inner.begin(s.source); }
     static __device__ __forceinline__ bool comes_with(u64 tile, int elements) {
@@ -794,6 +805,7 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
     SourceStage<B, RUN, TILE, ANYWHERE> b;
 
     /// Of a slice with flags, the slice.
+    static constexpr int ROOM = decltype(a)::ROOM;
     __device__ __forceinline__ unsigned char* room(int item) { return a.room(item); }
     __device__ __forceinline__ void begin(const Z& s) {
         a.begin(s.a);
@@ -824,6 +836,7 @@ struct SourceStage<Zip<A, B>, RUN, TILE, ANYWHERE> {
 /// Sources that read no memory: nothing is fetched.
 template <class S>
 struct NoStage {
+    static constexpr int ROOM = 0;
     __device__ __forceinline__ unsigned char* room(int) { return nullptr; }
     __device__ __forceinline__ void begin(const S&) {}
     __device__ __forceinline__ int fetched(const S&, u64, int) { return 0; }

@@ -153,12 +153,11 @@ struct RowsEngine {
 
     // ---- fold ----
 
-    /// The rows of a warp, folded. If the trees are kept, each lane knows the sums of all rows;
-    /// otherwise that of row lane % ROWS.
+    /// The rows of a warp, folded.
     struct Chunk {
         Batch trees;
         Item batch[BATCH][RUN];
-        A sums_of_rows[ROWS], sum;
+        A sum;
         LaneTree<Operator, A, ROWS> rows;
 
         /// Of a counted source only `there` items count.
@@ -176,10 +175,9 @@ struct RowsEngine {
                 sum = LaneTree<typename Sink::ShortSum, u32, WARP>().up_sweep(count);
             } else if constexpr (KEEPS) {
                 unpack(from, 0);
-                trees.up_sweep(sink, batch, sums_of_rows);
-                run_up_sweep<Operator, true>(sums_of_rows, ROWS);
-                sum = sums_of_rows[ROWS - 1];
+                sum = rows.up_sweep(trees.up_sweep(sink, batch));
             } else {
+                A leaves[ROWS];
 #pragma unroll
                 for (int row = 0; row < ROWS; row++) {
                     Item items[RUN];
@@ -187,9 +185,9 @@ struct RowsEngine {
 #pragma unroll
                     for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
                     sink.values(values, items);
-                    sums_of_rows[row] = tree_fold<Operator>(values);
+                    leaves[row] = tree_fold<Operator>(values);
                 }
-                sum = rows.up_sweep(fold_rows<Operator>(sums_of_rows));
+                sum = rows.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves));
             }
         }
 
@@ -268,44 +266,30 @@ struct RowsEngine {
         } else {
             results = sink.results(tile.valid, tile.whole);
         }
-        P own{shuffle(of_warps.value, warp), present};
+        P own = chunk.rows.down_sweep(P{shuffle(of_warps.value, warp), present});
         Kept kept;
-        if constexpr (KEEPS)
-            run_down_sweep<Operator, true>(chunk.sums_of_rows, ROWS, own.value, present);
-        else own = chunk.rows.down_sweep(own);
         Store store = store_of(warp);
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
-            P starts[BATCH];
-            A ends[BATCH];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                int row = first + k, next = (row + 1) % ROWS;
-                starts[k] = {KEEPS ? chunk.sums_of_rows[row] : shuffle(own.value, row),
-                             present || row > 0};
-                ends[k] = row + 1 == ROWS ? after
-                          : KEEPS         ? chunk.sums_of_rows[next]
-                                          : shuffle(own.value, next);
-            }
+            int row = first + (int)(threadIdx.x % BATCH), next = (first + BATCH) % ROWS;
+            A start = ROWS == BATCH ? own.value : shuffle(own.value, row);
+            A end = next == 0 ? after : shuffle(own.value, next);
             if constexpr (!KEEPS) {
-                A unused[BATCH];
                 chunk.unpack(rows, first);
-                chunk.trees.up_sweep(sink, chunk.batch, unused);
+                chunk.trees.up_sweep(sink, chunk.batch);
             }
-            sink.emit(kept, chunk.trees, chunk.batch, starts, ends, tile.start,
-                      warp * CHUNK + first * ROW, results, store);
+            sink.emit(kept, chunk.trees, chunk.batch, P{start, present || first > 0}, end,
+                      tile.start, warp * CHUNK + first * ROW, results, store);
         }
     }
 
     /// Emits rows to a sink that wants no prefixes for that.
     __device__ __forceinline__ void pack(const Rows& rows, Chunk& chunk, const Tile& tile,
                                          Kept& kept, const Store& store) const {
-        P unused[BATCH];
-        A sums[BATCH];
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
             chunk.unpack(rows, first);
-            sink.emit(kept, chunk.trees, chunk.batch, unused, sums, tile.start,
+            sink.emit(kept, chunk.trees, chunk.batch, P{}, A{}, tile.start,
                       warp_index() * CHUNK + first * ROW, tile.valid, store);
         }
     }

@@ -64,6 +64,9 @@ struct WaveEngine {
     using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
     using Batch = typename Sink::template Rows<RUN, BATCH>;
     using Kept = typename Sink::Chunk;
+    /// Whether results of several words a run are stored by way of the rows that they were made of.
+    static constexpr bool STAGED = Sink::NEEDS_ROWS && !ANYWHERE && RUN * sizeof(Item) > 16 &&
+                                   Stage::ROOM >= (int)sizeof(Item);
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
 
     /// What a stage holds besides the tile.
@@ -186,7 +189,7 @@ struct WaveEngine {
             sink.values(values, items);
             row_sums[row] = tree_fold<Operator>(values);
         }
-        A sum = fold_rows<Operator>(row_sums);
+        A sum = RowsTree<Operator, A, ROWS>().up_sweep(row_sums);
         if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
         sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
         if (lane == 0) notes.warp_sums[chunk] = sum;
@@ -327,10 +330,10 @@ struct WaveEngine {
         A next = shuffle(of_warps.value, (warp + 1) % WARPS);
         P of_rows = rows.down_sweep(of_chunk);
         Kept kept;
-        auto ends_of = [&](int row, P& start, A& end) {
-            start = {shuffle(of_rows.value, row), of_chunk.present || row > 0};
-            A of_next = shuffle(of_rows.value, (row + 1) % ROWS);
-            end = choose(row + 1 < ROWS, of_next, next);
+        auto ends_of = [&](int first, P& before, A& after) {
+            before = {shuffle(of_rows.value, first + lane % BATCH), of_chunk.present || first > 0};
+            A of_next = shuffle(of_rows.value, (first + BATCH) % ROWS);
+            after = choose(first + BATCH < ROWS, of_next, next);
         };
         emit_rows(turn, tile, warp, kept, ends_of, sink.results(elements, elements == TILE));
     }
@@ -354,17 +357,16 @@ struct WaveEngine {
         sink.end_chunk(kept, notes.prefix + before, store, is_last);
     }
 
-    /// Emits the rows of a warp. `ends_of` says what comes before a row, and before the next one.
+    /// Emits the rows of a warp. `ends_of` says what comes before the rows of a batch, for lane l
+    /// before row l % BATCH, and before the next batch.
     template <class Ends>
     __device__ __forceinline__ void emit_rows(Turn turn, u64 tile, int warp, Kept& kept,
                                               const Ends& ends_of, int results) {
-        Store store{turn.items().room(warp * CHUNK)};
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += BATCH) {
+            Store store{turn.items().room(warp * CHUNK + (STAGED ? first * ROW : 0))};
             int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
             Item items[BATCH][RUN];
-            P starts[BATCH];
-            A ends[BATCH], sums[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 constexpr bool AGAIN =
@@ -372,13 +374,16 @@ struct WaveEngine {
                 if constexpr (AGAIN)
                     turn.items().read_again(source, tile, index + k * WARP, items[k]);
                 else turn.items().read(source, tile, index + k * WARP, items[k]);
-                ends_of(first + k, starts[k], ends[k]);
             }
+            P before;
+            A after;
+            ends_of(first, before, after);
             Batch trees;
-            trees.up_sweep(sink, items, sums);
-            sink.emit(kept, trees, items, starts, ends, tile * TILE, (warp * ROWS + first) * ROW,
+            trees.up_sweep(sink, items);
+            sink.emit(kept, trees, items, before, after, tile * TILE, (warp * ROWS + first) * ROW,
                       results, store);
         }
+        if constexpr (STAGED) fence_proxy_async();
     }
 
     /// Stores from registers.
@@ -386,7 +391,7 @@ struct WaveEngine {
         /// How many items the room is for.
         static constexpr int ITEMS = CHUNK;
 
-        /// Where the warp may write when it has read its chunk: the chunk itself.
+        /// Where the warp may write: over what it has read of its chunk.
         unsigned char* room;
 
         /// Says that the room was used for the last time: the copy engine writes there next.
@@ -400,6 +405,8 @@ struct WaveEngine {
             int bytes = limit * (int)sizeof(T);
             if constexpr (ANYWHERE && alignof(T) < 16)
                 DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
+            else if constexpr (STAGED)
+                store_staged<R::NARROW, R::BYTES>(target, rows, room, bytes, whole);
             else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
         }
     };

@@ -122,6 +122,38 @@ __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
     }
 }
 
+/// In which order lanes move the words of neighbouring runs of WORDS words of 16 bytes to and from
+/// shared memory.
+///
+/// 8 lanes move a word each at once, if these lie in different banks. The first words of runs of an
+/// even number of words lie in few of them. So lanes take turns: lane l moves word `i ^ turn()` in
+/// step i, and sorts its words afterwards.
+template <int WORDS>
+struct Turns {
+    /// The words among which lanes take turns: the largest power of two in WORDS, at most 8.
+    static constexpr int COUNT = WORDS % 8 == 0 ? 8 : WORDS & -WORDS;
+
+    static __device__ __forceinline__ int turn() {
+        return (int)(threadIdx.x / (8 / COUNT)) & (COUNT - 1);
+    }
+
+    /// Swaps words, so that place i holds word i of those that were moved in turn; or back again.
+    static __device__ __forceinline__ void sort(Word<16> (&words)[WORDS]) {
+        int turn = Turns::turn();
+#pragma unroll
+        for (int bit = 1; bit < COUNT; bit *= 2) {
+            bool swaps = (turn & bit) != 0;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) {
+                if ((i & bit) != 0) continue;
+                Word<16> low = words[i], high = words[i | bit];
+                words[i] = choose(swaps, high, low);
+                words[i | bit] = choose(swaps, low, high);
+            }
+        }
+    }
+};
+
 /// The value that the lane whose index differs in the bits of `mask` holds.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {

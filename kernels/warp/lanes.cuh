@@ -103,33 +103,70 @@ struct LaneTrees {
 template <class Operator, class A, int LANES>
 using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 
-/// The sums of ROWS rows. Every lane holds one leaf of each; lane l gets the sum of row l % ROWS.
+/// The trees over ROWS rows. Every lane holds one leaf of each.
 ///
-/// A tree for each row would take 5 exchanges, and each lane would know every sum. One sum a lane
-/// is enough. So at level d, two lanes that differ in bit d divide the rows that are left. The lane
-/// with the bit set keeps the odd ones, the other one the even ones; each gives away the rest. 8
-/// rows take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The bracketing is the tree's.
+/// A tree for each row would take 5 exchanges and 5 combinations a lane, and each lane would learn
+/// every sum. One sum a lane is enough. So at level d, two lanes that differ in bit d divide the
+/// rows that are left. The lane with the bit set keeps the odd ones, the other one the even ones;
+/// each gives away the rest. 8 rows take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The
+/// down-sweep gives the rows back in the same steps. The bracketing is the tree's.
 template <class Operator, class A, int ROWS>
-__device__ __forceinline__ A fold_rows(A (&leaves)[ROWS]) {
+struct RowsTree {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
+    static constexpr int LEVELS = LOG2<WARP>;
+
+    /// Of each node that the lane made, its left child. Where rows are no longer divided: the other
+    /// child, which is the left one for odd lanes.
+    A lefts[LEVELS][ROWS > 1 ? ROWS / 2 : 1];
+
+    /// Leaves the sum of row l % ROWS in lane l.
+    __device__ __forceinline__ A up_sweep(A (&leaves)[ROWS]) {
 #pragma unroll
-    for (int level = 0; level < 5; level++) {
-        bool odd = (threadIdx.x >> level & 1) != 0;
-        int rows = ROWS >> level;
-        if (rows > 1) {
+        for (int level = 0; level < LEVELS; level++) {
+            bool odd = (threadIdx.x >> level & 1) != 0;
+            int rows = ROWS >> level;
+            if (rows > 1) {
 #pragma unroll
-            for (int i = 0; i < rows; i += 2) {
-                A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << level);
-                A mine = choose(odd, leaves[i + 1], leaves[i]);
-                leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
+                for (int i = 0; i < rows; i += 2) {
+                    A mine = choose(odd, leaves[i + 1], leaves[i]);
+                    A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << level);
+                    lefts[level][i / 2] = choose(odd, other, mine);
+                    leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
+                }
+            } else {
+                lefts[level][0] = shuffle_xor(leaves[0], 1 << level);
+                leaves[0] = combine_neighbours<Operator>(leaves[0], lefts[level][0], odd);
             }
-        } else {
-            leaves[0] =
-                combine_neighbours<Operator>(leaves[0], shuffle_xor(leaves[0], 1 << level), odd);
+        }
+        return leaves[0];
+    }
+
+    /// The prefix of the lane's leaf in each row, given that of row l % ROWS in lane l. `present`
+    /// says whether anything precedes the first row; where nothing does, nothing is known.
+    __device__ __forceinline__ void down_sweep(A (&prefixes)[ROWS], const A& before,
+                                               bool present) const {
+        int lane = threadIdx.x % WARP;
+        Prefix<Operator, A> first{before, present || lane % ROWS > 0};
+#pragma unroll
+        for (int level = LEVELS - 1; level >= 0; level--)
+            if (ROWS >> level <= 1) first.append_if((lane >> level & 1) != 0, lefts[level][0]);
+        prefixes[0] = first.value;
+#pragma unroll
+        for (int level = LEVELS - 1; level >= 0; level--) {
+            bool odd = (lane >> level & 1) != 0;
+#pragma unroll
+            for (int i = (ROWS >> level) - 2; i >= 0; i -= 2) {
+                A even = prefixes[i / 2], left = lefts[level][i / 2];
+                A next = Operator::combine(even, left);
+                // Of all these only the first leaf of the first row may have nothing before it.
+                if (i == 0) next = choose(first.present, next, left);
+                A other = shuffle_xor(choose(odd, even, next), 1 << level);
+                prefixes[i] = choose(odd, other, even);
+                prefixes[i + 1] = choose(odd, next, other);
+            }
         }
     }
-    return leaves[0];
-}
+};
 
 /// A binary counter over the sums of blocks of one size, as they come. If bit l of the count is
 /// set, lane l holds the sum of the 2^l blocks that ended last. These are the aligned blocks of

@@ -5,47 +5,46 @@
 
 namespace warpfold {
 
-/// The prefix of the run that follows a lane's, which after the row is `end`; only for inclusive
-/// scans.
-template <class Operator, class A>
-__device__ __forceinline__ A prefix_of_next(const Prefix<Operator, A>& prefix, const A& end,
-                                            bool inclusive) {
-    if (!inclusive) return end;
-    int lane = threadIdx.x % WARP;
-    return choose(lane == WARP - 1, end, shuffle(prefix.value, (lane + 1) % WARP));
-}
-
 /// The trees over several rows at once, so that each step of one leaves time for the others'.
 template <class Operator, class A, int RUN, int ROWS>
 struct RowTrees {
     using P = Prefix<Operator, A>;
 
     RunTree<Operator, A, RUN> runs[ROWS];
-    LaneTrees<Operator, A, WARP, ROWS> lanes;
+    RowsTree<Operator, A, ROWS> lanes;
 
-    /// Leaves the sums of the rows in every lane.
-    __device__ __forceinline__ void up_sweep(const A (&values)[ROWS][RUN], A (&sums)[ROWS]) {
+    /// Returns the sum of row l % ROWS to lane l.
+    __device__ __forceinline__ A up_sweep(const A (&values)[ROWS][RUN]) {
+        A sums[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             runs[k].up_sweep(values[k]);
             sums[k] = runs[k].sum();
         }
-        lanes.up_sweep(sums);
+        return lanes.up_sweep(sums);
     }
 
-    /// The scans of the same rows. `starts` are the prefixes of the rows; `ends`, wanted for
-    /// inclusive scans, those of what follows each. `init` is shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const P (&starts)[ROWS],
-                                               const A (&ends)[ROWS], const A& init,
+    /// The scans of the same rows. In lane l, `before` is the prefix of row l % ROWS; `after` that
+    /// of what follows the last row, wanted for inclusive scans. `present` says whether anything
+    /// precedes the first row; `init` is shown where nothing does.
+    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const A& before,
+                                               bool present, const A& after, const A& init,
                                                bool inclusive) {
-        P prefixes[ROWS];
+        int lane = threadIdx.x % WARP;
+        A prefixes[ROWS];
+        lanes.down_sweep(prefixes, before, present);
 #pragma unroll
-        for (int k = 0; k < ROWS; k++) prefixes[k] = starts[k];
-        lanes.down_sweep(prefixes);
-#pragma unroll
-        for (int k = 0; k < ROWS; k++)
-            runs[k].down_sweep(scanned[k], prefixes[k],
-                               prefix_of_next(prefixes[k], ends[k], inclusive), init, inclusive);
+        for (int k = 0; k < ROWS; k++) {
+            // An inclusive result is the prefix of the next item: for the last one of a run, of the
+            // next run. After the last run of a row comes the first of the next row.
+            A next = after;
+            if (inclusive) {
+                A given = k + 1 < ROWS ? prefixes[(k + 1) % ROWS] : after;
+                next = shuffle(choose(lane == 0, given, prefixes[k]), (lane + 1) % WARP);
+            }
+            runs[k].down_sweep(scanned[k], P{prefixes[k], present || k > 0 || lane > 0}, next, init,
+                               inclusive);
+        }
     }
 };
 

@@ -74,6 +74,32 @@ __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS],
     }
 }
 
+/// The same by way of a room in shared memory for these rows, so that neighbouring lanes store
+/// neighbouring words.
+template <int NARROW, int BYTES, class Moved, int ROWS>
+__device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], unsigned char* room,
+                                             int limit, bool whole) {
+    constexpr int WORDS = BYTES / 16;
+    Word<16>* in_room = reinterpret_cast<Word<16>*>(room);
+    int lane = threadIdx.x % WARP, turn = Turns<WORDS>::turn();
+    Run<Word<16>, 1> lines[ROWS * WORDS];
+    __syncwarp();  // all lanes have read what is there
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        Word<16> words[WORDS];
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) words[i] = rows[row].template words<16>()[i];
+        Turns<WORDS>::sort(words);
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            in_room[(row * WARP + lane) * WORDS + (i ^ turn)] = words[i];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < ROWS * WORDS; i++) lines[i].items[0] = in_room[i * WARP + lane];
+    store_aligned<NARROW, 16>(target, lines, limit, whole);
+}
+
 /// Stores from registers where words of 16 bytes fit, and by way of shared memory elsewhere.
 template <int RUN, int ROOM>
 struct RowStore {
@@ -95,12 +121,16 @@ struct RowStore {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
             int end = limit - k * ROW < ROW ? limit - k * ROW : ROW;
-            if (R::BYTES % 16 == 0 && aligned && end == ROW) {
-                Word<16>* to =
-                    reinterpret_cast<Word<16>*>(target + k * ROW) + lane * (R::BYTES / 16);
-#pragma unroll
-                for (int i = 0; i < R::BYTES / 16; i++) to[i] = rows[k].template words<16>()[i];
-            } else if (end > 0) {
+            if constexpr (R::BYTES % 16 == 0) {
+                if (aligned && end == ROW) {
+                    Moved one[1] = {rows[k]};
+                    if constexpr (R::BYTES > 16)
+                        store_staged<R::NARROW, R::BYTES>(target + k * ROW, one, room, 0, true);
+                    else store_aligned<R::NARROW, R::BYTES>(target + k * ROW, one, 0, true);
+                    continue;
+                }
+            }
+            if (end > 0) {
                 constexpr int WORDS = R::BYTES / R::WIDE;
                 __syncwarp();
 #pragma unroll

@@ -2,7 +2,8 @@
 //!
 //! Only speed depends on these numbers. Results do not: the law fixes the bracketing.
 
-use super::tuning::{row_for, rows, wave};
+use super::tuning::wave::{self, WaveRow};
+use super::tuning::{row_for, rows};
 use super::{Order, Primitive};
 use crate::Element;
 use crate::element::assert_element_size;
@@ -135,7 +136,7 @@ impl RowPolicy {
             rows,
             batch,
             blocks,
-            warps: row.warps,
+            warps: row.warps[usize::from(long)],
             sums: row.sums,
         }
     }
@@ -385,7 +386,7 @@ impl Shape {
 }
 
 /// The longest run that a lane holds, in bytes.
-const WAVE_RUN_BYTES: u32 = 80;
+const WAVE_RUN_BYTES: u32 = 160;
 
 impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
@@ -408,18 +409,19 @@ impl WavePolicy {
     }
 
     /// The policy for a scan of a form on GPUs of a compute capability. `None` if items have more
-    /// than 16 bytes, which leave a block too few registers; if no short run takes a multiple of 16
+    /// than 40 bytes, which leave a block too few registers; if no short run takes a multiple of 16
     /// bytes of every slice and of the results; or if the copy engine cannot fetch the form.
     pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<F::Item>() };
-        WavePolicy::for_shape(capability, Shape::of_scan::<F>())
+        WavePolicy::for_shape(wave::scans(capability), Shape::of_scan::<F>())
     }
 
     /// The policy for a select of items of type `T` from a form; `None` as for
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         F::LEAVES.kept.then_some(())?;
-        let policy = WavePolicy::for_shape(capability, Shape::of_select::<T, F>())?;
+        let shape = Shape::of_select::<T, F>();
+        let policy = WavePolicy::for_shape(wave::selects(capability), shape)?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
         // rows it has under way, the better. Runs read their neighbours too.
         let batch = policy.rows.min((32 / policy.run).max(1));
@@ -434,7 +436,7 @@ impl WavePolicy {
         })
     }
 
-    fn for_shape(capability: u32, shape: Shape) -> Option<WavePolicy> {
+    fn for_shape(table: &[WaveRow], shape: Shape) -> Option<WavePolicy> {
         let Shape { leaves, item, .. } = shape;
         let size = leaves.bytes as u32;
         if !leaves.fetched {
@@ -446,9 +448,7 @@ impl WavePolicy {
         if run * item.max(leaves.largest as u32) > WAVE_RUN_BYTES {
             return None;
         }
-        let row = wave::table(capability)
-            .iter()
-            .find(|row| size.max(item) <= row.element)?;
+        let row = table.iter().find(|row| size.max(item) <= row.element)?;
         let rows = row.tile / (row.warps * 32 * run * size);
         let rows = 1 << rows.max(1).ilog2();
         let policy = WavePolicy {

@@ -77,6 +77,26 @@ impl Class for [f32; 4] {
     }
 }
 
+impl Class for [f32; 6] {
+    type Operator = SumsOfSix;
+
+    const NAME: &'static str = "[f32; 6]";
+
+    fn sample(random: u64) -> [f32; 6] {
+        [0, 10, 20, 30, 40, 50].map(|bits| f32::sample(random.rotate_left(bits)))
+    }
+}
+
+impl Class for [f32; 10] {
+    type Operator = SumsOfTen;
+
+    const NAME: &'static str = "[f32; 10]";
+
+    fn sample(random: u64) -> [f32; 10] {
+        std::array::from_fn(|i| f32::sample(random.rotate_left(6 * i as u32)))
+    }
+}
+
 /// Sums component by component.
 #[monoid(name = SumsOfThree, identity = [0.0; 3], commutative)]
 pub(crate) fn sum_of_three(mut a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -90,6 +110,24 @@ pub(crate) fn sum_of_three(mut a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
 #[monoid(name = Sums, identity = [0.0; 4], commutative)]
 pub(crate) fn sum(mut a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     for i in 0..4 {
+        a[i] += b[i];
+    }
+    a
+}
+
+/// Sums component by component.
+#[monoid(name = SumsOfSix, identity = [0.0; 6], commutative)]
+pub(crate) fn sum_of_six(mut a: [f32; 6], b: [f32; 6]) -> [f32; 6] {
+    for i in 0..6 {
+        a[i] += b[i];
+    }
+    a
+}
+
+/// Sums component by component.
+#[monoid(name = SumsOfTen, identity = [0.0; 10], commutative)]
+pub(crate) fn sum_of_ten(mut a: [f32; 10], b: [f32; 10]) -> [f32; 10] {
+    for i in 0..10 {
         a[i] += b[i];
     }
     a
@@ -109,5 +147,7 @@ pub(crate) fn for_each_class<V: Visitor>(visitor: &mut V) -> Result<(), V::Error
     visitor.visit::<f32>()?;
     visitor.visit::<f64>()?;
     visitor.visit::<[f32; 3]>()?;
-    visitor.visit::<[f32; 4]>()
+    visitor.visit::<[f32; 4]>()?;
+    visitor.visit::<[f32; 6]>()?;
+    visitor.visit::<[f32; 10]>()
 }

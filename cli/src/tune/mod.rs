@@ -140,7 +140,7 @@ impl Visitor for Tuner {
         } = self.effort;
         let mut bench = Bench::<T>::new(&self.context, self.elements::<T>()?, batches, &status)?;
         let start = WavePolicy::for_capability::<T>(self.capability)
-            .expect("the engine takes elements of up to 16 bytes");
+            .expect("the engine takes elements of each class");
         let policy = search.run(start, &mut bench)?;
         let shares = bench.shares_of_a_copy(&[start, policy])?;
         let [Some(before), Some(after)] = shares[..] else {

@@ -36,7 +36,7 @@ impl Axis {
             Axis::Loads => &[1, 2, 3, 4, 6, 8],
             Axis::Warps => &[8, 16],
             Axis::Reducers => &[2, 4, 8],
-            Axis::Batch => &[1, 2, 4],
+            Axis::Batch => &[1, 2, 4, 8],
             Axis::Wave => &[64, 128],
             Axis::Rows => &[1, 2, 4, 8, 16],
         }

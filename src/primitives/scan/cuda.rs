@@ -34,7 +34,10 @@ use std::sync::Arc;
 ///
 /// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
-/// every element is read twice; it is written once.
+/// every element is read twice; it is written once. Elements of up to 40 bytes whose operator
+/// [commutes](Monoid::COMMUTATIVE) take one launch, and are read once, from some ten thousand of
+/// them on: on GPUs of compute capability 9.0 to 10.x, if slices start at a multiple of 16 bytes
+/// and the size of an element is a multiple of 4.
 ///
 /// # The workspace
 ///
@@ -65,6 +68,8 @@ enum Engines {
         short: Option<Rows>,
         /// The levels engine (`Engine::Levels`).
         levels: Lazy,
+        /// The wave engine, for what fills the GPU.
+        wave: Option<Wave>,
     },
     OneLaunch {
         /// The rows engine (`Engine::Rows`), for what the GPU holds at once.
@@ -147,7 +152,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        let kernels = Kernels::load_lazily(context, Self::request(), Op::identity)?;
+        let kernels =
+            Kernels::load_lazily(context, Self::request(), Op::identity, Op::COMMUTATIVE)?;
         kernels.loaded().map(Scan::with)
     }
 
@@ -162,7 +168,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        Kernels::load_lazily(context, Self::request(), Op::identity).map(Scan::with)
+        Kernels::load_lazily(context, Self::request(), Op::identity, Op::COMMUTATIVE)
+            .map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -219,22 +226,35 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 }
 
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
-    /// See [`Scan::load_lazily`].
+    /// See [`Scan::load_lazily`]. `commutes` says whether the operator does.
     fn load_lazily(
         context: &Arc<CudaContext>,
         request: Request,
         identity: fn() -> T,
+        commutes: bool,
     ) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
+        let wave = WavePolicy::for_form::<F>(capability)
+            .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         if size_of::<T::Accumulator>() > Rows::LARGEST_ELEMENT {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let short = Some(Rows::new(request, policy));
             let levels = Lazy::new(request, Engine::Levels);
-            return Kernels::with(Engines::Levels { short, levels }, context, identity);
+            // To exchange large values costs more where the order of operands counts.
+            let wave = wave.filter(|_| commutes).map(|policy| Wave {
+                kernels: Lazy::new(request, Engine::Wave(policy)),
+                policy,
+                anywhere: None,
+                always: false,
+            });
+            let engines = Engines::Levels {
+                short,
+                levels,
+                wave,
+            };
+            return Kernels::with(engines, context, identity);
         }
-        let wave = WavePolicy::for_form::<F>(capability);
-        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let engines = Self::one_launch(request, capability, wave, false);
         Kernels::with(engines, context, identity)
     }
@@ -252,6 +272,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             Engine::Levels => Engines::Levels {
                 short: None,
                 levels: Lazy::new(request, engine),
+                wave: None,
             },
             Engine::Rows(policy) => {
                 let rows = Rows::new(request, policy);
@@ -305,10 +326,14 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     /// The same, with all kernels loaded but those for unaligned addresses.
     fn loaded(self) -> Result<Self> {
         let [first, second, third] = match &self.engines {
-            Engines::Levels { short, levels } => [
+            Engines::Levels {
+                short,
+                levels,
+                wave,
+            } => [
                 short.as_ref().map(|short| &short.kernels),
                 Some(levels),
-                None,
+                wave.as_ref().map(|wave| &wave.kernels),
             ],
             Engines::OneLaunch { short, long, wave } => {
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
@@ -324,13 +349,16 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
         match &self.engines {
-            Engines::Levels { short, .. } => {
+            Engines::Levels { short, wave, .. } => {
                 let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
                 let few = |rows: &Rows| {
                     let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, Rows::FEW_BLOCKS);
                     bytes(rows).min(few)
                 };
-                short.as_ref().map_or(0, few).max(levels)
+                let wave = wave.as_ref();
+                let wave = wave.map(|wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>());
+                let rows = short.as_ref().map_or(0, few);
+                rows.max(levels).max(wave.unwrap_or(0))
             }
             Engines::OneLaunch { short, long, wave } => {
                 let wave = wave.as_ref();
@@ -409,13 +437,28 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     ) -> Result<()> {
         let multiprocessors = self.multiprocessors;
         let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, call.inclusive, multiprocessors);
+        let aligned = call.output.is_multiple_of(WavePolicy::ALIGN)
+            && F::is_aligned(&call.source, WavePolicy::ALIGN);
         let (short, long, wave) = match &self.engines {
-            Engines::Levels { short, levels } => {
+            Engines::Levels {
+                short,
+                levels,
+                wave,
+            } => {
                 if let Some(short) = short {
                     let plan = plan(short);
                     if plan.blocks <= Rows::FEW_BLOCKS {
                         // SAFETY: the caller's.
                         return unsafe { self.enqueue_rows(short, stream, &plan, len, call) };
+                    }
+                }
+                if let Some(wave) = wave
+                    && let Some((kernels, policy)) = wave.for_addresses(aligned)
+                {
+                    let plan = WavePlan::new(policy, len);
+                    if 2 * plan.tiles(call.inclusive) > u64::from(multiprocessors) {
+                        // SAFETY: the caller's, and the addresses were looked at.
+                        return unsafe { self.enqueue_wave(kernels, stream, &plan, len, call) };
                     }
                 }
                 let plan = Plan::new::<T>(Primitive::Scan, len);
@@ -431,8 +474,6 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             } => (long, plan(long)),
             fits => (short, fits),
         };
-        let aligned = call.output.is_multiple_of(WavePolicy::ALIGN)
-            && F::is_aligned(&call.source, WavePolicy::ALIGN);
         if let Some(wave) = wave
             && (wave.always || plan.is_long(multiprocessors))
             && let Some((kernels, policy)) = wave.for_addresses(aligned)

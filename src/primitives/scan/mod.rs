@@ -204,9 +204,10 @@ fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 ///
 /// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
 /// element once. For longer elements it is one launch up to some thousands of elements, 3 up to a
-/// tile squared, and so on; from 3 launches on, every element is read twice. Calls return without
-/// waiting; [`Buffer::to_vec`] waits. Memory: a workspace that the device keeps, for the sums of
-/// tiles; less than 1% of a long input.
+/// tile squared, and so on; from 3 launches on, every element is read twice. Many elements of up to
+/// 40 bytes take one launch, and are read once, if the operator
+/// [commutes](crate::Monoid::COMMUTATIVE). Calls return without waiting; [`Buffer::to_vec`] waits.
+/// Memory: a workspace that the device keeps, for the sums of tiles; less than 1% of a long input.
 ///
 /// # Errors
 ///

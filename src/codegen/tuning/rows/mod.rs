@@ -45,8 +45,8 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) batch: u32,
     /// in so many blocks of a multiprocessor.
     pub(in crate::codegen) blocks: u32,
-    /// The most warps of a block.
-    pub(in crate::codegen) warps: u32,
+    /// The most warps of a block: for short inputs, and for long ones.
+    pub(in crate::codegen) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
 }

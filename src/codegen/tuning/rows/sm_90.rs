@@ -34,11 +34,12 @@ pub(super) const ROWS: RowTables = RowTables {
         }),
     ],
     scan: &[
-        ScanRow { accumulator: 4, short: 4, long: 8, batch: 2, blocks: 2, warps: 16, sums: 4 },
-        ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: 16, sums: 4 },
-        ScanRow { accumulator: 16, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 2 },
-        ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: 8, sums: 1 },
-        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: 8, sums: 1 },
+        ScanRow { accumulator: 4, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4 },
+        ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: [16, 16], sums: 4 },
+        ScanRow { accumulator: 12, short: 2, long: 4, batch: 4, blocks: 2, warps: [8, 8], sums: 2 },
+        ScanRow { accumulator: 16, short: 2, long: 8, batch: 8, blocks: 2, warps: [8, 8], sums: 2 },
+        ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
+        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,

@@ -1,5 +1,6 @@
 //! The wave engine.
 
+mod select_sm_90;
 mod sm_90;
 
 use super::{Tables, choose};
@@ -20,10 +21,16 @@ pub(in crate::codegen) struct WaveRow {
     pub(in crate::codegen) batch: u32,
 }
 
-const TABLES: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
+const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
+const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
 
-/// The table for GPUs of a compute capability. Those that cannot run the engine get one too: its
-/// source can be shown.
-pub(in crate::codegen) fn table(capability: u32) -> &'static [WaveRow] {
-    choose(TABLES, capability)
+/// The table of scans for GPUs of a compute capability. Those that cannot run the engine get one
+/// too: its source can be shown.
+pub(in crate::codegen) fn scans(capability: u32) -> &'static [WaveRow] {
+    choose(SCANS, capability)
+}
+
+/// The same for selects.
+pub(in crate::codegen) fn selects(capability: u32) -> &'static [WaveRow] {
+    choose(SELECTS, capability)
 }
