@@ -1,6 +1,6 @@
 // Collect: stores every item of a source. Nothing is folded, so no warp waits for another.
 #pragma once
-#include "source.cuh"
+#include "source/source_rows.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {

@@ -11,7 +11,7 @@
 // Counters that do not fit into shared memory are those in global memory. There too items of one
 // bin would wait for each other, so a block keeps counters of the bins that come often, in a cache.
 #pragma once
-#include "source.cuh"
+#include "source/source_rows.cuh"
 
 namespace warpfold {
 

@@ -30,7 +30,7 @@
 //      tile or an earlier one were. So a primitive can work in place.
 #pragma once
 #include "grid/look_back.cuh"
-#include "source.cuh"
+#include "source/source_rows.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {

@@ -26,7 +26,7 @@
 #pragma once
 #include "block/padded.cuh"
 #include "grid/look_back.cuh"
-#include "source.cuh"
+#include "source/source_rows.cuh"
 
 namespace warpfold {
 

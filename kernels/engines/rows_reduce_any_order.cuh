@@ -15,7 +15,7 @@
 //      blocks in that order, even where other work keeps some of them waiting.
 #pragma once
 #include "grid/look_back.cuh"
-#include "source.cuh"
+#include "source/source_rows.cuh"
 
 namespace warpfold {
 

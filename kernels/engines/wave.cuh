@@ -42,7 +42,7 @@
 #pragma once
 #include "block/blelloch.cuh"
 #include "grid/look_back.cuh"
-#include "source.cuh"
+#include "source/source_stage.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {

@@ -28,6 +28,8 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
     "source.cuh",
+    "source/source_rows.cuh",
+    "source/source_stage.cuh",
     "collect.cuh",
     "scan.cuh",
     "select.cuh",
