@@ -1,13 +1,16 @@
 //! What is measured: the table of types, operators and lengths.
 
 use crate::bench::Bench;
+use crate::classes::{
+    Best, Better, Compose, LogAdd, Merge12, Merge24, Product, Spread12, Spread24,
+};
 use crate::compare::Check;
 use crate::contest;
 use crate::elements::{Affine, FreeAdd, OwnFloatSum, OwnSum, Sample, Sums, Then};
 use crate::trial::Name;
 use warpfold::Monoid;
 use warpfold::half::{bf16, f16};
-use warpfold::ops::{Add, Max};
+use warpfold::ops::{Add, Max, Min};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primitive {
@@ -80,6 +83,10 @@ const SOME: &[usize] = &[
     1 << 26,
     1 << 28,
 ];
+/// Of the classes of operators: enough to see what they cost.
+const FEW: &[usize] = &[1000, 1 << 16, 1_000_000, 1 << 22, 1 << 26, 1 << 28];
+/// The same for elements of 8 bytes and more.
+const FEWER: &[usize] = &[1000, 1 << 16, 1_000_000, 1 << 22, 1 << 26];
 const LONG: &[usize] = &[1 << 28];
 /// What a quick run takes of them.
 const QUICK: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 26, 1 << 28];
@@ -91,8 +98,9 @@ const LONGEST_QUICK_BYTES: usize = 1 << 30;
 /// No power of two divides it.
 const ODD_LENGTH: usize = (1 << 28) - 12_345;
 
-/// CUB's reduction wants operators that commute, so its result for `Then` is another; its time is
-/// what it would be.
+/// CUB's reduction wants operators that commute, so its result for `Then` and its like is another;
+/// its time is what it would be. CUB's `logadd` takes CUDA's `expf` and `logf`, which are not
+/// rounded correctly.
 #[rustfmt::skip]
 pub(crate) const FAMILIES: &[Family] = &[
     //                    element   operator primitives             lengths odd    ours     CUB
@@ -112,6 +120,16 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<f32, OwnFloatSum>( "f32",    "own",  BOTH,                  LONG,   false, Bits,    Nothing),
     family::<u64, OwnSum>(      "u64",    "own",  BOTH,                  LONG,   false, Bits,    Nothing),
     family::<f32, FreeAdd>(     "f32",    "free", BOTH,                  LONG,   false, NearF32, Nothing),
+    family::<u8, Max>(          "u8",     "max",  BOTH,                  FEW,    false, Bits,    Bits),
+    family::<i16, Min>(         "i16",    "min",  BOTH,                  FEW,    false, Bits,    Bits),
+    family::<f32, LogAdd>(      "f32",    "logadd", BOTH,                FEW,    false, Bits,    Nothing),
+    family::<Best, Better>(     "best",   "better", BOTH,                FEWER,  false, Bits,    Nothing),
+    family::<[u8; 8], Compose>( "maps",   "compose", BOTH,               FEWER,  false, Bits,    Nothing),
+    family::<Spread12, Merge12>( "spread12", "merge", BOTH,           FEWER,  false, Bits,    Nothing),
+    family::<[u32; 4], Product>("matrix", "product", BOTH,               FEWER,  false, Bits,    Nothing),
+    family::<Spread24, Merge24>( "spread24", "merge", BOTH,           FEWER,  false, Bits,    Nothing),
+    family::<[f32; 6], Sums>(   "f32x6",  "sums", BOTH,                  FEWER,  false, Bits,    NearF32),
+    family::<[f32; 8], Sums>(   "f32x8",  "sums", BOTH,                  FEWER,  false, Bits,    NearF32),
 ];
 
 const fn family<T: Sample, Op: Monoid<T>>(

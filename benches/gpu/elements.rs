@@ -65,7 +65,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8, i8, u16, u32, u64);
+integers!(u8, i8, u16, i16, u32, u64);
 
 /// Of magnitude ½ to 1½, one in four negative, so that sums grow and rounding shows.
 impl Sample for f64 {

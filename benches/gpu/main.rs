@@ -11,6 +11,7 @@ mod arena;
 mod bench;
 mod cells;
 mod chart;
+mod classes;
 mod compare;
 mod contest;
 mod costs;

@@ -38,6 +38,60 @@ struct Sums {
     }
 };
 
+struct Best {
+    float key;
+    uint32_t owner;
+};
+
+struct Better {
+    __device__ Best operator()(Best a, Best b) const { return b.key > a.key ? b : a; }
+};
+
+template <class F>
+struct Spread {
+    F count, mean, squares;
+};
+
+struct MergeSpreads {
+    template <class F>
+    __device__ Spread<F> operator()(Spread<F> a, Spread<F> b) const {
+        F count = a.count + b.count;
+        if (count == 0) return a;
+        F distance = b.mean - a.mean, part = b.count / count;
+        return {count, a.mean + distance * part, a.squares + b.squares + distance * distance * a.count * part};
+    }
+};
+
+struct Matrix {
+    uint32_t at[4];
+};
+
+struct Product {
+    __device__ Matrix operator()(Matrix a, Matrix b) const {
+        return {{a.at[0] * b.at[0] + a.at[1] * b.at[2], a.at[0] * b.at[1] + a.at[1] * b.at[3],
+                 a.at[2] * b.at[0] + a.at[3] * b.at[2], a.at[2] * b.at[1] + a.at[3] * b.at[3]}};
+    }
+};
+
+struct LogAdd {
+    __device__ float operator()(float a, float b) const {
+        float more = a > b ? a : b, less = a > b ? b : a;
+        return less == -INFINITY ? more : more + logf(1.0f + expf(less - more));
+    }
+};
+
+struct Maps {
+    uint8_t at[8];
+};
+
+struct Compose {
+    __device__ Maps operator()(Maps a, Maps b) const {
+        Maps both;
+        for (int i = 0; i < 8; i++) both.at[i] = b.at[a.at[i] & 7];
+        return both;
+    }
+};
+
 struct Widen {
     template <class Half>
     __host__ __device__ float operator()(Half half) const { return static_cast<float>(half); }
@@ -136,14 +190,14 @@ cudaError_t runs(Call call) {
                                               call.out<uint64_t>(1), call.length, call.stream);
 }
 
-struct Product {
+struct PairProduct {
     __device__ float operator()(float x, float y) const { return x * y; }
 };
 
 /// The dot product of the input with itself, moved by half its length.
 cudaError_t dot(Call call) {
     auto in = call.in<float>();
-    auto products = cuda::zip_transform_iterator(Product{}, in, in + call.length / 2);
+    auto products = cuda::zip_transform_iterator(PairProduct{}, in, in + call.length / 2);
     return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products, call.out<float>(), call.length / 2,
                                      cuda::std::plus<>{}, 0.0f, call.stream);
 }
@@ -233,6 +287,10 @@ cudaError_t squares(Call call) {
     PEER(reduce_##element##_add, reduce<T>(call, cuda::std::plus<T>{}, T{}))       \
     PEER(scan_##element##_add, scan<T>(call, cuda::std::plus<T>{}, T{}))
 
+#define CLASS(element, operator_, T, op, ...)                              \
+    PEER(reduce_##element##_##operator_, reduce<T>(call, op, __VA_ARGS__)) \
+    PEER(scan_##element##_##operator_, scan<T>(call, op, __VA_ARGS__))
+
 extern "C" __attribute__((visibility("default"))) int cub_version() { return CUB_VERSION; }
 
 SUMS(f32, float)
@@ -274,3 +332,13 @@ PEER(reduce_f32_moments, moments(call))
 PEER(reduce_f32_dot, dot(call))
 PEER(collect_f32_squares, squares(call))
 PEER(reduce_u8_wide, bytes_in_64_bits(call))
+CLASS(u8, max, uint8_t, cuda::maximum<>{}, uint8_t{0})
+CLASS(i16, min, int16_t, cuda::minimum<>{}, int16_t{32767})
+CLASS(f32, logadd, float, LogAdd{}, -INFINITY)
+CLASS(best, better, Best, Better{}, Best{-INFINITY, 0xffffffff})
+CLASS(maps, compose, Maps, Compose{}, Maps{{0, 1, 2, 3, 4, 5, 6, 7}})
+CLASS(spread12, merge, Spread<float>, MergeSpreads{}, Spread<float>{})
+CLASS(matrix, product, Matrix, Product{}, Matrix{{1, 0, 0, 1}})
+CLASS(spread24, merge, Spread<double>, MergeSpreads{}, Spread<double>{})
+CLASS(f32x6, sums, Floats<6>, Sums{}, Floats<6>{})
+CLASS(f32x8, sums, Floats<8>, Sums{}, Floats<8>{})

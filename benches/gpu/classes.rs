@@ -1,0 +1,132 @@
+//! Operators of a user that cost more than a sum, one for each kind: what is true of them should be
+//! true of others.
+
+use crate::elements::Sample;
+use warpfold::{Element, Monoid, monoid};
+
+/// The better of two, and whose it is: one comparison, two words.
+#[derive(Clone, Copy, Debug, Element)]
+#[repr(C)]
+pub(crate) struct Best {
+    key: f32,
+    owner: u32,
+}
+
+/// The first of those with the greatest key.
+pub(crate) struct Better;
+
+#[monoid]
+impl Monoid<Best> for Better {
+    fn identity() -> Best {
+        Best {
+            key: f32::NEG_INFINITY,
+            owner: u32::MAX,
+        }
+    }
+    fn combine(a: Best, b: Best) -> Best {
+        if b.key > a.key { b } else { a }
+    }
+}
+
+impl Sample for Best {
+    fn sample(random: u64) -> Best {
+        Best {
+            key: f32::sample(random),
+            owner: (random >> 9) as u32,
+        }
+    }
+}
+
+macro_rules! spreads {
+    ($($spread:ident $merge:ident $float:ident),*) => {$(
+        /// The number of some values, their mean, and the sum of the squares of their distances
+        /// from it.
+        #[derive(Clone, Copy, Debug, Element)]
+        #[repr(C)]
+        pub(crate) struct $spread {
+            count: $float,
+            mean: $float,
+            squares: $float,
+        }
+
+        /// A dozen operations, one of them a division.
+        pub(crate) struct $merge;
+
+        #[monoid]
+        impl Monoid<$spread> for $merge {
+            fn identity() -> $spread {
+                $spread { count: 0.0, mean: 0.0, squares: 0.0 }
+            }
+            fn combine(a: $spread, b: $spread) -> $spread {
+                let count = a.count + b.count;
+                if count == 0.0 {
+                    a
+                } else {
+                    let distance = b.mean - a.mean;
+                    let part = b.count / count;
+                    $spread {
+                        count,
+                        mean: a.mean + distance * part,
+                        squares: a.squares + b.squares + distance * distance * a.count * part,
+                    }
+                }
+            }
+        }
+
+        impl Sample for $spread {
+            fn sample(random: u64) -> $spread {
+                $spread { count: 1.0, mean: $float::sample(random), squares: 0.0 }
+            }
+        }
+    )*};
+}
+
+spreads!(Spread12 Merge12 f32, Spread24 Merge24 f64);
+
+/// The product of matrices of two rows.
+#[monoid(name = Product, identity = [1, 0, 0, 1])]
+pub(crate) fn product(a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+    [
+        a[0].wrapping_mul(b[0])
+            .wrapping_add(a[1].wrapping_mul(b[2])),
+        a[0].wrapping_mul(b[1])
+            .wrapping_add(a[1].wrapping_mul(b[3])),
+        a[2].wrapping_mul(b[0])
+            .wrapping_add(a[3].wrapping_mul(b[2])),
+        a[2].wrapping_mul(b[1])
+            .wrapping_add(a[3].wrapping_mul(b[3])),
+    ]
+}
+
+impl Sample for [u32; 4] {
+    fn sample(random: u64) -> [u32; 4] {
+        [0, 16, 32, 48].map(|bits| random.rotate_left(bits) as u32)
+    }
+}
+
+/// `ln(exp(a) + exp(b))`
+#[monoid(name = LogAdd, identity = f32::NEG_INFINITY)]
+pub(crate) fn log_add(a: f32, b: f32) -> f32 {
+    let (more, less) = if a > b { (a, b) } else { (b, a) };
+    if less == f32::NEG_INFINITY {
+        more
+    } else {
+        more + (1.0 + (less - more).exp()).ln()
+    }
+}
+
+/// First one map of the numbers below 8, then the other.
+#[monoid(name = Compose, identity = [0, 1, 2, 3, 4, 5, 6, 7])]
+pub(crate) fn compose(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
+    let mut both = a;
+    for i in 0..8 {
+        both[i] = b[(a[i] & 7) as usize];
+    }
+    both
+}
+
+impl Sample for [u8; 8] {
+    fn sample(random: u64) -> [u8; 8] {
+        random.to_le_bytes().map(|byte| byte & 7)
+    }
+}
