@@ -117,8 +117,8 @@ groups! {
     f64s: { f64: Add, Min | Mul, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
     guarded: { Guarded: GuardedBracketing, GuardedSum; }
-    small_arrays: { [u8; 3]: Sums, Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
-    middle_arrays: { [u64; 3]: Sums; [u8; 31]: Sums; [u32; 8]: Sums; }
+    small_arrays: { [u8; 3]: Sums, Bracketing; [u8; 8]: Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
+    middle_arrays: { [u64; 3]: Sums; [u8; 24]: Bracketing; [u8; 31]: Sums; [u32; 8]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]
     complex: { num_complex::Complex<f32>: Mul | Add; num_complex::Complex<f64>: Mul | Add; }
