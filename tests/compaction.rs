@@ -39,14 +39,17 @@ fn with_shares<const N: usize>(length: usize) -> [Vec<[u8; N]>; 5] {
     })
 }
 
-/// Where something changes on the CPU for elements of so many bytes, and on a GPU.
+/// Where something changes for elements of so many bytes: on the CPU, and on a GPU if there is one.
 fn lengths(bytes: usize) -> Vec<usize> {
     let (block, chunk) = ((1 << 10) / bytes, 1 << ((256 << 10) / bytes).ilog2());
     let mut lengths = vec![0, 1, 2, 31, 32, 33, 1000];
     for edge in [block, chunk, 2 * chunk] {
         lengths.extend([edge - 1, edge, edge + 1]);
     }
-    lengths.extend([5 * chunk + block + 7, 3_000_017 / bytes]);
+    lengths.push(5 * chunk + block + 7);
+    if Device::available().len() > 1 {
+        lengths.push(3_000_017 / bytes);
+    }
     lengths
 }
 
