@@ -36,9 +36,9 @@ fn main() -> io::Result<()> {
 
 fn slices(len: usize) {
     let x: Vec<f32> = (0..len).map(|i| (i % 1000) as f32 * 0.001).collect();
-    let sum = || drop(black_box(reduce::<f32, Add>(black_box(&x)).expect("a sum")));
-    let by_hand = || drop(black_box(black_box(&x).iter().sum::<f32>()));
-    let by_rayon = || drop(black_box(black_box(&x).par_iter().sum::<f32>()));
+    let sum = || _ = black_box(reduce::<f32, Add>(black_box(&x)).expect("a sum"));
+    let by_hand = || _ = black_box(black_box(&x).iter().sum::<f32>());
+    let by_rayon = || _ = black_box(black_box(&x).par_iter().sum::<f32>());
     measure(
         "reduce",
         len,

@@ -12,7 +12,7 @@ use warpfold::{
 
 #[function]
 fn even(x: u32) -> bool {
-    x % 2 == 0
+    x & 1 == 0
 }
 
 #[function]
