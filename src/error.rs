@@ -99,7 +99,9 @@ pub enum Error {
     Codegen(String),
 
     /// Two arrays that must be of one length are not.
-    #[error("the output holds {output} elements, but {input} are written to it")]
+    #[error(
+        "the output holds {output} elements, but {input} are written to it\n  remedy: give an output of {input} elements"
+    )]
     Length {
         /// The number of elements that the call produces.
         input: usize,
@@ -193,6 +195,16 @@ pub enum Error {
         /// Where the call runs.
         device: String,
     },
+}
+
+impl Error {
+    /// [`Error::Length`] unless the output holds what is written to it, and no more.
+    pub(crate) fn check_length(input: usize, output: usize) -> Result<()> {
+        match input == output {
+            true => Ok(()),
+            false => Err(Error::Length { input, output }),
+        }
+    }
 }
 
 /// Shows a byte count with a binary unit, and exactly where it matters.

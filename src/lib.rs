@@ -161,7 +161,7 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
-pub use primitives::collect::collect;
+pub use primitives::collect::{collect, collect_into, map_in_place};
 pub use primitives::histogram::{
     Binned, Bins, Count, Counted, Integer, histogram, histogram_weighted,
 };
@@ -171,8 +171,10 @@ pub use primitives::scan::{
     scan_into,
 };
 pub use primitives::select::{
-    Runs, partition, partition_flagged, positions, runs, runs_by, select, select_flagged, unique,
-    unique_by,
+    Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,
+    positions_into, runs, runs_by, select, select_flagged, select_flagged_into, select_in_place,
+    select_into, unique, unique_by, unique_by_in_place, unique_by_into, unique_in_place,
+    unique_into,
 };
 pub use scalar::Scalar;
 pub use source::{

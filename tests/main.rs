@@ -28,6 +28,7 @@ mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
 mod select;
+mod slices;
 mod sources;
 #[cfg(feature = "cuda")]
 mod sources_on_the_gpu;

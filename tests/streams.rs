@@ -6,6 +6,8 @@ use crate::support::seed;
 use half::f16;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU8, Ordering};
 use warpfold::ops::Add;
 use warpfold::{
     Carry, Device, Error, Monoid, Prefixes, Reducer, Scanner, function, map, reduce, reduce_from,
@@ -33,12 +35,19 @@ fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
     let what = format!("{} in {cuts:?}", std::any::type_name::<(T, Op)>());
 
     let (mut reducer, mut on_device) = (Reducer::<T, Op>::new(), device.reducer::<T, Op>());
+    let mut reading = Reducer::<T, Op>::new();
     for piece in pieces() {
         reducer.push(piece).unwrap();
+        let read = |start: usize, to: &mut [T]| {
+            to.copy_from_slice(&piece[start..start + to.len()]);
+            Ok::<(), Infallible>(())
+        };
+        reading.push_read(piece.len(), read).unwrap();
         on_device.push(&device.upload(piece).unwrap()).unwrap();
     }
     let reduced = reduce::<T, Op>(input).unwrap();
-    assert_same(&[reducer.value(), on_device.value()], &[reduced; 2], &what);
+    let values = [reducer.value(), on_device.value(), reading.value()];
+    assert_same(&values, &[reduced; 3], &what);
     let from = reduce_from::<T, Op>(init, input).unwrap();
     assert_same(&[reducer.value_from(init)], &[from], &what);
     assert_eq!(reducer.carry().position(), input.len() as u64);
@@ -297,6 +306,48 @@ fn a_piece_that_is_refused_was_not_taken_in() {
     assert_eq!(
         (scanner.carry().position(), output.to_vec().unwrap()),
         (0, vec![9.0; 3])
+    );
+}
+
+/// More than a thousand chunks: sums are taken in before all is read.
+#[test]
+fn what_is_read_is_read_once() {
+    let len = (1024 << 13) + 5;
+    let (seen, mut sum) = (
+        Vec::from_iter((0..len).map(|_| AtomicU8::new(0))),
+        Sum::new(),
+    );
+    type Sum = Reducer<[u64; 8], Sums>;
+    sum.push_read(len, |start, to| {
+        for (seen, to) in seen[start..].iter().zip(to) {
+            seen.fetch_add(1, Ordering::Relaxed);
+            *to = [1; 8];
+        }
+        Ok::<(), Infallible>(())
+    })
+    .unwrap();
+    assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed) == 1));
+    assert_eq!(sum.value(), [len as u64; 8]);
+}
+
+#[test]
+fn a_piece_that_cannot_be_read_was_not_taken_in() {
+    let mut sum = Reducer::<u32, Add>::new();
+    sum.push(&[1, 2]).unwrap();
+    let (len, bad) = (3_000_000, 2_000_000);
+    let read = |start: usize, to: &mut [u32]| {
+        to.fill(1);
+        match (start..start + to.len()).contains(&bad) {
+            true => Err(format!("element {bad}")),
+            false => Ok(()),
+        }
+    };
+    assert_eq!(sum.push_read(len, read), Err("element 2000000".into()));
+    assert_eq!((sum.carry().position(), sum.value()), (2, 3));
+    sum.push_read(bad, read).unwrap();
+    assert_eq!(
+        (sum.carry().position(), sum.value()),
+        (2_000_002, 2_000_003)
     );
 }
 

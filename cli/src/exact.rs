@@ -1,8 +1,9 @@
 //! Sums and products of integers that neither wrap nor round.
 
 use crate::failure::Result;
-use crate::number::Number;
-use warpfold::{Buffer, Device, Element, bytemuck, function, map, monoid};
+use crate::input::SharedFile;
+use crate::number::{Number, with_number};
+use warpfold::{Buffer, Device, Element, Reducer, bytemuck, function, map, monoid};
 
 /// An integer of 128 bits, in two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -10,6 +11,21 @@ use warpfold::{Buffer, Device, Element, bytemuck, function, map, monoid};
 struct Wide {
     low: u64,
     high: i64,
+}
+
+impl From<i128> for Wide {
+    fn from(value: i128) -> Self {
+        Wide {
+            low: value as u64,
+            high: (value >> 64) as i64,
+        }
+    }
+}
+
+impl From<Wide> for i128 {
+    fn from(Wide { low, high }: Wide) -> Self {
+        i128::from(high) << 64 | i128::from(low)
+    }
 }
 
 /// The sum. 2^63 numbers of 64 bits fit.
@@ -49,7 +65,24 @@ pub(crate) fn sum<C: Number>(device: &Device, values: Vec<C>) -> Result<i128> {
         let values: Buffer<u64> = device.upload(bytemuck::cast_slice(&values))?;
         device.reduce::<Wide, Total>(map::<unsigned, _>(&values))?
     };
-    Ok(i128::from(high) << 64 | i128::from(low))
+    Ok(Wide { low, high }.into())
+}
+
+/// The sum of the integers in a file, by all threads.
+pub(crate) fn sum_of_file(file: &SharedFile) -> Result<i128> {
+    // Each thread adds up runs on its way, and the library their sums.
+    const RUN: usize = 64;
+    let mut sum = Reducer::<Wide, Total>::new();
+    sum.push_read(file.count.div_ceil(RUN), |first, sums| {
+        let (mut sums, start) = (sums.iter_mut(), first * RUN);
+        let count = (sums.len() * RUN).min(file.count - start);
+        with_number!(file.dtype, T => file.blocks::<T>(start, count, |block| {
+            for (run, sum) in block.chunks(RUN).zip(&mut sums) {
+                *sum = run.iter().map(|number| number.to_integer()).sum::<i128>().into();
+            }
+        }))
+    })?;
+    Ok(sum.value().into())
 }
 
 /// The product, on the host: of all but ones, some dozens are out of every range. What is out of

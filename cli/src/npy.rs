@@ -4,7 +4,7 @@
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use crate::failure::{Failure, Result};
-use crate::input::Input;
+use crate::input::{Input, SharedFile};
 use crate::logger;
 use crate::number::{DType, Number};
 use clap::ValueEnum;
@@ -253,17 +253,35 @@ impl Elements {
     /// Looks at what comes after the elements: NumPy stops here, too.
     fn finish(&mut self) -> Result<()> {
         if self.input.fill(&mut [0])? > 0 {
-            let end = self.input.position() - 1;
-            logger::show(
-                "warning",
-                format_args!(
-                    "{}: more data follow the array, from byte {end}; they are not read, as NumPy \
-                     does not",
-                    self.input.name
-                ),
-            );
+            self.warn_of_more(self.input.position() - 1);
         }
         Ok(())
+    }
+
+    fn warn_of_more(&self, end: u64) {
+        logger::show(
+            "warning",
+            format_args!(
+                "{}: more data follow the array, from byte {end}; they are not read, as NumPy does \
+                 not",
+                self.input.name
+            ),
+        );
+    }
+
+    /// Whether several threads can read the elements at once, as they lie in the file.
+    pub(crate) fn is_shareable(&self) -> bool {
+        !self.header.big_endian && !self.header.truth && self.input.is_shareable()
+    }
+
+    /// The elements, for several threads.
+    pub(crate) fn into_shared(self) -> SharedFile {
+        let (dtype, count) = (self.header.dtype, self.header.count);
+        let bytes = (count * dtype.size()) as u64;
+        if self.input.remaining() > Some(bytes) {
+            self.warn_of_more(self.start + bytes);
+        }
+        self.input.into_shared(dtype, count)
     }
 
     /// Reads all elements, and puts them into the order in which the last axis runs fastest.

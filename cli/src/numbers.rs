@@ -2,7 +2,7 @@
 
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
-use crate::input::Input;
+use crate::input::{Input, SharedFile};
 use crate::npy;
 use crate::number::{DType, Number, with_number};
 use crate::raw;
@@ -100,6 +100,21 @@ impl Numbers {
         })
     }
 
+    /// The file that holds the numbers as memory would, for several threads; or else the pieces.
+    pub(crate) fn shared_or_pieces<A: Number>(self) -> Result<SharedFile, Pieces<A>> {
+        let dtype = self.dtype;
+        match self.source {
+            Source::Npy(elements) if elements.is_shareable() => Ok(elements.into_shared()),
+            Source::Raw(input) if is_whole(&input, dtype) => {
+                let count = input
+                    .remaining()
+                    .map_or(0, |bytes| bytes as usize / dtype.size());
+                Ok(input.into_shared(dtype, count))
+            }
+            source => Err(Numbers { source, ..self }.pieces()),
+        }
+    }
+
     /// All pieces, which are read while others are worked on.
     pub(crate) fn pieces<A: Number>(mut self) -> Pieces<A> {
         let (sender, receiver) = sync_channel(AHEAD);
@@ -123,6 +138,12 @@ impl Numbers {
             ended: false,
         }
     }
+}
+
+/// Whether an input can be shared, and ends with a number.
+fn is_whole(input: &Input, dtype: DType) -> bool {
+    let size = dtype.size() as u64;
+    input.is_shareable() && input.remaining().is_some_and(|bytes| bytes % size == 0)
 }
 
 /// Whether nothing comes after a piece.

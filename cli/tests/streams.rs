@@ -233,3 +233,91 @@ fn memory_does_not_grow_with_the_input() {
         );
     }
 }
+
+/// Threads read a file where it lies; a pipe comes in pieces. Nobody can tell from the result.
+#[test]
+fn a_file_gives_what_a_pipe_gives() {
+    // No whole number of anything: not of threads' chunks, nor of blocks, nor of runs.
+    let bytes: Vec<u8> = (0..1_100_003_u32 * 8)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8 & 0x3b)
+        .collect();
+    let types = [
+        ("u8", "|u1"),
+        ("i8", "|i1"),
+        ("u16", "<u2"),
+        ("u32", "<u4"),
+        ("i32", "<i4"),
+        ("f16", "<f2"),
+        ("f32", "<f4"),
+        ("f64", "<f8"),
+    ];
+    let folder = folder(&[("x.bin", &bytes)]);
+    for (dtype, descr) in types {
+        let size: usize = descr[2..].parse().unwrap();
+        let npy = npy_of(descr, &format!("({},)", bytes.len() / size), &bytes);
+        fs::write(folder.path().join("x.npy"), npy).unwrap();
+        for op in ["add", "max", "min --init 7"] {
+            let line = format!("reduce --format raw --dtype {dtype} --op {op}");
+            let piped = pass_in(folder.path(), &line, &bytes);
+            assert_eq!(pass_in(folder.path(), &format!("{line} x.bin"), b""), piped);
+            let line = format!("reduce --op {op} x.npy");
+            assert_eq!(pass_in(folder.path(), &line, b""), piped, "{dtype} {op}");
+        }
+    }
+    let line = "reduce --accumulate f64 --dtype u16 --op mul --init 0.5";
+    let piped = pass_in(folder.path(), &format!("{line} --format raw"), &bytes);
+    let shared = pass_in(folder.path(), &format!("{line} x.bin"), b"");
+    assert_eq!(shared, piped);
+}
+
+#[test]
+fn a_sum_of_a_file_that_is_out_of_range_is_an_error() {
+    let numbers = vec![u64::MAX; 100_000];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let folder = folder(&[("x.bin", &bytes)]);
+    let error = fail_in(folder.path(), "reduce --dtype u64 x.bin", b"");
+    let sum = u128::from(u64::MAX) * 100_000;
+    assert!(error.starts_with(&format!(
+        "x.bin: the sum, {sum}, is out of the range of u64"
+    )));
+    // What is left over is found out here, too.
+    let error = fail_in(
+        folder.path(),
+        "reduce --dtype u64 --op max x.bin --format npy",
+        b"",
+    );
+    assert!(error.contains("not an .npy file"), "{error}");
+    fs::write(folder.path().join("x.bin"), &bytes[..7_999]).unwrap();
+    let error = fail_in(folder.path(), "reduce --dtype u64 x.bin", b"");
+    assert!(error.contains("7 left over at byte 7992"), "{error}");
+}
+
+/// Files of the system tell no length.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_a_length_is_read() {
+    let line = "reduce --format raw --dtype u8 --op min --accumulate u8 /proc/version";
+    assert_eq!(pass_in(Path::new("."), line, b""), b"10\n");
+}
+
+/// Only what is worked on is in memory, with files as with pipes.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_a_file() {
+    let folder = folder(&[]);
+    let file = fs::File::create(folder.path().join("x.bin")).unwrap();
+    file.set_len(192 << 20).unwrap();
+    for dtype in ["u8", "u64", "f16", "f32"] {
+        let script = "ulimit -d 131072; exec \"$warpfold\" reduce --dtype \"$dtype\" x.bin";
+        let output = std::process::Command::new("sh")
+            .args(["-c", script])
+            .env("warpfold", env!("CARGO_BIN_EXE_warpfold"))
+            .env("dtype", dtype)
+            .env("RAYON_NUM_THREADS", "2")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{dtype}: {errors}");
+    }
+}

@@ -5,25 +5,24 @@ use crate::accumulate::Accumulation;
 use crate::args::{FoldArguments, Format};
 use crate::exact;
 use crate::failure::{Failure, Result};
+use crate::input::SharedFile;
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
-use crate::numbers::Pieces;
+use crate::numbers::{Numbers, Pieces};
 use crate::output::Writer;
-use warpfold::{Device, Monoid, Prefixes};
+use warpfold::{Device, Monoid, Prefixes, Reducer};
 
 /// Folds all numbers into one.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     let (job, accumulation) = open(arguments, Some(Format::Text))?;
     let dtype = accumulation.dtype;
     let mut writer = Writer::new(job.output, job.output_format, dtype, Some(Vec::new()));
-    let name = job.numbers.name.clone();
     with_folded!(dtype, C => {
         let init = parse_init::<C>(arguments, dtype)?;
-        let pieces = job.numbers.pieces::<C>();
+        let (device, numbers) = (&job.device, job.numbers);
         let result: C = if accumulation.checked {
-            checked(&job.device, arguments.op, pieces, init, accumulation, &name)?
+            checked(device, arguments.op, numbers, init, accumulation)?
         } else {
-            let (device, pieces) = (&job.device, pieces);
-            C::with_operator(arguments.op, Reduction { device, pieces, init })?
+            C::with_operator(arguments.op, Reduction { device, numbers, init })?
         };
         writer.write(&[result])?;
     });
@@ -92,7 +91,7 @@ fn parse_init<C: Number>(arguments: &FoldArguments, dtype: DType) -> Result<Opti
 /// A reduction, except its operator.
 struct Reduction<'a, C> {
     device: &'a Device,
-    pieces: Pieces<C>,
+    numbers: Numbers,
     init: Option<C>,
 }
 
@@ -100,10 +99,21 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     type Output = C;
 
     fn run<Op: Monoid<C>>(self) -> Result<C> {
-        let mut reducer = self.device.reducer::<C, Op>();
-        for piece in self.pieces {
-            reducer.push(&self.device.upload_vec(piece?)?)?;
-        }
+        let carry = match numbers_on(self.device, self.numbers) {
+            Ok(file) => {
+                let mut reducer = Reducer::<C, Op>::new();
+                reducer.push_read(file.count, |start, to| file.read(start, to))?;
+                reducer.carry().clone()
+            }
+            Err(pieces) => {
+                let mut reducer = self.device.reducer::<C, Op>();
+                for piece in pieces {
+                    reducer.push(&self.device.upload_vec(piece?)?)?;
+                }
+                reducer.carry().clone()
+            }
+        };
+        let reducer = Reducer::<C, Op>::new().after(carry);
         Ok(match self.init {
             Some(init) => reducer.value_from(init),
             None => reducer.value(),
@@ -111,32 +121,48 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     }
 }
 
+/// A file for the CPU's threads, or else pieces for the device.
+fn numbers_on<C: Number>(device: &Device, numbers: Numbers) -> Result<SharedFile, Pieces<C>> {
+    match device.is_cpu() {
+        true => numbers.shared_or_pieces(),
+        false => Err(numbers.pieces()),
+    }
+}
+
 /// A sum or product of integers, or a failure if it is out of range.
 fn checked<C: Number>(
     device: &Device,
     op: Operator,
-    pieces: Pieces<C>,
+    numbers: Numbers,
     init: Option<C>,
     accumulation: Accumulation,
-    name: &str,
 ) -> Result<C> {
+    let name = numbers.name.clone();
     let mut result = match (op, init) {
         (_, Some(init)) => init.to_integer(),
         (Operator::Mul, None) => 1,
         _ => 0_i128,
     };
-    for piece in pieces {
-        result = match op {
-            Operator::Mul => result.saturating_mul(exact::product(&piece?)),
-            _ => result.saturating_add(exact::sum(device, piece?)?),
-        };
+    if op == Operator::Mul {
+        for piece in numbers.pieces::<C>() {
+            result = result.saturating_mul(exact::product(&piece?));
+        }
+    } else {
+        match numbers_on::<C>(device, numbers) {
+            Ok(file) => result = result.saturating_add(exact::sum_of_file(&file)?),
+            Err(pieces) => {
+                for piece in pieces {
+                    result = result.saturating_add(exact::sum(device, piece?)?);
+                }
+            }
+        }
     }
     if accumulation.fits(result) {
         return Ok(C::from_integer(result));
     }
     Err(match op {
-        Operator::Mul => accumulation.overflow(name, "the product"),
-        _ => accumulation.overflow(name, format_args!("the sum, {result},")),
+        Operator::Mul => accumulation.overflow(&name, "the product"),
+        _ => accumulation.overflow(&name, format_args!("the sum, {result},")),
     })
 }
 

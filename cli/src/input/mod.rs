@@ -1,15 +1,20 @@
 //! Where numbers come from: bytes of files and of the standard input, unpacked if they are packed.
 
 mod archive;
+mod shared;
+
+pub(crate) use shared::SharedFile;
 
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::npy;
+use crate::number::DType;
 use crate::progress::Progress;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// What begins with these bytes is no text, and nothing here reads it: what it is, and what the
 /// user can do.
@@ -74,6 +79,8 @@ pub(crate) struct Input {
     position: u64,
     /// Whether the bytes can be read again from the start.
     pub(crate) lasting: bool,
+    /// The file, if it is the user's own and its bytes are not packed.
+    file: Option<File>,
 }
 
 impl Input {
@@ -102,6 +109,7 @@ impl Input {
         let length = regular.then(|| metadata.len().saturating_sub(start));
         let wanted = path.is_some() || !file.is_terminal();
         let again = file.try_clone();
+        let lasting = regular && path.is_some();
         let mut input = Input {
             name,
             path: path.map(Path::to_owned),
@@ -112,7 +120,12 @@ impl Input {
             length,
             head: Vec::new(),
             position: 0,
-            lasting: regular && path.is_some(),
+            lasting,
+            file: again
+                .as_ref()
+                .ok()
+                .filter(|_| lasting)
+                .and_then(|file| file.try_clone().ok()),
         };
         // Elements can look like anything, and hardly ever like the start of an .npy file.
         match options.format.or_else(|| input.format_of_name()) {
@@ -165,6 +178,25 @@ impl Input {
             head: Vec::new(),
             position: 0,
             lasting: false,
+            file: None,
+        }
+    }
+
+    /// Whether several threads can read what is left at once.
+    pub(crate) fn is_shareable(&self) -> bool {
+        // Some files of the system tell no length.
+        self.file.is_some() && self.remaining() > Some(0)
+    }
+
+    /// The next `count` numbers, for several threads. There must be a file to share.
+    pub(crate) fn into_shared(self, dtype: DType, count: usize) -> SharedFile {
+        SharedFile {
+            name: self.name,
+            dtype,
+            count,
+            file: self.file.expect("a file that is shareable"),
+            start: self.position,
+            progress: Mutex::new(Progress::new(self.length, true)),
         }
     }
 
@@ -174,6 +206,7 @@ impl Input {
         let packed = io::Cursor::new(std::mem::take(&mut self.head)).chain(packed);
         self.reader = Box::new(MultiGzDecoder::new(packed));
         self.length = None;
+        self.file = None;
         if let Some(path) = &mut self.path
             && path
                 .extension()
@@ -187,6 +220,7 @@ impl Input {
     pub(crate) fn replace(&mut self, reader: impl Read + Send + 'static, length: u64) {
         self.reader = Box::new(reader);
         self.length = Some(length);
+        self.file = None;
         self.head.clear();
         self.position = 0;
     }

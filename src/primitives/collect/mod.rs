@@ -54,6 +54,92 @@ fn collect_host<T: Element, S: Source<Item = T>>(input: S) -> Result<Vec<T>> {
     unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?.into_vec()
 }
 
+/// Writes the items of a source over `output`, which must have their number. Otherwise as
+/// [`collect`].
+///
+/// ```
+/// use warpfold::{collect_into, function, map, zip};
+///
+/// #[function]
+/// fn sum(x: f32, y: f32) -> f32 {
+///     x + y
+/// }
+///
+/// let mut output = [0.0; 2];
+/// collect_into(map::<sum, _>(zip(&[1.0_f32, 2.0], &[3.0, 4.0])), &mut output)?;
+/// assert_eq!(output, [4.0, 6.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`collect`], and [`Error::Length`] if `output` has another length. Then it is as it was.
+///
+/// # Panics
+///
+/// On the CPU if a function of the source does. What stands in `output` then is not specified.
+pub fn collect_into<T: Element>(input: impl Source<Item = T>, output: &mut [T]) -> Result<()> {
+    collect_host_into(input, output)
+}
+
+/// Replaces every element of `data` by what `P` makes of it.
+///
+/// ```
+/// use warpfold::{function, map_in_place};
+///
+/// #[function]
+/// fn square(x: f32) -> f32 {
+///     x * x
+/// }
+///
+/// let mut samples = [1.0, -2.0, 3.0];
+/// map_in_place::<f32, square>(&mut samples)?;
+/// assert_eq!(samples, [1.0, 4.0, 9.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`collect`].
+///
+/// # Panics
+///
+/// On the CPU if `P` does. What stands in `data` then is not specified.
+pub fn map_in_place<T, P>(data: &mut [T]) -> Result<()>
+where
+    T: Element + Feeds<P::Input>,
+    P: Function<Output = T>,
+{
+    let device = Device::for_host_data()?;
+    if device.is_cpu() {
+        let address = data.as_mut_ptr() as u64;
+        let source = SliceArguments { address };
+        // SAFETY: the slice is borrowed for writing. Item `i` is made of element `i` alone.
+        return unsafe { device.fill::<T, Map<P, Slice<T>>>(source, data.len(), address, true) };
+    }
+    let mut buffer = device.upload(data)?;
+    device.map_in_place::<T, P>(&mut buffer)?;
+    data.copy_from_slice(&buffer.into_vec()?);
+    Ok(())
+}
+
+fn collect_host_into<T: Element, S: Source<Item = T>>(input: S, output: &mut [T]) -> Result<()> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    Error::check_length(len, output.len())?;
+    if device.is_cpu() {
+        let address = output.as_mut_ptr() as u64;
+        // SAFETY: the binder gave addresses in host memory, and the source outlives the call. The
+        // output has room for all items, and is borrowed for writing.
+        return unsafe { device.fill::<T, S::Form>(arguments, len, address, false) };
+    }
+    // SAFETY: the binder gave addresses on the device; it and the source outlive the call.
+    let items = unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?;
+    output.copy_from_slice(&items.into_vec()?);
+    Ok(())
+}
+
 /// # Collect
 ///
 /// Every item is read once and written once, on a GPU in one launch, which the call does not wait
@@ -158,12 +244,7 @@ impl Device {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        if len != output.len() {
-            return Err(Error::Length {
-                input: len,
-                output: output.len(),
-            });
-        }
+        Error::check_length(len, output.len())?;
         let address = output.address_mut();
         // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
         // the output for writing.

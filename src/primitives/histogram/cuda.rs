@@ -3,7 +3,7 @@
 use super::kernel::{
     self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
 };
-use super::{Bins, Count, Counted, Rule, check, check_length};
+use super::{Bins, Count, Counted, Rule, check};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -159,7 +159,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         check_context(context, "output", output.stream().context())?;
         let mut binder = StreamBinder::new(stream, context);
         let input = bind(&mut binder, &input)?;
-        check_length(check::<C, F::Item>(input.1, &self.bins)?, output.len())?;
+        Error::check_length(check::<C, F::Item>(input.1, &self.bins)?, output.len())?;
         let (output, _writing) = output.device_ptr_mut(stream);
         // SAFETY: all was checked, and is borrowed until the launch is enqueued. Afterwards the
         // stream's order and cudarc's events protect it.

@@ -134,7 +134,7 @@ impl Device {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        check_length(check::<C, X>(len, bins)?, output.len())?;
+        Error::check_length(check::<C, X>(len, bins)?, output.len())?;
         // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
         unsafe { self.count_into_bins::<C, X, S::Form>(arguments, len, bins, output) }
     }
@@ -179,15 +179,4 @@ pub(crate) fn check<C: Count, X: Counted>(items: usize, bins: &Bins<X::Value>) -
         return Err(Error::Counts { items });
     }
     Ok(channels * bins.count())
-}
-
-/// An error unless an output has the length that it must have.
-pub(crate) fn check_length(needed: usize, given: usize) -> Result<()> {
-    match given == needed {
-        true => Ok(()),
-        false => Err(Error::Length {
-            input: needed,
-            output: given,
-        }),
-    }
 }

@@ -14,6 +14,9 @@ use std::ops::Range;
 /// The bytes of a chunk. Reading that much takes far longer than handing it to a thread.
 const CHUNK_BYTES: usize = 512 << 10;
 
+/// The chunks that are read before their sums are taken in. So the memory for sums is bounded.
+const CHUNKS_AHEAD: usize = 1024;
+
 pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &Items<'_, T>, init: Option<T>) -> T {
     if Op::EXACT
         && short::is_short::<T>(input.len())
@@ -76,6 +79,41 @@ fn push_with<T: Element>(
     }
 }
 
+/// Appends the sums of `len` elements. Threads have them read, each its own chunks. After an error
+/// the counter is to be dropped.
+pub(crate) fn push_read<T: Element, Op: Monoid<T>, E: Send>(
+    len: usize,
+    read: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
+    counter: &mut Counter<T::Accumulator>,
+) -> Result<(), E> {
+    let fold = Fold::new::<Op>();
+    let (position, chunk) = (counter.end(), chunk_len::<T, T::Accumulator>(CHUNK_BYTES));
+    let chunks = Parts::new(position, len, chunk);
+    let sums = |worker: &mut Worker<T>, number| {
+        let range = chunks.range(number);
+        // The memory keeps its length, so that a chunk is not cleared before it is read.
+        let mut room = std::mem::take(&mut worker.items);
+        room.resize(room.len().max(range.len()), T::zeroed());
+        let items = &mut room[..range.len()];
+        read(range.start, items)?;
+        let sums = in_rust_mode(|| worker.slice_sums(position + range.start as u64, items));
+        worker.items = room;
+        Ok(sums)
+    };
+    for first in (0..chunks.count()).step_by(CHUNKS_AHEAD) {
+        let numbers = first..chunks.count().min(first + CHUNKS_AHEAD);
+        let sums: Vec<_> = numbers
+            .into_par_iter()
+            .map_init(|| Worker::new(fold), sums)
+            .collect::<Result<_, E>>()?;
+        in_rust_mode(|| {
+            sums.iter()
+                .for_each(|sums| counter.append(sums, fold.combine));
+        });
+    }
+    Ok(())
+}
+
 /// A thread's working memory.
 struct Worker<T: Element> {
     fold: Fold<T>,
@@ -103,21 +141,32 @@ impl<T: Element> Worker<T> {
         position: u64,
         items: Range<usize>,
     ) -> Counter<T::Accumulator> {
-        let (start, len) = (position + items.start as u64, items.len());
-        let block = block_len::<T::Accumulator>();
-        self.sums.clear();
+        let start = position + items.start as u64;
         if let Some(slice) = input.slice(items.clone()) {
-            (self.fold.block_sums)(&mut self.tree, start, slice, &mut self.sums);
-        } else {
-            // Items that must be evaluated first go block by block, through the L1 cache.
-            for part in Parts::new(start, len, block).ranges() {
-                let first = items.start + part.start;
-                let evaluated = input.range(first..items.start + part.end, &mut self.items);
-                let position = position + first as u64;
-                (self.fold.block_sums)(&mut self.tree, position, evaluated, &mut self.sums);
-            }
+            return self.slice_sums(start, slice);
         }
+        self.sums.clear();
+        // Items that must be evaluated first go block by block, through the L1 cache.
+        for part in Parts::new(start, items.len(), block_len::<T::Accumulator>()).ranges() {
+            let first = items.start + part.start;
+            let evaluated = input.range(first..items.start + part.end, &mut self.items);
+            let position = position + first as u64;
+            (self.fold.block_sums)(&mut self.tree, position, evaluated, &mut self.sums);
+        }
+        self.counted(start, items.len())
+    }
+
+    /// The sums of elements where they lie. The first stands at `start`.
+    fn slice_sums(&mut self, start: u64, elements: &[T]) -> Counter<T::Accumulator> {
+        self.sums.clear();
+        (self.fold.block_sums)(&mut self.tree, start, elements, &mut self.sums);
+        self.counted(start, elements.len())
+    }
+
+    /// The sums of the blocks of `len` elements from `start` on, joined.
+    fn counted(&self, start: u64, len: usize) -> Counter<T::Accumulator> {
         let mut counter = Counter::at(start);
+        let block = block_len::<T::Accumulator>();
         for ((level, _), &sum) in blocks(start, len, block.ilog2()).zip(&self.sums) {
             counter.push(level, sum, self.fold.combine);
         }

@@ -63,6 +63,51 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op> {
     pub fn push(&mut self, piece: impl Source<Item = T>) -> Result<()> {
         push_host(self, piece)
     }
+
+    /// Takes in the next `len` elements, which `read` brings: a file, say, that is read in parallel
+    /// and of which no more is in memory than is worked on.
+    ///
+    /// `read(start, to)` writes elements `start..start + to.len()` of this piece over `to`. Several
+    /// threads call it at once, in no particular order, once for each element. What stood in `to`
+    /// means nothing. A thread's buffer has 512 KiB, which stay in its cache.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::io::{Error, Read, Seek, SeekFrom};
+    /// use warpfold::{Reducer, bytemuck, ops::Add};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("warpfold-read-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("samples.f32");
+    /// let samples: Vec<f32> = (0..1_000_000).map(|i| (i as f32).sqrt()).collect();
+    /// std::fs::write(&path, bytemuck::cast_slice(&samples))?;
+    ///
+    /// let mut sum = Reducer::<f32, Add>::new();
+    /// sum.push_read(samples.len(), |start, to: &mut [f32]| {
+    ///     // Where there is `read_exact_at` (Unix), all threads can share one file.
+    ///     let mut file = File::open(&path)?;
+    ///     file.seek(SeekFrom::Start(4 * start as u64))?;
+    ///     file.read_exact(bytemuck::cast_slice_mut(to))
+    /// })?;
+    /// assert_eq!(sum.value(), warpfold::reduce::<f32, Add>(&samples).map_err(Error::other)?);
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// One of the errors of `read`. Then the piece was not taken in.
+    pub fn push_read<E: Send>(
+        &mut self,
+        len: usize,
+        read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
+    ) -> std::result::Result<(), E> {
+        // An error, and a panic of the operator, leave the carry as it was.
+        let mut counter = self.carry.counter.clone();
+        cpu::push_read::<T, Op, E>(len, read, &mut counter)?;
+        self.carry.counter = counter;
+        Ok(())
+    }
 }
 
 impl<T: Element, Op: Monoid<T>> Default for Reducer<T, Op> {

@@ -169,7 +169,7 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     let device = Device::for_host_data()?;
     let mut binder = HostBinder::new(&device);
     let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    check_length(len, output.len())?;
+    Error::check_length(len, output.len())?;
     if !device.is_cpu() {
         // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
         let result = unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) };
@@ -348,7 +348,7 @@ impl Device {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
         self.check_owns(output)?;
-        check_length(len, output.len())?;
+        Error::check_length(len, output.len())?;
         match (&self.backend, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(output)) => {
                 // SAFETY: the scan writes elements only. The binder saw to it that all buffers are
@@ -380,11 +380,4 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
     room.try_reserve_exact(len)
         .map_err(|_| Error::OutOfHostMemory { requested })?;
     Ok(room)
-}
-
-fn check_length(input: usize, output: usize) -> Result<()> {
-    if input != output {
-        return Err(Error::Length { input, output });
-    }
-    Ok(())
 }

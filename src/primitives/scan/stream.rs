@@ -1,10 +1,10 @@
 //! A scan of a stream.
 
 use super::cpu::{self, Output};
-use super::{Prefixes, check_length, reserve};
+use super::{Prefixes, reserve};
 use crate::element::assert_element_size;
 use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
-use crate::{Buffer, Carry, Device, Element, Monoid, Result};
+use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 
 /// A scan that is fed pieces: for data that does not fit into memory, or is not there yet.
@@ -178,7 +178,7 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
         len: usize,
         output: &mut [T],
     ) -> Result<()> {
-        check_length(len, output.len())?;
+        Error::check_length(len, output.len())?;
         // SAFETY: the caller's. The scan writes elements only.
         unsafe {
             let output = Output::over(output);
@@ -230,7 +230,7 @@ fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     let device = scanner.device.clone();
     device.check_owns(output)?;
     if !device.is_cpu() {
-        check_length(piece.items()?, output.len())?;
+        Error::check_length(piece.items()?, output.len())?;
         *output = scan_device(scanner, piece)?;
         return Ok(());
     }

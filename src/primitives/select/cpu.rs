@@ -7,7 +7,9 @@
 //!
 //! That is why a selection may work in place. No more items are kept than there were. So those of a
 //! chunk go to where this chunk lay, or one before it. The chunks before have had their turns: what
-//! they keep is elsewhere, and their old memory is free. No chunk after it is touched.
+//! they keep is elsewhere, and their old memory is free. No chunk after it is touched. The last
+//! element of a chunk stays until the next one was evaluated, whose first flag may depend on it:
+//! only a chunk that keeps all, where it lies, would write there, and it writes nothing.
 
 use super::kernel::Outputs;
 use super::{Target, Targets};
@@ -79,8 +81,8 @@ impl<T: Element> Output<T> {
 /// # Safety
 ///
 /// The targets have the memory that they say, which nothing else uses meanwhile. The input may be
-/// evaluated from that of `targets.kept`: then item `i` depends on no other element than `i`, and
-/// nothing but what is kept is stored.
+/// evaluated from that of `targets.kept`: then item `i` is element `i`, its flag depends on no other
+/// element than that and the one before it, and nothing but what is kept is stored.
 pub(crate) unsafe fn select<T: Element, O: Outputs>(
     input: &FlaggedItems<'_, T>,
     targets: Targets,
@@ -97,7 +99,7 @@ pub(crate) unsafe fn select<T: Element, O: Outputs>(
         Output::new(targets.places, len, false),
     );
     in_turns(chunks, 0, || {
-        Worker::new::<O>(input, outputs, chunk.min(len))
+        Worker::new::<O>(input, outputs, chunk.min(len), in_place)
     })
 }
 
@@ -105,6 +107,7 @@ pub(crate) unsafe fn select<T: Element, O: Outputs>(
 struct Worker<'s, T> {
     input: &'s FlaggedItems<'s, T>,
     outputs: (Output<T>, Output<T>, Output<u64>),
+    in_place: bool,
     /// A block of items.
     items: Vec<MaybeUninit<T>>,
     /// Their flags.
@@ -122,6 +125,7 @@ impl<'s, T: Element> Worker<'s, T> {
         input: &'s FlaggedItems<'s, T>,
         outputs: (Output<T>, Output<T>, Output<u64>),
         chunk: usize,
+        in_place: bool,
     ) -> Worker<'s, T> {
         fn room<U: Copy>(wanted: bool, len: usize) -> Vec<MaybeUninit<U>> {
             vec![MaybeUninit::uninit(); if wanted { len } else { 0 }]
@@ -130,6 +134,7 @@ impl<'s, T: Element> Worker<'s, T> {
         Worker {
             input,
             outputs,
+            in_place,
             items: room(true, block),
             flags: room(true, block),
             positions: room(O::PLACES, block),
@@ -190,6 +195,9 @@ impl<T: Element> turns::Worker<Range<usize>, usize> for Worker<'_, T> {
     fn finish(&mut self, chunk: Range<usize>, place: Range<usize>) {
         let (kept, others, places) = self.outputs;
         let (count, start) = (place.len(), place.start);
+        if self.in_place && chunk == place {
+            return;
+        }
         // SAFETY: no other chunk has a part of these places. Nothing is read there any more: the
         // head of this file says why. `compact` wrote what is stored.
         unsafe {

@@ -7,10 +7,15 @@ pub(crate) mod kernel;
 
 mod partition;
 mod positions;
+mod slices;
 mod unique;
 
 pub use partition::{partition, partition_flagged};
 pub use positions::positions;
+pub use slices::{
+    partition_flagged_into, partition_into, positions_into, select_flagged_into, select_in_place,
+    select_into, unique_by_in_place, unique_by_into, unique_in_place, unique_into,
+};
 pub use unique::{Runs, runs, runs_by, unique, unique_by};
 
 use crate::device::Backend;

@@ -108,6 +108,25 @@ impl Device {
         self.partition_source(input)
     }
 
+    /// Writes the items that `P` keeps to the front of `kept`, the others to the front of `others`,
+    /// and returns the number of the first. What comes after them stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`select_into`](Device::select_into), for either output.
+    pub fn partition_into<T, P>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        kept: &mut Buffer<T>,
+        others: &mut Buffer<T>,
+    ) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        self.partition_source_into(flagged::<P, _>(input), kept, others)
+    }
+
     /// Writes the first parts of the pairs whose second part is true to the front of `kept`, those
     /// of the others to the front of `others`, and returns the number of the first. What comes
     /// after them stays as it is.
@@ -140,7 +159,7 @@ impl Device {
     ///
     /// The arguments are those of a source in this device's memory, with `len` items, which stays
     /// borrowed.
-    unsafe fn partition_bound<T: Element, F: Form<Item = (T, bool)>>(
+    pub(super) unsafe fn partition_bound<T: Element, F: Form<Item = (T, bool)>>(
         &self,
         arguments: F::Arguments,
         len: usize,

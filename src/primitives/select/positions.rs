@@ -88,7 +88,7 @@ impl Device {
     ///
     /// The arguments are those of a source in this device's memory, with `len` items, which stays
     /// borrowed.
-    unsafe fn positions_bound<B: Form<Item = bool>>(
+    pub(super) unsafe fn positions_bound<B: Form<Item = bool>>(
         &self,
         flags: B::Arguments,
         len: usize,
@@ -122,7 +122,7 @@ impl Device {
     /// # Safety
     ///
     /// As for [`store`](Device::store).
-    unsafe fn store_positions<B: Form<Item = bool>>(
+    pub(super) unsafe fn store_positions<B: Form<Item = bool>>(
         &self,
         flags: B::Arguments,
         len: usize,

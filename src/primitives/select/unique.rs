@@ -143,6 +143,37 @@ impl Device {
         self.select_flagged(heads_by::<Same, _>(input))
     }
 
+    /// Writes the first number of each run of equal neighbours to the front of `output`, and
+    /// returns their number. What comes after them stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`select_into`](Device::select_into).
+    pub fn unique_into<T: Comparable>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        self.select_flagged_into(heads::<T, _>(input), output)
+    }
+
+    /// As [`unique_into`](Device::unique_into), for any items.
+    ///
+    /// # Errors
+    ///
+    /// As [`select_into`](Device::select_into).
+    pub fn unique_by_into<T, Same>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>,
+    {
+        self.select_flagged_into(heads_by::<Same, _>(input), output)
+    }
+
     /// The runs of equal neighbours, in new buffers; see [`runs`](crate::runs()).
     ///
     /// ```
