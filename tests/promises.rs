@@ -397,9 +397,9 @@ fn the_source_of_an_engine_that_does_not_reduce_is_an_error() {
 }
 
 #[test]
-fn the_wave_engine_has_policies_up_to_16_bytes() {
-    assert!(WavePolicy::for_capability::<[u64; 2]>(90).is_some());
-    assert!(WavePolicy::for_capability::<[u64; 3]>(90).is_none());
+fn the_wave_engine_has_policies_up_to_40_bytes() {
+    assert!(WavePolicy::for_capability::<[u64; 5]>(90).is_some());
+    assert!(WavePolicy::for_capability::<[u64; 6]>(90).is_none());
     let runs_on = Engine::Wave(WavePolicy::of::<f32>().expect("a policy"));
     for (capability, runs) in [
         (75, false),

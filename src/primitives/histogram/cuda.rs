@@ -4,9 +4,6 @@ use super::kernel::{
     self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
 };
 use super::{Bins, Count, Counted, Rule, check};
-#[cfg(doc)]
-use crate::Error;
-use crate::Result;
 use crate::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
 use crate::cuda::checks::bind;
 use crate::cuda::kernels::{Loaded, Request};
@@ -15,6 +12,7 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
+use crate::{Error, Result};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
