@@ -68,16 +68,11 @@ struct Scan {
     __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN],
                                          const P& before, const A& after, u64 start, int first,
                                          int results, const Store& store) const {
-        A scanned[ROWS][RUN];
+        typename RowTrees<Operator, A, RUN, ROWS>::Scanned scanned[ROWS];
         rows.trees.down_sweep(scanned, before.value, before.present, after, init, inclusive);
         MovedRun<T, RUN> moved[ROWS];
 #pragma unroll
-        for (int k = 0; k < ROWS; k++) {
-            T items[RUN];
-#pragma unroll
-            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(scanned[k][i]);
-            moved[k] = pack_run(items);
-        }
+        for (int k = 0; k < ROWS; k++) moved[k] = scanned[k].template moved<T>();
         store.rows(out + start + first, moved, results - first);
     }
 

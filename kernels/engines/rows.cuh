@@ -185,7 +185,7 @@ struct RowsEngine {
 #pragma unroll
                     for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
                     sink.values(values, items);
-                    leaves[row] = tree_fold<Operator>(values);
+                    leaves[row] = sum_of_run<Operator>(values);
                 }
                 sum = rows.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves));
             }

@@ -175,7 +175,7 @@ struct BlockFolder {
             A values[RUN];
 #pragma unroll
             for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
-            sums[row] = tree_fold<Operator>(values);
+            sums[row] = sum_of_run<Operator>(values);
         }
     }
 

@@ -174,7 +174,7 @@ struct AnyOrderReducer {
             A values[RUN];
 #pragma unroll
             for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
-            sums[row] = tree_fold<Operator>(values);
+            sums[row] = sum_of_run<Operator>(values);
         }
     }
 

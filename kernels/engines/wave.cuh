@@ -180,16 +180,18 @@ struct WaveEngine {
 
     __device__ __forceinline__ void reduce_chunk(Turn turn, u64 tile, Notes& notes, int chunk) {
         int lane = threadIdx.x % WARP;
-        A row_sums[ROWS];
+        using Sum = RunSum<Operator, A, RUN>;
+        typename Sum::Value row_sums[ROWS];
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             Item items[RUN];
             A values[RUN];
             turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
             sink.values(values, items);
-            row_sums[row] = tree_fold<Operator>(values);
+            row_sums[row] = run_fold<Operator>(values);
         }
-        A sum = RowsTree<Operator, A, ROWS>().up_sweep(row_sums);
+        RowsTree<typename Sum::Operator, typename Sum::Value, ROWS> tree;
+        A sum = Sum::value(tree.up_sweep(row_sums));
         if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
         sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
         if (lane == 0) notes.warp_sums[chunk] = sum;

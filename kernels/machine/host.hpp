@@ -17,6 +17,13 @@
 
 inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
 inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    unsigned long long bytes = (unsigned long long)b << 32 | a;
+    unsigned picked = 0;
+    for (int i = 0; i < 4; i++)
+        picked |= (unsigned)(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+    return picked;
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
@@ -48,6 +55,19 @@ inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); 
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
 inline unsigned in_register(unsigned value) { return value; }
+
+constexpr bool HAS_PAIRS = true;
+
+/// The extreme of the lower halves, and of the upper ones, as numbers of a type.
+template <class Half>
+unsigned on_pairs(unsigned a, unsigned b, bool wants_greater) {
+    auto pick = [&](Half x, Half y) { return (unsigned)(unsigned short)((x > y) == wants_greater ? x : y); };
+    return pick((Half)a, (Half)b) | pick((Half)(a >> 16), (Half)(b >> 16)) << 16;
+}
+inline unsigned min_u16x2(unsigned a, unsigned b) { return on_pairs<unsigned short>(a, b, false); }
+inline unsigned max_u16x2(unsigned a, unsigned b) { return on_pairs<unsigned short>(a, b, true); }
+inline unsigned min_i16x2(unsigned a, unsigned b) { return on_pairs<short>(a, b, false); }
+inline unsigned max_i16x2(unsigned a, unsigned b) { return on_pairs<short>(a, b, true); }
 
 inline unsigned pack_bytes(unsigned char a, unsigned char b, unsigned char c, unsigned char d) {
     return (unsigned)d << 24 | (unsigned)c << 16 | (unsigned)b << 8 | a;

@@ -65,6 +65,24 @@ __device__ __forceinline__ u32 in_register(u32 value) {
     return value;
 }
 
+// Extremes of two numbers of 16 bits at once, from sm_90 on.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool HAS_PAIRS = true;
+#else
+constexpr bool HAS_PAIRS = false;
+#endif
+#define WARPFOLD_ON_PAIRS(NAME, INSTRUCTION)                                \
+    __device__ __forceinline__ u32 NAME(u32 a, u32 b) {                     \
+        u32 result;                                                         \
+        asm(INSTRUCTION " %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));    \
+        return result;                                                      \
+    }
+WARPFOLD_ON_PAIRS(min_u16x2, "min.u16x2")
+WARPFOLD_ON_PAIRS(max_u16x2, "max.u16x2")
+WARPFOLD_ON_PAIRS(min_i16x2, "min.s16x2")
+WARPFOLD_ON_PAIRS(max_i16x2, "max.s16x2")
+#undef WARPFOLD_ON_PAIRS
+
 /// Four bytes as one word, by insertions. The assembler knows that these need not clear what is
 /// above a byte first; of shifts and permutations it does not.
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {

@@ -33,6 +33,17 @@ constexpr int LOG2 = 1 + LOG2<POWER / 2>;
 template <>
 constexpr int LOG2<1> = 0;
 
+/// Whether a register has room for more than one number of a type.
+template <class T>
+constexpr bool IS_SHORT_NUMBER = sizeof(T) <= 2 && !__is_class(T);
+
+/// A word of elements that was loaded within a wider one. If they are short, the compiler is to
+/// take them from this word and not from that: then `word_of` costs nothing.
+template <class T>
+__device__ __forceinline__ u32 as_word_of(u32 word) {
+    return IS_SHORT_NUMBER<T> ? in_register(word) : word;
+}
+
 /// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
 template <class T, int ITEMS>
 struct alignas(16) Run {
@@ -46,6 +57,22 @@ struct alignas(16) Run {
     template <int BYTES_PER_WORD>
     __device__ __forceinline__ Word<BYTES_PER_WORD>* words() {
         return reinterpret_cast<Word<BYTES_PER_WORD>*>(items);
+    }
+
+    /// The items, once the run was moved.
+    __device__ __forceinline__ void items_by_words(T (&to)[ITEMS]) {
+        if constexpr (IS_SHORT_NUMBER<T> && BYTES % 4 == 0) {
+            constexpr int IN_WORD = 4 / (int)sizeof(T);
+#pragma unroll
+            for (int i = 0; i < ITEMS; i += IN_WORD) {
+                u32 word = as_word_of<T>(words<4>()[i / IN_WORD]);
+#pragma unroll
+                for (int k = 0; k < IN_WORD; k++) to[i + k] = (T)(word >> (8 * (int)sizeof(T) * k));
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < ITEMS; i++) to[i] = items[i];
+        }
     }
 };
 
@@ -73,6 +100,16 @@ struct MovedRunOf<T, ITEMS, true> {
 };
 template <class T, int ITEMS>
 using MovedRun = typename MovedRunOf<T, ITEMS>::Type;
+
+/// Four bytes, or two numbers of 16 bits, as they lie in memory. If they came from
+/// a word, the compiler finds it.
+template <class A>
+__device__ __forceinline__ u32 word_of(const A* items) {
+    if constexpr (sizeof(A) == 2) return (u32)(u16)items[0] | (u32)(u16)items[1] << 16;
+    else
+        return (u32)(u8)items[0] | (u32)(u8)items[1] << 8 | (u32)(u8)items[2] << 16 |
+               (u32)(u8)items[3] << 24;
+}
 
 /// The run of these elements. The compiler by itself would put bytes together in three times as
 /// many instructions.

@@ -139,8 +139,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
 #pragma unroll
             for (int i = 0; i < WORDS; i++) moved.template words<16>()[i] = run_words[i];
         }
-#pragma unroll
-        for (int i = 0; i < RUN; i++) items[i] = moved.items[i];
+        moved.items_by_words(items);
     }
 };
 

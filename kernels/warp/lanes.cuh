@@ -4,7 +4,7 @@
 // sibling's 2^d lanes. If bit d of the lane's index is set, that is the left sibling: just what the
 // down-sweep will need.
 #pragma once
-#include "machine/words.cuh"
+#include "warp/pairs.cuh"
 
 namespace warpfold {
 
@@ -19,6 +19,25 @@ __device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
             values[i] = Operator::combine(values[i], values[i + half]);
     }
     return values[0];
+}
+
+/// Folds a run, for other lanes.
+template <class Operator, class A, int RUN>
+__device__ __forceinline__ typename RunSum<Operator, A, RUN>::Value run_fold(A (&values)[RUN]) {
+    if constexpr (FOLDED_IN_PAIRS<Operator, A, RUN>) {
+        using Pairs = OnPairs<Operator, A>;
+        u32 pairs[RUN / 2];
+        pair_up(pairs, values);
+        return Pairs::fold(tree_fold<Pairs>(pairs));
+    } else {
+        return tree_fold<Operator>(values);
+    }
+}
+
+/// Folds a run.
+template <class Operator, class A, int RUN>
+__device__ __forceinline__ A sum_of_run(A (&values)[RUN]) {
+    return RunSum<Operator, A, RUN>::value(run_fold<Operator>(values));
 }
 
 /// The fold of everything before some position. Absent if there is nothing before it.

@@ -111,7 +111,7 @@ struct RowLoader {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
-            for (int i = 0; i < PARTS; i++) rows[row].parts[i] = spans[row].parts[i];
+            for (int i = 0; i < PARTS; i++) rows[row].parts[i] = as_word_of<T>(spans[row].parts[i]);
         }
     }
 

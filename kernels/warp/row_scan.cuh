@@ -8,42 +8,46 @@ namespace warpfold {
 /// The trees over several rows at once, so that each step of one leaves time for the others'.
 template <class Operator, class A, int RUN, int ROWS>
 struct RowTrees {
-    using P = Prefix<Operator, A>;
+    using Run = RunTree<Operator, A, RUN>;
+    using Scanned = typename Run::Scanned;
+    using Sum = RunSum<Operator, A, RUN>;
+    using V = typename Sum::Value;
+    using P = Prefix<typename Sum::Operator, V>;
 
-    RunTree<Operator, A, RUN> runs[ROWS];
-    RowsTree<Operator, A, ROWS> lanes;
+    Run runs[ROWS];
+    RowsTree<typename Sum::Operator, V, ROWS> lanes;
 
     /// Returns the sum of row l % ROWS to lane l.
     __device__ __forceinline__ A up_sweep(const A (&values)[ROWS][RUN]) {
-        A sums[ROWS];
+        V sums[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             runs[k].up_sweep(values[k]);
             sums[k] = runs[k].sum();
         }
-        return lanes.up_sweep(sums);
+        return Sum::value(lanes.up_sweep(sums));
     }
 
     /// The scans of the same rows. In lane l, `before` is the prefix of row l % ROWS; `after` that
     /// of what follows the last row, wanted for inclusive scans. `present` says whether anything
     /// precedes the first row; `init` is shown where nothing does.
-    __device__ __forceinline__ void down_sweep(A (&scanned)[ROWS][RUN], const A& before,
+    __device__ __forceinline__ void down_sweep(Scanned (&scanned)[ROWS], const A& before,
                                                bool present, const A& after, const A& init,
                                                bool inclusive) {
         int lane = threadIdx.x % WARP;
-        A prefixes[ROWS];
-        lanes.down_sweep(prefixes, before, present);
+        V prefixes[ROWS], end = Sum::of(after);
+        lanes.down_sweep(prefixes, Sum::of(before), present);
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             // An inclusive result is the prefix of the next item: for the last one of a run, of the
             // next run. After the last run of a row comes the first of the next row.
-            A next = after;
+            V next = end;
             if (inclusive) {
-                A given = k + 1 < ROWS ? prefixes[(k + 1) % ROWS] : after;
+                V given = k + 1 < ROWS ? prefixes[(k + 1) % ROWS] : end;
                 next = shuffle(choose(lane == 0, given, prefixes[k]), (lane + 1) % WARP);
             }
-            runs[k].down_sweep(scanned[k], P{prefixes[k], present || k > 0 || lane > 0}, next, init,
-                               inclusive);
+            P prefix{prefixes[k], present || k > 0 || lane > 0};
+            scanned[k] = runs[k].down_sweep(prefix, next, Sum::of(init), inclusive);
         }
     }
 };

@@ -7,6 +7,20 @@ namespace warpfold {
 
 template <class Operator, class A, int RUN>
 struct RunTree {
+    /// The prefixes of a run.
+    struct Scanned {
+        A values[RUN];
+
+        /// As items of a type, to be stored.
+        template <class T>
+        __device__ __forceinline__ MovedRun<T, RUN> moved() const {
+            T items[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(values[i]);
+            return pack_run(items);
+        }
+    };
+
     A node[RUN];
 
     __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
@@ -19,17 +33,68 @@ struct RunTree {
 
     /// The scan, given what precedes the run and, for inclusive ones, what precedes the next.
     /// `init` is shown where there is no prefix.
-    __device__ __forceinline__ void down_sweep(A (&scanned)[RUN], const Prefix<Operator, A>& prefix,
-                                               const A& next, const A& init, bool inclusive) {
+    __device__ __forceinline__ Scanned down_sweep(const Prefix<Operator, A>& prefix, const A& next,
+                                                  const A& init, bool inclusive) {
+        Scanned scanned;
         run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
         if (!inclusive) node[0] = choose(prefix.present, node[0], init);
         if (inclusive) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++) scanned[i] = i + 1 < RUN ? node[(i + 1) % RUN] : next;
-            return;
+            for (int i = 0; i < RUN; i++)
+                scanned.values[i] = i + 1 < RUN ? node[(i + 1) % RUN] : next;
+            return scanned;
         }
 #pragma unroll
-        for (int i = 0; i < RUN; i++) scanned[i] = node[i];
+        for (int i = 0; i < RUN; i++) scanned.values[i] = node[i];
+        return scanned;
+    }
+};
+
+/// The same in pairs: the two halves of the run side by side.
+template <class Operator, class A, int RUN>
+    requires FOLDED_IN_PAIRS<Operator, A, RUN>
+struct RunTree<Operator, A, RUN> {
+    using Pairs = OnPairs<Operator, A>;
+    static constexpr int HALF = RUN / 2, WORDS = RUN * (int)sizeof(A) / 4;
+
+    struct Scanned {
+        u32 words[WORDS];
+
+        template <class T>
+        __device__ __forceinline__ MovedRun<T, RUN> moved() const {
+            static_assert(SAME<T, A>);
+            MovedRun<T, RUN> run;
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) run.template words<4>()[i] = words[i];
+            return run;
+        }
+    };
+
+    u32 node[HALF];
+
+    __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
+        pair_up(node, values);
+        run_up_sweep<Pairs, true>(node, HALF);
+    }
+
+    __device__ __forceinline__ u32 sum() const { return Pairs::fold(node[HALF - 1]); }
+
+    /// As above. Where there is no prefix, these operations have an identity, which is exact.
+    __device__ __forceinline__ Scanned down_sweep(const Prefix<Pairs, u32>& prefix, u32 next,
+                                                  u32 init, bool inclusive) {
+        u32 first = choose(prefix.present, prefix.value, Pairs::identity());
+        u32 middle = Pairs::combine(first, node[HALF - 1]);
+        run_down_sweep<Pairs, true>(node, HALF, Pairs::join(first, middle), true);
+        if (inclusive) {
+#pragma unroll
+            for (int i = 0; i + 1 < HALF; i++) node[i] = node[i + 1];
+            node[HALF - 1] = Pairs::join(middle, next);
+        } else {
+            node[0] = Pairs::join(choose(prefix.present, first, init), middle);
+        }
+        Scanned scanned;
+        take_apart<A>(scanned.words, node);
+        return scanned;
     }
 };
 

@@ -116,6 +116,13 @@ impl Definitions {
         format!("{FUNCTIONS}::{name}")
     }
 
+    /// The text of a function, by the name that it is called by.
+    pub(super) fn function(&self, called: &str) -> Option<&str> {
+        let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
+        let known = self.functions.iter().find(|known| known.name == name)?;
+        known.text.as_deref()
+    }
+
     /// All definitions as CUDA C++, each before it is needed. They stand after `#include
     /// "machine/rust.cuh"`, in a namespace where `warpfold`'s names are known.
     ///

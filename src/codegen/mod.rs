@@ -15,6 +15,7 @@
 mod definitions;
 mod kernel;
 mod levels;
+mod pairs;
 #[cfg(test)]
 mod plan_tests;
 mod policy;
@@ -229,6 +230,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         operator: &str,
         (exact, commutative): (bool, bool),
         accumulator_bytes: usize,
+        pairs: Option<&str>,
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
@@ -236,14 +238,18 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
             exact => exact.to_string(),
             commutative => commutative.to_string(),
             accumulator_bytes => accumulator_bytes,
+            pairs => pairs,
         }
     }
     T::Accumulator::cuda_type(definitions);
+    let combine = Op::cuda(definitions);
+    let pairs = pairs::operation(definitions, &combine);
     bind(
-        Op::cuda(definitions),
+        combine,
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
         size_of::<T::Accumulator>(),
+        pairs,
     )
 }
 

@@ -40,6 +40,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "machine/words.cuh",
     "machine/rust.cuh",
     "warp/lanes.cuh",
+    "warp/pairs.cuh",
     "warp/runs.cuh",
     "warp/row_load.cuh",
     "warp/row_scan.cuh",

@@ -1,0 +1,200 @@
+//! Operators that are operations which a GPU has for two short numbers at once.
+//!
+//! A maximum of bytes may be written as `a.max(b)`, or by `if`. Its translation is read here. What
+//! is not recognised is folded one by one, with the same result.
+
+use super::Definitions;
+
+/// Numbers of which two fit into a register.
+const SHORT: [&str; 4] = ["u8", "i8", "u16", "i16"];
+
+/// How `kernels/warp/pairs.cuh` calls the operation that a function is. `called` is the function's
+/// name in CUDA.
+pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'static str> {
+    let text = definitions.function(called)?;
+    let tokens = tokens(text);
+    let open = tokens.iter().position(|&token| token == "(")?;
+    let [
+        "(",
+        first_type,
+        a,
+        ",",
+        second_type,
+        b,
+        ")",
+        "{",
+        body @ ..,
+        "}",
+    ] = &tokens[open..]
+    else {
+        return None;
+    };
+    let returned = tokens[..open].iter().rev().nth(1)?;
+    let is_short = SHORT.contains(returned) && first_type == returned && second_type == returned;
+    let are_both = |x: &str, y: &str| (x == *a && y == *b) || (x == *b && y == *a);
+    if !is_short {
+        return None;
+    }
+    let call = |expression: &[&str]| match without_parentheses(expression) {
+        [function, "(", x, ",", y, ")"] if are_both(x, y) => {
+            built_in(function).or_else(|| operation(definitions, function))
+        }
+        _ => None,
+    };
+    match body {
+        ["return", expression @ .., ";"] => call(expression),
+        [
+            "const",
+            "auto",
+            name,
+            "=",
+            expression @ ..,
+            ";",
+            "return",
+            result,
+            ";",
+        ] if name == result => call(expression),
+        ["if", "(", rest @ ..] => {
+            let close = rest.iter().position(|&token| token == "{")?;
+            let (condition, rest) = rest.split_at(close);
+            let condition = condition.strip_suffix(&[")"])?;
+            let [x, comparison, y] = without_parentheses(condition) else {
+                return None;
+            };
+            let ([
+                "{",
+                "return",
+                chosen,
+                ";",
+                "}",
+                "else",
+                "{",
+                "return",
+                other,
+                ";",
+                "}",
+            ]
+            | ["{", "return", chosen, ";", "}", "return", other, ";"]) = rest
+            else {
+                return None;
+            };
+            let greater = match *comparison {
+                ">" | ">=" => x,
+                "<" | "<=" => y,
+                _ => return None,
+            };
+            let name = if chosen == greater {
+                "MAXIMUM"
+            } else {
+                "MINIMUM"
+            };
+            (are_both(x, y) && are_both(chosen, other)).then_some(name)
+        }
+        _ => None,
+    }
+}
+
+/// The functions of `kernels/machine/rust.cuh`, for integers.
+fn built_in(function: &str) -> Option<&'static str> {
+    Some(match function.strip_prefix("rust::")? {
+        "min" | "minimum" => "MINIMUM",
+        "max" | "maximum" => "MAXIMUM",
+        "bit_and" => "AND",
+        "bit_or" => "OR",
+        "bit_xor" => "XOR",
+        _ => return None,
+    })
+}
+
+fn without_parentheses<'a, 'b>(mut tokens: &'a [&'b str]) -> &'a [&'b str] {
+    while let ["(", inner @ .., ")"] = tokens
+        && !inner.contains(&"(")
+    {
+        tokens = inner;
+    }
+    tokens
+}
+
+/// Names with their paths, comparisons, and single characters.
+fn tokens(text: &str) -> Vec<&str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            c if is_of_name(c) => rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()),
+            '<' | '>' if rest[1..].starts_with('=') => 2,
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(end);
+        tokens.push(token);
+        rest = after.trim_start();
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::operation;
+    use crate::codegen::Definitions;
+    use crate::{Element, Monoid, monoid, ops};
+
+    fn of<T: Element, Op: Monoid<T>>() -> Option<&'static str> {
+        let mut definitions = Definitions::default();
+        let combine = Op::cuda(&mut definitions);
+        operation(&definitions, &combine)
+    }
+
+    macro_rules! operators {
+        ($($name:ident $function:ident($a:ident, $b:ident: $t:ty) $body:block)*) => {$(
+            #[monoid(name = $name, identity = 0)]
+            fn $function($a: $t, $b: $t) -> $t $body
+        )*};
+    }
+
+    operators! {
+        Method method(a, b: u8) { a.max(b) }
+        Swapped swapped(a, b: i16) { b.min(a) }
+        ByIf by_if(a, b: i8) { if a > b { a } else { b } }
+        Early early(x, y: u16) { if y <= x { return y; } x }
+        Bound bound(a, b: u8) { let c = a | b; c }
+        ByCall by_call(a, b: u8) { method(a, b) }
+        Parted parted(a, b: u8) { ((a & b)) }
+        First first(a, b: u8) { if a > b { a } else { a } }
+        Same same(a, _b: u8) { a.max(a) }
+        Wide wide(a, b: u32) { a.max(b) }
+        More more(a, b: u8) { a.max(b) & 7 }
+        Sum sum(a, b: u8) { a.wrapping_add(b) }
+        Equal equal(a, b: u8) { if a == b { a } else { b } }
+        Late late(a, b: u8) { let c = a.max(1); c.max(b) }
+    }
+
+    #[test]
+    fn operations_are_recognised_however_they_are_written() {
+        assert_eq!(of::<u8, Method>(), Some("MAXIMUM"));
+        assert_eq!(of::<i16, Swapped>(), Some("MINIMUM"));
+        assert_eq!(of::<i8, ByIf>(), Some("MAXIMUM"));
+        assert_eq!(of::<u16, Early>(), Some("MINIMUM"));
+        assert_eq!(of::<u8, Bound>(), Some("OR"));
+        assert_eq!(of::<u8, ByCall>(), Some("MAXIMUM"));
+        assert_eq!(of::<u8, Parted>(), Some("AND"));
+        assert_eq!(of::<u8, ops::Max>(), Some("MAXIMUM"));
+        assert_eq!(of::<i8, ops::Min>(), Some("MINIMUM"));
+        assert_eq!(of::<i16, ops::BitXor>(), Some("XOR"));
+        assert_eq!(of::<u16, ops::BitOr>(), Some("OR"));
+        assert_eq!(of::<u8, ops::BitAnd>(), Some("AND"));
+    }
+
+    #[test]
+    fn what_is_like_an_operation_is_none() {
+        assert_eq!(of::<u8, First>(), None);
+        assert_eq!(of::<u8, Same>(), None);
+        assert_eq!(of::<u32, Wide>(), None);
+        assert_eq!(of::<u8, More>(), None);
+        assert_eq!(of::<u8, Sum>(), None);
+        assert_eq!(of::<u8, Equal>(), None);
+        assert_eq!(of::<u8, Late>(), None);
+        assert_eq!(of::<u32, ops::Max>(), None);
+        assert_eq!(of::<half::f16, ops::Max>(), None);
+    }
+}
