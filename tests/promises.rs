@@ -9,7 +9,7 @@ use warpfold::codegen::{Definitions, Engine, Kernels, WavePolicy, kernels, sourc
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
 use warpfold::{
-    Device, Element, Error, Monoid, inclusive_scan, inclusive_scan_from, monoid, reduce,
+    Device, Element, Error, Function, Monoid, inclusive_scan, inclusive_scan_from, monoid, reduce,
     reduce_from, scan, scan_from,
 };
 
@@ -219,6 +219,29 @@ fn the_cpu_uses_the_threads_of_the_current_pool_and_no_others() {
     let callers = CALLERS.lock().unwrap();
     let expected = (0..CALLERS_WANTED).map(|number| (format!("ours {number}"), Some(number)));
     assert_eq!(*callers, expected.collect());
+}
+
+#[warpfold::function]
+#[inline(never)]
+fn rare(x: u32) -> u32 {
+    x.rotate_left(7)
+}
+
+#[warpfold::function]
+fn common(x: u32) -> u32 {
+    if x % 1024 == 0 { rare(x) } else { x }
+}
+
+#[test]
+fn functions_are_inlined_unless_they_say_never() {
+    let mut definitions = Definitions::default();
+    <common as Function>::cuda(&mut definitions);
+    let text = definitions.text().unwrap();
+    assert!(text.contains("__device__ __noinline__ u32 rare("), "{text}");
+    assert!(
+        text.contains("__device__ __forceinline__ u32 common("),
+        "{text}"
+    );
 }
 
 #[test]

@@ -27,7 +27,7 @@ __device__ __forceinline__ typename RunSum<Operator, A, RUN>::Value run_fold(A (
     if constexpr (FOLDED_IN_PAIRS<Operator, A, RUN>) {
         using Pairs = OnPairs<Operator, A>;
         u32 pairs[RUN / 2];
-        pair_up(pairs, values);
+        pair_up<Pairs>(pairs, values);
         return Pairs::fold(tree_fold<Pairs>(pairs));
     } else {
         return tree_fold<Operator>(values);

@@ -12,7 +12,7 @@ namespace warpfold {
 
 /// An operation that a GPU has for pairs. An operator that is one of them says so as PAIRS: its
 /// Rust function was recognised (src/codegen/pairs.rs).
-enum class InPairs { MINIMUM, MAXIMUM, AND, OR, XOR };
+enum class InPairs { ADD, MINIMUM, MAXIMUM, AND, OR, XOR };
 
 template <class A>
 constexpr bool IS_SIGNED_NUMBER = false;
@@ -29,14 +29,17 @@ constexpr bool FOLDED_IN_PAIRS =
 /// The operator on pairs: it combines the first numbers, and the second.
 ///
 /// A byte is the upper one of its 16 bits. What is below it decides nothing: extremes compare the
-/// upper bytes first, and where these are equal, either will do.
+/// upper bytes first, and where these are equal, either will do. Only sums need zeros there. What
+/// the first number carries over falls below the second, where there is room for 255 times that;
+/// `fold` clears it.
 template <class Operator, class A>
 struct OnPairs {
     static constexpr bool COMMUTATIVE = true;
     static constexpr InPairs OPERATION = Operator::PAIRS;
 
     static __device__ __forceinline__ u32 combine(u32 a, u32 b) {
-        if constexpr (OPERATION == InPairs::AND) return a & b;
+        if constexpr (OPERATION == InPairs::ADD) return a + b;
+        else if constexpr (OPERATION == InPairs::AND) return a & b;
         else if constexpr (OPERATION == InPairs::OR) return a | b;
         else if constexpr (OPERATION == InPairs::XOR) return a ^ b;
         else if constexpr (OPERATION == InPairs::MINIMUM)
@@ -64,7 +67,13 @@ struct OnPairs {
         return __byte_perm(first, second, 0x5410);
     }
     /// The first and the second, combined. What comes after it decides nothing.
-    static __device__ __forceinline__ u32 fold(u32 pair) { return combine(pair, pair >> 16); }
+    static __device__ __forceinline__ u32 fold(u32 pair) {
+        return clear(combine(pair, pair >> 16));
+    }
+    /// Puts zeros where the operator needs them.
+    static __device__ __forceinline__ u32 clear(u32 pair) {
+        return OPERATION == InPairs::ADD ? pair & 0xff00ff00 : pair;
+    }
 };
 
 /// What lanes hold of runs, and exchange: values, combined by an operator.
@@ -87,7 +96,7 @@ struct RunSum<O, A, RUN> {
 };
 
 /// The pairs of a run.
-template <class A, int RUN>
+template <class Pairs, class A, int RUN>
 __device__ __forceinline__ void pair_up(u32 (&pairs)[RUN / 2], const A (&items)[RUN]) {
     constexpr int IN_WORD = 4 / (int)sizeof(A);
 #pragma unroll
@@ -97,10 +106,10 @@ __device__ __forceinline__ void pair_up(u32 (&pairs)[RUN / 2], const A (&items)[
             pairs[i] = __byte_perm(first, second, 0x5410);
             pairs[i + 1] = __byte_perm(first, second, 0x7632);
         } else {
-            pairs[i] = __byte_perm(first, second, 0x4400);
-            pairs[i + 1] = __byte_perm(first, second, 0x5511);
-            pairs[i + 2] = __byte_perm(first, second, 0x6622);
-            pairs[i + 3] = __byte_perm(first, second, 0x7733);
+            pairs[i] = Pairs::clear(__byte_perm(first, second, 0x4400));
+            pairs[i + 1] = Pairs::clear(__byte_perm(first, second, 0x5511));
+            pairs[i + 2] = Pairs::clear(__byte_perm(first, second, 0x6622));
+            pairs[i + 3] = Pairs::clear(__byte_perm(first, second, 0x7733));
         }
     }
 }

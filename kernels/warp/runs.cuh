@@ -73,7 +73,7 @@ struct RunTree<Operator, A, RUN> {
     u32 node[HALF];
 
     __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
-        pair_up(node, values);
+        pair_up<Pairs>(node, values);
         run_up_sweep<Pairs, true>(node, HALF);
     }
 

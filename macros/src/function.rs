@@ -47,7 +47,7 @@ pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
 /// be translated, the errors come with it.
 pub(crate) fn companion(function: &ItemFn) -> TokenStream {
     let signature = &function.sig;
-    let (errors, cuda) = match translate(signature, &function.block) {
+    let (errors, cuda) = match translate(&function.attrs, signature, &function.block) {
         Ok(translation) => (
             None,
             definition(&signature.ident, &parse_quote!(Self), &translation),

@@ -128,6 +128,9 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Everything else is an error at its place, which says what to write instead. Rust infers the
 /// types, for the host and for the GPU.
 ///
+/// Functions are inlined, on both sides. `#[inline(never)]` makes calls of one:
+/// for long code that rarely runs.
+///
 /// # The same bits
 ///
 /// A function gives the same bits on the host and on a GPU. `u8` does not become `int`, casts

@@ -298,7 +298,7 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
         &name.unwrap_or("combine".to_owned()),
         combine.sig.ident.span(),
     );
-    let (errors, cuda) = match translate(&combine.sig, &combine.block) {
+    let (errors, cuda) = match translate(&combine.attrs, &combine.sig, &combine.block) {
         Ok(translation) => (None, definition(&name, &key, &translation)),
         Err(error) => (
             Some(error.to_compile_error()),

@@ -35,6 +35,11 @@ pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'sta
     if !is_short {
         return None;
     }
+    let built_in = |function: &str| match built_in(function) {
+        // A sum must leave room for what it carries over.
+        Some("ADD") if first_type.ends_with("16") => None,
+        known => known,
+    };
     let call = |expression: &[&str]| match without_parentheses(expression) {
         [function, "(", x, ",", y, ")"] if are_both(x, y) => {
             built_in(function).or_else(|| operation(definitions, function))
@@ -97,6 +102,7 @@ pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'sta
 /// The functions of `kernels/machine/rust.cuh`, for integers.
 fn built_in(function: &str) -> Option<&'static str> {
     Some(match function.strip_prefix("rust::")? {
+        "add" | "wrapping_add" => "ADD",
         "min" | "minimum" => "MINIMUM",
         "max" | "maximum" => "MAXIMUM",
         "bit_and" => "AND",
@@ -134,6 +140,12 @@ fn tokens(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
+// Odd operators are written on purpose.
+#[allow(
+    clippy::double_parens,
+    clippy::if_same_then_else,
+    clippy::let_and_return
+)]
 mod tests {
     use super::operation;
     use crate::codegen::Definitions;
@@ -165,6 +177,9 @@ mod tests {
         Wide wide(a, b: u32) { a.max(b) }
         More more(a, b: u8) { a.max(b) & 7 }
         Sum sum(a, b: u8) { a.wrapping_add(b) }
+        Plain plain(a, b: i8) { a + b }
+        WideSum wide_sum(a, b: u16) { a.wrapping_add(b) }
+        Saturating saturating(a, b: u8) { a.saturating_add(b) }
         Equal equal(a, b: u8) { if a == b { a } else { b } }
         Late late(a, b: u8) { let c = a.max(1); c.max(b) }
     }
@@ -178,6 +193,9 @@ mod tests {
         assert_eq!(of::<u8, Bound>(), Some("OR"));
         assert_eq!(of::<u8, ByCall>(), Some("MAXIMUM"));
         assert_eq!(of::<u8, Parted>(), Some("AND"));
+        assert_eq!(of::<u8, Sum>(), Some("ADD"));
+        assert_eq!(of::<i8, Plain>(), Some("ADD"));
+        assert_eq!(of::<i8, ops::Add>(), Some("ADD"));
         assert_eq!(of::<u8, ops::Max>(), Some("MAXIMUM"));
         assert_eq!(of::<i8, ops::Min>(), Some("MINIMUM"));
         assert_eq!(of::<i16, ops::BitXor>(), Some("XOR"));
@@ -191,7 +209,8 @@ mod tests {
         assert_eq!(of::<u8, Same>(), None);
         assert_eq!(of::<u32, Wide>(), None);
         assert_eq!(of::<u8, More>(), None);
-        assert_eq!(of::<u8, Sum>(), None);
+        assert_eq!(of::<u16, WideSum>(), None);
+        assert_eq!(of::<u8, Saturating>(), None);
         assert_eq!(of::<u8, Equal>(), None);
         assert_eq!(of::<u8, Late>(), None);
         assert_eq!(of::<u32, ops::Max>(), None);

@@ -3,9 +3,10 @@
 //! x = n ln 2 + r with a whole number n, so |r| ≤ ln 2 / 2 and eˣ = 2ⁿ eʳ. A polynomial gives eʳ.
 
 use super::parts::{
-    SHIFT, fast_two_sum, integer_of, polynomials, power_of_two, rounded_once, rounded_to_odd,
-    scaled, two_product, two_sum,
+    SHIFT, fast_two_sum, integer_of, is_near_middle, polynomials, power_of_two, rounded_once,
+    rounded_to_odd, scaled, two_product, two_sum,
 };
+use super::tables::power;
 use crate::function;
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -22,6 +23,8 @@ polynomials! {
         2.4801493102304287e-05, 0.00019841269506110052, 0.0013888888943622687,
         0.008333333333494702, 0.04166666666653021, 0.16666666666666413, 0.5000000000000011,
     ];
+    /// The same for |r| ≤ ln 2 / 64, to 2⁻⁴² of eʳ.
+    fn exp_near_tail(r) = [0.04166629457218823, 0.16666751665890306, 0.5000000000477917];
     /// (2ʳ − 1 − r ln 2) / r², to 2⁻⁵⁷ of 2ʳ.
     fn exp2_tail(r) = [
         4.4362862693626146e-10, 7.07357911879336e-09, 1.0178184782153914e-07,
@@ -66,8 +69,33 @@ pub(super) fn exp_f64(x: f64) -> f64 {
     scaled(y, n)
 }
 
+/// eˣ, to 2⁻⁴² of it, for |x| ≤ 120: x = k ln 2 / 32 + r, and a table has 2^(k / 32).
+#[function]
+fn near_exp(x: f64) -> f64 {
+    let shifted = x.mul_add(32.0 * LOG2_E, SHIFT);
+    let k = shifted - SHIFT;
+    let r = k.mul_add(-LN_2 / 32.0, x);
+    let k = integer_of(shifted);
+    let power = f64::from_bits(power(k as u32).wrapping_add((k as i64 as u64) << 47));
+    exp_near_tail(r).mul_add(r * r, r).mul_add(power, power)
+}
+
 #[function]
 pub(super) fn exp_f32(x: f32) -> f32 {
+    let y = near_exp(x.clamp(-120.0, 120.0) as f64);
+    // From -104 to -87 results are subnormal, which are rounded elsewhere. NaN is not beyond.
+    let is_beyond = (x + 95.5).abs() > 8.5;
+    if is_beyond && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_exp_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_exp_f32(x: f32) -> f32 {
     let (y, n) = exp_parts(x.clamp(-120.0, 120.0) as f64);
     (y * power_of_two(n)) as f32
 }

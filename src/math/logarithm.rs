@@ -5,9 +5,12 @@
 //! f − f²/2 + s (f²/2 + z P(z)), the rounding of the quotient does not count.
 
 use super::exponential::{LN_2_HIGH, LN_2_LOW};
-use super::parts::{fast_two_sum, polynomials, power_of_two, rounded_once, two_product, two_sum};
+use super::parts::{
+    fast_two_sum, is_near_middle, polynomials, power_of_two, rounded_once, two_product, two_sum,
+};
+use super::tables::{LEAST, reciprocal_and_log};
 use crate::function;
-use std::f64::consts::{LOG2_E, LOG10_E};
+use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
 /// What `LOG2_E` and `LOG10_E` lack.
 const LOG2_E_REST: f64 = 2.0355273740931033e-17;
@@ -21,6 +24,11 @@ polynomials! {
     fn artanh_tail(z) = [
         0.14796256364688556, 0.15314021558280907, 0.18183565389774528, 0.22222198554152434,
         0.2857142874255856, 0.3999999999941397, 0.6666666666666734,
+    ];
+    /// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴² of ln(1 + r), or of 0.01 where that is less.
+    fn ln_near_tail(r) = [
+        -0.16672665475933798, 0.2000488767578121, -0.24999999136507156, 0.33333332951321687,
+        -0.5000000000003415,
     ];
     /// 1 / (2 + f), to 0.0013 of it.
     fn reciprocal_near(f) = [0.11686347451253389, -0.25499376411710656, 0.5003193214225715];
@@ -140,8 +148,33 @@ pub(super) fn ln_f64(x: f64) -> f64 {
     or_special(x, high, low)
 }
 
+/// ln x, to 2⁻⁴² of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
+/// for a number c near z. With z / c = 1 + r it is n ln 2 + ln c + ln(1 + r).
+#[function]
+fn near_ln(x: u32) -> f64 {
+    let from_least = x.wrapping_sub(LEAST);
+    let n = from_least as i32 >> 23;
+    let z = f32::from_bits(x.wrapping_sub(from_least & 0xff80_0000)) as f64;
+    let (reciprocal, log) = reciprocal_and_log(from_least >> 18);
+    let r = z.mul_add(reciprocal, -1.0);
+    ln_near_tail(r).mul_add(r * r, float_of(n).mul_add(LN_2, log) + r)
+}
+
 #[function]
 pub(super) fn ln_f32(x: f32) -> f32 {
+    let y = near_ln(x.to_bits());
+    let is_normal = x.to_bits().wrapping_sub(0x0080_0000) < 0x7f00_0000;
+    if is_normal && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_ln_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_ln_f32(x: f32) -> f32 {
     // Every f32 is a normal f64.
     let (f, n) = split(x as f64);
     let (high, low) = ln_of_parts(f, n, 0.0);

@@ -60,6 +60,7 @@ mod parts;
 mod power;
 mod reduction;
 mod root;
+mod tables;
 
 use crate::Function;
 use crate::codegen::Definitions;

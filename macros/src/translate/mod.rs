@@ -24,7 +24,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
 use syn::spanned::Spanned;
-use syn::{Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt};
+use syn::{
+    Attribute, Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt, parse_quote,
+};
 
 pub(crate) use types::check_type;
 
@@ -100,7 +102,11 @@ struct Translator {
 }
 
 /// Translates a function. Its body is not changed.
-pub(crate) fn translate(signature: &Signature, body: &Block) -> Result<Translation> {
+pub(crate) fn translate(
+    attributes: &[Attribute],
+    signature: &Signature,
+    body: &Block,
+) -> Result<Translation> {
     let mut translator = Translator {
         function: signature.ident.clone(),
         holes: Vec::new(),
@@ -113,7 +119,19 @@ pub(crate) fn translate(signature: &Signature, body: &Block) -> Result<Translati
         loops: 0,
         errors: Vec::new(),
     };
-    translator.function(signature, body)
+    translator.function(is_called(attributes), signature, body)
+}
+
+/// Whether a function is to be called, and not inlined: for what is rare, and would be in the way.
+fn is_called(attributes: &[Attribute]) -> bool {
+    let never: Ident = parse_quote!(never);
+    attributes.iter().any(|attribute| {
+        let path = attribute.path();
+        path.is_ident("inline")
+            && attribute
+                .parse_args::<Ident>()
+                .is_ok_and(|word| word == never)
+    })
 }
 
 impl Translation {
@@ -135,10 +153,20 @@ impl Translation {
 }
 
 impl Translator {
-    fn function(&mut self, signature: &Signature, body: &Block) -> Result<Translation> {
+    fn function(
+        &mut self,
+        is_called: bool,
+        signature: &Signature,
+        body: &Block,
+    ) -> Result<Translation> {
         let parameters = types::check_signature(signature)?;
         let output = types::output(signature)?;
-        let mut text = String::from("__device__ __forceinline__ ");
+        let inlining = if is_called {
+            "__noinline__"
+        } else {
+            "__forceinline__"
+        };
+        let mut text = format!("__device__ {inlining} ");
         // Report a type that has no values in CUDA once only.
         let mut known: HashMap<String, String> = HashMap::new();
         let mut hole_of = |this: &mut Self, ty: &syn::Type| {

@@ -1,0 +1,94 @@
+//! Tables for the fast paths of `f32`. `scripts/math-coefficients` computes them.
+
+use crate::codegen::Definitions;
+use crate::{CudaType, Function};
+use std::marker::PhantomData;
+
+/// Defines functions that look up a table, at an index modulo its length. On a GPU a table lies in
+/// global memory, where each lane may read another place. By itself the translation of an array is
+/// a variable, which each lane would fill first.
+macro_rules! tables {
+    ($($(#[$attribute:meta])* fn $name:ident(index) -> $value:ty = $table:ident;)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        #[allow(clippy::inline_always, reason = "as functions that are translated")]
+        pub(super) fn $name(index: u32) -> $value {
+            $table[index as usize % $table.len()]
+        }
+
+        #[doc = concat!("[`", stringify!($name), "()`], as a type.")]
+        #[allow(non_camel_case_types, dead_code)]
+        pub(super) struct $name {}
+
+        impl $name {
+            pub(super) fn __call(_: PhantomData<Self>, _: u32) -> $value {
+                unreachable!("it tells types, and is never called")
+            }
+        }
+
+        impl Function for $name {
+            type Input = (u32,);
+            type Output = $value;
+
+            fn call((index,): (u32,)) -> $value {
+                $name(index)
+            }
+
+            fn cuda(definitions: &mut Definitions) -> String {
+                definitions.define_function::<Self>(stringify!($name), |definitions, name| {
+                    let ty = <$value>::cuda_type(definitions);
+                    let values = $table.map(|value| value.cuda_value(definitions)).join(", ");
+                    let count = $table.len();
+                    format!(
+                        "__device__ alignas(16) const {ty} {name}_table[{count}] = {{{values}}};\n\
+                         __device__ __forceinline__ {ty} {name}(u32 index) {{\n    \
+                         return {name}_table[index % {count}u];\n}}"
+                    )
+                })
+            }
+        }
+    )*};
+}
+
+tables! {
+    /// The bits of 2^(i / 32), less i in units of 2^(1 / 32). So k in such units can be added.
+    fn power(index) -> u64 = POWERS;
+    /// Of interval i of numbers near 1, the reciprocal of its middle, to 24 bits, and the logarithm
+    /// of that number. 1 is its own reciprocal.
+    fn reciprocal_and_log(index) -> (f64, f64) = RECIPROCALS;
+}
+
+#[rustfmt::skip]
+const POWERS: [u64; 32] = [
+    0x3ff0_0000_0000_0000, 0x3fef_d9b0_d315_8574, 0x3fef_b558_6cf9_890f, 0x3fef_9301_d012_5b51,
+    0x3fef_72b8_3c7d_517b, 0x3fef_5487_3168_b9aa, 0x3fef_387a_6e75_6238, 0x3fef_1e9d_f51f_dee1,
+    0x3fef_06fe_0a31_b715, 0x3fee_f1a7_373a_a9cb, 0x3fee_dea6_4c12_3422, 0x3fee_ce08_6061_892d,
+    0x3fee_bfda_d536_2a27, 0x3fee_b42b_569d_4f82, 0x3fee_ab07_dd48_5429, 0x3fee_a47e_b03a_5585,
+    0x3fee_a09e_667f_3bcd, 0x3fee_9f75_e8ec_5f74, 0x3fee_a114_73eb_0187, 0x3fee_a589_994c_ce13,
+    0x3fee_ace5_422a_a0db, 0x3fee_b737_b0cd_c5e5, 0x3fee_c491_82a3_f090, 0x3fee_d503_b23e_255d,
+    0x3fee_e89f_995a_d3ad, 0x3fee_ff76_f2fb_5e47, 0x3fef_199b_dd85_529c, 0x3fef_3720_dcef_9069,
+    0x3fef_5818_dcfb_a487, 0x3fef_7c97_337b_9b5f, 0x3fef_a4af_a2a4_90da, 0x3fef_d076_5b6e_4540,
+];
+
+/// The least number of the first interval, as bits.
+pub(super) const LEAST: u32 = 0x3f31_5556;
+
+#[rustfmt::skip]
+const RECIPROCALS: [(f64, f64); 32] = [
+    (1.4275091886520386, -0.35593109941140166), (1.396363615989685, -0.33387144033043514),
+    (1.36654794216156, -0.312287809679495), (1.3379790782928467, -0.2911603250313531),
+    (1.3105801343917847, -0.27046988986438963), (1.2842808961868286, -0.2501989478425133),
+    (1.2590162754058838, -0.23033068222717165), (1.2347266674041748, -0.21084962364468623),
+    (1.2113564014434814, -0.19174072469373546), (1.188854455947876, -0.17299020142539268),
+    (1.167173147201538, -0.15458471179450203), (1.146268606185913, -0.13651197668005757),
+    (1.126099705696106, -0.11876007437288749), (1.106628179550171, -0.10131771614062987),
+    (1.0878186225891113, -0.08417442735743895), (1.0696378946304321, -0.06732017496487797),
+    (1.052054762840271, -0.05074516889247165), (1.0350403785705566, -0.03444043906798968),
+    (1.0185675621032715, -0.01839728939214382), (1.0, 0.0),
+    (0.9746192097663879, 0.025708438356156), (0.9458127617835999, 0.05571065575322171),
+    (0.9186602234840393, 0.08483894916534324), (0.8930231928825378, 0.11314272656995855),
+    (0.8687782287597656, 0.14066738909461782), (0.8458149433135986, 0.16745468643181524),
+    (0.8240342736244202, 0.19354315573328687), (0.8033472299575806, 0.21896824261278444),
+    (0.7836734056472778, 0.2437629198524536), (0.7649402022361755, 0.2679576152223365),
+    (0.7470816969871521, 0.2915807330460942), (0.7300379872322083, 0.31465870888919895),
+];
