@@ -116,6 +116,11 @@ impl Definitions {
         format!("{FUNCTIONS}::{name}")
     }
 
+    /// Whether something is wrong, of which [`text`](Self::text) tells.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// The text of a function, by the name that it is called by.
     pub(super) fn function(&self, called: &str) -> Option<&str> {
         let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;

@@ -12,6 +12,7 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+mod cost;
 mod definitions;
 mod kernel;
 mod levels;
@@ -31,13 +32,14 @@ pub use crate::primitives::histogram::plan::{HistogramMachine, HistogramPlan};
 pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
+pub use cost::cost;
 pub use definitions::Definitions;
 #[doc(hidden)]
 pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
-pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
+pub use policy::{CostlyPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 

@@ -122,7 +122,7 @@ fn without_parentheses<'a, 'b>(mut tokens: &'a [&'b str]) -> &'a [&'b str] {
 }
 
 /// Names with their paths, comparisons, and single characters.
-fn tokens(text: &str) -> Vec<&str> {
+pub(super) fn tokens(text: &str) -> Vec<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();

@@ -3,6 +3,7 @@
 use super::levels::MAX_LEVELS;
 use super::workspace::{MOST_AT_ONCE, sums_bytes};
 use super::*;
+use crate::source::Slice;
 
 #[test]
 fn a_scan_goes_up_to_one_tile_and_down_again() {
@@ -68,10 +69,14 @@ fn a_workspace_serves_all_shorter_inputs() {
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
-            for order in [Order::Law, Order::Any] {
+            let [law, any] =
+                [Order::Law, Order::Any].map(|order| (order, RowPolicy::of_reduce::<T>(order)));
+            let costly = CostlyPolicy::of::<Slice<T>>(90, u32::MAX);
+            let costly = costly.map(|costly| costly.reduce.map(|rows| (Order::Law, rows)));
+            for (order, rows) in [law, any].into_iter().chain(costly.into_iter().flatten()) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
-                    let rows = (RowPolicy::of_reduce::<T>(order), ReducePolicy::of::<T>());
+                    let rows = (rows, ReducePolicy::of::<T>());
                     let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                     if plan.blocks > 1 {
                         let sums = plan.chunks.max(plan.blocks - 1).into();

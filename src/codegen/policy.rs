@@ -96,6 +96,10 @@ impl RowPolicy {
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
+        RowPolicy::reducing(cut, run, rows, sums)
+    }
+
+    fn reducing(cut: ReducePolicy, run: u32, rows: u32, sums: u32) -> RowPolicy {
         RowPolicy {
             run,
             rows,
@@ -115,12 +119,13 @@ impl RowPolicy {
     /// less than once, so latency counts: their trees stay in registers. For long inputs it counts
     /// how much the GPU holds at once.
     pub fn for_scan<F: Form<Item: Element>>(capability: u32, long: bool) -> RowPolicy {
-        let accumulator = size_of::<<F::Item as Element>::Accumulator>() as u32;
-        let row = row_for(
-            rows::tables(capability).scan,
-            |row| row.accumulator,
-            accumulator,
-        );
+        let rows = rows::tables(capability).scan;
+        let row = row_for(rows, |row| row.accumulator, accumulator_bytes::<F::Item>());
+        RowPolicy::scanning::<F>(row, long)
+    }
+
+    fn scanning<F: Form<Item: Element>>(row: &rows::ScanRow, long: bool) -> RowPolicy {
+        let accumulator = accumulator_bytes::<F::Item>();
         let run = RowPolicy::run_of_scan::<F>();
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
@@ -241,6 +246,47 @@ impl RowPolicy {
     pub fn elements(self) -> u64 {
         u64::from(32 * self.run * self.rows)
     }
+}
+
+/// The policies for an operator that costs so much that the arithmetic takes longer than the
+/// memory. Scans do without the wave engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostlyPolicy {
+    /// Reductions in the law's order of up to this many bytes,
+    pub short_bytes: u64,
+    /// take the first of these, and longer ones the second.
+    pub reduce: [RowPolicy; 2],
+    /// Scans that the GPU holds at once take the first, and longer ones the second.
+    pub scan: [RowPolicy; 2],
+}
+
+impl CostlyPolicy {
+    /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
+    /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
+    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyPolicy> {
+        let accumulator = accumulator_bytes::<F::Item>();
+        let mut rows = rows::tables(capability).costly.iter();
+        let row = rows.find(|row| accumulator <= row.accumulator)?;
+        if cost < row.least {
+            return None;
+        }
+        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let run = run_of::<F>(0);
+        let reduce = |items: u32| {
+            let rows = 1 << (items / run).max(1).ilog2();
+            RowPolicy::reducing(cut, run, rows, cut.sums_law)
+        };
+        Some(CostlyPolicy {
+            short_bytes: row.short_bytes,
+            reduce: row.reduce.map(reduce),
+            scan: [false, true].map(|long| RowPolicy::scanning::<F>(&row.scan, long)),
+        })
+    }
+}
+
+/// The size of what an item becomes to be folded.
+fn accumulator_bytes<T: Element>() -> u32 {
+    size_of::<T::Accumulator>() as u32
 }
 
 /// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would

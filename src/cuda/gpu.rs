@@ -199,7 +199,7 @@ impl Gpu {
         len: usize,
         init: Option<T>,
     ) -> Result<T> {
-        let reduce = Reduce::<T, Op, F>::load(&self.0.context)?;
+        let reduce = Reduce::<T, Op, F>::load_lazily(&self.0.context)?;
         // SAFETY: the caller's.
         unsafe { self.reduce_with(&reduce.kernels, source, len, init) }
     }

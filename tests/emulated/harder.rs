@@ -5,7 +5,7 @@
 use super::cases::{slice, workspace_of};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
-use crate::support::operators::{Bracketing, Guarded, GuardedBracketing, Sums};
+use crate::support::operators::{Bracketing, Guarded, GuardedBracketing, LogAddExp, Sums};
 use crate::support::oracle;
 use crate::support::workspace::{KEY, used_workspace, used_workspace_of};
 use half::f16;
@@ -13,11 +13,12 @@ use warpfold::bytemuck::{self, Pod, Zeroable};
 use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments, Order, Policy, Primitive,
-    ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey,
-    source,
+    CostlyPolicy, Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments, Order, Policy,
+    Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments,
+    WorkspaceKey, source,
 };
 use warpfold::ops::Add;
+use warpfold::source::Slice;
 use warpfold::{CudaType, Element, Monoid, monoid};
 
 fn module<K: Kernels>(name: &str, engine: Engine, kernel: &'static str) -> Option<Module> {
@@ -42,8 +43,7 @@ fn values<T: Element>(bytes: &[u8]) -> Vec<T> {
 // ---- scans by rows ----
 
 /// A scan by blocks of one warp, which take their tiles by ticket.
-fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, lengths: &[usize]) {
-    let policy = RowPolicy::of_scan::<T>(false);
+fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, policy: RowPolicy, lengths: &[usize]) {
     let engine = Engine::Rows(policy);
     let Some(module) = module::<Scan<T, Op>>(name, engine, "scan_rows") else {
         return;
@@ -83,9 +83,33 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, lengths: &[usize]) {
 /// tiles the first level ends where one more tile would make the second longer.
 #[test]
 fn sums_of_sums_of_tiles() {
-    let tile = RowPolicy::of_scan::<[u8; 64]>(false).elements() as usize;
+    let policy = RowPolicy::of_scan::<[u8; 64]>(false);
+    let tile = policy.elements() as usize;
     let lengths = [1055 * tile - 3, 1030 * tile + 1];
-    check_scan::<[u8; 64], Bracketing>("scan sums of sums", &lengths);
+    check_scan::<[u8; 64], Bracketing>("scan sums of sums", policy, &lengths);
+}
+
+/// Other shapes than those of a sum.
+#[test]
+fn policies_of_costly_operators() {
+    fn check<T: Sample, Op: Monoid<T>>(name: &str) {
+        let costly = CostlyPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
+        for (policy, which) in costly.scan.into_iter().zip(["short", "long"]) {
+            let tile = policy.elements() as usize;
+            let name = format!("costly scan {name} {which}");
+            check_scan::<T, Op>(&name, policy, &[tile - 1, 3 * tile + 5]);
+        }
+        for (rows, which) in costly.reduce.into_iter().zip(["short", "long"]) {
+            let batch = rows.elements() as usize;
+            let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
+            let name = format!("costly reduce {name} {which}");
+            check_reductions::<T, Op>(&name, rows, &cuts);
+        }
+    }
+    check::<f16, Add>("f16");
+    check::<f32, LogAddExp>("f32");
+    check::<u64, Bracketing>("u64");
+    check::<[u8; 8], Bracketing>("8 bytes");
 }
 
 // ---- elements that are aligned to 16 bytes ----
@@ -163,8 +187,9 @@ impl Monoid<Aligned> for Append {
 
 #[test]
 fn elements_aligned_to_16_bytes() {
-    let tile = RowPolicy::of_scan::<Aligned>(false).elements() as usize;
-    check_scan::<Aligned, Append>("scan aligned", &[1, tile, 5 * tile + 7]);
+    let policy = RowPolicy::of_scan::<Aligned>(false);
+    let tile = policy.elements() as usize;
+    check_scan::<Aligned, Append>("scan aligned", policy, &[1, tile, 5 * tile + 7]);
     let rows = RowPolicy::of_reduce::<Aligned>(Order::Law);
     let batch = rows.elements() as usize;
     let cuts = [(1, 1, 0), (5 * batch + 33, 1, 0), (9 * batch + 1, 2, 1)];

@@ -4,9 +4,11 @@ use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
-use crate::codegen::{Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy};
+use crate::codegen::{
+    CostlyPolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy, cost,
+};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Loaded, Request};
+use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -24,7 +26,8 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once.
+/// every element once. Costly operators have two kernels, for short inputs and for long ones, as
+/// [`Scan`](crate::cuda::Scan) says.
 ///
 /// # The workspace
 ///
@@ -40,13 +43,41 @@ pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
 #[derive(Debug)]
 pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
-    loaded: Arc<Loaded>,
-    /// What the rows engine was compiled with, and how it cuts inputs; `None` for the levels
-    /// engine.
-    rows: Option<(RowPolicy, ReducePolicy)>,
+    engines: Engines,
+    multiprocessors: u32,
     order: Order,
     identity: fn() -> T,
     form: Named<F>,
+}
+
+/// The engines that a reduction can choose from.
+#[derive(Debug, Clone)]
+enum Engines {
+    /// The levels engine (`Engine::Levels`).
+    Levels(Lazy),
+    /// The rows engine (`Engine::Rows`).
+    Rows {
+        /// For inputs of up to this many elements.
+        short: Option<(usize, Rows)>,
+        long: Rows,
+        /// How it cuts inputs.
+        cut: ReducePolicy,
+    },
+}
+
+#[derive(Debug, Clone)]
+struct Rows {
+    kernels: Lazy,
+    policy: RowPolicy,
+}
+
+impl Rows {
+    fn new(request: Request, policy: RowPolicy) -> Rows {
+        Rows {
+            kernels: Lazy::new(request, Engine::Rows(policy)),
+            policy,
+        }
+    }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
@@ -62,7 +93,7 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
     fn clone(&self) -> Self {
         Kernels {
             context: self.context.clone(),
-            loaded: self.loaded.clone(),
+            engines: self.engines.clone(),
             ..*self
         }
     }
@@ -77,12 +108,46 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
+        let reduce = Self::load_lazily(context)?;
+        reduce.kernels.load_all()?;
+        Ok(reduce)
+    }
+
+    /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
+    /// has. That makes a difference for costly operators only, which have two kernels: for short
+    /// inputs and for long ones.
+    ///
+    /// Calls load kernels also while a stream is captured into a graph. The errors of
+    /// [`load`](Reduce::load) become theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without a driver, [`Error::Driver`].
+    pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let (capability, order) = (context_capability(context)?, Order::of::<T, Op>());
-        let rows = RowPolicy::for_reduce::<F>(capability, order);
-        Reduce::load_engine(context, Engine::Rows(rows))
+        let costly = match order {
+            Order::Law => CostlyPolicy::of::<F>(capability, cost::<T, Op>()),
+            Order::Any => None,
+        };
+        let request = Self::request();
+        let (short, long) = match costly {
+            Some(CostlyPolicy {
+                reduce: [short, long],
+                short_bytes,
+                ..
+            }) => {
+                let most = short_bytes as usize / size_of::<T>();
+                (Some((most, Rows::new(request, short))), long)
+            }
+            None => (None, RowPolicy::for_reduce::<F>(capability, order)),
+        };
+        let engines = Engines::Rows {
+            short,
+            long: Rows::new(request, long),
+            cut: ReducePolicy::for_capability::<T>(capability),
+        };
+        Self::with(context, engines)
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
@@ -93,12 +158,38 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// Those of [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce,
     /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        require_driver()?;
+        let request = Self::request();
+        request.check(engine)?;
+        let engines = match engine {
+            Engine::Rows(policy) => Engines::Rows {
+                short: None,
+                long: Rows::new(request, policy),
+                cut: ReducePolicy::for_capability::<T>(context_capability(context)?),
+            },
+            _ => Engines::Levels(Lazy::new(request, engine)),
+        };
+        let reduce = Self::with(context, engines)?;
+        reduce.kernels.load_all()?;
+        Ok(reduce)
+    }
+
+    fn request() -> Request {
+        Request::of::<kernel::Reduce<T, Op, F>>()
+    }
+
+    fn with(context: &Arc<CudaContext>, engines: Engines) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
-        let request = Request::of::<kernel::Reduce<T, Op, F>>();
-        let operator = (Order::of::<T, Op>(), Op::identity as fn() -> T);
         Ok(Reduce {
-            kernels: Kernels::load_engine(context, request, operator, engine)?,
+            kernels: Kernels {
+                context: context.clone(),
+                engines,
+                multiprocessors: context_multiprocessors(context)?,
+                order: Order::of::<T, Op>(),
+                identity: Op::identity,
+                form: PhantomData,
+            },
             operator: PhantomData,
         })
     }
@@ -148,34 +239,29 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
 }
 
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
-    /// See [`Reduce::load_engine`].
-    fn load_engine(
-        context: &Arc<CudaContext>,
-        request: Request,
-        (order, identity): (Order, fn() -> T),
-        engine: Engine,
-    ) -> Result<Self> {
-        require_driver()?;
-        request.check(engine)?;
-        let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
-        Ok(Kernels {
-            context: context.clone(),
-            loaded: Loaded::get(request, context, engine)?,
-            rows: match engine {
-                Engine::Rows(rows) => Some((rows, cut)),
-                _ => None,
-            },
-            order,
-            identity,
-            form: PhantomData,
-        })
+    /// Loads the kernels of all engines.
+    fn load_all(&self) -> Result<()> {
+        let (first, second) = match &self.engines {
+            Engines::Levels(kernels) => (kernels, None),
+            Engines::Rows { short, long, .. } => {
+                let short = short.as_ref().map(|(_, rows)| &rows.kernels);
+                (&long.kernels, short)
+            }
+        };
+        Lazy::load_all([first].into_iter().chain(second), &self.context)
     }
 
     /// See [`Reduce::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        match self.rows {
-            None => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Some(rows) => ReducePlan::workspace_bytes::<T>(rows, len),
+        match &self.engines {
+            Engines::Levels(_) => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
+            Engines::Rows { short, long, cut } => {
+                let bytes =
+                    |rows: &Rows, len| ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len);
+                let short = short.as_ref();
+                let short = short.map_or(0, |(most, rows)| bytes(rows, len.min(*most)));
+                bytes(long, len).max(short)
+            }
         }
     }
 
@@ -234,13 +320,21 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let loaded = &self.loaded;
-        let Some(rows) = self.rows else {
-            let plan = Plan::new::<T>(Primitive::Reduce, len);
-            // SAFETY: the caller's.
-            return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
+        let (rows, cut) = match &self.engines {
+            Engines::Levels(kernels) => {
+                let plan = Plan::new::<T>(Primitive::Reduce, len);
+                let loaded = kernels.get(&self.context)?;
+                // SAFETY: the caller's.
+                return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
+            }
+            Engines::Rows { short, long, cut } => match short {
+                Some((most, short)) if len <= *most => (short, *cut),
+                _ => (long, *cut),
+            },
         };
-        let plan = ReducePlan::new::<T>(rows, self.order, len, loaded.multiprocessors());
+        let loaded = rows.kernels.get(&self.context)?;
+        let policy = (rows.policy, cut);
+        let plan = ReducePlan::new::<T>(policy, self.order, len, self.multiprocessors);
         let grid = Grid {
             blocks: plan.blocks,
             threads: plan.threads,

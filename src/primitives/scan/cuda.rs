@@ -3,7 +3,9 @@
 use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, WavePlan};
-use crate::codegen::{Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy};
+use crate::codegen::{
+    CostlyPolicy, Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy, cost,
+};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::{Lazy, Loaded, Request, context_multiprocessors};
@@ -32,6 +34,10 @@ use std::sync::Arc;
 /// kernels of their own there, which the first such call loads. That takes some 0.5 s, unless they
 /// are in the disk cache.
 ///
+/// *Costly operators*: where combining takes longer than reading and writing does (some 30
+/// instructions for elements of up to 4 bytes, 50 for those of up to 8), a warp takes more elements
+/// of a long input at once, and fewer of a short one. [`cost`](crate::codegen::cost()) estimates it.
+///
 /// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
 /// every element is read twice; it is written once. Elements of up to 40 bytes whose operator
@@ -58,6 +64,13 @@ pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     multiprocessors: u32,
     identity: fn() -> T,
     form: Named<F>,
+}
+
+/// What decides how an operator's scans are made.
+struct Operator<T> {
+    identity: fn() -> T,
+    commutes: bool,
+    cost: fn() -> u32,
 }
 
 /// The engines that a scan can choose from.
@@ -152,9 +165,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        let kernels =
-            Kernels::load_lazily(context, Self::request(), Op::identity, Op::COMMUTATIVE)?;
-        kernels.loaded().map(Scan::with)
+        Kernels::load_lazily(context, Self::request(), Self::operator())?
+            .loaded()
+            .map(Scan::with)
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
@@ -168,8 +181,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        Kernels::load_lazily(context, Self::request(), Op::identity, Op::COMMUTATIVE)
-            .map(Scan::with)
+        Kernels::load_lazily(context, Self::request(), Self::operator()).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length.
@@ -189,6 +201,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 
     fn request() -> Request {
         Request::of::<kernel::Scan<T, Op, F>>()
+    }
+
+    fn operator() -> Operator<T> {
+        Operator {
+            identity: Op::identity,
+            commutes: Op::COMMUTATIVE,
+            cost: cost::<T, Op>,
+        }
     }
 
     fn with(kernels: Kernels<T, F>) -> Self {
@@ -226,14 +246,18 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 }
 
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
-    /// See [`Scan::load_lazily`]. `commutes` says whether the operator does.
+    /// See [`Scan::load_lazily`].
     fn load_lazily(
         context: &Arc<CudaContext>,
         request: Request,
-        identity: fn() -> T,
-        commutes: bool,
+        operator: Operator<T>,
     ) -> Result<Self> {
         require_driver()?;
+        let Operator {
+            identity,
+            commutes,
+            cost,
+        } = operator;
         let capability = context_capability(context)?;
         let wave = WavePolicy::for_form::<F>(capability)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
@@ -255,7 +279,17 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             };
             return Kernels::with(engines, context, identity);
         }
-        let engines = Self::one_launch(request, capability, wave, false);
+        let engines = match CostlyPolicy::of::<F>(capability, cost()) {
+            Some(costly) => {
+                let [short, long] = costly.scan.map(|policy| Rows::new(request, policy));
+                Engines::OneLaunch {
+                    short,
+                    long,
+                    wave: None,
+                }
+            }
+            None => Self::one_launch(request, capability, wave, false),
+        };
         Kernels::with(engines, context, identity)
     }
 

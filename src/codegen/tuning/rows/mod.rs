@@ -17,6 +17,9 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
     /// Scans, by the size of what is folded.
     pub(in crate::codegen) scan: &'static [ScanRow],
+    /// What costly operators do another way, by the size of what is folded. Larger accumulators
+    /// have no other way.
+    pub(in crate::codegen) costly: &'static [CostlyRow],
     pub(in crate::codegen) select: SelectRow,
     /// Long selects that store positions alone.
     pub(in crate::codegen) positions: SelectRow,
@@ -49,6 +52,23 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
+}
+
+/// What warps hold where the arithmetic takes longer than the memory. Long inputs have many rows,
+/// since trees of many rows take fewer steps for each element. Short ones have few, so that many
+/// warps share the work.
+#[derive(Debug)]
+pub(in crate::codegen) struct CostlyRow {
+    /// The largest accumulator, in bytes.
+    pub(in crate::codegen) accumulator: u32,
+    /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
+    pub(in crate::codegen) least: u32,
+    /// Up to so many bytes a reduction in the law's order is short.
+    pub(in crate::codegen) short_bytes: u64,
+    /// The items of a lane: of short inputs, and of long ones.
+    pub(in crate::codegen) reduce: [u32; 2],
+    /// Scans, instead of the wave engine's.
+    pub(in crate::codegen) scan: ScanRow,
 }
 
 /// What warps hold of a select, or of what is like it. Counts are folded.

@@ -1,6 +1,6 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
-use super::{CollectRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow};
+use super::{CollectRow, CostlyRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow};
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
 #[rustfmt::skip]
@@ -40,6 +40,16 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 16, short: 2, long: 8, batch: 8, blocks: 2, warps: [8, 8], sums: 2 },
         ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
+    ],
+    costly: &[
+        CostlyRow {
+            accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32],
+            scan: ScanRow { accumulator: 4, short: 2, long: 8, batch: 8, blocks: 3, warps: [16, 8], sums: 4 },
+        },
+        CostlyRow {
+            accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16],
+            scan: ScanRow { accumulator: 8, short: 2, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4 },
+        },
     ],
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,

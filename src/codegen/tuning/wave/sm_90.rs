@@ -8,12 +8,12 @@ pub(super) const WAVE: &[WaveRow] = &[
     WaveRow {
         element: 1,
         tile: 32 << 10,
-        warps: 8,
-        reducers: 4,
+        warps: 16,
+        reducers: 8,
         stages: 7,
         loads: 2,
         wave: 128,
-        batch: 4,
+        batch: 2,
     },
     WaveRow {
         element: 2,

@@ -1,0 +1,197 @@
+//! What an operator costs, estimated from its translation.
+//!
+//! A sum waits for memory, a logarithm for the arithmetic. Engines and policies differ in what they
+//! are good at, so the tuning tables have rows for costly operators.
+
+use super::Definitions;
+use super::pairs::tokens;
+use crate::{Element, Monoid};
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::RwLock;
+
+/// About how many instructions of a GPU `Op` takes to combine two elements.
+///
+/// The first call for an operator takes as long as to write its CUDA text; later ones look it up.
+pub fn cost<T: Element, Op: Monoid<T>>() -> u32 {
+    struct Of<T, Op>(std::marker::PhantomData<(T, Op)>);
+    known_or(TypeId::of::<Of<T, Op>>(), || {
+        let mut definitions = Definitions::default();
+        let combine = Op::cuda(&mut definitions);
+        // Functions may call each other in a circle: generating a kernel will say so.
+        if definitions.is_wrong() {
+            return 1;
+        }
+        of_function(&definitions, &combine)
+    })
+}
+
+/// The part of [`cost`] that is compiled once.
+fn known_or(operator: TypeId, find: impl FnOnce() -> u32) -> u32 {
+    static KNOWN: RwLock<Option<HashMap<TypeId, u32>>> = RwLock::new(None);
+    let known = KNOWN.read().expect("nobody panics holding it");
+    if let Some(&cost) = known.as_ref().and_then(|known| known.get(&operator)) {
+        return cost;
+    }
+    drop(known);
+    let cost = find();
+    let mut known = KNOWN.write().expect("nobody panics holding it");
+    known.get_or_insert_default().insert(operator, cost);
+    cost
+}
+
+/// How often a loop runs, if its text does not say.
+const SOME_TIMES: u32 = 8;
+/// A call that is not inlined: it is for what rarely runs.
+const CALL: u32 = 4;
+/// A division, a remainder, a root, a power.
+const DIVISION: u32 = 16;
+/// An element of an array in registers, at an index that depends on data.
+const CHOICE: u32 = 5;
+
+/// The cost of a function, by the name that CUDA calls it by, with what it calls.
+fn of_function(definitions: &Definitions, called: &str) -> u32 {
+    // It may come from a person: an unknown function is one instruction.
+    let Some(text) = definitions.function(called) else {
+        return 1;
+    };
+    let tokens = tokens(text);
+    let body = tokens.iter().position(|&token| token == "{");
+    let (signature, body) = tokens.split_at(body.unwrap_or(tokens.len()));
+    if signature.contains(&"__noinline__") {
+        return CALL;
+    }
+    // How often each of the open blocks runs, and the next to be opened.
+    let (mut times, mut next) = (vec![1u32], 1u32);
+    let mut sum = 0u32;
+    let mut place = 0;
+    while let Some(&token) = body.get(place) {
+        let rest = &body[place + 1..];
+        place += 1;
+        let now = *times.last().unwrap_or(&1);
+        let cost = match token {
+            "{" => {
+                times.push(now.saturating_mul(next));
+                next = 1;
+                0
+            }
+            "}" => {
+                times.pop();
+                0
+            }
+            "for" | "while" => {
+                next = SOME_TIMES;
+                0
+            }
+            "rust::Range" => {
+                if let [_, "{", from, ",", to, "}", ..] = rest
+                    && let (Some(from), Some(to)) = (number(from), number(to))
+                {
+                    next = to.saturating_sub(from);
+                }
+                // Its braces are no block.
+                let end = rest.iter().position(|&token| token == "}");
+                place += end.map_or(0, |end| end + 1);
+                0
+            }
+            "if" | "?" => 1,
+            token if token.starts_with("functions::") => of_function(definitions, token),
+            token => token
+                .strip_prefix("rust::")
+                .map_or(0, |name| built_in(name, rest)),
+        };
+        sum = sum.saturating_add(cost.saturating_mul(now));
+    }
+    // Two registers for each number take two instructions, roughly.
+    let is_wide = signature.iter().any(|token| token.ends_with("64"));
+    if is_wide { sum.saturating_mul(2) } else { sum }
+}
+
+/// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name.
+fn built_in(name: &str, rest: &[&str]) -> u32 {
+    match name {
+        "from_bits" | "to_bits" => 0,
+        "at" | "put" => match rest {
+            // The index is known when the kernel is compiled: it is a number, or counts a loop.
+            ["(", _, ",", _, "," | ")", ..] => 0,
+            _ => CHOICE,
+        },
+        _ if ["div", "rem", "sqrt", "recip", "pow"]
+            .iter()
+            .any(|dear| name.contains(dear)) =>
+        {
+            DIVISION
+        }
+        _ => 1,
+    }
+}
+
+/// What a literal such as `8ull` is.
+fn number(literal: &str) -> Option<u32> {
+    literal.trim_end_matches(['u', 'l']).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cost;
+    use crate::codegen::Definitions;
+    use crate::{Monoid, monoid, ops};
+
+    #[monoid(name = LogAdd, identity = f32::NEG_INFINITY)]
+    fn log_add(a: f32, b: f32) -> f32 {
+        let (more, less) = if a > b { (a, b) } else { (b, a) };
+        more + (1.0 + (less - more).exp()).ln()
+    }
+
+    #[monoid(name = Compose, identity = [0, 1, 2, 3, 4, 5, 6, 7])]
+    fn compose(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
+        let mut both = a;
+        for i in 0..8 {
+            both[i] = b[(a[i] & 7) as usize];
+        }
+        both
+    }
+
+    #[monoid(name = Modular, identity = 1)]
+    fn modular(a: u64, b: u64) -> u64 {
+        a % 1_000_003 * (b % 1_000_003) % 1_000_003
+    }
+
+    #[monoid(name = Sums, identity = [0.0; N])]
+    fn sums<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
+        for i in 0..N {
+            a[i] += b[i];
+        }
+        a
+    }
+
+    /// Whoever writes CUDA by hand writes what they like.
+    struct ByHand;
+
+    impl Monoid<u32> for ByHand {
+        fn identity() -> u32 {
+            0
+        }
+
+        fn combine(a: u32, b: u32) -> u32 {
+            a + b
+        }
+
+        fn cuda(definitions: &mut Definitions) -> String {
+            definitions.define_function::<Self>("by_hand", |_, name| {
+                format!("__device__ u32 {name}(u32 a, u32 b) {{ }} }} rust::Range {{ for rust::at(")
+            })
+        }
+    }
+
+    #[test]
+    fn sums_are_cheap_and_logarithms_are_not() {
+        assert_eq!(cost::<f32, ops::Add>(), 1);
+        assert_eq!(cost::<u64, ops::Max>(), 2);
+        assert!(cost::<[f32; 2], Sums>() < 10);
+        assert!(cost::<u32, ByHand>() < 10);
+        assert!((40..80).contains(&cost::<[u8; 8], Compose>()));
+        assert!(cost::<u64, Modular>() > 80);
+        assert!(cost::<f32, LogAdd>() > 60);
+    }
+}
