@@ -229,7 +229,7 @@ fn rare(x: u32) -> u32 {
 
 #[warpfold::function]
 fn common(x: u32) -> u32 {
-    if x % 1024 == 0 { rare(x) } else { x }
+    if x & 1023 == 0 { rare(x) } else { x }
 }
 
 #[test]
