@@ -38,6 +38,8 @@ mod statistics_on_the_gpu;
 mod streams;
 #[cfg(feature = "cuda")]
 mod streams_of_the_caller;
+#[cfg(feature = "cuda")]
+mod streams_on_the_gpu;
 mod support;
 mod where_rust_panics;
 

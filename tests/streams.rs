@@ -24,7 +24,11 @@ fn whole<T: Sample, Op: Monoid<T>>(prefixes: Prefixes<T>, input: &[T]) -> Vec<T>
 
 /// Reduces and scans `input` in pieces that end where `cuts` say, in every way there is.
 fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
-    let device = Device::cpu();
+    check_on::<T, Op>(&Device::cpu(), input, cuts);
+}
+
+/// The same, where what lies on a device lies on this one.
+pub(crate) fn check_on<T: Sample, Op: Monoid<T>>(device: &Device, input: &[T], cuts: &[usize]) {
     let init = sample::<T>(1, 5)[0];
     let ends = cuts.iter().copied().chain([input.len()]);
     let pieces = || {
@@ -35,19 +39,35 @@ fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
     let what = format!("{} in {cuts:?}", std::any::type_name::<(T, Op)>());
 
     let (mut reducer, mut on_device) = (Reducer::<T, Op>::new(), device.reducer::<T, Op>());
-    let mut reading = Reducer::<T, Op>::new();
+    let (mut reading, mut of_slices) = (Reducer::<T, Op>::new(), device.reducer::<T, Op>());
+    let mut read_for_device = device.reducer::<T, Op>();
     for piece in pieces() {
         reducer.push(piece).unwrap();
         let read = |start: usize, to: &mut [T]| {
             to.copy_from_slice(&piece[start..start + to.len()]);
+        };
+        let read_well = |start, to: &mut [T]| {
+            read(start, to);
             Ok::<(), Infallible>(())
         };
-        reading.push_read(piece.len(), read).unwrap();
+        reading.push_read(piece.len(), read_well).unwrap();
         on_device.push(&device.upload(piece).unwrap()).unwrap();
+        of_slices.push_slice(piece).unwrap();
+        let read_well = |start, to: &mut [T]| {
+            read(start, to);
+            Ok::<(), Error>(())
+        };
+        read_for_device.push_read(piece.len(), read_well).unwrap();
     }
     let reduced = reduce::<T, Op>(input).unwrap();
-    let values = [reducer.value(), on_device.value(), reading.value()];
-    assert_same(&values, &[reduced; 3], &what);
+    let values = [
+        reducer.value(),
+        on_device.value(),
+        reading.value(),
+        of_slices.value(),
+        read_for_device.value(),
+    ];
+    assert_same(&values, &[reduced; 5], &what);
     let from = reduce_from::<T, Op>(init, input).unwrap();
     assert_same(&[reducer.value_from(init)], &[from], &what);
     assert_eq!(reducer.carry().position(), input.len() as u64);
@@ -62,7 +82,8 @@ fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
         let (mut allocating, mut into, mut in_place) = (new(), new(), new());
         let new = || device.scanner::<T, Op>(prefixes);
         let (mut to_buffer, mut into_buffer, mut buffer_in_place) = (new(), new(), new());
-        let mut results: [Vec<T>; 6] = Default::default();
+        let mut of_slices = new();
+        let mut results: [Vec<T>; 7] = Default::default();
         for piece in pieces() {
             let mut output = vec![init; piece.len()];
             into.scan_into(piece, &mut output).unwrap();
@@ -74,9 +95,12 @@ fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
             let new_buffer = to_buffer.scan(&source).unwrap();
             let mut buffer_data = source;
             buffer_in_place.scan_in_place(&mut buffer_data).unwrap();
+            let mut by_device = vec![init; piece.len()];
+            of_slices.scan_slice_into(piece, &mut by_device).unwrap();
             let of_piece = [
                 allocating.scan(piece).unwrap(),
                 output,
+                by_device,
                 data,
                 buffer.into_vec().unwrap(),
                 new_buffer.into_vec().unwrap(),
@@ -108,7 +132,7 @@ fn reducer_of<T: Sample, Op: Monoid<T>>(carry: &Carry<T, Op>) -> Reducer<T, Op> 
 }
 
 /// Up to `count` cuts, most of them near multiples of powers of two.
-fn cuts(len: usize, count: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn cuts(len: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed);
     let mut draw = |below: usize| (random.next() >> 8) as usize % below.max(1);
     let mut cuts: Vec<_> = (0..draw(count + 1))

@@ -3,12 +3,12 @@
 use crate::bench::Bench;
 use crate::elements::{Affine, Sample, Then, data};
 use crate::measure::{host_seconds, repeat};
-use crate::record::{HostData, Loading};
+use crate::record::{HostData, Loading, Spread};
 use warpfold::Prefixes;
 use warpfold::cuda::{Reduce, Scan};
 use warpfold::half::f16;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Monoid};
+use warpfold::{Device, Monoid, reduce, scan};
 
 /// From a call of `load` to loaded kernels, for some types and operators.
 pub(crate) fn loading(bench: &mut Bench) {
@@ -70,41 +70,86 @@ pub(crate) fn host_data(bench: &mut Bench) {
     }
     println!("\nhost data: 2^26 elements of f32, ms by the host's clock");
     let input = data::<f32>(1 << 26);
+    let mut output = vec![0.0; input.len()];
     let gpu = Device::cuda(0).expect("the device was found");
-    for device in [Device::cpu(), gpu] {
-        let time = |work: &dyn Fn()| {
-            work();
-            repeat(5, || host_seconds(work) * 1e3)
-        };
-        let reduce = time(&|| {
-            let fold = if device.is_cpu() {
-                warpfold::reduce::<f32, Add>(&input)
-            } else {
-                let buffer = device.upload(&input);
-                buffer.and_then(|buffer| device.reduce::<f32, Add>(&buffer))
-            };
-            fold.expect("a fold");
-        });
-        let scan = time(&|| {
-            let scan = if device.is_cpu() {
-                warpfold::scan::<f32, Add>(&input)
-            } else {
-                let buffer = device.upload(&input).and_then(|mut buffer| {
-                    device.scan_in_place::<f32, Add>(Prefixes::exclusive(), &mut buffer)?;
-                    Ok(buffer)
-                });
-                buffer.and_then(|buffer| buffer.into_vec())
-            };
-            scan.expect("a scan");
-        });
-        println!(
-            "{device:<8} reduce {:>8.1}   scan {:>8.1}",
-            reduce.median, scan.median
-        );
-        bench.run.host_data.push(HostData {
-            device: device.to_string(),
-            reduce_ms: reduce,
-            scan_ms: scan,
-        });
+    record(
+        bench,
+        "cpu",
+        &mut || reduce::<f32, Add>(&input),
+        &mut || scan::<f32, Add>(&input).map(drop),
+    );
+    record(
+        bench,
+        "cuda:0, as buffers",
+        &mut || gpu.reduce::<f32, Add>(&gpu.upload(&input)?),
+        &mut || {
+            let mut buffer = gpu.upload(&input)?;
+            gpu.scan_in_place::<f32, Add>(Prefixes::exclusive(), &mut buffer)?;
+            buffer.into_vec().map(drop)
+        },
+    );
+    record(
+        bench,
+        "cuda:0, as streams",
+        &mut || {
+            let mut sum = gpu.reducer::<f32, Add>();
+            sum.push_slice(&input)?;
+            Ok(sum.value())
+        },
+        &mut || {
+            let mut scanner = gpu.scanner::<f32, Add>(Prefixes::exclusive());
+            scanner.scan_slice_into(&input, &mut output)
+        },
+    );
+    bus(bench, size_of_val(&input[..]));
+}
+
+/// Copies of so many bytes between a GPU and pinned memory: there, and there and back at once.
+fn bus(bench: &mut Bench, bytes: usize) {
+    let context = bench.context.clone();
+    // SAFETY: what it holds does not matter, and any bytes will do.
+    let pin = || unsafe { context.alloc_pinned_with_flags::<u8>(bytes, 0) }.expect("pinned memory");
+    let [up, down] = [(); 2].map(|()| context.new_stream().expect("a stream"));
+    let (there, mut back) = (pin(), pin());
+    let mut target = up.alloc_zeros::<u8>(bytes).expect("memory");
+    let source = down.alloc_zeros::<u8>(bytes).expect("memory");
+    let mut copy = |both: bool| {
+        up.memcpy_htod(&there, &mut target).expect("a copy");
+        if both {
+            down.memcpy_dtoh(&source, &mut back).expect("a copy");
+        }
+        up.synchronize()
+            .and_then(|()| down.synchronize())
+            .expect("copies");
+    };
+    let mut time = |both| {
+        copy(both);
+        repeat(5, || host_seconds(|| copy(both)) * 1e3)
+    };
+    let times = (time(false), time(true));
+    note(bench, "the bus alone", times);
+}
+
+type Work<'a, R> = &'a mut dyn FnMut() -> warpfold::Result<R>;
+
+fn record(bench: &mut Bench, what: &str, reduce: Work<'_, f32>, scan: Work<'_, ()>) {
+    fn time<R>(work: Work<'_, R>) -> Spread {
+        let mut work = || drop(work().expect("a result"));
+        work();
+        repeat(5, || host_seconds(&mut work) * 1e3)
     }
+    let times = (time(reduce), time(scan));
+    note(bench, what, times);
+}
+
+fn note(bench: &mut Bench, what: &str, (reduce, scan): (Spread, Spread)) {
+    println!(
+        "{what:<20} reduce {:>8.1}   scan {:>8.1}",
+        reduce.median, scan.median
+    );
+    bench.run.host_data.push(HostData {
+        device: what.to_owned(),
+        reduce_ms: reduce,
+        scan_ms: scan,
+    });
 }

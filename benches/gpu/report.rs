@@ -291,7 +291,12 @@ fn host_data(run: &Run) -> Option<String> {
         let ms = |spread: &Spread| format!("{:.1}", spread.median);
         table.row([data.device.clone(), ms(&data.reduce_ms), ms(&data.scan_ms)]);
     }
-    table.text("On the GPU with both copies over the bus, from and to ordinary (pageable) memory.")
+    table.text(
+        "From and to ordinary (pageable) memory, with both copies over the bus. *As streams* is \
+         `push_slice` and `scan_slice_into`, which copy chunks by way of pinned memory while others \
+         are worked on. *The bus alone* copies as many bytes from pinned memory to the GPU, and \
+         (under *scan*) as many back at the same time.",
+    )
 }
 
 /// Cut off, not rounded: what is shown is not in our favour.

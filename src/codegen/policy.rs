@@ -431,8 +431,9 @@ impl Shape {
     }
 }
 
-/// The longest run that a lane holds, in bytes.
-const WAVE_RUN_BYTES: u32 = 160;
+/// The longest run that a lane of the wave engine holds, in bytes: of a scan, and of a select.
+const SCAN_RUN_BYTES: u32 = 160;
+const SELECT_RUN_BYTES: u32 = 80;
 
 impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
@@ -459,7 +460,11 @@ impl WavePolicy {
     /// bytes of every slice and of the results; or if the copy engine cannot fetch the form.
     pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<F::Item>() };
-        WavePolicy::for_shape(wave::scans(capability), Shape::of_scan::<F>())
+        WavePolicy::for_shape(
+            wave::scans(capability),
+            SCAN_RUN_BYTES,
+            Shape::of_scan::<F>(),
+        )
     }
 
     /// The policy for a select of items of type `T` from a form; `None` as for
@@ -467,7 +472,7 @@ impl WavePolicy {
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         F::LEAVES.kept.then_some(())?;
         let shape = Shape::of_select::<T, F>();
-        let policy = WavePolicy::for_shape(wave::selects(capability), shape)?;
+        let policy = WavePolicy::for_shape(wave::selects(capability), SELECT_RUN_BYTES, shape)?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
         // rows it has under way, the better. Runs read their neighbours too.
         let batch = policy.rows.min((32 / policy.run).max(1));
@@ -482,7 +487,7 @@ impl WavePolicy {
         })
     }
 
-    fn for_shape(table: &[WaveRow], shape: Shape) -> Option<WavePolicy> {
+    fn for_shape(table: &[WaveRow], longest_run: u32, shape: Shape) -> Option<WavePolicy> {
         let Shape { leaves, item, .. } = shape;
         let size = leaves.bytes as u32;
         if !leaves.fetched {
@@ -491,7 +496,7 @@ impl WavePolicy {
         let run = (0..5).map(|power| 1 << power).find(|run| {
             (run * leaves.granule as u32).is_multiple_of(16) && (run * item).is_multiple_of(16)
         })?;
-        if run * item.max(leaves.largest as u32) > WAVE_RUN_BYTES {
+        if run * item.max(leaves.largest as u32) > longest_run {
             return None;
         }
         let row = table.iter().find(|row| size.max(item) <= row.element)?;

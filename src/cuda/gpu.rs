@@ -88,6 +88,14 @@ impl Gpu {
         })))
     }
 
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        &self.0.context
+    }
+
+    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+        &self.0.stream
+    }
+
     pub(crate) fn ordinal(&self) -> usize {
         self.0.context.ordinal()
     }
@@ -334,7 +342,7 @@ impl Gpu {
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
-    fn with_workspace(
+    pub(super) fn with_workspace(
         &self,
         bytes: usize,
         enqueue: impl FnOnce(&CudaStream, &mut Workspace) -> Result<()>,

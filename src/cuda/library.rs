@@ -47,11 +47,14 @@ const DRIVER: Requirement = Requirement {
         "cuEventCreate",
         "cuEventDestroy_v2",
         "cuEventRecord",
+        "cuEventSynchronize",
         "cuMemAlloc_v2",
         "cuMemFree_v2",
         "cuMemsetD8Async",
         "cuMemAllocAsync",
         "cuMemFreeAsync",
+        "cuMemHostAlloc",
+        "cuMemFreeHost",
         "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
@@ -75,7 +78,6 @@ const TIMING: Requirement = Requirement {
         } else {
             "cuEventElapsedTime"
         },
-        "cuEventSynchronize",
         "cuMemcpyDtoDAsync_v2",
         "cuMemcpyPeerAsync",
     ],

@@ -56,6 +56,7 @@ pub(crate) mod levels;
 pub(crate) mod library;
 mod memory;
 pub mod nvrtc;
+mod pieces;
 mod source;
 mod workspace;
 
@@ -78,6 +79,7 @@ pub use source::{UpTo, up_to};
 pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};
+pub(crate) use pieces::sums_are_elements;
 
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, DriverError};

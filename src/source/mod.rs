@@ -206,6 +206,12 @@ pub unsafe trait Form: sealed::Sealed + 'static {
         None
     }
 
+    /// Where the items lie, if the form is a slice.
+    #[doc(hidden)]
+    fn address(_: &Self::Arguments) -> Option<u64> {
+        None
+    }
+
     /// Whether all slices start at multiples of `bytes`.
     #[doc(hidden)]
     fn is_aligned(arguments: &Self::Arguments, bytes: u64) -> bool;

@@ -56,6 +56,10 @@ unsafe impl<T: Element> Form for Slice<T> {
         Some(SliceArguments { address })
     }
 
+    fn address(arguments: &SliceArguments) -> Option<u64> {
+        Some(arguments.address)
+    }
+
     fn is_aligned(arguments: &SliceArguments, bytes: u64) -> bool {
         arguments.address.is_multiple_of(bytes)
     }

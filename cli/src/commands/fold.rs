@@ -9,7 +9,7 @@ use crate::input::SharedFile;
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::{Numbers, Pieces};
 use crate::output::Writer;
-use warpfold::{Device, Monoid, Prefixes, Reducer};
+use warpfold::{Device, Monoid, Prefixes};
 
 /// Folds all numbers into one.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
@@ -99,21 +99,15 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     type Output = C;
 
     fn run<Op: Monoid<C>>(self) -> Result<C> {
-        let carry = match numbers_on(self.device, self.numbers) {
-            Ok(file) => {
-                let mut reducer = Reducer::<C, Op>::new();
-                reducer.push_read(file.count, |start, to| file.read(start, to))?;
-                reducer.carry().clone()
-            }
+        let mut reducer = self.device.reducer::<C, Op>();
+        match self.numbers.shared_or_pieces() {
+            Ok(file) => reducer.push_read(file.count, |start, to| file.read(start, to))?,
             Err(pieces) => {
-                let mut reducer = self.device.reducer::<C, Op>();
                 for piece in pieces {
-                    reducer.push(&self.device.upload_vec(piece?)?)?;
+                    reducer.push_slice(&piece?)?;
                 }
-                reducer.carry().clone()
             }
-        };
-        let reducer = Reducer::<C, Op>::new().after(carry);
+        }
         Ok(match self.init {
             Some(init) => reducer.value_from(init),
             None => reducer.value(),

@@ -1,10 +1,13 @@
 //! A reduction of a stream.
 
 use super::cpu;
+use crate::device::Backend;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
-use crate::{Carry, Device, Element, Monoid, Result};
+use crate::source::{DeviceBinder, Host, HostBinder, Items, Source};
+use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
+#[cfg(feature = "cuda")]
+use {crate::cuda::sums_are_elements, crate::source::Form};
 
 /// A reduction that is fed pieces: for data that does not fit into memory, or is not there yet.
 ///
@@ -125,6 +128,63 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
     pub fn push(&mut self, piece: impl Source<Device, Item = T>) -> Result<()> {
         push_device(self, piece)
     }
+
+    /// Takes in the next piece, which lies in host memory. A GPU gets it in chunks of 16 MiB: while
+    /// one is copied, the next goes to pinned memory, and the one before is reduced. So the bus
+    /// limits the speed, and the piece need not fit into the GPU's memory.
+    ///
+    /// ```
+    /// use warpfold::{Device, ops::Add, reduce};
+    ///
+    /// let data: Vec<f32> = (0..10_000).map(|i| (i as f32).sqrt()).collect();
+    /// // Or `Device::cuda(0)?`.
+    /// let mut sum = Device::cpu().reducer::<f32, Add>();
+    /// sum.push_slice(&data[..4321])?;
+    /// sum.push_slice(&data[4321..])?;
+    /// assert_eq!(sum.value(), reduce::<f32, Add>(&data)?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Device::upload`] and [`Device::reduce`], and
+    /// [`Error::Driver`](crate::Error::Driver) if memory cannot be pinned. Then the piece was not
+    /// taken in.
+    pub fn push_slice(&mut self, piece: &[T]) -> Result<()> {
+        if self.device.is_cpu() {
+            self.push_items(&Items::of_slice(piece));
+            return Ok(());
+        }
+        self.push_read(piece.len(), |start, to| {
+            to.copy_from_slice(&piece[start..start + to.len()]);
+            Ok(())
+        })
+    }
+
+    /// Takes in the next `len` elements, which `read` brings to host memory, as for
+    /// [`push_read`](Reducer::push_read) of a reducer without a device. A GPU gets them as
+    /// [`push_slice`](Reducer::push_slice) says.
+    ///
+    /// # Errors
+    ///
+    /// One of the errors of `read`, or of [`push_slice`](Reducer::push_slice). Then the piece was
+    /// not taken in.
+    pub fn push_read<E: Send + From<Error>>(
+        &mut self,
+        len: usize,
+        read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
+    ) -> std::result::Result<(), E> {
+        let mut counter = self.carry.counter.clone();
+        match &self.device.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                gpu.push_read::<T, Op, E>(len, read, &mut counter)?;
+            }
+            _ => cpu::push_read::<T, Op, E>(len, read, &mut counter)?,
+        }
+        self.carry.counter = counter;
+        Ok(())
+    }
 }
 
 impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
@@ -160,29 +220,12 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
         cpu::value::<T, Op>(&self.carry.counter, Some(init))
     }
 
-    /// # Safety
-    ///
-    /// The arguments are those of a source in the device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn push_bound<F: Form<Item = T>>(
-        &mut self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<()> {
+    /// Takes in a piece in host memory.
+    fn push_items(&mut self, items: &Items<'_, T>) {
         // A panic of the operator leaves the carry as it was.
         let mut counter = self.carry.counter.clone();
-        let push = |items: &Items<'_, T>| cpu::push::<T, Op>(items, &mut counter);
-        if self.device.is_cpu() {
-            // SAFETY: the caller's.
-            unsafe { Items::with::<F, _>(&arguments, len, push) };
-        } else {
-            // SAFETY: the caller's.
-            let items = unsafe { self.device.collect_bound::<T, F>(arguments, len) }?.into_vec()?;
-            let mut push = push;
-            push(&Items::of_slice(&items));
-        }
+        cpu::push::<T, Op>(items, &mut counter);
         self.carry.counter = counter;
-        Ok(())
     }
 }
 
@@ -193,7 +236,8 @@ fn push_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     let mut binder = HostBinder::new(&reducer.device);
     let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
     // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
-    unsafe { reducer.push_bound::<S::Form>(arguments, len) }
+    unsafe { Items::with::<S::Form, _>(&arguments, len, |items| reducer.push_items(items)) };
+    Ok(())
 }
 
 fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
@@ -203,8 +247,35 @@ fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     let device = reducer.device.clone();
     let mut binder = DeviceBinder::new(&device);
     let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
-    unsafe { reducer.push_bound::<S::Form>(arguments, len) }
+    match &device.backend {
+        Backend::Cpu => {
+            // SAFETY: the binder gave addresses in host memory; they are borrowed.
+            unsafe {
+                Items::with::<S::Form, _>(&arguments, len, |items| reducer.push_items(items))
+            };
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
+            let collect = || unsafe { device.collect_bound::<T, S::Form>(arguments, len) };
+            if !sums_are_elements::<T>() {
+                reducer.push_items(&Items::of_slice(&collect()?.into_vec()?));
+                return Ok(());
+            }
+            let (address, _collected) = match S::Form::address(&arguments) {
+                Some(address) => (address, None),
+                None => {
+                    let items = collect()?;
+                    (items.address(), Some(items))
+                }
+            };
+            let mut counter = reducer.carry.counter.clone();
+            // SAFETY: as above; what was collected lives as long.
+            unsafe { gpu.push::<T, Op>(address, len, &mut counter) }?;
+            reducer.carry.counter = counter;
+        }
+    }
+    Ok(())
 }
 
 impl Device {
@@ -222,8 +293,10 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     ///
-    /// No kernel goes on from a [`Carry`] yet. So a GPU evaluates the items of a piece, and the CPU
-    /// reduces them: the bus limits the speed.
+    /// A GPU reduces each aligned block of a piece by a launch of its own: one if pieces have a
+    /// power of two of elements, and some 20 to 40 if they end anywhere. Sources other than buffers
+    /// are stored first. The sums of halves are `f32`, which no kernel returns: the CPU reduces
+    /// them, from a copy.
     pub fn reducer<T: Element, Op: Monoid<T>>(&self) -> Reducer<T, Op, Device> {
         Reducer::on(self.clone())
     }

@@ -2,6 +2,9 @@
 
 use super::cpu::{self, Output};
 use super::{Prefixes, reserve};
+#[cfg(feature = "cuda")]
+use crate::cuda::sums_are_elements;
+use crate::device::Backend;
 use crate::element::assert_element_size;
 use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
 use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
@@ -95,17 +98,67 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
     }
 
     /// Replaces each element of the next piece by its prefix.
+    ///
+    /// If a kernel fails, some of the elements may have been replaced.
     pub fn scan_in_place(&mut self, piece: &mut Buffer<T>) -> Result<()> {
         self.device.check_owns(piece)?;
-        if self.device.is_cpu() {
-            self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
-            return Ok(());
+        match &self.device.backend {
+            Backend::Cpu => {
+                self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                let mut counter = self.carry.counter.clone();
+                let (address, len) = (piece.address_mut(), piece.len());
+                // SAFETY: the buffer is this GPU's, and borrowed for writing.
+                unsafe {
+                    gpu.scan_piece::<T, Op>(address, len, self.prefixes, &mut counter)?;
+                }
+                self.carry.counter = counter;
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => {
+                let before = self.carry.clone();
+                let mut data = piece.to_vec()?;
+                self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
+                let uploaded = self.device.upload_vec(data);
+                *piece = uploaded.inspect_err(|_| self.carry = before)?;
+            }
         }
-        let before = self.carry.clone();
-        let mut data = piece.to_vec()?;
-        self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
-        let uploaded = self.device.upload_vec(data);
-        *piece = uploaded.inspect_err(|_| self.carry = before)?;
+        Ok(())
+    }
+
+    /// Writes the prefixes of the next piece, which lies in host memory, to `output`, of the same
+    /// length. A GPU gets it in chunks of 16 MiB: while one is copied there, the one before is
+    /// scanned and copied back. So the bus limits the speed, and the piece need not fit into the
+    /// GPU's memory. [`Error::Driver`] if memory cannot be pinned.
+    ///
+    /// ```
+    /// use warpfold::{Device, Prefixes, ops::Add};
+    ///
+    /// // Or `Device::cuda(0)?`.
+    /// let mut scanner = Device::cpu().scanner::<u32, Add>(Prefixes::inclusive());
+    /// let mut output = [0; 4];
+    /// scanner.scan_slice_into(&[3, 1, 7], &mut output[..3])?;
+    /// scanner.scan_slice_into(&[2], &mut output[3..])?;
+    /// assert_eq!(output, [3, 4, 11, 13]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn scan_slice_into(&mut self, piece: &[T], output: &mut [T]) -> Result<()> {
+        Error::check_length(piece.len(), output.len())?;
+        match &self.device.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                let mut counter = self.carry.counter.clone();
+                gpu.scan_slice::<T, Op>(piece, output, self.prefixes, &mut counter)?;
+                self.carry.counter = counter;
+            }
+            _ => {
+                // SAFETY: the scan writes elements only.
+                let output = unsafe { Output::over(output) };
+                self.run(&Items::of_slice(piece), output);
+            }
+        }
         Ok(())
     }
 }
@@ -142,20 +195,12 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     ///
     /// # Safety
     ///
-    /// The arguments are those of a source in the device's memory, with `len` items, which stays
-    /// borrowed.
+    /// The arguments are those of a source in host memory, with `len` items, which stays borrowed.
     unsafe fn scan_bound<F: Form<Item = T>>(
         &mut self,
         arguments: F::Arguments,
         len: usize,
     ) -> Result<Vec<T>> {
-        if !self.device.is_cpu() {
-            // SAFETY: the caller's.
-            let items = unsafe { self.device.collect_bound::<T, F>(arguments, len) };
-            let mut data = items?.into_vec()?;
-            self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
-            return Ok(data);
-        }
         let mut output = reserve(len)?;
         // SAFETY: the caller's; and the scan writes `len` elements.
         unsafe {
@@ -171,7 +216,7 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     ///
     /// # Safety
     ///
-    /// The device is the CPU. The rest is as for [`scan_bound`](Scanner::scan_bound).
+    /// As for [`scan_bound`](Scanner::scan_bound).
     unsafe fn scan_bound_into<F: Form<Item = T>>(
         &mut self,
         arguments: F::Arguments,
@@ -213,13 +258,18 @@ fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     scanner: &mut Scanner<T, Op, Device>,
     piece: S,
 ) -> Result<Buffer<T>> {
-    let (device, before) = (scanner.device.clone(), scanner.carry.clone());
+    let device = scanner.device.clone();
     let mut binder = DeviceBinder::new(&device);
     let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
-    let prefixes = unsafe { scanner.scan_bound::<S::Form>(arguments, len) }?;
-    let uploaded = device.upload_vec(prefixes);
-    uploaded.inspect_err(|_| scanner.carry = before)
+    if device.is_cpu() {
+        // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed.
+        let prefixes = unsafe { scanner.scan_bound::<S::Form>(arguments, len) }?;
+        return device.upload_vec(prefixes);
+    }
+    // SAFETY: the same for the GPU.
+    let mut output = unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?;
+    scanner.scan_in_place(&mut output)?;
+    Ok(output)
 }
 
 fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
@@ -231,8 +281,8 @@ fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     device.check_owns(output)?;
     if !device.is_cpu() {
         Error::check_length(piece.items()?, output.len())?;
-        *output = scan_device(scanner, piece)?;
-        return Ok(());
+        device.collect_into(piece, output)?;
+        return scanner.scan_in_place(output);
     }
     let mut binder = DeviceBinder::new(&device);
     let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
@@ -253,8 +303,8 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     ///
-    /// No kernel goes on from a [`Carry`] yet. So a GPU evaluates the items of a piece, and the CPU
-    /// scans them: the bus limits the speed.
+    /// A GPU reduces and then scans each aligned block of a piece, as [`Device::reducer`] says, and
+    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy.
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -1,0 +1,515 @@
+//! Streams on a GPU, piece by piece.
+//!
+//! A piece is made up of aligned blocks of the whole stream, some 20 at most if it starts and ends
+//! anywhere, and one if it is such a block. The kernels for whole arrays reduce each block; its sum
+//! is one of [the law](crate#the-law). A counter on the host takes the sums. It knows the prefix of
+//! each block, with which the same kernels scan it.
+
+use super::gpu::{DeviceArray, Gpu};
+use super::{Reduce, Scan, driver_error};
+use crate::codegen::widens;
+use crate::cpu::counter::{Counter, blocks};
+use crate::cpu::mode::in_rust_mode;
+use crate::cpu::{Parts, PrefixKind};
+use crate::source::{Form, Slice};
+use crate::{Element, Error, Monoid, Prefixes, Result};
+use cudarc::driver::{
+    CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop,
+};
+use cudarc::driver::{result, sys};
+use rayon::prelude::*;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Of an aligned block of a stream: the logarithm of its length, and where it lies in the piece.
+type Block = (u32, Range<usize>);
+
+/// The bytes that are copied at a time.
+const CHUNK_BYTES: usize = 16 << 20;
+/// The bytes that a thread brings at a time.
+const PART_BYTES: usize = 256 << 10;
+
+/// Whether kernels can give the sums of blocks. Those of halves have more bits than a result.
+pub(crate) fn sums_are_elements<T: Element>() -> bool {
+    !widens::<T>()
+}
+
+/// The largest aligned blocks of `len` elements from `position` on.
+fn blocks_of(position: u64, len: usize) -> Vec<Block> {
+    blocks(position, len, u64::BITS - 1).collect()
+}
+
+impl Gpu {
+    /// Appends the sums of `len` elements at an address.
+    ///
+    /// # Safety
+    ///
+    /// The elements are in this GPU's memory, and freed on its stream.
+    pub(crate) unsafe fn push<T: Element, Op: Monoid<T>>(
+        &self,
+        address: u64,
+        len: usize,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Result<()> {
+        let blocks = blocks_of(counter.end(), len);
+        // SAFETY: the caller's.
+        let sums = unsafe { self.sums_of::<T, Op>(address, &blocks) }?;
+        append::<T, Op>(&blocks, &sums, counter);
+        Ok(())
+    }
+
+    /// Replaces `len` elements at an address by their prefixes, and appends their sums.
+    ///
+    /// # Safety
+    ///
+    /// As for [`push`](Gpu::push). The elements are borrowed for writing.
+    pub(crate) unsafe fn scan_piece<T: Element, Op: Monoid<T>>(
+        &self,
+        address: u64,
+        len: usize,
+        prefixes: Prefixes<T>,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Result<()> {
+        let blocks = blocks_of(counter.end(), len);
+        // SAFETY: the caller's.
+        let sums = unsafe { self.sums_of::<T, Op>(address, &blocks) }?;
+        let kernels = Scan::<T, Op>::load_lazily(self.context())?.kernels;
+        let prefix = |counter: &Counter<T::Accumulator>| {
+            in_rust_mode(|| {
+                let init = prefixes.init.map(T::widen);
+                counter.prefix(init, Op::combine).map(T::narrow)
+            })
+        };
+        for (block, sum) in blocks.iter().zip(sums) {
+            let range = &block.1;
+            let seeded = Prefixes {
+                init: prefix(counter),
+                ..prefixes
+            };
+            append::<T, Op>(std::slice::from_ref(block), &[sum], counter);
+            let mut part = Part::new(self, address, range.clone());
+            self.with_workspace(kernels.workspace_bytes(range.len()), |stream, workspace| {
+                // SAFETY: the caller's; the stream keeps calls and frees in order.
+                unsafe { kernels.run(stream, seeded, None, &mut part, workspace) }
+            })?;
+            // The last prefix ends where the block does: there its sum may join that of another.
+            if prefixes.kind == PrefixKind::Inclusive
+                && let Some(last) = prefix(counter)
+            {
+                let mut part = Part::new(self, address, range.end - 1..range.end);
+                // SAFETY: the caller's.
+                unsafe { part.fill(last) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the sums of `len` elements, which `read` brings from somewhere on the host: see
+    /// [`Reducer::push_read`](crate::Reducer::push_read). While a chunk is read, the one before is
+    /// copied and reduced.
+    pub(crate) fn push_read<T: Element, Op: Monoid<T>, E: Send + From<Error>>(
+        &self,
+        len: usize,
+        read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> std::result::Result<(), E> {
+        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
+        if chunks.len() < 2 {
+            // To pin memory would take longer than to copy so little.
+            let mut room = vec![T::zeroed(); len];
+            fill_in_parts(&mut room, read)?;
+            let piece = self.upload(&room)?;
+            // SAFETY: the memory is this GPU's, and freed on its stream.
+            return Ok(unsafe { self.push::<T, Op>(piece.address(), len, counter) }?);
+        }
+        let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
+        let blocks: Vec<_> = chunks.iter().map(blocks).collect();
+        let mut sums = self.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
+        let mut lanes = Lanes::new::<T>(self, 2, &chunks)?;
+        let mut known = 0;
+        for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
+            let to = lanes.room::<T>(number, chunk.len())?;
+            fill_in_parts(to, |start, to| read(chunk.start + start, to))?;
+            lanes.upload(number)?;
+            lanes.start(number)?;
+            let address = lanes.address(number);
+            // SAFETY: the lane's memory is this GPU's, and freed on its stream.
+            unsafe { self.reduce_blocks::<T, Op>(address, blocks, &mut sums, known) }?;
+            lanes.finish(number)?;
+            known += blocks.len();
+        }
+        let sums = self.download(&sums, 0..known)?;
+        append::<T, Op>(&blocks.concat(), &sums, counter);
+        Ok(())
+    }
+
+    /// Writes the prefixes of a piece in host memory to `output`, which is as long. While a chunk
+    /// is copied to the GPU, the one before is scanned and copied back.
+    pub(crate) fn scan_slice<T: Element, Op: Monoid<T>>(
+        &self,
+        piece: &[T],
+        output: &mut [T],
+        prefixes: Prefixes<T>,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Result<()> {
+        let chunks = chunks_of::<T>(counter.end(), piece.len());
+        if chunks.len() < 2 {
+            let array = self.upload(piece)?;
+            // SAFETY: the memory is this GPU's, freed on its stream, and used here only.
+            unsafe { self.scan_piece::<T, Op>(array.address(), piece.len(), prefixes, counter) }?;
+            output.copy_from_slice(&self.download(&array, 0..piece.len())?);
+            return Ok(());
+        }
+        let mut lanes = Lanes::new::<T>(self, 3, &chunks)?;
+        for number in 0..chunks.len() + 2 {
+            if let Some(done) = number.checked_sub(2) {
+                let (chunk, from) = (chunks[done].clone(), lanes.downloaded::<T>(done)?);
+                fill_in_parts(&mut output[chunk], |start, to| {
+                    to.copy_from_slice(&from[start..start + to.len()]);
+                    Ok::<_, Error>(())
+                })?;
+            }
+            if let Some(chunk) = chunks.get(number) {
+                let from = &piece[chunk.clone()];
+                fill_in_parts(lanes.room(number, chunk.len())?, |start, to| {
+                    to.copy_from_slice(&from[start..start + to.len()]);
+                    Ok::<_, Error>(())
+                })?;
+                lanes.upload(number)?;
+            }
+            let before = number
+                .checked_sub(1)
+                .filter(|&before| before < chunks.len());
+            if let Some(before) = before {
+                let (address, len) = (lanes.address(before), chunks[before].len());
+                lanes.start(before)?;
+                // SAFETY: the lane's memory is this GPU's, freed on its stream, and used here only.
+                unsafe { self.scan_piece::<T, Op>(address, len, prefixes, counter) }?;
+                lanes.finish(before)?;
+                lanes.download(before)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sums of blocks of the elements at an address.
+    ///
+    /// # Safety
+    ///
+    /// As for [`push`](Gpu::push).
+    unsafe fn sums_of<T: Element, Op: Monoid<T>>(
+        &self,
+        address: u64,
+        blocks: &[Block],
+    ) -> Result<Vec<T>> {
+        let mut sums = self.allocate::<T>(blocks.len())?;
+        // SAFETY: the caller's.
+        unsafe { self.reduce_blocks::<T, Op>(address, blocks, &mut sums, 0) }?;
+        self.download(&sums, 0..blocks.len())
+    }
+
+    /// Enqueues the reductions of blocks of the elements at an address. The sum of block `i` becomes
+    /// element `first + i` of `sums`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`push`](Gpu::push).
+    unsafe fn reduce_blocks<T: Element, Op: Monoid<T>>(
+        &self,
+        address: u64,
+        blocks: &[Block],
+        sums: &mut DeviceArray<T>,
+        first: usize,
+    ) -> Result<()> {
+        let kernels = Reduce::<T, Op>::load_lazily(self.context())?.kernels;
+        for (place, (_, block)) in (first..).zip(blocks) {
+            let start = address + (block.start * size_of::<T>()) as u64;
+            let source = Slice::<T>::of_address(start).expect("it is a slice");
+            let mut sum = Part::new(self, sums.address(), place..place + 1);
+            self.with_workspace(kernels.workspace_bytes(block.len()), |stream, workspace| {
+                // SAFETY: the caller's; the stream keeps calls and frees in order.
+                unsafe { kernels.run(stream, None, source, block.len(), &mut sum, workspace) }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Where `len` elements from a position on are cut, to be copied.
+fn chunks_of<T>(position: u64, len: usize) -> Vec<Range<usize>> {
+    let chunk = 1 << (CHUNK_BYTES / size_of::<T>()).ilog2();
+    Parts::new(position, len, chunk).ranges().collect()
+}
+
+/// Appends the sums of blocks to a counter. Elements are their own accumulators.
+fn append<T: Element, Op: Monoid<T>>(
+    blocks: &[Block],
+    sums: &[T],
+    counter: &mut Counter<T::Accumulator>,
+) {
+    in_rust_mode(|| {
+        for ((level, _), sum) in blocks.iter().zip(sums) {
+            counter.push(*level, sum.widen(), Op::combine);
+        }
+    });
+}
+
+/// Has all threads write parts of `to`. `write` is told where each part starts.
+fn fill_in_parts<T: Element, E: Send>(
+    to: &mut [T],
+    write: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
+) -> std::result::Result<(), E> {
+    let part = PART_BYTES / size_of::<T>();
+    let parts = to.par_chunks_mut(part).enumerate();
+    parts.try_for_each(|(number, to)| write(number * part, to))
+}
+
+/// Some elements in a GPU's memory, as kernels take them.
+struct Part<'a, T> {
+    address: u64,
+    len: usize,
+    stream: &'a Arc<CudaStream>,
+    element: PhantomData<T>,
+}
+
+impl<'a, T: Element> Part<'a, T> {
+    /// Those in a range of what lies at an address.
+    fn new(gpu: &'a Gpu, address: u64, range: Range<usize>) -> Self {
+        Part {
+            address: address + (range.start * size_of::<T>()) as u64,
+            len: range.len(),
+            stream: gpu.stream(),
+            element: PhantomData,
+        }
+    }
+
+    /// Writes a value over the first element.
+    ///
+    /// # Safety
+    ///
+    /// It is in the memory of the stream's GPU, and borrowed for writing.
+    unsafe fn fill(&mut self, value: T) -> Result<()> {
+        let stream = self.stream.cu_stream();
+        // SAFETY: the caller's. The driver takes a copy of memory that is not pinned before it
+        // returns. The context is bound first.
+        let done = self
+            .stream
+            .context()
+            .bind_to_thread()
+            .and_then(|()| unsafe {
+                result::memcpy_htod_async(self.address, std::slice::from_ref(&value), stream)
+            });
+        done.map_err(failed_to_copy)
+    }
+}
+
+impl<T> DeviceSlice<T> for Part<'_, T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        self.stream
+    }
+}
+
+impl<T> DevicePtr<T> for Part<'_, T> {
+    fn device_ptr<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        (self.address, SyncOnDrop::Sync(None))
+    }
+}
+
+impl<T> DevicePtrMut<T> for Part<'_, T> {
+    fn device_ptr_mut<'a>(&'a mut self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        (self.address, SyncOnDrop::Sync(None))
+    }
+}
+
+fn failed_to_copy(error: DriverError) -> Error {
+    driver_error("copying a piece to or from the device", error)
+}
+
+/// The ways of chunks through a GPU, which take turns: chunk `n` goes through lane `n` modulo their
+/// number.
+struct Lanes<'a> {
+    gpu: &'a Gpu,
+    /// What copies to the GPU, and what copies back. Kernels have the GPU's own stream.
+    up: Arc<CudaStream>,
+    down: Arc<CudaStream>,
+    lanes: Vec<Lane>,
+}
+
+struct Lane {
+    host: Pinned,
+    device: DeviceArray<u8>,
+    /// The bytes of the chunk in it.
+    bytes: usize,
+    /// When the chunk is on the GPU, when kernels are done with it, and when it is back.
+    uploaded: CudaEvent,
+    finished: CudaEvent,
+    downloaded: CudaEvent,
+}
+
+impl<'a> Lanes<'a> {
+    /// At most `count` lanes, for chunks of `T`.
+    fn new<T>(gpu: &'a Gpu, count: usize, chunks: &[Range<usize>]) -> Result<Lanes<'a>> {
+        let longest = chunks.iter().map(Range::len).max().unwrap_or(0);
+        let bytes = longest * size_of::<T>();
+        let context = gpu.context();
+        let stream = || context.new_stream().map_err(failed_to_copy);
+        let event = || context.new_event(None).map_err(failed_to_copy);
+        let lane = |_| {
+            Ok(Lane {
+                host: Pinned::new(gpu, bytes)?,
+                device: gpu.allocate(bytes)?,
+                bytes: 0,
+                uploaded: event()?,
+                finished: event()?,
+                downloaded: event()?,
+            })
+        };
+        let (up, down) = (stream()?, stream()?);
+        let lanes = (0..count.min(chunks.len()))
+            .map(lane)
+            .collect::<Result<_>>()?;
+        // The memory comes from the kernels' stream.
+        let ready = event()?;
+        ready
+            .record(gpu.stream())
+            .and_then(|()| up.wait(&ready))
+            .map_err(failed_to_copy)?;
+        Ok(Lanes {
+            gpu,
+            up,
+            down,
+            lanes,
+        })
+    }
+
+    fn lane(&mut self, number: usize) -> &mut Lane {
+        let count = self.lanes.len();
+        &mut self.lanes[number % count]
+    }
+
+    /// Where chunk `number` lies on the GPU.
+    fn address(&mut self, number: usize) -> u64 {
+        self.lane(number).device.address()
+    }
+
+    /// Pinned memory for the `len` elements of chunk `number`. Waits until the chunk that had it
+    /// has been copied.
+    fn room<T: Element>(&mut self, number: usize, len: usize) -> Result<&mut [T]> {
+        let lane = self.lane(number);
+        lane.uploaded.synchronize().map_err(failed_to_copy)?;
+        lane.bytes = len * size_of::<T>();
+        Ok(lane.host.as_mut_slice(len))
+    }
+
+    /// Enqueues the copy of chunk `number` to the GPU.
+    fn upload(&mut self, number: usize) -> Result<()> {
+        let up = self.up.clone();
+        let lane = self.lane(number);
+        let target = lane.device.address();
+        up.wait(&lane.finished)
+            .and_then(|()| up.wait(&lane.downloaded))
+            // SAFETY: both sides have so many bytes. `room` and the drop of the lanes wait for
+            // the copy, and the streams wait for each other. `wait` has bound the context.
+            .and_then(|()| unsafe {
+                let bytes = &lane.host.as_mut_slice::<u8>(lane.bytes)[..];
+                result::memcpy_htod_async(target, bytes, up.cu_stream())
+            })
+            .and_then(|()| lane.uploaded.record(&up))
+            .map_err(failed_to_copy)
+    }
+
+    /// Kernels that are enqueued from now on wait until chunk `number` is on the GPU.
+    fn start(&mut self, number: usize) -> Result<()> {
+        let kernels = self.gpu.stream();
+        let uploaded = &self.lane(number).uploaded;
+        kernels.wait(uploaded).map_err(failed_to_copy)
+    }
+
+    /// All kernels that work on chunk `number` are enqueued.
+    fn finish(&mut self, number: usize) -> Result<()> {
+        let kernels = self.gpu.stream();
+        let finished = &self.lane(number).finished;
+        finished.record(kernels).map_err(failed_to_copy)
+    }
+
+    /// Enqueues the copy of chunk `number` back.
+    fn download(&mut self, number: usize) -> Result<()> {
+        let down = self.down.clone();
+        let lane = self.lane(number);
+        let source = lane.device.address();
+        down.wait(&lane.finished)
+            // SAFETY: as in `upload`; `downloaded` waits for the copy.
+            .and_then(|()| unsafe {
+                let bytes = lane.host.as_mut_slice::<u8>(lane.bytes);
+                result::memcpy_dtoh_async(bytes, source, down.cu_stream())
+            })
+            .and_then(|()| lane.downloaded.record(&down))
+            .map_err(failed_to_copy)
+    }
+
+    /// Chunk `number`, once it is back.
+    fn downloaded<T: Element>(&mut self, number: usize) -> Result<&[T]> {
+        let lane = self.lane(number);
+        lane.downloaded.synchronize().map_err(failed_to_copy)?;
+        let len = lane.bytes / size_of::<T>();
+        Ok(lane.host.as_mut_slice(len))
+    }
+}
+
+impl Drop for Lanes<'_> {
+    fn drop(&mut self) {
+        // No copy may go on when the memory is freed. An error was told by the call that met it.
+        let _ = self.up.synchronize();
+        let _ = self.down.synchronize();
+    }
+}
+
+/// Host memory that stays where it is, so that the GPU can copy it while the host goes on.
+struct Pinned {
+    gpu: Gpu,
+    address: *mut u8,
+    bytes: usize,
+}
+
+impl Pinned {
+    /// Zeros.
+    fn new(gpu: &Gpu, bytes: usize) -> Result<Pinned> {
+        let context = gpu.context();
+        // SAFETY: the context is bound. The memory is new, and has so many bytes.
+        let address = context.bind_to_thread().and_then(|()| unsafe {
+            let address = result::malloc_host(bytes, 0)?.cast::<u8>();
+            address.write_bytes(0, bytes);
+            Ok(address)
+        });
+        let address = address.map_err(|error| {
+            driver_error(&format!("pinning {bytes} bytes of host memory"), error)
+        })?;
+        Ok(Pinned {
+            gpu: gpu.clone(),
+            address,
+            bytes,
+        })
+    }
+
+    /// The first `len` elements of it.
+    fn as_mut_slice<T: Element>(&mut self, len: usize) -> &mut [T] {
+        assert!(len * size_of::<T>() <= self.bytes);
+        // SAFETY: the memory is as long, aligned to pages, initialised, and borrowed with `self`;
+        // an element may have any bits.
+        unsafe { std::slice::from_raw_parts_mut(self.address.cast(), len) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.gpu.context().bind_to_thread().is_ok() {
+            // SAFETY: it was allocated so, and is not used any more.
+            let _ = unsafe { result::free_host(self.address.cast()) };
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Streams on a GPU have the bits of one call on the CPU, wherever their pieces end.
+
+use crate::streams::{check_on, cuts};
+use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::operators::{Affine, Bracketing, LogAddExp, Sums, Then};
+use crate::support::{gpu, seed};
+use half::f16;
+use warpfold::ops::{Add, Max};
+use warpfold::{Device, Error, Monoid, Prefixes, inclusive_scan, map, reduce, zip};
+
+/// Streams of some lengths, in pieces that end anywhere.
+fn check<T: Sample, Op: Monoid<T>>(longest: usize, streams: u64) {
+    let Some(device) = gpu(0) else { return };
+    let mut random = Random::new(seed());
+    for _ in 0..streams {
+        let length = (random.next() >> 8) as usize % longest;
+        let input = sample(length, random.next());
+        check_on::<T, Op>(&device, &input, &cuts(length, 5, random.next()));
+    }
+}
+
+#[test]
+fn pieces_that_end_anywhere() {
+    check::<u64, Bracketing>(300_000, 4);
+    check::<f32, Add>(3_000_000, 3);
+    check::<f32, LogAddExp>(100_000, 2);
+    check::<i8, Max>(3_000_000, 2);
+    check::<Affine, Then>(100_000, 2);
+    check::<[u64; 8], Sums>(20_000, 2);
+    check::<f16, Add>(300_000, 2);
+}
+
+/// So long that several chunks are under way at once.
+#[test]
+fn long_slices_go_in_chunks() {
+    fn check<T: Sample, Op: Monoid<T>>(device: &Device, len: usize) {
+        let input = sample::<T>(len, 7);
+        check_on::<T, Op>(device, &input, &[12_345]);
+    }
+    let Some(device) = gpu(0) else { return };
+    check::<f32, Add>(&device, (64 << 20) / 4 + 77);
+    check::<u64, Bracketing>(&device, (40 << 20) / 8);
+}
+
+#[test]
+fn pieces_that_are_computed() {
+    #[warpfold::function]
+    fn product(x: f32, y: f32) -> f32 {
+        x * y
+    }
+
+    let Some(device) = gpu(0) else { return };
+    let (x, y) = (sample::<f32>(200_003, 1), sample::<f32>(200_003, 2));
+    let mut dot = device.reducer::<f32, Add>();
+    let mut running = device.scanner::<f32, Add>(Prefixes::inclusive());
+    let mut sums = Vec::new();
+    for (x, y) in x.chunks(70_001).zip(y.chunks(70_001)) {
+        let (x, y) = (device.upload(x).unwrap(), device.upload(y).unwrap());
+        dot.push(map::<product, _>(zip(&x, &y))).unwrap();
+        let prefixes = running.scan(map::<product, _>(zip(&x, &y))).unwrap();
+        sums.extend(prefixes.into_vec().unwrap());
+    }
+    let products = || map::<product, _>(zip(&x, &y));
+    assert_same(
+        &[dot.value()],
+        &[reduce::<f32, Add>(products()).unwrap()],
+        "dot",
+    );
+    assert_same(
+        &sums,
+        &inclusive_scan::<f32, Add>(products()).unwrap(),
+        "sums",
+    );
+}
+
+/// What cannot be read is not taken in, and the reducer goes on.
+#[test]
+fn a_piece_that_cannot_be_read_is_not_taken_in() {
+    let Some(device) = gpu(0) else { return };
+    let input = sample::<u32>(12_000_000, 3);
+    let mut sum = device.reducer::<u32, Add>();
+    sum.push_slice(&input[..1000]).unwrap();
+    let refused = Error::Codegen("no more".into());
+    let failed = sum.push_read(input.len() - 1000, |start, to: &mut [u32]| {
+        to.fill(1);
+        match start < 9_000_000 {
+            true => Ok(()),
+            false => Err(refused.clone()),
+        }
+    });
+    assert_eq!(failed, Err(refused));
+    assert_eq!(sum.carry().position(), 1000);
+    sum.push_slice(&input[1000..]).unwrap();
+    assert_eq!(sum.value(), reduce::<u32, Add>(&input).unwrap());
+}
