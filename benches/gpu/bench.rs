@@ -16,12 +16,12 @@ pub(crate) struct Bench {
     pub(crate) clock: Clock,
     pub(crate) comparer: Comparer,
     pub(crate) cub: Option<Cub>,
-    pub(crate) filter: String,
+    pub(crate) filters: Vec<String>,
     pub(crate) run: Run,
 }
 
 impl Bench {
-    pub(crate) fn new(filter: String, quick: bool) -> Bench {
+    pub(crate) fn new(filters: Vec<String>, quick: bool) -> Bench {
         let context = CudaContext::new(0).expect("the device was found");
         // SAFETY: all work goes to one stream.
         unsafe { context.disable_event_tracking() };
@@ -40,7 +40,7 @@ impl Bench {
             stream,
             clock,
             cub,
-            filter,
+            filters,
             run: Run {
                 machine,
                 quick,
@@ -56,7 +56,8 @@ impl Bench {
     }
 
     pub(crate) fn wants(&self, name: &str) -> bool {
-        name.contains(&self.filter)
+        let mut filters = self.filters.iter();
+        self.filters.is_empty() || filters.any(|filter| name.contains(filter.as_str()))
     }
 
     pub(crate) fn print_head(&self) {

@@ -34,10 +34,10 @@ use std::{env, fs};
 use warpfold::Device;
 
 const USAGE: &str = "\
-usage: cargo bench --all-features --bench gpu -- [FILTER] [--quick] [--json FILE]
+usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
        cargo bench --all-features --bench gpu -- --report FILE [--into FILE] [--charts FOLDER]
 
-Without --report, measures what contains FILTER in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data'.
+Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
@@ -49,7 +49,7 @@ CUB is taken from libcub_peer.so beside the program or from $WARPFOLD_CUB_PEER, 
 ";
 
 struct Options {
-    filter: String,
+    filters: Vec<String>,
     quick: bool,
     json: PathBuf,
     report: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl Options {
             Path::new("")
         };
         let mut options = Options {
-            filter: String::new(),
+            filters: Vec::new(),
             quick: false,
             json: folder.join("bench-gpu.json"),
             report: None,
@@ -86,7 +86,7 @@ impl Options {
                 unknown if unknown.starts_with('-') => {
                     return Err(format!("no such option: {unknown}"));
                 }
-                filter => options.filter = filter.to_owned(),
+                filter => options.filters.push(filter.to_owned()),
             }
         }
         Ok(options)
@@ -126,7 +126,7 @@ fn measure(options: &Options) -> Result<(), String> {
         }
     };
     println!("{}", device.description());
-    let mut bench = Bench::new(options.filter.clone(), options.quick);
+    let mut bench = Bench::new(options.filters.clone(), options.quick);
     bench.print_head();
     for family in cells::FAMILIES {
         (family.run)(&mut bench, family);

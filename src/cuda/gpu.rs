@@ -1,5 +1,6 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
+use super::pieces::Lane;
 use super::{
     Collect, Histogram, Reduce, Runs, Scan, Select, Workspace, driver_error,
     library::require_driver, workspace,
@@ -17,7 +18,7 @@ use cudarc::driver::{result, sys};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A GPU in use. All work goes to one stream, so calls run in the order in which they were made.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ struct Inner {
     /// Kept between calls. Calls can share it: once their launches are enqueued, the stream keeps
     /// them in order.
     workspace: Mutex<Option<Workspace>>,
+    /// What streams of pieces left for the next one.
+    lanes: Mutex<Vec<Lane>>,
 }
 
 /// Elements in device memory. An empty array has no memory.
@@ -85,6 +88,7 @@ impl Gpu {
             context,
             stream,
             workspace: Mutex::new(None),
+            lanes: Mutex::default(),
         })))
     }
 
@@ -94,6 +98,23 @@ impl Gpu {
 
     pub(super) fn stream(&self) -> &Arc<CudaStream> {
         &self.0.stream
+    }
+
+    /// The lanes that no stream of pieces uses.
+    pub(super) fn take_lanes(&self) -> Vec<Lane> {
+        std::mem::take(&mut *self.lanes())
+    }
+
+    /// Keeps lanes for the next stream of pieces, unless another one left some meanwhile.
+    pub(super) fn keep_lanes(&self, lanes: Vec<Lane>) {
+        let mut kept = self.lanes();
+        if kept.is_empty() {
+            *kept = lanes;
+        }
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Vec<Lane>> {
+        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ordinal(&self) -> usize {

@@ -14,7 +14,8 @@ use crate::cpu::{Parts, PrefixKind};
 use crate::source::{Form, Slice};
 use crate::{Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{
-    CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop,
+    CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError,
+    SyncOnDrop,
 };
 use cudarc::driver::{result, sys};
 use rayon::prelude::*;
@@ -26,7 +27,9 @@ use std::sync::Arc;
 type Block = (u32, Range<usize>);
 
 /// The bytes that are copied at a time.
-const CHUNK_BYTES: usize = 16 << 20;
+const CHUNK_BYTES: usize = 8 << 20;
+/// The chunks that are under way at once. A scan needs three.
+const LANES: usize = 4;
 /// The bytes that a thread brings at a time.
 const PART_BYTES: usize = 256 << 10;
 
@@ -126,7 +129,7 @@ impl Gpu {
         let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
         let blocks: Vec<_> = chunks.iter().map(blocks).collect();
         let mut sums = self.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
-        let mut lanes = Lanes::new::<T>(self, 2, &chunks)?;
+        let mut lanes = Lanes::new(self)?;
         let mut known = 0;
         for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
             let to = lanes.room::<T>(number, chunk.len())?;
@@ -161,7 +164,7 @@ impl Gpu {
             output.copy_from_slice(&self.download(&array, 0..piece.len())?);
             return Ok(());
         }
-        let mut lanes = Lanes::new::<T>(self, 3, &chunks)?;
+        let mut lanes = Lanes::new(self)?;
         for number in 0..chunks.len() + 2 {
             if let Some(done) = number.checked_sub(2) {
                 let (chunk, from) = (chunks[done].clone(), lanes.downloaded::<T>(done)?);
@@ -340,7 +343,9 @@ struct Lanes<'a> {
     lanes: Vec<Lane>,
 }
 
-struct Lane {
+/// Memory for a chunk. It takes milliseconds to make, so a GPU keeps what is not used.
+#[derive(Debug)]
+pub(super) struct Lane {
     host: Pinned,
     device: DeviceArray<u8>,
     /// The bytes of the chunk in it.
@@ -351,33 +356,34 @@ struct Lane {
     downloaded: CudaEvent,
 }
 
+impl Lane {
+    fn new(gpu: &Gpu) -> Result<Lane> {
+        let context = gpu.context();
+        let event = || context.new_event(None).map_err(failed_to_copy);
+        Ok(Lane {
+            host: Pinned::new(context, CHUNK_BYTES)?,
+            device: gpu.allocate(CHUNK_BYTES)?,
+            bytes: 0,
+            uploaded: event()?,
+            finished: event()?,
+            downloaded: event()?,
+        })
+    }
+}
+
 impl<'a> Lanes<'a> {
-    /// At most `count` lanes, for chunks of `T`.
-    fn new<T>(gpu: &'a Gpu, count: usize, chunks: &[Range<usize>]) -> Result<Lanes<'a>> {
-        let longest = chunks.iter().map(Range::len).max().unwrap_or(0);
-        let bytes = longest * size_of::<T>();
+    fn new(gpu: &'a Gpu) -> Result<Lanes<'a>> {
         let context = gpu.context();
         let stream = || context.new_stream().map_err(failed_to_copy);
-        let event = || context.new_event(None).map_err(failed_to_copy);
-        let lane = |_| {
-            Ok(Lane {
-                host: Pinned::new(gpu, bytes)?,
-                device: gpu.allocate(bytes)?,
-                bytes: 0,
-                uploaded: event()?,
-                finished: event()?,
-                downloaded: event()?,
-            })
-        };
         let (up, down) = (stream()?, stream()?);
-        let lanes = (0..count.min(chunks.len()))
-            .map(lane)
-            .collect::<Result<_>>()?;
+        let mut lanes = gpu.take_lanes();
+        while lanes.len() < LANES {
+            lanes.push(Lane::new(gpu)?);
+        }
         // The memory comes from the kernels' stream.
-        let ready = event()?;
+        let ready = context.new_event(None);
         ready
-            .record(gpu.stream())
-            .and_then(|()| up.wait(&ready))
+            .and_then(|ready| ready.record(gpu.stream()).and_then(|()| up.wait(&ready)))
             .map_err(failed_to_copy)?;
         Ok(Lanes {
             gpu,
@@ -463,23 +469,28 @@ impl<'a> Lanes<'a> {
 
 impl Drop for Lanes<'_> {
     fn drop(&mut self) {
-        // No copy may go on when the memory is freed. An error was told by the call that met it.
-        let _ = self.up.synchronize();
-        let _ = self.down.synchronize();
+        // No copy may go on when others take the memory. An error was told by the call that met it.
+        let done = self.up.synchronize().and_then(|()| self.down.synchronize());
+        if done.is_ok() {
+            self.gpu.keep_lanes(std::mem::take(&mut self.lanes));
+        }
     }
 }
 
 /// Host memory that stays where it is, so that the GPU can copy it while the host goes on.
+#[derive(Debug)]
 struct Pinned {
-    gpu: Gpu,
+    context: Arc<CudaContext>,
     address: *mut u8,
     bytes: usize,
 }
 
+// SAFETY: it owns its memory, as a box would.
+unsafe impl Send for Pinned {}
+
 impl Pinned {
     /// Zeros.
-    fn new(gpu: &Gpu, bytes: usize) -> Result<Pinned> {
-        let context = gpu.context();
+    fn new(context: &Arc<CudaContext>, bytes: usize) -> Result<Pinned> {
         // SAFETY: the context is bound. The memory is new, and has so many bytes.
         let address = context.bind_to_thread().and_then(|()| unsafe {
             let address = result::malloc_host(bytes, 0)?.cast::<u8>();
@@ -490,7 +501,7 @@ impl Pinned {
             driver_error(&format!("pinning {bytes} bytes of host memory"), error)
         })?;
         Ok(Pinned {
-            gpu: gpu.clone(),
+            context: context.clone(),
             address,
             bytes,
         })
@@ -507,7 +518,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        if self.gpu.context().bind_to_thread().is_ok() {
+        if self.context.bind_to_thread().is_ok() {
             // SAFETY: it was allocated so, and is not used any more.
             let _ = unsafe { result::free_host(self.address.cast()) };
         }

@@ -6,7 +6,8 @@
 
 use super::exponential::{LN_2_HIGH, LN_2_LOW};
 use super::parts::{
-    fast_two_sum, is_near_middle, polynomials, power_of_two, rounded_once, two_product, two_sum,
+    SHIFT, fast_two_sum, is_near_middle, polynomials, power_of_two, rounded_once, two_product,
+    two_sum,
 };
 use super::tables::{LEAST, reciprocal_and_log};
 use crate::function;
@@ -25,11 +26,9 @@ polynomials! {
         0.14796256364688556, 0.15314021558280907, 0.18183565389774528, 0.22222198554152434,
         0.2857142874255856, 0.3999999999941397, 0.6666666666666734,
     ];
-    /// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴² of ln(1 + r), or of 0.01 where that is less.
-    fn ln_near_tail(r) = [
-        -0.16672665475933798, 0.2000488767578121, -0.24999999136507156, 0.33333332951321687,
-        -0.5000000000003415,
-    ];
+    /// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴¹ of ln(1 + r), or of 0.01 where that is less.
+    /// All but one have 21 bits.
+    fn ln_near_tail(r) = [-0.1667267084121704, 0.20004892349243164, -0.25, 0.33333332951321687, -0.5];
     /// 1 / (2 + f), to 0.0013 of it.
     fn reciprocal_near(f) = [0.11686347451253389, -0.25499376411710656, 0.5003193214225715];
 }
@@ -52,13 +51,10 @@ pub(super) fn split_any(x: f64) -> (f64, i32) {
     (f, if is_subnormal { n - 54 } else { n })
 }
 
-/// The number n, |n| < 2048, in fewer instructions of a GPU than a conversion.
+/// The number n, in fewer instructions of a GPU than a conversion.
 #[function]
 pub(super) fn float_of(n: i32) -> f64 {
-    const BIAS: i32 = 2048;
-    const TWO_52: f64 = 4_503_599_627_370_496.0;
-    let shifted = f64::from_bits(TWO_52.to_bits() | n.wrapping_add(BIAS) as u32 as u64);
-    shifted - (TWO_52 + 2048.0)
+    f64::from_bits(SHIFT.to_bits().wrapping_add(n as i64 as u64)) - SHIFT
 }
 
 /// 1 / (2 + f), to 2⁻⁵². A division would have to think of the whole range of floats.
@@ -148,7 +144,7 @@ pub(super) fn ln_f64(x: f64) -> f64 {
     or_special(x, high, low)
 }
 
-/// ln x, to 2⁻⁴² of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
+/// ln x, to 2⁻⁴¹ of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
 /// for a number c near z. With z / c = 1 + r it is n ln 2 + ln c + ln(1 + r).
 #[function]
 fn near_ln(x: u32) -> f64 {

@@ -72,11 +72,11 @@ pub(super) fn rounded_once(high: f64, low: f64) -> f32 {
     rounded_to_odd(sum, lost) as f32
 }
 
-/// Whether a float, whose error is below 2⁻⁴² of it, lies so near the middle between two f32 that
+/// Whether a float, whose error is below 2⁻⁴¹ of it, lies so near the middle between two f32 that
 /// the exact number may lie on the other side. Only f32 that are normal have their middles there.
 #[function]
 pub(super) fn is_near_middle(x: f64) -> bool {
-    const MARGIN: u32 = 1 << 12;
+    const MARGIN: u32 = 1 << 13;
     // An f32 has 29 bits less, and the middle is the first of these alone.
     const BITS: u32 = (1 << 29) - 1;
     const MIDDLE: u32 = 1 << 28;

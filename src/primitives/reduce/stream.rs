@@ -129,7 +129,7 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
         push_device(self, piece)
     }
 
-    /// Takes in the next piece, which lies in host memory. A GPU gets it in chunks of 16 MiB: while
+    /// Takes in the next piece, which lies in host memory. A GPU gets it in chunks of 8 MiB: while
     /// one is copied, the next goes to pinned memory, and the one before is reduced. So the bus
     /// limits the speed, and the piece need not fit into the GPU's memory.
     ///

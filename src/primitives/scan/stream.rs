@@ -129,7 +129,7 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
     }
 
     /// Writes the prefixes of the next piece, which lies in host memory, to `output`, of the same
-    /// length. A GPU gets it in chunks of 16 MiB: while one is copied there, the one before is
+    /// length. A GPU gets it in chunks of 8 MiB: while one is copied there, the one before is
     /// scanned and copied back. So the bus limits the speed, and the piece need not fit into the
     /// GPU's memory. [`Error::Driver`] if memory cannot be pinned.
     ///
