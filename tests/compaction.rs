@@ -107,8 +107,12 @@ where
 }
 
 fn check_size<const N: usize>() {
-    for length in lengths(N) {
+    for (turn, length) in lengths(N).into_iter().enumerate() {
         for (number, input) in with_shares::<N>(length).iter().enumerate() {
+            // At long lengths the shares take turns.
+            if length > 10_000 && (number + turn) % 3 > 0 {
+                continue;
+            }
             let what = format!("{length} × {N} bytes, shares {number}");
             check_partition::<[u8; N], starts_odd<N>>(input, |x| x[0] % 2 == 1, &what);
         }

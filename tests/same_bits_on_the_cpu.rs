@@ -4,6 +4,7 @@
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::oracle;
+use std::any::type_name;
 use warpfold::Prefixes;
 use warpfold::{Device, Monoid};
 
@@ -11,11 +12,7 @@ use warpfold::{Device, Monoid};
 fn check_length<T: Sample, Op: Monoid<T>>(length: usize) {
     let input = sample::<T>(length, 7);
     let init = sample::<T>(1, 8)[0];
-    let what = format!(
-        "{} on {} × {length}",
-        std::any::type_name::<Op>(),
-        std::any::type_name::<T>()
-    );
+    let what = format!("{} on {} × {length}", type_name::<Op>(), type_name::<T>());
     let cpu = Device::cpu();
     for init in [None, Some(init)] {
         let reduced = oracle::reduce::<T, Op>(&input, init);
@@ -101,6 +98,10 @@ impl Visitor for Boundaries {
         let block = (8192 / size_of::<T::Accumulator>()).next_power_of_two();
         for length in boundary_lengths(block) {
             check_length::<T, Op>(length);
+        }
+        let name = format!("chunks {} {}", type_name::<T>(), type_name::<Op>());
+        if !matrix::is_drawn(&name, matrix::is_in_every_run::<T, Op>()) {
+            return;
         }
         for chunk in [(128 << 10) / size_of::<T>(), (512 << 10) / size_of::<T>()] {
             let chunk = 1 << chunk.ilog2();

@@ -5,6 +5,7 @@ use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, LogAddExp, Sums, Then};
 use crate::support::{gpu, seed};
 use half::f16;
+use warpfold::cuda::cudarc::driver::CudaContext;
 use warpfold::ops::{Add, Max};
 use warpfold::{Device, Error, Monoid, Prefixes, inclusive_scan, map, reduce, zip};
 
@@ -40,6 +41,37 @@ fn long_slices_go_in_chunks() {
     let Some(device) = gpu(0) else { return };
     check::<f32, Add>(&device, (64 << 20) / 4 + 77);
     check::<u64, Bracketing>(&device, (40 << 20) / 8);
+}
+
+/// Pinned memory is copied from where it lies, and to there.
+#[test]
+fn pinned_slices_go_directly() {
+    let Some(device) = gpu(0) else { return };
+    let context = CudaContext::new(0).unwrap();
+    let input = sample::<u64>((40 << 20) / 8 + 5, 11);
+    // SAFETY: both are written before they are read.
+    let pin = || unsafe { context.alloc_pinned::<u64>(input.len()) }.unwrap();
+    let (mut pinned, mut back) = (pin(), pin());
+    let from = pinned.as_mut_slice().unwrap();
+    from.copy_from_slice(&input);
+    let to = back.as_mut_slice().unwrap();
+    let expected = inclusive_scan::<u64, Bracketing>(&input).unwrap();
+    // Both sides, or one of them.
+    for (is_from, is_to) in [(true, true), (true, false), (false, true)] {
+        let mut pageable = vec![0; input.len()];
+        to.fill(0);
+        let source = if is_from { &from[..] } else { &input };
+        let target = if is_to { &mut *to } else { &mut pageable[..] };
+        let mut running = device.scanner::<u64, Bracketing>(Prefixes::inclusive());
+        let (first, rest) = source.split_at(12_345);
+        let (to_first, to_rest) = target.split_at_mut(12_345);
+        running.scan_slice_into(first, to_first).unwrap();
+        running.scan_slice_into(rest, to_rest).unwrap();
+        assert_same(target, &expected, "prefixes");
+        let mut sum = device.reducer::<u64, Bracketing>();
+        sum.push_slice(source).unwrap();
+        assert_same(&[sum.value()], &expected[input.len() - 1..], "sum");
+    }
 }
 
 #[test]

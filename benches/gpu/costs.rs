@@ -8,7 +8,7 @@ use warpfold::Prefixes;
 use warpfold::cuda::{Reduce, Scan};
 use warpfold::half::f16;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Monoid, reduce, scan};
+use warpfold::{Device, Monoid, reduce, scan_into};
 
 /// From a call of `load` to loaded kernels, for some types and operators.
 pub(crate) fn loading(bench: &mut Bench) {
@@ -76,7 +76,7 @@ pub(crate) fn host_data(bench: &mut Bench) {
         bench,
         "cpu",
         &mut || reduce::<f32, Add>(&input),
-        &mut || scan::<f32, Add>(&input).map(drop),
+        &mut || scan_into::<f32, Add>(Prefixes::exclusive(), &input, &mut output),
     );
     record(
         bench,
@@ -88,20 +88,33 @@ pub(crate) fn host_data(bench: &mut Bench) {
             buffer.into_vec().map(drop)
         },
     );
+    streams(bench, "cuda:0, as streams", &gpu, &input, &mut output);
+    // SAFETY: they are written before they are read.
+    let pin = || unsafe { bench.context.alloc_pinned::<f32>(input.len()) }.expect("pinned memory");
+    let (mut pinned, mut back) = (pin(), pin());
+    let from = pinned.as_mut_slice().expect("pinned memory");
+    from.copy_from_slice(&input);
+    let to = back.as_mut_slice().expect("pinned memory");
+    to.fill(0.0);
+    streams(bench, "cuda:0, as streams, pinned", &gpu, from, to);
+    assert!(*to == *output, "pinned memory gives other bits");
+    bus(bench, size_of_val(&input[..]));
+}
+
+fn streams(bench: &mut Bench, what: &str, gpu: &Device, input: &[f32], output: &mut [f32]) {
     record(
         bench,
-        "cuda:0, as streams",
+        what,
         &mut || {
             let mut sum = gpu.reducer::<f32, Add>();
-            sum.push_slice(&input)?;
+            sum.push_slice(input)?;
             Ok(sum.value())
         },
         &mut || {
             let mut scanner = gpu.scanner::<f32, Add>(Prefixes::exclusive());
-            scanner.scan_slice_into(&input, &mut output)
+            scanner.scan_slice_into(input, output)
         },
     );
-    bus(bench, size_of_val(&input[..]));
 }
 
 /// Copies of so many bytes between a GPU and pinned memory: there, and there and back at once.
@@ -144,7 +157,7 @@ fn record(bench: &mut Bench, what: &str, reduce: Work<'_, f32>, scan: Work<'_, (
 
 fn note(bench: &mut Bench, what: &str, (reduce, scan): (Spread, Spread)) {
     println!(
-        "{what:<20} reduce {:>8.1}   scan {:>8.1}",
+        "{what:<27} reduce {:>8.1}   scan {:>8.1}",
         reduce.median, scan.median
     );
     bench.run.host_data.push(HostData {

@@ -292,10 +292,11 @@ fn host_data(run: &Run) -> Option<String> {
         table.row([data.device.clone(), ms(&data.reduce_ms), ms(&data.scan_ms)]);
     }
     table.text(
-        "From and to ordinary (pageable) memory, with both copies over the bus. *As streams* is \
-         `push_slice` and `scan_slice_into`, which copy chunks by way of pinned memory while others \
-         are worked on. *The bus alone* copies as many bytes from pinned memory to the GPU, and \
-         (under *scan*) as many back at the same time.",
+        "From and to ordinary (pageable) memory, but for *pinned*. *As buffers* is to upload, compute \
+         and download. *As streams* is `push_slice` and `scan_slice_into`, which copy chunks by way of \
+         pinned memory while others are worked on; with *pinned* the data lies in such memory. *The \
+         bus alone* copies as many bytes from pinned memory to the GPU, and (under *scan*) as many \
+         back at the same time.",
     )
 }
 

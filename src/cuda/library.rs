@@ -55,6 +55,7 @@ const DRIVER: Requirement = Requirement {
         "cuMemFreeAsync",
         "cuMemHostAlloc",
         "cuMemFreeHost",
+        "cuPointerGetAttribute",
         "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",

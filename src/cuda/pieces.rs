@@ -28,7 +28,7 @@ type Block = (u32, Range<usize>);
 
 /// The bytes that are copied at a time.
 const CHUNK_BYTES: usize = 8 << 20;
-/// The chunks that are under way at once. A scan needs three.
+/// The chunks that are under way at once.
 const LANES: usize = 4;
 /// The bytes that a thread brings at a time.
 const PART_BYTES: usize = 256 << 10;
@@ -108,6 +108,23 @@ impl Gpu {
         Ok(())
     }
 
+    /// Appends the sums of a piece in host memory. While a chunk is copied to the GPU, the one
+    /// before is reduced.
+    pub(crate) fn push_slice<T: Element, Op: Monoid<T>>(
+        &self,
+        piece: &[T],
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Result<()> {
+        if !self.is_pinned(piece)? {
+            let read = |start, to: &mut [T]| copy(&piece[start..], to);
+            return self.push_read::<T, Op, Error>(piece.len(), read, counter);
+        }
+        self.push_chunks::<T, Op, Error>(piece.len(), counter, |lanes, number, chunk| {
+            // SAFETY: it is pinned. Dropping the lanes waits for the copy.
+            unsafe { lanes.upload_from(number, &piece[chunk]) }
+        })
+    }
+
     /// Appends the sums of `len` elements, which `read` brings from somewhere on the host: see
     /// [`Reducer::push_read`](crate::Reducer::push_read). While a chunk is read, the one before is
     /// copied and reduced.
@@ -117,8 +134,7 @@ impl Gpu {
         read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
         counter: &mut Counter<T::Accumulator>,
     ) -> std::result::Result<(), E> {
-        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
-        if chunks.len() < 2 {
+        if chunks_of::<T>(counter.end(), len).len() < 2 {
             // To pin memory would take longer than to copy so little.
             let mut room = vec![T::zeroed(); len];
             fill_in_parts(&mut room, read)?;
@@ -126,15 +142,28 @@ impl Gpu {
             // SAFETY: the memory is this GPU's, and freed on its stream.
             return Ok(unsafe { self.push::<T, Op>(piece.address(), len, counter) }?);
         }
+        self.push_chunks::<T, Op, E>(len, counter, |lanes, number, chunk| {
+            let to = lanes.room::<T>(number, chunk.len())?;
+            fill_in_parts(to, |start, to| read(chunk.start + start, to))?;
+            Ok(lanes.upload(number)?)
+        })
+    }
+
+    /// Appends the sums of `len` elements. `bring` enqueues the copies of chunks to their lanes.
+    fn push_chunks<T: Element, Op: Monoid<T>, E: From<Error>>(
+        &self,
+        len: usize,
+        counter: &mut Counter<T::Accumulator>,
+        bring: impl Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
         let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
         let blocks: Vec<_> = chunks.iter().map(blocks).collect();
         let mut sums = self.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
         let mut lanes = Lanes::new(self)?;
         let mut known = 0;
         for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
-            let to = lanes.room::<T>(number, chunk.len())?;
-            fill_in_parts(to, |start, to| read(chunk.start + start, to))?;
-            lanes.upload(number)?;
+            bring(&mut lanes, number, chunk.clone())?;
             lanes.start(number)?;
             let address = lanes.address(number);
             // SAFETY: the lane's memory is this GPU's, and freed on its stream.
@@ -147,8 +176,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes the prefixes of a piece in host memory to `output`, which is as long. While a chunk
-    /// is copied to the GPU, the one before is scanned and copied back.
+    /// Writes the prefixes of a piece in host memory to `output`, which is as long. At one time the
+    /// GPU gets a chunk, scans the one before, and gives back the one before that.
     pub(crate) fn scan_slice<T: Element, Op: Monoid<T>>(
         &self,
         piece: &[T],
@@ -156,6 +185,7 @@ impl Gpu {
         prefixes: Prefixes<T>,
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
+        let (from_pinned, to_pinned) = (self.is_pinned(piece)?, self.is_pinned(output)?);
         let chunks = chunks_of::<T>(counter.end(), piece.len());
         if chunks.len() < 2 {
             let array = self.upload(piece)?;
@@ -165,35 +195,65 @@ impl Gpu {
             return Ok(());
         }
         let mut lanes = Lanes::new(self)?;
-        for number in 0..chunks.len() + 2 {
-            if let Some(done) = number.checked_sub(2) {
-                let (chunk, from) = (chunks[done].clone(), lanes.downloaded::<T>(done)?);
-                fill_in_parts(&mut output[chunk], |start, to| {
-                    to.copy_from_slice(&from[start..start + to.len()]);
-                    Ok::<_, Error>(())
-                })?;
+        // In its turn a chunk is copied to the GPU, in the next one it is scanned, and enqueued to
+        // come back. The last turn finds it there.
+        const TURNS: usize = LANES - 1;
+        let of_turn = |turn: usize, after: usize| {
+            let number = turn.checked_sub(after)?;
+            Some((number, chunks.get(number)?.clone()))
+        };
+        for turn in 0..chunks.len() + TURNS {
+            if !to_pinned && let Some((number, chunk)) = of_turn(turn, TURNS) {
+                let from = lanes.downloaded::<T>(number)?;
+                fill_in_parts(&mut output[chunk], |start, to| copy(&from[start..], to))?;
             }
-            if let Some(chunk) = chunks.get(number) {
-                let from = &piece[chunk.clone()];
-                fill_in_parts(lanes.room(number, chunk.len())?, |start, to| {
-                    to.copy_from_slice(&from[start..start + to.len()]);
-                    Ok::<_, Error>(())
-                })?;
-                lanes.upload(number)?;
+            if let Some((number, chunk)) = of_turn(turn, 0) {
+                let from = &piece[chunk];
+                if from_pinned {
+                    // SAFETY: it is pinned. Dropping the lanes waits for the copy.
+                    unsafe { lanes.upload_from(number, from) }?;
+                } else {
+                    let room = lanes.room(number, from.len())?;
+                    fill_in_parts(room, |start, to| copy(&from[start..], to))?;
+                    lanes.upload(number)?;
+                }
             }
-            let before = number
-                .checked_sub(1)
-                .filter(|&before| before < chunks.len());
-            if let Some(before) = before {
-                let (address, len) = (lanes.address(before), chunks[before].len());
-                lanes.start(before)?;
+            if let Some((number, chunk)) = of_turn(turn, 1) {
+                let address = lanes.address(number);
+                lanes.start(number)?;
                 // SAFETY: the lane's memory is this GPU's, freed on its stream, and used here only.
-                unsafe { self.scan_piece::<T, Op>(address, len, prefixes, counter) }?;
-                lanes.finish(before)?;
-                lanes.download(before)?;
+                unsafe { self.scan_piece::<T, Op>(address, chunk.len(), prefixes, counter) }?;
+                lanes.finish(number)?;
+                if to_pinned {
+                    // SAFETY: it is pinned, and nothing else uses it. Dropping the lanes waits.
+                    unsafe { lanes.download_to(number, &mut output[chunk]) }?;
+                } else {
+                    lanes.download(number)?;
+                }
             }
         }
-        Ok(())
+        lanes.synchronize()
+    }
+
+    /// Whether host memory is pinned, so that the GPU can copy it while the host goes on.
+    fn is_pinned<T>(&self, piece: &[T]) -> Result<bool> {
+        self.context().bind_to_thread().map_err(failed_to_copy)?;
+        let ends = piece.as_ptr_range();
+        let is_pinned = |address: u64| {
+            let mut kind = 0u32;
+            // SAFETY: the attribute is such a number. Any address may be asked for: the driver says
+            // that it is invalid if it does not know it.
+            let known = unsafe {
+                sys::cuPointerGetAttribute(
+                    (&raw mut kind).cast(),
+                    sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                    address,
+                )
+            };
+            known == sys::CUresult::CUDA_SUCCESS
+                && kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
+        };
+        Ok(!piece.is_empty() && is_pinned(ends.start as u64) && is_pinned(ends.end as u64 - 1))
     }
 
     /// The sums of blocks of the elements at an address.
@@ -256,6 +316,12 @@ fn append<T: Element, Op: Monoid<T>>(
             counter.push(*level, sum.widen(), Op::combine);
         }
     });
+}
+
+/// Copies the first elements of `from`, as many as `to` has.
+fn copy<T: Element>(from: &[T], to: &mut [T]) -> Result<()> {
+    to.copy_from_slice(&from[..to.len()]);
+    Ok(())
 }
 
 /// Has all threads write parts of `to`. `write` is told where each part starts.
@@ -414,17 +480,36 @@ impl<'a> Lanes<'a> {
 
     /// Enqueues the copy of chunk `number` to the GPU.
     fn upload(&mut self, number: usize) -> Result<()> {
+        let lane = self.lane(number);
+        let bytes: *const [u8] = lane.host.as_mut_slice::<u8>(lane.bytes);
+        // SAFETY: `room` and the drop of the lanes wait for the copy.
+        unsafe { self.upload_bytes(number, &*bytes) }
+    }
+
+    /// The same from pinned memory elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// Nobody writes there until the lanes are synchronized or dropped.
+    unsafe fn upload_from<T: Element>(&mut self, number: usize, from: &[T]) -> Result<()> {
+        self.lane(number).bytes = size_of_val(from);
+        // SAFETY: the caller's.
+        unsafe { self.upload_bytes(number, bytemuck::cast_slice(from)) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`upload_from`](Lanes::upload_from). A lane has room for so many bytes.
+    unsafe fn upload_bytes(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
         let up = self.up.clone();
         let lane = self.lane(number);
+        assert!(bytes.len() <= CHUNK_BYTES);
         let target = lane.device.address();
         up.wait(&lane.finished)
             .and_then(|()| up.wait(&lane.downloaded))
-            // SAFETY: both sides have so many bytes. `room` and the drop of the lanes wait for
-            // the copy, and the streams wait for each other. `wait` has bound the context.
-            .and_then(|()| unsafe {
-                let bytes = &lane.host.as_mut_slice::<u8>(lane.bytes)[..];
-                result::memcpy_htod_async(target, bytes, up.cu_stream())
-            })
+            // SAFETY: the caller's, and the streams wait for each other. `wait` has bound the
+            // context.
+            .and_then(|()| unsafe { result::memcpy_htod_async(target, bytes, up.cu_stream()) })
             .and_then(|()| lane.uploaded.record(&up))
             .map_err(failed_to_copy)
     }
@@ -445,15 +530,33 @@ impl<'a> Lanes<'a> {
 
     /// Enqueues the copy of chunk `number` back.
     fn download(&mut self, number: usize) -> Result<()> {
+        let lane = self.lane(number);
+        let bytes: *mut [u8] = lane.host.as_mut_slice::<u8>(lane.bytes);
+        // SAFETY: `downloaded` and the drop of the lanes wait for the copy.
+        unsafe { self.download_bytes(number, &mut *bytes) }
+    }
+
+    /// The same to pinned memory elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses it until the lanes are synchronized or dropped.
+    unsafe fn download_to<T: Element>(&mut self, number: usize, to: &mut [T]) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.download_bytes(number, bytemuck::cast_slice_mut(to)) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`download_to`](Lanes::download_to). The chunk has so many bytes.
+    unsafe fn download_bytes(&mut self, number: usize, bytes: &mut [u8]) -> Result<()> {
         let down = self.down.clone();
         let lane = self.lane(number);
+        assert!(bytes.len() <= lane.bytes);
         let source = lane.device.address();
         down.wait(&lane.finished)
-            // SAFETY: as in `upload`; `downloaded` waits for the copy.
-            .and_then(|()| unsafe {
-                let bytes = lane.host.as_mut_slice::<u8>(lane.bytes);
-                result::memcpy_dtoh_async(bytes, source, down.cu_stream())
-            })
+            // SAFETY: the caller's, and the streams wait for each other.
+            .and_then(|()| unsafe { result::memcpy_dtoh_async(bytes, source, down.cu_stream()) })
             .and_then(|()| lane.downloaded.record(&down))
             .map_err(failed_to_copy)
     }
@@ -467,11 +570,18 @@ impl<'a> Lanes<'a> {
     }
 }
 
+impl Lanes<'_> {
+    /// Waits for all copies.
+    fn synchronize(&self) -> Result<()> {
+        let up = self.up.synchronize();
+        up.and(self.down.synchronize()).map_err(failed_to_copy)
+    }
+}
+
 impl Drop for Lanes<'_> {
     fn drop(&mut self) {
         // No copy may go on when others take the memory. An error was told by the call that met it.
-        let done = self.up.synchronize().and_then(|()| self.down.synchronize());
-        if done.is_ok() {
+        if self.synchronize().is_ok() {
             self.gpu.keep_lanes(std::mem::take(&mut self.lanes));
         }
     }

@@ -8,7 +8,6 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::operators::{BicyclicProduct, Bracketing};
 use crate::support::oracle;
 use crate::support::workspace::used_workspace;
-use half::f16;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
@@ -361,13 +360,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         type_name::<T>(),
         type_name::<Op>()
     );
-    // Every engine, with elements of one, two and four bytes, and with an operator that does not
-    // commute.
-    let always = [type_name::<u8>(), type_name::<f16>(), type_name::<f32>()]
-        .contains(&type_name::<T>())
-        && TypeId::of::<Op>() == TypeId::of::<Add>()
-        || TypeId::of::<Op>() == TypeId::of::<BicyclicProduct>();
-    if !matrix::is_drawn(&name, always) {
+    if !matrix::is_drawn(&name, matrix::is_in_every_run::<T, Op>()) {
         return;
     }
     let (text, functions) = match primitive {

@@ -5,6 +5,7 @@
 use super::cases::{slice, workspace_of};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::matrix::is_drawn;
 use crate::support::operators::{Bracketing, Guarded, GuardedBracketing, LogAddExp, Sums};
 use crate::support::oracle;
 use crate::support::workspace::{KEY, used_workspace, used_workspace_of};
@@ -83,7 +84,11 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, policy: RowPolicy, lengths: 
 /// tiles the first level ends where one more tile would make the second longer.
 #[test]
 fn sums_of_sums_of_tiles() {
-    let policy = RowPolicy::of_scan::<[u8; 64]>(false);
+    let policy = RowPolicy {
+        rows: 1,
+        batch: 1,
+        ..RowPolicy::of_scan::<[u8; 64]>(false)
+    };
     let tile = policy.elements() as usize;
     let lengths = [1055 * tile - 3, 1030 * tile + 1];
     check_scan::<[u8; 64], Bracketing>("scan sums of sums", policy, &lengths);
@@ -93,6 +98,9 @@ fn sums_of_sums_of_tiles() {
 #[test]
 fn policies_of_costly_operators() {
     fn check<T: Sample, Op: Monoid<T>>(name: &str) {
+        if !is_drawn(&format!("costly {name}"), name == "f32") {
+            return;
+        }
         let costly = CostlyPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
         for (policy, which) in costly.scan.into_iter().zip(["short", "long"]) {
             let tile = policy.elements() as usize;

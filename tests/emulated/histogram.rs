@@ -1,7 +1,7 @@
 //! Histograms run in the emulator: they count what the CPU counts, in shared memory and in global,
 //! with any number of copies, wherever their slices start.
 
-use super::sources::{Case, MOST, leaf, lengths, module, place, script, slice};
+use super::sources::{Case, MOST, drawn_module, leaf, lengths, module, place, script, slice};
 use crate::emulator::{Argument, Grid, Script, Tally, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
@@ -29,7 +29,10 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
     };
     let rows = Histogram::<C, F, R>::rows_policy(90);
     let kernels = format!("{name} {}", R::CUDA);
-    let module = module::<Histogram<C, F, R>>(toolchain, &kernels, Engine::Rows(rows));
+    let engine = Engine::Rows(rows);
+    let Some(module) = drawn_module::<Histogram<C, F, R>>(toolchain, &kernels, engine) else {
+        return;
+    };
     let share = rows.elements() as usize;
     let small = RowPolicy { warps: 3, ..rows };
     for (bins, channels) in bins {

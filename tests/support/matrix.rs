@@ -47,8 +47,17 @@ pub(crate) fn is_second<Op: 'static>() -> bool {
     second.contains(&TypeId::of::<Op>())
 }
 
-/// Whether to test something that costs seconds in this run. A run takes a third of the whole,
-/// another third each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
+/// Whether a pair is tested in every run, where others take turns: elements of one, two and four
+/// bytes, and an operator that does not commute.
+pub(crate) fn is_in_every_run<T: 'static, Op: 'static>() -> bool {
+    let types = [TypeId::of::<u8>(), TypeId::of::<f16>(), TypeId::of::<f32>()];
+    let op = TypeId::of::<Op>();
+    types.contains(&TypeId::of::<T>()) && op == TypeId::of::<Add>()
+        || op == TypeId::of::<BicyclicProduct>()
+}
+
+/// Whether to test something that costs seconds in this run. A run takes a sixth of the whole,
+/// another sixth each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
 /// `WARPFOLD_SAMPLE=whole` takes everything. What `always` holds for is in every sample.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
     static SAMPLE: OnceLock<Option<u64>> = OnceLock::new();
@@ -69,7 +78,7 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
     // FNV-1a: the same on every machine.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
-    let drawn = always || ((hash >> 32) + seed).is_multiple_of(3);
+    let drawn = always || ((hash >> 32) + seed).is_multiple_of(6);
     if drawn {
         eprintln!("WARPFOLD_SAMPLE={seed} draws {name}");
     }

@@ -24,7 +24,7 @@ const TABLES: usize = 4;
 const TABLE_BYTES: usize = 256 << 20;
 
 /// The fewest items that are worth a thread's tables.
-const PART: usize = 1 << 16;
+pub(super) const PART: usize = 1 << 16;
 
 /// A counter of a thread must not wrap.
 const MOST_BETWEEN_MERGES: usize = 1 << 31;

@@ -1,12 +1,13 @@
 //! Weighted histograms: the sum of the weights of the items in each bin.
 
 use super::bins::Bins;
-use super::cpu::{BLOCK, place};
+use super::cpu::{BLOCK, PART, place};
 use super::number::Counted;
 use crate::cpu::mode::in_rust_mode;
 use crate::ops::Add;
 use crate::source::{HostBinder, Items, Source};
 use crate::{Device, Element, Error, Monoid, Result};
+use rayon::prelude::*;
 
 /// The sum of the weights of the items that fall into each of some [`Bins`]: `weights=` of NumPy's
 /// `histogram`.
@@ -16,9 +17,10 @@ use crate::{Device, Element, Error, Monoid, Result};
 /// one weight, for all of them; see
 /// [`histogram`](crate::histogram()).
 ///
-/// It runs on one thread of the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of
-/// [`histogram`](crate::histogram()), and O(n) additions. Memory: a sum for each bin and each
-/// binary digit of the most items of a bin.
+/// It runs on the CPU, also if `WARPFOLD_DEVICE` names a GPU. Each thread adds up bins of its own,
+/// so it takes as long as its fullest bins. Complexity: that of [`histogram`](crate::histogram()),
+/// and O(n) additions; every thread looks at the bin of every item. Memory: a sum for each bin and
+/// each binary digit of the most items of a bin, and a few MiB.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
@@ -69,6 +71,10 @@ where
     }
 }
 
+/// The items whose bins are found at a time, before they are added up.
+const ROUND: usize = 1 << 18;
+
+/// Each thread adds up bins of its own, in the order of the items.
 fn add_up<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
@@ -78,30 +84,82 @@ fn add_up<W: Element, X: Counted>(
 where
     Add: Monoid<W>,
 {
-    let mut counters = Counters::<W> {
-        counts: filled(0, all)?,
-        sums: Vec::new(),
+    let threads = match items.len() {
+        0..PART => 1,
+        _ => rayon::current_num_threads(),
     };
-    let (mut items_room, mut weights_room, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    for start in (0..items.len()).step_by(BLOCK) {
-        let block = start..(start + BLOCK).min(items.len());
-        let items = items.range(block.clone(), &mut items_room);
-        places.resize(items.len() * X::CHANNELS, 0);
-        place(items, bins, all, &mut places);
-        let weights = weights.range(block, &mut weights_room);
-        for (places, &weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
-            for &place in places {
-                if (place as usize) < all {
-                    counters.push(place as usize, weight)?;
+    let share = all.div_ceil(threads.min(all)).max(1);
+    let mut shares = Vec::new();
+    for first in (0..all).step_by(share) {
+        shares.push(Share {
+            first: first as u32,
+            counters: Counters::<W> {
+                counts: filled(0, share.min(all - first))?,
+                sums: Vec::new(),
+            },
+        });
+    }
+    let round = ROUND.min(items.len());
+    let mut places = filled(0, round * X::CHANNELS)?;
+    let mut values = filled(Add::identity(), round)?;
+    for start in (0..items.len()).step_by(ROUND) {
+        let len = round.min(items.len() - start);
+        let (places, values) = (&mut places[..len * X::CHANNELS], &mut values[..len]);
+        let find = |(number, (places, values)): (usize, (&mut [u32], &mut [W]))| {
+            let first = start + number * BLOCK;
+            let block = first..first + values.len();
+            in_rust_mode(|| {
+                place(
+                    items.range(block.clone(), &mut Vec::new()),
+                    bins,
+                    all,
+                    places,
+                );
+                values.copy_from_slice(weights.range(block, &mut Vec::new()));
+            });
+        };
+        let blocks = places.par_chunks_mut(BLOCK * X::CHANNELS);
+        let blocks = blocks.zip(values.par_chunks_mut(BLOCK)).enumerate();
+        match shares.len() {
+            1 => blocks.with_min_len(ROUND).for_each(find),
+            _ => blocks.for_each(find),
+        }
+        let (places, values) = (&*places, &*values);
+        let push = |share: &mut Share<W>| {
+            in_rust_mode(|| share.push(places.chunks_exact(X::CHANNELS).zip(values)))
+        };
+        shares.par_iter_mut().try_for_each(push)?;
+    }
+    let sums = |share: &Share<W>| {
+        let bins = 0..share.counters.counts.len();
+        in_rust_mode(|| bins.map(|bin| share.counters.sum(bin)).collect::<Vec<_>>())
+    };
+    Ok(shares.par_iter().flat_map_iter(sums).collect())
+}
+
+/// The bins of a thread.
+struct Share<W: Element> {
+    first: u32,
+    counters: Counters<W>,
+}
+
+impl<W: Element> Share<W>
+where
+    Add: Monoid<W>,
+{
+    /// Takes in the weights of those items that fall into these bins.
+    fn push<'a>(&mut self, items: impl Iterator<Item = (&'a [u32], &'a W)>) -> Result<()> {
+        let bins = self.counters.counts.len() as u32;
+        for (places, &weight) in items {
+            for place in places {
+                let bin = place.wrapping_sub(self.first);
+                if bin < bins {
+                    self.counters.push(bin as usize, weight)?;
                 }
             }
         }
+        Ok(())
     }
-    let mut sums = filled(Add::identity(), all)?;
-    for (bin, sum) in sums.iter_mut().enumerate() {
-        *sum = counters.sum(bin);
-    }
-    Ok(sums)
 }
 
 /// So many copies of a value, if there is room for them.

@@ -130,8 +130,9 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
     }
 
     /// Takes in the next piece, which lies in host memory. A GPU gets it in chunks of 8 MiB: while
-    /// one is copied, the next goes to pinned memory, and the one before is reduced. So the bus
-    /// limits the speed, and the piece need not fit into the GPU's memory.
+    /// one is copied, the next goes to pinned memory, and the one before is reduced. A piece in
+    /// pinned memory (`CudaContext::alloc_pinned` of cudarc) is copied from there. So the bus limits
+    /// the speed, and the piece need not fit into the GPU's memory.
     ///
     /// ```
     /// use warpfold::{Device, ops::Add, reduce};
@@ -151,14 +152,16 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
     /// [`Error::Driver`](crate::Error::Driver) if memory cannot be pinned. Then the piece was not
     /// taken in.
     pub fn push_slice(&mut self, piece: &[T]) -> Result<()> {
-        if self.device.is_cpu() {
-            self.push_items(&Items::of_slice(piece));
-            return Ok(());
+        match &self.device.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                let mut counter = self.carry.counter.clone();
+                gpu.push_slice::<T, Op>(piece, &mut counter)?;
+                self.carry.counter = counter;
+            }
+            _ => self.push_items(&Items::of_slice(piece)),
         }
-        self.push_read(piece.len(), |start, to| {
-            to.copy_from_slice(&piece[start..start + to.len()]);
-            Ok(())
-        })
+        Ok(())
     }
 
     /// Takes in the next `len` elements, which `read` brings to host memory, as for

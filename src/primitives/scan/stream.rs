@@ -130,8 +130,10 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
 
     /// Writes the prefixes of the next piece, which lies in host memory, to `output`, of the same
     /// length. A GPU gets it in chunks of 8 MiB: while one is copied there, the one before is
-    /// scanned and copied back. So the bus limits the speed, and the piece need not fit into the
-    /// GPU's memory. [`Error::Driver`] if memory cannot be pinned.
+    /// scanned, and the one before that is copied back. So the piece need not fit into the GPU's
+    /// memory. The host copies chunks to pinned memory and back, which limits the speed, unless the
+    /// piece and `output` are pinned (`CudaContext::alloc_pinned` of cudarc): then the bus does.
+    /// [`Error::Driver`] if memory cannot be pinned.
     ///
     /// ```
     /// use warpfold::{Device, Prefixes, ops::Add};
