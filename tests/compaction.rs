@@ -385,6 +385,8 @@ fn select(x: &[u32]) -> usize {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn the_number_of_threads_does_not_show(
         length in 0_usize..300_000,

@@ -447,6 +447,8 @@ fn the_kernels_of_statistics_compile() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn the_number_of_threads_does_not_show_in_moments(
         length in 0_usize..400_000,

@@ -164,9 +164,10 @@ fn every_cut_of_a_short_stream() {
     }
 }
 
+/// Few cases: each compares a dozen ways to push and to scan.
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: 24,
+        cases: 8,
         rng_seed: RngSeed::Fixed(seed()),
         ..ProptestConfig::default()
     }
@@ -196,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn streams_of_bytes(length in 0_usize..1_500_000, count in 0_usize..6, seed: u64) {
+    fn streams_of_bytes(length in 0_usize..1_100_000, count in 0_usize..6, seed: u64) {
         check::<u8, Bracketing>(&sample(length, seed), &cuts(length, count, seed));
     }
 

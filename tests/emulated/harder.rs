@@ -87,11 +87,11 @@ fn sums_of_sums_of_tiles() {
     let policy = RowPolicy {
         rows: 1,
         batch: 1,
-        ..RowPolicy::of_scan::<[u8; 64]>(false)
+        ..RowPolicy::of_scan::<[u8; 24]>(false)
     };
     let tile = policy.elements() as usize;
     let lengths = [1055 * tile - 3, 1030 * tile + 1];
-    check_scan::<[u8; 64], Bracketing>("scan sums of sums", policy, &lengths);
+    check_scan::<[u8; 24], Bracketing>("scan sums of sums", policy, &lengths);
 }
 
 /// Other shapes than those of a sum.
