@@ -12,7 +12,8 @@
 //! use warpfold_ladder::{Options, run};
 //!
 //! let only = vec!["halving".to_owned()];
-//! let options = Options { elements: 1 << 12, only, ..Options::default() };
+//! // A step of the CPU: nothing to count.
+//! let options = Options { elements: 1 << 12, counted: 0, only, ..Options::default() };
 //! let report = run::<f32, Add>("add", &options)?;
 //! assert_eq!(report.steps[0].name, "halving");
 //! assert!(report.faults().is_empty());
