@@ -1,10 +1,11 @@
 //! Histograms count what NumPy counts, for every type, rule and length.
 
-use crate::support::data::{Random, Sample, sample};
+use crate::support::data::{Random, Sample, assert_same, sample};
+use half::f16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpfold::{
-    Binned, Bins, Count, Device, Error, constant, function, histogram, histogram_weighted, index,
-    map, ops::Add, reduce, strided, zip,
+    Binned, Bins, Count, Device, Error, Monoid, constant, function, histogram, histogram_weighted,
+    index, map, ops::Add, reduce, strided, zip,
 };
 
 /// The definition: one item after the other, compared with all bins.
@@ -392,6 +393,42 @@ fn a_bin_has_the_bits_of_reduce_over_its_weights() {
             assert_eq!(sum.to_bits(), expected.to_bits(), "bin {bin} of {len}");
         }
     }
+}
+
+/// So many items that several threads take part, on every device.
+#[test]
+fn threads_share_the_bins_of_weighted_items() {
+    fn check<W: Sample>(len: usize, bins: u32)
+    where
+        Add: Monoid<W>,
+    {
+        let mut random = Random::new(len as u64);
+        let items: Vec<[u32; 2]> = (0..len)
+            .map(|_| [(); 2].map(|()| (random.next() >> 40) as u32 % (bins + 1)))
+            .collect();
+        let weights = sample::<W>(len, 3);
+        let of_bins = Bins::values(bins as usize).unwrap();
+        let sums = histogram_weighted(&items, &weights, &of_bins).unwrap();
+        let mut expected = Vec::new();
+        for (channel, bin) in (0..2).flat_map(|channel| (0..bins).map(move |bin| (channel, bin))) {
+            let of_bin = items.iter().zip(&weights);
+            let of_bin = of_bin.filter(|(item, _)| item[channel] == bin);
+            let of_bin: Vec<W> = of_bin.map(|(_, &weight)| weight).collect();
+            expected.push(reduce::<W, Add>(&of_bin).unwrap());
+        }
+        let what = format!("{len} items in {bins} bins");
+        assert_same(&sums, &expected, &what);
+        for device in Device::available() {
+            let (items, weights) = (device.upload(&items), device.upload(&weights));
+            let (items, weights) = (items.unwrap(), weights.unwrap());
+            let got = device.histogram_weighted(&items, &weights, &of_bins);
+            assert_same(&got.unwrap().into_vec().unwrap(), &expected, &what);
+        }
+    }
+    check::<f32>(70_001, 1);
+    check::<f16>(300_007, 7);
+    check::<u64>(270_000, 33);
+    check::<i8>(65_536, 1000);
 }
 
 #[test]

@@ -73,7 +73,8 @@ fn signals_remove_files_that_have_a_name() {
         // A shell makes its background jobs ignore SIGINT; `env` gives them back the default.
         let script = format!(
             "mount -t tmpfs tmpfs /proc || exit 77
-            sleep 5 2>&- | env --default-signal=INT $warpfold scan -o y.npy & pid=$!
+            mkfifo in && exec 9<>in && rm in
+            env --default-signal=INT $warpfold scan -o y.npy <&9 & pid=$!
             for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
                 ls -A | grep -q warpfold- && break; sleep 0.1
             done

@@ -195,7 +195,7 @@ fn endless_streams_are_scanned() {
 #[test]
 fn memory_does_not_grow_with_raw_input() {
     memory_does_not_grow(
-        "head -c 192M /dev/zero",
+        "head -c 144M /dev/zero",
         &[
             "reduce --format raw --dtype u64",
             "reduce --format raw --dtype f64",
@@ -309,7 +309,7 @@ fn a_file_without_a_length_is_read() {
 fn memory_does_not_grow_with_a_file() {
     let folder = folder(&[]);
     let file = fs::File::create(folder.path().join("x.bin")).unwrap();
-    file.set_len(192 << 20).unwrap();
+    file.set_len(144 << 20).unwrap();
     for dtype in ["u8", "u64", "f16", "f32"] {
         let script = "ulimit -d 131072; exec \"$warpfold\" reduce --dtype \"$dtype\" x.bin";
         let output = std::process::Command::new("sh")

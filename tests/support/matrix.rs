@@ -56,31 +56,33 @@ pub(crate) fn is_in_every_run<T: 'static, Op: 'static>() -> bool {
         || op == TypeId::of::<BicyclicProduct>()
 }
 
-/// Whether to test something that costs seconds in this run. A run takes a sixth of the whole,
-/// another sixth each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
-/// `WARPFOLD_SAMPLE=whole` takes everything. What `always` holds for is in every sample.
+/// Whether to test something that costs seconds in this run. A run takes a tenth of the whole,
+/// another tenth each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
+/// `WARPFOLD_SAMPLE=20779/3` takes a third by that seed, and `WARPFOLD_SAMPLE=whole` everything.
+/// What `always` holds for is in every sample.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
-    static SAMPLE: OnceLock<Option<u64>> = OnceLock::new();
-    let sample = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
-        Ok(text) if text == "whole" => None,
-        Ok(text) => Some(
-            text.parse()
-                .expect("WARPFOLD_SAMPLE is `whole` or a number"),
-        ),
+    // The seed, and of how many things a run takes one.
+    static SAMPLE: OnceLock<(u64, u64)> = OnceLock::new();
+    let &(seed, one_in) = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
+        Ok(text) if text == "whole" => (0, 1),
+        Ok(text) => {
+            let (seed, one_in) = text.split_once('/').unwrap_or((&text, "10"));
+            let number = |text: &str| text.parse().ok().filter(|&number| number > 0);
+            number(seed)
+                .zip(number(one_in))
+                .expect("WARPFOLD_SAMPLE is `whole`, a number, or two as in 20779/3")
+        }
         Err(_) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            Some(now.expect("a clock").as_secs() / (24 * 60 * 60))
+            (now.expect("a clock").as_secs() / (24 * 60 * 60), 10)
         }
     });
-    let Some(seed) = sample else {
-        return true;
-    };
     // FNV-1a: the same on every machine.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
-    let drawn = always || ((hash >> 32) + seed).is_multiple_of(6);
+    let drawn = always || ((hash >> 32) + seed).is_multiple_of(one_in);
     if drawn {
-        eprintln!("WARPFOLD_SAMPLE={seed} draws {name}");
+        eprintln!("WARPFOLD_SAMPLE={seed}/{one_in} draws {name}");
     }
     drawn
 }

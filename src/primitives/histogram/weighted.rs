@@ -4,9 +4,10 @@ use super::bins::Bins;
 use super::cpu::{BLOCK, PART, place};
 use super::number::Counted;
 use crate::cpu::mode::in_rust_mode;
+use crate::device::Backend;
 use crate::ops::Add;
-use crate::source::{HostBinder, Items, Source};
-use crate::{Device, Element, Error, Monoid, Result};
+use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
 use rayon::prelude::*;
 
 /// The sum of the weights of the items that fall into each of some [`Bins`]: `weights=` of NumPy's
@@ -46,6 +47,93 @@ where
     sums_of(items, weights, bins)
 }
 
+/// # Weighted histogram
+impl Device {
+    /// The sum of the weights of the items that fall into each bin, in a new buffer; see
+    /// [`histogram_weighted`](crate::histogram_weighted()).
+    ///
+    /// A GPU evaluates items and weights, and the CPU adds them up: so there this takes the time of
+    /// their way over the bus, and room for them in host memory.
+    ///
+    /// ```
+    /// use warpfold::{Bins, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let samples = device.upload(&[0.1_f32, 0.7, 0.2, 1.0])?;
+    /// let weights = device.upload(&[2.0_f64, 1.0, 0.5, 4.0])?;
+    /// let sums = device.histogram_weighted(&samples, &weights, &Bins::even(0.0, 1.0, 2)?)?;
+    /// assert_eq!(sums.to_vec()?, [2.5, 5.0]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`histogram_weighted`](crate::histogram_weighted()); [`Error::WrongDevice`] if a
+    /// buffer lives elsewhere; on a GPU those of [`Device::collect`], [`Buffer::to_vec`] and
+    /// [`Device::upload`].
+    pub fn histogram_weighted<W: Element, X: Counted>(
+        &self,
+        items: impl Source<Device, Item = X>,
+        weights: impl Source<Device, Item = W>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Buffer<W>>
+    where
+        Add: Monoid<W>,
+    {
+        let sums = sums_on_device(self, items, weights, bins)?;
+        self.upload_vec(sums)
+    }
+}
+
+fn sums_on_device<W: Element, X: Counted, S, V>(
+    device: &Device,
+    items: S,
+    weights: V,
+    bins: &Bins<X::Value>,
+) -> Result<Vec<W>>
+where
+    S: Source<Device, Item = X>,
+    V: Source<Device, Item = W>,
+    Add: Monoid<W>,
+{
+    let mut binder = DeviceBinder::new(device);
+    let (first, second) = (items.items()?, weights.items()?);
+    let all = places_of::<X>(first, second, bins)?;
+    let (of_items, of_weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+    match &device.backend {
+        // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
+        Backend::Cpu => unsafe {
+            add_up_sources::<W, X, S::Form, V::Form>(&of_items, &of_weights, first, bins, all)
+        },
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(_) => {
+            // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
+            let (items, weights) = unsafe {
+                let items = device.collect_bound::<X, S::Form>(of_items, first)?;
+                (
+                    items,
+                    device.collect_bound::<W, V::Form>(of_weights, first)?,
+                )
+            };
+            let (items, weights) = (items.into_vec()?, weights.into_vec()?);
+            add_up(
+                &Items::of_slice(&items),
+                &Items::of_slice(&weights),
+                bins,
+                all,
+            )
+        }
+    }
+}
+
+/// The counters of all channels.
+fn places_of<X: Counted>(first: usize, second: usize, bins: &Bins<X::Value>) -> Result<usize> {
+    if first != second {
+        return Err(Error::Zip { first, second });
+    }
+    Ok(bins.channels_of(X::CHANNELS)? * bins.count())
+}
+
 fn sums_of<W: Element, X: Counted, S: Source<Item = X>, V: Source<Item = W>>(
     items: S,
     weights: V,
@@ -55,18 +143,30 @@ where
     Add: Monoid<W>,
 {
     let (first, second) = (items.items()?, weights.items()?);
-    if first != second {
-        return Err(Error::Zip { first, second });
-    }
-    let all = bins.channels_of(X::CHANNELS)? * bins.count();
+    let all = places_of::<X>(first, second, bins)?;
     let mut binder = HostBinder::new(&Device::cpu());
     let (of_items, of_weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
     // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
+    unsafe { add_up_sources::<W, X, S::Form, V::Form>(&of_items, &of_weights, first, bins, all) }
+}
+
+/// # Safety
+///
+/// The arguments are those of sources in host memory, of so many items, which stay borrowed.
+unsafe fn add_up_sources<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
+    items: &F::Arguments,
+    weights: &G::Arguments,
+    len: usize,
+    bins: &Bins<X::Value>,
+    all: usize,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    // SAFETY: the caller's.
     unsafe {
-        Items::with::<S::Form, _>(&of_items, first, |items| {
-            Items::with::<V::Form, _>(&of_weights, first, |weights| {
-                in_rust_mode(|| add_up(items, weights, bins, all))
-            })
+        Items::with::<F, _>(items, len, |items| {
+            Items::with::<G, _>(weights, len, |weights| add_up(items, weights, bins, all))
         })
     }
 }
