@@ -15,7 +15,8 @@
 
 namespace warpfold {
 
-/// Guesses at a bin: those in src/primitives/histogram/guess.rs, which says why they can be trusted.
+/// Guesses at a bin: those in src/primitives/histogram/guess.rs, which says why they can be
+/// trusted.
 struct Guess {
     f64 origin, scale, low, high;
 };

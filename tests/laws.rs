@@ -23,21 +23,28 @@ proptest! {
     #[test]
     fn an_inclusive_element_is_the_next_exclusive_one(length in 1_usize..50_000, seed: u64) {
         let input = sample::<f32>(length, seed);
-        let (exclusive, inclusive) = (scan::<f32, Add>(&input).unwrap(), inclusive_scan::<f32, Add>(&input).unwrap());
+        let exclusive = scan::<f32, Add>(&input).unwrap();
+        let inclusive = inclusive_scan::<f32, Add>(&input).unwrap();
         assert_same(&inclusive[..length - 1], &exclusive[1..], "inclusive[i] = exclusive[i + 1]");
-        assert_same(&[reduce::<f32, Add>(&input).unwrap()], &inclusive[length - 1..], "reduce = last inclusive");
+        let reduced = reduce::<f32, Add>(&input).unwrap();
+        assert_same(&[reduced], &inclusive[length - 1..], "reduce = last inclusive");
 
         let init = input[0];
         let exclusive = scan_from::<f32, Add>(init, &input).unwrap();
         let inclusive = inclusive_scan_from::<f32, Add>(init, &input).unwrap();
         assert_same(&exclusive[..1], &[init], "the first is the init");
-        assert_same(&inclusive[..length - 1], &exclusive[1..], "inclusive[i] = exclusive[i + 1], with init");
+        let (but_last, but_first) = (&inclusive[..length - 1], &exclusive[1..]);
+        assert_same(but_last, but_first, "inclusive[i] = exclusive[i + 1], with init");
         let reduced = reduce_from::<f32, Add>(init, &input).unwrap();
         assert_same(&[reduced], &inclusive[length - 1..], "reduce = last inclusive, with init");
     }
 
     #[test]
-    fn appending_changes_nothing_before(length in 1_usize..30_000, more in 0_usize..30_000, seed: u64) {
+    fn appending_changes_nothing_before(
+        length in 1_usize..30_000,
+        more in 0_usize..30_000,
+        seed: u64,
+    ) {
         let mut input = sample::<Affine>(length, seed);
         let before = inclusive_scan::<Affine, Then>(&input).unwrap();
         input.extend(sample::<Affine>(more, !seed));
@@ -46,7 +53,11 @@ proptest! {
     }
 
     #[test]
-    fn the_number_of_threads_does_not_show(length in 0_usize..200_000, threads in 1_usize..9, seed: u64) {
+    fn the_number_of_threads_does_not_show(
+        length in 0_usize..200_000,
+        threads in 1_usize..9,
+        seed: u64,
+    ) {
         let input = sample::<u64>(length, seed);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (reduced, scanned) = pool.install(|| {

@@ -2,8 +2,8 @@
 // buffers and stream. `benches/peers/build` makes it.
 //
 // Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR. It takes the addresses
-// of up to four arrays that it reads, and of up to four that it writes. It is called as CUB is: with
-// a null `workspace` it only says how many bytes that must have, and enqueues nothing. It returns a
+// of up to four arrays that it reads, and of up to four that it writes. It is called as CUB is:
+// with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It returns a
 // `cudaError_t`.
 //
 // Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide,
@@ -22,7 +22,9 @@ struct Affine {
 };
 
 struct Then {
-    __device__ Affine operator()(Affine a, Affine b) const { return {a.slope * b.slope, a.offset * b.slope + b.offset}; }
+    __device__ Affine operator()(Affine a, Affine b) const {
+        return {a.slope * b.slope, a.offset * b.slope + b.offset};
+    }
 };
 
 template <int N>
@@ -58,7 +60,8 @@ struct MergeSpreads {
         F count = a.count + b.count;
         if (count == 0) return a;
         F distance = b.mean - a.mean, part = b.count / count;
-        return {count, a.mean + distance * part, a.squares + b.squares + distance * distance * a.count * part};
+        return {count, a.mean + distance * part,
+                a.squares + b.squares + distance * distance * a.count * part};
     }
 };
 
@@ -94,7 +97,9 @@ struct Compose {
 
 struct Widen {
     template <class Half>
-    __host__ __device__ float operator()(Half half) const { return static_cast<float>(half); }
+    __host__ __device__ float operator()(Half half) const {
+        return static_cast<float>(half);
+    }
 };
 
 struct Call {
@@ -106,41 +111,46 @@ struct Call {
     cudaStream_t stream;
 
     template <class T>
-    const T* in(int number = 0) const { return static_cast<const T*>(inputs[number]); }
+    const T* in(int number = 0) const {
+        return static_cast<const T*>(inputs[number]);
+    }
     template <class T>
-    T* out(int number = 0) const { return static_cast<T*>(outputs[number]); }
+    T* out(int number = 0) const {
+        return static_cast<T*>(outputs[number]);
+    }
 };
 
 template <class T, class Op>
 cudaError_t reduce(Call call, Op op, T identity) {
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.length, op,
-                                     identity, call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                     call.out<T>(), call.length, op, identity, call.stream);
 }
 
 template <class T, class Op>
 cudaError_t scan(Call call, Op op, T identity) {
-    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), op, identity,
-                                          call.length, call.stream);
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                          call.out<T>(), op, identity, call.length, call.stream);
 }
 
 template <class T, class Op>
 cudaError_t inclusive(Call call, Op op) {
-    return cub::DeviceScan::InclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), op,
-                                          call.length, call.stream);
+    return cub::DeviceScan::InclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                          call.out<T>(), op, call.length, call.stream);
 }
 
 template <class Half>
 cudaError_t reduce_halves(Call call) {
     auto in = cuda::transform_iterator(call.in<Half>(), Widen{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Half>(), call.length, cuda::std::plus<>{}, 0.0f,
-                                     call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Half>(),
+                                     call.length, cuda::std::plus<>{}, 0.0f, call.stream);
 }
 
 template <class Half>
 cudaError_t scan_halves(Call call) {
     auto in = cuda::transform_iterator(call.in<Half>(), Widen{});
-    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, in, call.out<Half>(), cuda::std::plus<>{}, 0.0f,
-                                          call.length, call.stream);
+    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, in,
+                                          call.out<Half>(), cuda::std::plus<>{}, 0.0f, call.length,
+                                          call.stream);
 }
 
 /// Those whose first word is below a limit.
@@ -154,39 +164,44 @@ struct Below {
 /// Selects: what is kept, then the count.
 template <class T>
 cudaError_t select(Call call, uint32_t limit) {
-    return cub::DeviceSelect::If(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
-                                 Below{limit}, call.stream);
+    return cub::DeviceSelect::If(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(),
+                                 call.out<uint64_t>(1), call.length, Below{limit}, call.stream);
 }
 
 /// Of items and flags.
 template <class T>
 cudaError_t flagged(Call call) {
-    return cub::DeviceSelect::Flagged(call.workspace, *call.workspace_bytes, call.in<T>(), call.in<uint8_t>(1), call.out<T>(), call.out<uint64_t>(1),
+    return cub::DeviceSelect::Flagged(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                      call.in<uint8_t>(1), call.out<T>(), call.out<uint64_t>(1),
                                       call.length, call.stream);
 }
 
 /// CUB stores what is not kept at the end of the one output, from its end on.
 template <class T>
 cudaError_t partition(Call call, uint32_t limit) {
-    return cub::DevicePartition::If(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
-                                    Below{limit}, call.stream);
+    return cub::DevicePartition::If(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                    call.out<T>(), call.out<uint64_t>(1), call.length, Below{limit},
+                                    call.stream);
 }
 
 cudaError_t positions(Call call) {
-    return cub::DeviceSelect::Flagged(call.workspace, *call.workspace_bytes, cuda::counting_iterator<uint64_t>(0), call.in<uint8_t>(),
-                                      call.out<uint64_t>(), call.out<uint64_t>(1), call.length, call.stream);
+    return cub::DeviceSelect::Flagged(
+        call.workspace, *call.workspace_bytes, cuda::counting_iterator<uint64_t>(0),
+        call.in<uint8_t>(), call.out<uint64_t>(), call.out<uint64_t>(1), call.length, call.stream);
 }
 
 template <class T>
 cudaError_t unique(Call call) {
-    return cub::DeviceSelect::Unique(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(1), call.length,
+    return cub::DeviceSelect::Unique(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                     call.out<T>(), call.out<uint64_t>(1), call.length,
                                      call.stream);
 }
 
 /// Items and lengths; CUB does not say where runs start.
 template <class T>
 cudaError_t runs(Call call) {
-    return cub::DeviceRunLengthEncode::Encode(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<T>(), call.out<uint64_t>(2),
+    return cub::DeviceRunLengthEncode::Encode(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                              call.out<T>(), call.out<uint64_t>(2),
                                               call.out<uint64_t>(1), call.length, call.stream);
 }
 
@@ -198,8 +213,9 @@ struct PairProduct {
 cudaError_t dot(Call call) {
     auto in = call.in<float>();
     auto products = cuda::zip_transform_iterator(PairProduct{}, in, in + call.length / 2);
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products, call.out<float>(), call.length / 2,
-                                     cuda::std::plus<>{}, 0.0f, call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, products,
+                                     call.out<float>(), call.length / 2, cuda::std::plus<>{}, 0.0f,
+                                     call.stream);
 }
 
 struct WidenByte {
@@ -208,19 +224,22 @@ struct WidenByte {
 
 cudaError_t bytes_in_64_bits(Call call) {
     auto in = cuda::transform_iterator(call.in<uint8_t>(), WidenByte{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<uint64_t>(), call.length,
-                                     cuda::std::plus<>{}, uint64_t{0}, call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in,
+                                     call.out<uint64_t>(), call.length, cuda::std::plus<>{},
+                                     uint64_t{0}, call.stream);
 }
 
 template <class T, class L>
 cudaError_t histogram(Call call, int bins, L lower, L upper) {
-    return cub::DeviceHistogram::HistogramEven(call.workspace, *call.workspace_bytes, call.in<T>(), call.out<uint32_t>(), bins + 1, lower, upper,
+    return cub::DeviceHistogram::HistogramEven(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                               call.out<uint32_t>(), bins + 1, lower, upper,
                                                (int)call.length, call.stream);
 }
 
 /// Where the greatest number stands; behind that, the number.
 cudaError_t arg_max(Call call) {
-    return cub::DeviceReduce::ArgMax(call.workspace, *call.workspace_bytes, call.in<float>(), call.out<float>() + 2, call.out<int64_t>(),
+    return cub::DeviceReduce::ArgMax(call.workspace, *call.workspace_bytes, call.in<float>(),
+                                     call.out<float>() + 2, call.out<int64_t>(),
                                      (int64_t)call.length, call.stream);
 }
 
@@ -229,13 +248,16 @@ struct Twice {
 };
 
 struct Extremes {
-    __device__ float2 operator()(float2 a, float2 b) const { return {fminf(a.x, b.x), fmaxf(a.y, b.y)}; }
+    __device__ float2 operator()(float2 a, float2 b) const {
+        return {fminf(a.x, b.x), fmaxf(a.y, b.y)};
+    }
 };
 
 cudaError_t min_max(Call call) {
     auto in = cuda::transform_iterator(call.in<float>(), Twice{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<float2>(), call.length, Extremes{},
-                                     float2{INFINITY, -INFINITY}, call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<float2>(),
+                                     call.length, Extremes{}, float2{INFINITY, -INFINITY},
+                                     call.stream);
 }
 
 struct Moments {
@@ -251,14 +273,15 @@ struct Merge {
         if (a.count == 0) return b;
         if (b.count == 0) return a;
         double count = a.count + b.count, d = a.sum / a.count - b.sum / b.count;
-        return {count, a.sum + b.sum, a.deviations + b.deviations + d * d * (a.count * b.count / count)};
+        return {count, a.sum + b.sum,
+                a.deviations + b.deviations + d * d * (a.count * b.count / count)};
     }
 };
 
 cudaError_t moments(Call call) {
     auto in = cuda::transform_iterator(call.in<float>(), Single{});
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Moments>(), call.length, Merge{}, Moments{0.0, 0.0, 0.0},
-                                     call.stream);
+    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, in, call.out<Moments>(),
+                                     call.length, Merge{}, Moments{0.0, 0.0, 0.0}, call.stream);
 }
 
 struct Square {
@@ -271,20 +294,22 @@ cudaError_t squares(Call call) {
         *call.workspace_bytes = 1;
         return cudaSuccess;
     }
-    return cub::DeviceTransform::Transform(call.in<float>(), call.out<float>(), call.length, Square{}, call.stream);
+    return cub::DeviceTransform::Transform(call.in<float>(), call.out<float>(), call.length,
+                                           Square{}, call.stream);
 }
 
 }  // namespace
 
-#define PEER(name, ...)                                                                                                                   \
-    extern "C" __attribute__((visibility("default"))) int name(void* workspace, size_t* workspace_bytes, const void* const* inputs,       \
-                                                               void* const* outputs, uint32_t length, cudaStream_t stream) {              \
-        Call call{workspace, workspace_bytes, inputs, outputs, length, stream};                                                           \
-        return __VA_ARGS__;                                                                                                               \
+#define PEER(name, ...)                                                                            \
+    extern "C" __attribute__((visibility("default"))) int name(                                    \
+        void* workspace, size_t* workspace_bytes, const void* const* inputs, void* const* outputs, \
+        uint32_t length, cudaStream_t stream) {                                                    \
+        Call call{workspace, workspace_bytes, inputs, outputs, length, stream};                    \
+        return __VA_ARGS__;                                                                        \
     }
 
-#define SUMS(element, T)                                                          \
-    PEER(reduce_##element##_add, reduce<T>(call, cuda::std::plus<T>{}, T{}))       \
+#define SUMS(element, T)                                                     \
+    PEER(reduce_##element##_add, reduce<T>(call, cuda::std::plus<T>{}, T{})) \
     PEER(scan_##element##_add, scan<T>(call, cuda::std::plus<T>{}, T{}))
 
 #define CLASS(element, operator_, T, op, ...)                              \

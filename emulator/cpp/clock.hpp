@@ -54,8 +54,9 @@ public:
         for (auto& [block, row] : *clock) {
             auto& mine = rows[block];
             if (mine.empty()) mine = *row;
-            else std::transform(row->begin(), row->end(), mine.begin(), mine.begin(),
-                                [](uint32_t a, uint32_t b) { return std::max(a, b); });
+            else
+                std::transform(row->begin(), row->end(), mine.begin(), mine.begin(),
+                               [](uint32_t a, uint32_t b) { return std::max(a, b); });
         }
     }
 
@@ -69,7 +70,8 @@ public:
     Clock clock() const {
         if (rows.empty()) return nullptr;
         Rows result;
-        for (auto& [block, row] : rows) result[block] = std::make_shared<const std::vector<uint32_t>>(row);
+        for (auto& [block, row] : rows)
+            result[block] = std::make_shared<const std::vector<uint32_t>>(row);
         return std::make_shared<const Rows>(std::move(result));
     }
 };
@@ -80,7 +82,8 @@ inline bool covers(const Clock& a, const Clock& b) {
         auto mine = a->find(entry.first);
         if (mine == a->end()) return false;
         return mine->second == entry.second ||
-               std::equal(mine->second->begin(), mine->second->end(), entry.second->begin(), std::greater_equal<>());
+               std::equal(mine->second->begin(), mine->second->end(), entry.second->begin(),
+                          std::greater_equal<>());
     });
 }
 

@@ -16,7 +16,16 @@
 
 namespace emulator {
 
-enum class Operation { GLOBAL_LOAD, GLOBAL_STORE, SHARED_LOAD, SHARED_STORE, ATOMIC, EXCHANGE, WARP_BARRIER, BLOCK_BARRIER };
+enum class Operation {
+    GLOBAL_LOAD,
+    GLOBAL_STORE,
+    SHARED_LOAD,
+    SHARED_STORE,
+    ATOMIC,
+    EXCHANGE,
+    WARP_BARRIER,
+    BLOCK_BARRIER
+};
 
 constexpr const char* NAMES[] = {"global_load", "global_store", "shared_load",  "shared_store",
                                  "atomic",      "exchange",     "warp_barrier", "block_barrier"};
@@ -32,8 +41,8 @@ struct Tally {
     uint64_t passes = 0, conflicts = 0;
 };
 
-/// One access of a thread, for pictures. Of the time, `step` says how often the lanes of its warp have
-/// met since the launch began.
+/// One access of a thread, for pictures. Of the time, `step` says how often the lanes of its warp
+/// have met since the launch began.
 struct Touch {
     uint64_t launch;
     Agent agent;
@@ -73,7 +82,9 @@ public:
     uint64_t launches = 0;
     std::vector<Touch> touches;
 
-    static uint64_t warp_of(Agent agent) { return (uint64_t)agent.block << 32 | agent.index / LANES; }
+    static uint64_t warp_of(Agent agent) {
+        return (uint64_t)agent.block << 32 | agent.index / LANES;
+    }
 
     void add(Agent agent, Operation operation, Place place, uintptr_t address = 0, size_t bytes = 0,
              const Region* region = nullptr) {
@@ -81,13 +92,15 @@ public:
         uint64_t warp = warp_of(agent), interval = intervals[warp];
         events.push_back({warp, interval, agent.index % LANES, operation, place, address, bytes});
         if (traces && region)
-            touches.push_back({launches, agent, interval, operation, region->name, address - region->begin(), bytes});
+            touches.push_back({launches, agent, interval, operation, region->name,
+                               address - region->begin(), bytes});
     }
 
     /// A lane comes to an exchange, to read what lane `from` gives.
     void add_exchange(Agent agent, Place place, int from) {
         if (on && traces)
-            touches.push_back({launches, agent, intervals[warp_of(agent)], Operation::EXCHANGE, "lanes", (size_t)from, 1});
+            touches.push_back({launches, agent, intervals[warp_of(agent)], Operation::EXCHANGE,
+                               "lanes", (size_t)from, 1});
         add(agent, Operation::EXCHANGE, place);
     }
 
@@ -138,7 +151,8 @@ private:
     static size_t pieces(const Issue& issue, size_t bytes) {
         std::set<uintptr_t> touched;
         for (auto [lane, address] : issue.addresses)
-            for (uintptr_t piece = address / bytes; piece <= (address + issue.bytes - 1) / bytes; piece++)
+            for (uintptr_t piece = address / bytes; piece <= (address + issue.bytes - 1) / bytes;
+                 piece++)
                 touched.insert(piece);
         return touched.size();
     }
@@ -147,7 +161,8 @@ private:
     /// with 8, 8 with 16. A group takes as many passes as there are different words in the bank
     /// that has most.
     static void count_passes(const Issue& issue, Tally& tally) {
-        size_t words = std::max<size_t>(1, issue.bytes / BANK_BYTES), group = std::max<size_t>(1, LANES / words);
+        size_t words = std::max<size_t>(1, issue.bytes / BANK_BYTES),
+               group = std::max<size_t>(1, LANES / words);
         std::map<size_t, std::map<size_t, std::set<uintptr_t>>> words_of_banks;  // by groups
         for (auto [lane, address] : issue.addresses)
             for (size_t word = 0; word < words; word++) {

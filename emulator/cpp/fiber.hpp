@@ -60,7 +60,8 @@ public:
     /// Has the next resume() call `entry`, which must not return.
     void start(void (*entry)()) {
         if (!memory) {
-            void* pages = mmap(nullptr, STACK + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void* pages = mmap(nullptr, STACK + GUARD, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (pages == MAP_FAILED) __builtin_trap();
             memory = static_cast<unsigned char*>(pages);
             mprotect(memory, GUARD, PROT_NONE);
@@ -96,7 +97,9 @@ public:
     }
 
     /// Whether an address lies in the fiber's own stack.
-    bool holds(uintptr_t address) const { return address - reinterpret_cast<uintptr_t>(memory) < STACK + GUARD; }
+    bool holds(uintptr_t address) const {
+        return address - reinterpret_cast<uintptr_t>(memory) < STACK + GUARD;
+    }
 };
 
 }  // namespace emulator

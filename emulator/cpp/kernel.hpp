@@ -16,7 +16,8 @@
 
 #define EMULATED_INLINE inline __attribute__((always_inline))
 
-#define __shared__ static_assert(false, "shared variables are declared as `auto& x = block_shared<X>()`");
+#define __shared__ \
+    static_assert(false, "shared variables are declared as `auto& x = block_shared<X>()`");
 
 struct uint3 {
     unsigned x, y, z;
@@ -38,7 +39,8 @@ namespace emulator {
 struct Source {
     const char* file;
     int line;
-    Source(const char* file = __builtin_FILE(), int line = __builtin_LINE()) : file(file), line(line) {}
+    Source(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : file(file), line(line) {}
 };
 
 /// A kernel without its type: to be called with a pointer to each argument, as a launch in CUDA is.
@@ -73,7 +75,8 @@ void synchronise_block(unsigned barrier, unsigned threads, Source source);
 void synchronise_warp(unsigned mask, Source source);
 /// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of
 /// lane `from`.
-unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from, Source source);
+unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from,
+                            Source source);
 /// The lanes that are about to run the same: all that have not returned.
 unsigned active_lanes();
 unsigned lane();
@@ -107,8 +110,10 @@ const char* name_of() {
 }
 
 template <class T, class F>
-__attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T update(T* address, F change) {
-    volatile T* memory = static_cast<T*>(begin_update(address, sizeof(T), __builtin_return_address(0)));
+__attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T update(T* address,
+                                                                                    F change) {
+    volatile T* memory =
+        static_cast<T*>(begin_update(address, sizeof(T), __builtin_return_address(0)));
     T before = *memory, after = change(before);
     *memory = after;
     end_update(__builtin_memcmp(&before, &after, sizeof(T)) != 0);
@@ -118,42 +123,55 @@ __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T upd
 }  // namespace emulator
 
 /// Makes a kernel known to the emulator by its name.
-#define EMULATE(kernel)                                                                                   \
-    extern "C" {                                                                                          \
-    extern const emulator::Kernel emulated_##kernel;                                                      \
-    const emulator::Kernel emulated_##kernel = {                                                          \
-        decltype(emulator::signature_of(kernel))::call<kernel>, decltype(emulator::signature_of(kernel))::SIZES, \
-        sizeof(decltype(emulator::signature_of(kernel))::SIZES) / sizeof(size_t) - 1};                    \
+#define EMULATE(kernel)                                                                \
+    extern "C" {                                                                       \
+    extern const emulator::Kernel emulated_##kernel;                                   \
+    const emulator::Kernel emulated_##kernel = {                                       \
+        decltype(emulator::signature_of(kernel))::call<kernel>,                        \
+        decltype(emulator::signature_of(kernel))::SIZES,                               \
+        sizeof(decltype(emulator::signature_of(kernel))::SIZES) / sizeof(size_t) - 1}; \
     }
 
 // ---- CUDA's built-in names ---------------------------------------------------------------------
 
-EMULATED_INLINE void __syncthreads(emulator::Source source = {}) { emulator::synchronise_block(0, 0, source); }
-EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) { emulator::synchronise_warp(mask, source); }
+EMULATED_INLINE void __syncthreads(emulator::Source source = {}) {
+    emulator::synchronise_block(0, 0, source);
+}
+EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) {
+    emulator::synchronise_warp(mask, source);
+}
 EMULATED_INLINE unsigned __activemask() { return emulator::active_lanes(); }
 
 EMULATED_INLINE void __threadfence() { emulator::fence(); }
 EMULATED_INLINE void __threadfence_block() { emulator::fence_block(); }
 
-#define EMULATE_SHUFFLES(T, BITS, FROM_BITS)                                                                                   \
-    EMULATED_INLINE T emulated_shuffle(unsigned mask, T value, int from, emulator::Source source) {                            \
-        return FROM_BITS(emulator::exchange(emulator::Exchange::SHUFFLE, mask, BITS(value), from, source));                    \
-    }                                                                                                                          \
-    EMULATED_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32, emulator::Source source = {}) {            \
-        int self = (int)emulator::lane();                                                                                      \
-        return emulated_shuffle(mask, value, (self & -width) | (lane & (width - 1)), source);                                  \
-    }                                                                                                                          \
-    EMULATED_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) {   \
-        int self = (int)emulator::lane(), from = self - (int)delta;                                                            \
-        return emulated_shuffle(mask, value, from < (self & -width) ? self : from, source);                                    \
-    }                                                                                                                          \
-    EMULATED_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, emulator::Source source = {}) { \
-        int self = (int)emulator::lane(), from = self + (int)delta;                                                            \
-        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                           \
-    }                                                                                                                          \
-    EMULATED_INLINE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, emulator::Source source = {}) {   \
-        int self = (int)emulator::lane(), from = self ^ lane_mask;                                                             \
-        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from, source);                           \
+#define EMULATE_SHUFFLES(T, BITS, FROM_BITS)                                                   \
+    EMULATED_INLINE T emulated_shuffle(unsigned mask, T value, int from,                       \
+                                       emulator::Source source) {                              \
+        return FROM_BITS(                                                                      \
+            emulator::exchange(emulator::Exchange::SHUFFLE, mask, BITS(value), from, source)); \
+    }                                                                                          \
+    EMULATED_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32,            \
+                                  emulator::Source source = {}) {                              \
+        int self = (int)emulator::lane();                                                      \
+        return emulated_shuffle(mask, value, (self & -width) | (lane & (width - 1)), source);  \
+    }                                                                                          \
+    EMULATED_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,   \
+                                     emulator::Source source = {}) {                           \
+        int self = (int)emulator::lane(), from = self - (int)delta;                            \
+        return emulated_shuffle(mask, value, from < (self & -width) ? self : from, source);    \
+    }                                                                                          \
+    EMULATED_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, \
+                                       emulator::Source source = {}) {                         \
+        int self = (int)emulator::lane(), from = self + (int)delta;                            \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from,    \
+                                source);                                                       \
+    }                                                                                          \
+    EMULATED_INLINE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32,   \
+                                      emulator::Source source = {}) {                          \
+        int self = (int)emulator::lane(), from = self ^ lane_mask;                             \
+        return emulated_shuffle(mask, value, from >= (self & -width) + width ? self : from,    \
+                                source);                                                       \
     }
 #define EMULATED_SAME(x) x
 #define EMULATED_NARROW(x) (unsigned)(x)
@@ -169,7 +187,8 @@ EMULATE_SHUFFLES(float, EMULATED_BITS_F32, EMULATED_F32)
 EMULATE_SHUFFLES(double, EMULATED_BITS_F64, EMULATED_F64)
 
 EMULATED_INLINE unsigned __ballot_sync(unsigned mask, int predicate, emulator::Source source = {}) {
-    return (unsigned)emulator::exchange(emulator::Exchange::BALLOT, mask, predicate != 0, 0, source);
+    return (unsigned)emulator::exchange(emulator::Exchange::BALLOT, mask, predicate != 0, 0,
+                                        source);
 }
 EMULATED_INLINE int __all_sync(unsigned mask, int predicate, emulator::Source source = {}) {
     return (int)emulator::exchange(emulator::Exchange::ALL, mask, predicate != 0, 0, source);
@@ -178,13 +197,17 @@ EMULATED_INLINE int __any_sync(unsigned mask, int predicate, emulator::Source so
     return (int)emulator::exchange(emulator::Exchange::ANY, mask, predicate != 0, 0, source);
 }
 
-#define EMULATE_MATCH(T, BITS)                                                                                  \
-    EMULATED_INLINE unsigned __match_any_sync(unsigned mask, T value, emulator::Source source = {}) {           \
-        return (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, source);           \
-    }                                                                                                           \
-    EMULATED_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all, emulator::Source source = {}) { \
-        *all = (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, source) == mask;   \
-        return *all ? mask : 0;                                                                                 \
+#define EMULATE_MATCH(T, BITS)                                                               \
+    EMULATED_INLINE unsigned __match_any_sync(unsigned mask, T value,                        \
+                                              emulator::Source source = {}) {                \
+        return (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, \
+                                            source);                                         \
+    }                                                                                        \
+    EMULATED_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all,              \
+                                              emulator::Source source = {}) {                \
+        *all = (unsigned)emulator::exchange(emulator::Exchange::MATCH, mask, BITS(value), 0, \
+                                            source) == mask;                                 \
+        return *all ? mask : 0;                                                              \
     }
 EMULATE_MATCH(unsigned, EMULATED_SAME)
 EMULATE_MATCH(int, EMULATED_NARROW)
@@ -219,7 +242,8 @@ EMULATED_INLINE T atomicExch(T* address, std::type_identity_t<T> value) {
     return emulator::update(address, [&](T) { return value; });
 }
 template <class T>
-EMULATED_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+EMULATED_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected,
+                            std::type_identity_t<T> value) {
     return emulator::update(address, [&](T old) { return old == expected ? value : old; });
 }
 template <class T>
@@ -260,7 +284,7 @@ extern "C" void* __tsan_memset(void* to, int value, size_t bytes);
 #define __builtin_memset(to, value, bytes) __tsan_memset(to, value, bytes)
 #endif
 
-// ---- the layer of kernels/machine/device.cuh -----------------------------------------------------------
+// ---- the layer of kernels/machine/device.cuh ----
 
 namespace warpfold {
 
@@ -268,14 +292,18 @@ typedef unsigned long long u64x2 __attribute__((vector_size(16)));
 
 template <class T>
 EMULATED_INLINE T& block_shared() {
-    return *static_cast<T*>(emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
+    return *static_cast<T*>(
+        emulator::shared_variable(sizeof(T), alignof(T), emulator::name_of<T>()));
 }
 /// Launches do not overlap here, but the emulator checks that threads call this.
 EMULATED_INLINE void begin_launch() { emulator::begin_launch(); }
 template <class T>
-EMULATED_INLINE void prefetch(const T*, unsigned long long, unsigned long long, unsigned long long, bool) {}
+EMULATED_INLINE void prefetch(const T*, unsigned long long, unsigned long long, unsigned long long,
+                              bool) {}
 EMULATED_INLINE void trap(const char* why) { emulator::trap(why); }
-EMULATED_INLINE unsigned char* dynamic_shared() { return static_cast<unsigned char*>(emulator::dynamic_shared_memory()); }
+EMULATED_INLINE unsigned char* dynamic_shared() {
+    return static_cast<unsigned char*>(emulator::dynamic_shared_memory());
+}
 
 template <class W>
 EMULATED_INLINE W load_relaxed(const W* address) {
@@ -303,7 +331,10 @@ EMULATED_INLINE void store_release(W* address, W value) {
     emulator::store(address, &value, sizeof value, emulator::Order::RELEASE);
 }
 
-EMULATED_INLINE unsigned long long add_relaxed(unsigned long long* address, unsigned long long more) { return atomicAdd(address, more); }
+EMULATED_INLINE unsigned long long add_relaxed(unsigned long long* address,
+                                               unsigned long long more) {
+    return atomicAdd(address, more);
+}
 
 EMULATED_INLINE unsigned add_acquire_release(unsigned* address, unsigned more) {
     __threadfence();
@@ -315,18 +346,26 @@ EMULATED_INLINE unsigned add_acquire_release(unsigned* address, unsigned more) {
 struct Mbarrier {
     unsigned long long state;
 };
-EMULATED_INLINE void mbarrier_init(Mbarrier& barrier, unsigned arrivals) { emulator::mbarrier_init(&barrier, arrivals); }
+EMULATED_INLINE void mbarrier_init(Mbarrier& barrier, unsigned arrivals) {
+    emulator::mbarrier_init(&barrier, arrivals);
+}
 EMULATED_INLINE void mbarrier_arrive(Mbarrier& barrier) { emulator::mbarrier_arrive(&barrier, 0); }
-EMULATED_INLINE void mbarrier_expect(Mbarrier& barrier, unsigned bytes) { emulator::mbarrier_arrive(&barrier, bytes); }
-EMULATED_INLINE void mbarrier_wait(Mbarrier& barrier, unsigned parity, emulator::Source source = {}) {
+EMULATED_INLINE void mbarrier_expect(Mbarrier& barrier, unsigned bytes) {
+    emulator::mbarrier_arrive(&barrier, bytes);
+}
+EMULATED_INLINE void mbarrier_wait(Mbarrier& barrier, unsigned parity,
+                                   emulator::Source source = {}) {
     emulator::mbarrier_wait(&barrier, parity, source);
 }
 EMULATED_INLINE void fence_mbarrier_init() { emulator::fence_mbarrier_init(); }
 
-EMULATED_INLINE void bulk_load(void* shared, const void* global, unsigned bytes, Mbarrier& barrier) {
+EMULATED_INLINE void bulk_load(void* shared, const void* global, unsigned bytes,
+                               Mbarrier& barrier) {
     emulator::bulk_load(shared, global, bytes, &barrier);
 }
-EMULATED_INLINE void bulk_store(void* global, const void* shared, unsigned bytes) { emulator::bulk_store(global, shared, bytes); }
+EMULATED_INLINE void bulk_store(void* global, const void* shared, unsigned bytes) {
+    emulator::bulk_store(global, shared, bytes);
+}
 EMULATED_INLINE void bulk_commit() { emulator::bulk_commit(); }
 template <int GROUPS>
 EMULATED_INLINE void bulk_wait_read(emulator::Source source = {}) {

@@ -57,7 +57,7 @@ struct ByScope {
 struct Left {
     Knowledge for_all;
     std::map<unsigned, Knowledge> for_blocks;  // by their numbers
-    Clock source;                              // of the value, as far as anybody can tell: see Actor::depends
+    Clock source;  // of the value, as far as anybody can tell: see Actor::depends
 };
 
 /// The bulk stores that a thread committed together.
@@ -222,14 +222,16 @@ inline bool newest_first, copies_first, stores_first;
 inline std::string suspicion;
 
 Place place_of(void* return_address);
-extern unsigned seconds;  // of the processor's time that a launch may go on without a thread returning
+extern unsigned
+    seconds;  // of the processor's time that a launch may go on without a thread returning
 std::vector<std::string> texts_of_places(const std::vector<Place>& places);
 void set_indices(unsigned thread, unsigned block);
 
 inline uint64_t draw(uint64_t below) { return random_bits() % below; }
 
 std::string text_of_thread(const Thread& thread) {
-    return "thread " + std::to_string(thread.index) + " of block " + std::to_string(thread.block->index);
+    return "thread " + std::to_string(thread.index) + " of block " +
+           std::to_string(thread.block->index);
 }
 
 std::string text_of_agent(Id id) {
@@ -239,7 +241,9 @@ std::string text_of_agent(Id id) {
     return "thread " + std::to_string(agent.index) + " of " + block;
 }
 
-std::string text_of_source(Source source) { return std::string(source.file) + ":" + std::to_string(source.line); }
+std::string text_of_source(Source source) {
+    return std::string(source.file) + ":" + std::to_string(source.line);
+}
 
 bool same(Source a, Source b) { return a.line == b.line && strcmp(a.file, b.file) == 0; }
 
@@ -249,7 +253,8 @@ bool Region::wrote_as_copy(const Access& write) {
 
 void suspect_read(const Region& region, size_t byte, Place place) {
     if (!suspicion.empty()) return;
-    suspicion = "a read of what nothing wrote: byte " + std::to_string(byte) + " of " + region.name + "\n  at " + text_of_place(place);
+    suspicion = "a read of what nothing wrote: byte " + std::to_string(byte) + " of " +
+                region.name + "\n  at " + text_of_place(place);
     if (current) suspicion += "\nin " + text_of_thread(*current) + " of " + launched->name;
 }
 
@@ -262,7 +267,8 @@ void show_store(size_t which) {
     for (size_t i = 0; i < which; i++) {
         const PendingStore& later = pending_stores[which];
         uintptr_t address = reinterpret_cast<uintptr_t>(later.to);
-        if (pending_stores[i].id == later.id && pending_stores[i].overlaps(address, later.bytes)) return show_store(i);
+        if (pending_stores[i].id == later.id && pending_stores[i].overlaps(address, later.bytes))
+            return show_store(i);
     }
     PendingStore store = std::move(pending_stores[which]);
     pending_stores.erase(pending_stores.begin() + (ptrdiff_t)which);
@@ -342,14 +348,19 @@ void synchronise(const std::vector<Thread*>& threads) {
 std::string text_of_wait(const Block& block, const Thread& thread) {
     if (thread.returned) return "returned";
     if (thread.looks_at)
-        return (thread.is_writing ? "is about to write " : "looks at ") + memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " + text_of_place(thread.looks_from);
+        return (thread.is_writing ? "is about to write " : "looks at ") +
+               memory.find(thread.looks_at, 1, 0).at(thread.looks_at) + ", at " +
+               text_of_place(thread.looks_from);
     if (!thread.waits) return "could go on";
-    std::string text = std::string("waits at ") + text_of_source(thread.source) + " for " + thread.waits;
+    std::string text =
+        std::string("waits at ") + text_of_source(thread.source) + " for " + thread.waits;
     if (thread.waits == std::string("an mbarrier")) {
         auto& barrier = block.mbarriers.at(reinterpret_cast<uintptr_t>(thread.object));
-        text += " at " + memory.find(reinterpret_cast<uintptr_t>(thread.object), 8, 0).at(reinterpret_cast<uintptr_t>(thread.object));
+        text += " at " + memory.find(reinterpret_cast<uintptr_t>(thread.object), 8, 0)
+                             .at(reinterpret_cast<uintptr_t>(thread.object));
         text += " to complete a phase of parity " + std::to_string(thread.number) + "; it lacks " +
-                std::to_string(barrier.missing) + " arrivals and " + std::to_string(barrier.bytes) + " bytes";
+                std::to_string(barrier.missing) + " arrivals and " + std::to_string(barrier.bytes) +
+                " bytes";
     }
     return text;
 }
@@ -358,15 +369,19 @@ std::string text_of_wait(const Block& block, const Thread& thread) {
 [[noreturn]] void fail_of_all(std::string message) {
     for (auto& block : living_blocks) {
         std::map<std::string, std::vector<unsigned>> groups;
-        for (const Thread& thread : block->threads) groups[text_of_wait(*block, thread)].push_back(thread.index);
+        for (const Thread& thread : block->threads)
+            groups[text_of_wait(*block, thread)].push_back(thread.index);
         for (auto& [text, threads] : groups) {
-            message += "\n  block " + std::to_string(block->index) + ": thread " + std::to_string(threads.front());
-            if (threads.size() > 1) message += " and " + std::to_string(threads.size() - 1) + " others";
+            message += "\n  block " + std::to_string(block->index) + ": thread " +
+                       std::to_string(threads.front());
+            if (threads.size() > 1)
+                message += " and " + std::to_string(threads.size() - 1) + " others";
             message += ": " + text;
         }
     }
     if (started_blocks < order.size()) {
-        message += "\n  not started, since no more than " + std::to_string(launched->resident) + " blocks live at a time: block";
+        message += "\n  not started, since no more than " + std::to_string(launched->resident) +
+                   " blocks live at a time: block";
         size_t end = std::min(order.size(), started_blocks + 16);
         if (end > started_blocks + 1) message += "s";
         for (size_t i = started_blocks; i < end; i++)
@@ -403,24 +418,29 @@ unsigned active_lanes() {
 void synchronise_block(unsigned number, unsigned threads, Source source) {
     Thread& self = *current;
     Block& block = *self.block;
-    if (number >= NAMED_BARRIERS) fail("there are 16 barriers, and no barrier " + std::to_string(number));
+    if (number >= NAMED_BARRIERS)
+        fail("there are 16 barriers, and no barrier " + std::to_string(number));
     if (threads == 0) threads = (unsigned)block.threads.size();
     if (threads % LANES != 0 && threads != block.threads.size())
-        fail("a barrier is for whole warps, not for " + std::to_string(threads) + " threads\n  at " + text_of_source(source));
+        fail("a barrier is for whole warps, not for " + std::to_string(threads) +
+             " threads\n  at " + text_of_source(source));
     counters.add(self.agent, Operation::BLOCK_BARRIER, place_of(__builtin_return_address(0)));
     BlockBarrier& barrier = block.barriers[number];
     if (barrier.waiting.empty()) {
         barrier.expected = threads;
         barrier.source = source;
     } else if (!same(barrier.source, source) || barrier.expected != threads) {
-        fail("a divergent barrier: " + text_of_thread(self) + " comes to " + text_of_source(source) + " while " +
-             text_of_thread(*barrier.waiting.front()) + " waits at " + text_of_source(barrier.source));
+        fail("a divergent barrier: " + text_of_thread(self) + " comes to " +
+             text_of_source(source) + " while " + text_of_thread(*barrier.waiting.front()) +
+             " waits at " + text_of_source(barrier.source));
     }
     barrier.waiting.push_back(&self);
     // Only a barrier of all threads is one for those that have returned.
     if (block.living < block.threads.size() && threads == block.threads.size())
-        fail("a divergent barrier: " + text_of_thread(self) + " comes to " + text_of_source(source) + ", but " +
-             std::to_string(block.threads.size() - block.living) + " threads of the block have returned");
+        fail("a divergent barrier: " + text_of_thread(self) + " comes to " +
+             text_of_source(source) + ", but " +
+             std::to_string(block.threads.size() - block.living) +
+             " threads of the block have returned");
     if (barrier.waiting.size() == barrier.expected) {
         synchronise(barrier.waiting);
         for (Thread* thread : barrier.waiting) counters.meet(thread->agent);
@@ -470,17 +490,23 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
     const char* what = meeting.is_barrier ? "a barrier of the warp" : "an exchange between lanes";
     unsigned bit = 1u << self.lane(), first = self.index - self.lane();
     auto here = [&] { return " at " + text_of_source(meeting.source); };
-    if (!(meeting.mask & bit)) fail(std::string(what) + " that does not name the lane which comes to it\n " + here());
+    if (!(meeting.mask & bit))
+        fail(std::string(what) + " that does not name the lane which comes to it\n " + here());
     for (unsigned i = 0; i < LANES; i++) {
         if (!(meeting.mask >> i & 1)) continue;
         if (first + i >= block.threads.size() || block.threads[first + i].returned)
             fail(std::string(what) + " with an inactive lane: it names lane " + std::to_string(i) +
-                 (first + i >= block.threads.size() ? ", which is not there" : ", which has returned") + "\n " + here());
+                 (first + i >= block.threads.size() ? ", which is not there"
+                                                    : ", which has returned") +
+                 "\n " + here());
     }
     if (!meeting.is_barrier && meeting.what == Exchange::SHUFFLE) {
-        if (from < 0 || from >= (int)LANES) fail("a shuffle from lane " + std::to_string(from) + ", which there is not\n " + here());
+        if (from < 0 || from >= (int)LANES)
+            fail("a shuffle from lane " + std::to_string(from) + ", which there is not\n " +
+                 here());
         if (!(meeting.mask >> from & 1))
-            fail("a shuffle from an inactive lane: lane " + std::to_string(from) + " is not named by the mask\n " + here());
+            fail("a shuffle from an inactive lane: lane " + std::to_string(from) +
+                 " is not named by the mask\n " + here());
     }
     if (meeting.is_barrier) counters.add(self.agent, Operation::WARP_BARRIER, place);
     else counters.add_exchange(self.agent, place, from);
@@ -489,12 +515,13 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
     auto& meetings = block.meetings[self.index / LANES];
     auto found = meetings.end();
     for (auto other = meetings.begin(); other != meetings.end(); other++) {
-        if (other->mask == meeting.mask && other->is_barrier == meeting.is_barrier && other->what == meeting.what &&
-            same(other->source, meeting.source))
+        if (other->mask == meeting.mask && other->is_barrier == meeting.is_barrier &&
+            other->what == meeting.what && same(other->source, meeting.source))
             found = other;
         else if ((other->mask & bit) && (other->arrived & meeting.mask))
-            fail("lanes of a warp diverge: lane " + std::to_string(self.lane()) + " comes to " + what + here() +
-                 ", while others of the lanes that it names wait at " + text_of_source(other->source));
+            fail("lanes of a warp diverge: lane " + std::to_string(self.lane()) + " comes to " +
+                 what + here() + ", while others of the lanes that it names wait at " +
+                 text_of_source(other->source));
     }
     if (found == meetings.end()) found = meetings.insert(meetings.end(), meeting);
     found->arrived |= bit;
@@ -517,7 +544,8 @@ void synchronise_warp(unsigned mask, Source source) {
     meet({mask, true, {}, source}, 0, 0, place_of(__builtin_return_address(0)));
 }
 
-unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from, Source source) {
+unsigned long long exchange(Exchange what, unsigned mask, unsigned long long value, int from,
+                            Source source) {
     Thread& self = *current;
     meet({mask, false, what, source}, value, from, place_of(__builtin_return_address(0)));
     return self.result;
@@ -527,7 +555,8 @@ unsigned long long exchange(Exchange what, unsigned mask, unsigned long long val
 
 void check_shared_bytes(size_t bytes) {
     if (bytes > SHARED_BYTES)
-        fail("a block has 227 KiB of shared memory, variables and dynamic, and not " + std::to_string(bytes) + " bytes");
+        fail("a block has 227 KiB of shared memory, variables and dynamic, and not " +
+             std::to_string(bytes) + " bytes");
 }
 
 void* shared_variable(size_t bytes, size_t align, const char* name) {
@@ -538,19 +567,22 @@ void* shared_variable(size_t bytes, size_t align, const char* name) {
         for (auto& [other, variable] : block.variables)
             if (variable) together += variable->bytes;
         if (together > STATIC_SHARED_BYTES)
-            fail("a block has 48 KiB of shared variables, and not " + std::to_string(together) + " bytes");
+            fail("a block has 48 KiB of shared variables, and not " + std::to_string(together) +
+                 " bytes");
         check_shared_bytes(together + launched->shared_bytes);
         if (align > 256) fail("shared variables are aligned to 256 bytes at most");
         std::string text = name;  // … [with T = X] or [T = X]
         size_t start = text.find("T = ");
-        region = std::make_unique<Region>("shared " + text.substr(start + 4, text.size() - start - 5), true, 0, bytes);
+        region = std::make_unique<Region>(
+            "shared " + text.substr(start + 4, text.size() - start - 5), true, 0, bytes);
         memory.add(*region);
     }
     return region->data();
 }
 
 [[noreturn]] void trap(const char* why) {
-    fail(std::string("a trap: ") + why + "\n  at " + text_of_place(place_of(__builtin_return_address(0))));
+    fail(std::string("a trap: ") + why + "\n  at " +
+         text_of_place(place_of(__builtin_return_address(0))));
 }
 
 void* dynamic_shared_memory() {
@@ -561,7 +593,8 @@ void* dynamic_shared_memory() {
 
 void check_alignment(uintptr_t address, size_t bytes, Place place) {
     if (address % bytes != 0)
-        fail("a misaligned access of " + std::to_string(bytes) + " bytes\n  at " + text_of_place(place));
+        fail("a misaligned access of " + std::to_string(bytes) + " bytes\n  at " +
+             text_of_place(place));
 }
 
 void begin_launch() { current->begun = true; }
@@ -569,15 +602,16 @@ void begin_launch() { current->begun = true; }
 /// Threads may touch global memory once they have waited for what precedes the launch.
 void check_begun(const Region& region, uintptr_t address, Place place) {
     if (!region.shared && !current->begun)
-        fail("a missing begin_launch(): " + text_of_thread(*current) + " touches " + region.at(address) +
-             " before it\n  at " + text_of_place(place));
+        fail("a missing begin_launch(): " + text_of_thread(*current) + " touches " +
+             region.at(address) + " before it\n  at " + text_of_place(place));
 }
 
 /// The layer's loads and stores are for words through which blocks communicate, but for one.
 void check_space(const Region& region, bool shared, Place place) {
     if (region.shared == shared) return;
     const char* memory[] = {"global", "shared"};
-    fail(std::string("an access to ") + memory[!shared] + " memory by a function for " + memory[shared] + " memory\n  at " + text_of_place(place));
+    fail(std::string("an access to ") + memory[!shared] + " memory by a function for " +
+         memory[shared] + " memory\n  at " + text_of_place(place));
 }
 
 /// Touches memory as atomic operations do.
@@ -605,7 +639,8 @@ void meet(Left& here) {
 }
 
 void load(const void* from, void* to, size_t bytes, Order order, bool shared) {
-    check_space(touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0)), shared, current->looks_from);
+    check_space(touch_atomically(from, bytes, Reach::READ, __builtin_return_address(0)), shared,
+                current->looks_from);
     memcpy(to, from, bytes);
     auto found = left.find(reinterpret_cast<uintptr_t>(from));
     if (found == left.end()) return;
@@ -618,12 +653,15 @@ void load(const void* from, void* to, size_t bytes, Order order, bool shared) {
 
 void store(void* to, const void* from, size_t bytes, Order order) {
     if (order == Order::RELEASE) show_stores(*current);
-    check_space(touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0)), false, current->looks_from);
+    check_space(touch_atomically(to, bytes, Reach::WRITE, __builtin_return_address(0)), false,
+                current->looks_from);
     Knowledge mine = current->release();
     ByScope passed = order == Order::RELEASE ? ByScope{mine, mine} : current->released;
     PendingStore store{current, current->id, static_cast<unsigned char*>(to), bytes, {}, {}};
     memcpy(store.value, from, bytes);
-    store.left = {passed.everywhere, {{current->block->number, passed.in_block}}, join(mine.seen, mine.depends)};
+    store.left = {passed.everywhere,
+                  {{current->block->number, passed.in_block}},
+                  join(mine.seen, mine.depends)};
     current->pending++;
     pending_stores.push_back(std::move(store));
     if (pending_stores.size() > PENDING_STORES) show_store(draw(PENDING_STORES));
@@ -667,7 +705,8 @@ MbarrierState& mbarrier_at(const Block& block, const void* barrier, Place place)
     check_alignment(address, 8, place);
     auto& all = const_cast<Block&>(block).mbarriers;
     auto found = all.find(address);
-    if (found == all.end()) fail("an mbarrier that nobody initialised\n  at " + text_of_place(place));
+    if (found == all.end())
+        fail("an mbarrier that nobody initialised\n  at " + text_of_place(place));
     return found->second;
 }
 
@@ -675,8 +714,9 @@ MbarrierState& mbarrier_at(const Block& block, const void* barrier, Place place)
 MbarrierState& known_mbarrier(const void* barrier, Place place) {
     MbarrierState& state = mbarrier_at(*current->block, barrier, place);
     if (!current->knows(current->seen, state.initialised.id, state.initialised.step))
-        fail("a race: " + text_of_thread(*current) + " uses an mbarrier\n  at " + text_of_place(place) + "\nwhich " +
-             text_of_agent(state.initialised.id) + " initialised\n  at " + text_of_place(state.initialised.place) +
+        fail("a race: " + text_of_thread(*current) + " uses an mbarrier\n  at " +
+             text_of_place(place) + "\nwhich " + text_of_agent(state.initialised.id) +
+             " initialised\n  at " + text_of_place(state.initialised.place) +
              "\nand nothing orders the two");
     return state;
 }
@@ -694,8 +734,8 @@ void complete_if_due(MbarrierState& state) {
 void add_bytes(MbarrierState& state, int64_t bytes, Place place) {
     state.bytes += bytes;
     if (std::abs(state.bytes) > MBARRIER_BYTES)
-        fail("an mbarrier counts to 2^20 - 1 bytes, and not to " + std::to_string(std::abs(state.bytes)) + "\n  at " +
-             text_of_place(place));
+        fail("an mbarrier counts to 2^20 - 1 bytes, and not to " +
+             std::to_string(std::abs(state.bytes)) + "\n  at " + text_of_place(place));
 }
 
 void mbarrier_init(void* barrier, unsigned arrivals) {
@@ -704,12 +744,14 @@ void mbarrier_init(void* barrier, unsigned arrivals) {
     Region& region = memory.find(address, 8, place);
     if (!region.shared) fail("an mbarrier outside shared memory\n  at " + text_of_place(place));
     check_alignment(address, 8, place);
-    if (arrivals == 0 || arrivals >= 1u << 20) fail("an mbarrier for " + std::to_string(arrivals) + " arrivals\n  at " + text_of_place(place));
+    if (arrivals == 0 || arrivals >= 1u << 20)
+        fail("an mbarrier for " + std::to_string(arrivals) + " arrivals\n  at " +
+             text_of_place(place));
     region.access(*current, address, 8, Reach::WRITE, false, place);
     MbarrierState& state = current->block->mbarriers[address];
     if (!state.waiting.empty())
-        fail("an mbarrier is initialised while " + text_of_thread(*state.waiting.front()) + " waits for it\n  at " +
-             text_of_place(place));
+        fail("an mbarrier is initialised while " + text_of_thread(*state.waiting.front()) +
+             " waits for it\n  at " + text_of_place(place));
     state = {};
     state.count = state.missing = arrivals;
     state.initialised = {current->id, current->step, 1, 0, 0, place};
@@ -719,7 +761,9 @@ void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
     Place place = place_of(__builtin_return_address(0));
     MbarrierState& state = known_mbarrier(barrier, place);
     show_stores(*current);
-    if (state.missing == 0) fail("more arrivals at an mbarrier than it was initialised for\n  at " + text_of_place(place));
+    if (state.missing == 0)
+        fail("more arrivals at an mbarrier than it was initialised for\n  at " +
+             text_of_place(place));
     state.gathered.add(current->release());
     add_bytes(state, expected_bytes, place);
     state.missing--;
@@ -729,7 +773,9 @@ void mbarrier_arrive(void* barrier, unsigned expected_bytes) {
 
 void mbarrier_wait(void* barrier, unsigned parity, Source source) {
     MbarrierState& state = known_mbarrier(barrier, place_of(__builtin_return_address(0)));
-    if (parity > 1) fail("a phase has parity 0 or 1, and not " + std::to_string(parity) + "\n  at " + text_of_source(source));
+    if (parity > 1)
+        fail("a phase has parity 0 or 1, and not " + std::to_string(parity) + "\n  at " +
+             text_of_source(source));
     while ((state.phase & 1) == parity) {
         state.waiting.push_back(current);
         wait_for("an mbarrier", source, barrier, parity);
@@ -760,26 +806,33 @@ unsigned slot_for_copy(bool is_load, Place place) {
     };
     CopySlot* found = std::end(slots);
     if (!is_load)
-        found = std::find_if(slots, std::end(slots), [&](const CopySlot& slot) { return slot.storer == &self; });
+        found = std::find_if(slots, std::end(slots),
+                             [&](const CopySlot& slot) { return slot.storer == &self; });
     if (found == std::end(slots)) found = std::find_if(slots, std::end(slots), knows_of_the_end);
     if (found == std::end(slots))
-        fail(std::to_string(COPIES) + " bulk copies of the block are under way, as far as the thread that begins one more "
-             "knows, and the emulator keeps no more apart\n  at " + text_of_place(place));
+        fail(std::to_string(COPIES) +
+             " bulk copies of the block are under way, as far as the thread that begins one more "
+             "knows, and the emulator keeps no more apart\n  at " +
+             text_of_place(place));
     found->step++;
     found->storer = is_load ? nullptr : &self;
     return (unsigned)(found - slots);
 }
 
 /// Checks a bulk copy and gets it under way.
-void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* barrier, Place place) {
+void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* barrier,
+                Place place) {
     Thread& self = *current;
     auto here = [&] { return "\n  at " + text_of_place(place); };
-    uintptr_t inner = reinterpret_cast<uintptr_t>(shared), outer = reinterpret_cast<uintptr_t>(global);
+    uintptr_t inner = reinterpret_cast<uintptr_t>(shared),
+              outer = reinterpret_cast<uintptr_t>(global);
     if (inner % 16 || outer % 16 || bytes % 16 || bytes == 0)
-        fail("a misaligned bulk copy: " + std::to_string(bytes) + " bytes between shared memory at an address of 16n+" +
-             std::to_string(inner % 16) + " and global memory at one of 16n+" + std::to_string(outer % 16) +
+        fail("a misaligned bulk copy: " + std::to_string(bytes) +
+             " bytes between shared memory at an address of 16n+" + std::to_string(inner % 16) +
+             " and global memory at one of 16n+" + std::to_string(outer % 16) +
              "; the copy engine wants multiples of 16 bytes" + here());
-    if (!memory.find(inner, bytes, place).shared) fail("a bulk copy whose shared memory is not shared" + here());
+    if (!memory.find(inner, bytes, place).shared)
+        fail("a bulk copy whose shared memory is not shared" + here());
     const Region& global_region = memory.find(outer, bytes, place);
     if (global_region.shared) fail("a bulk copy whose global memory is not global" + here());
     check_begun(global_region, outer, place);
@@ -804,8 +857,11 @@ void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* ba
     if (is_load) {
         MbarrierState& state = known_mbarrier(barrier, place);
         if (!state.fenced)
-            fail("a missing proxy fence: the bulk copy may not see that its mbarrier is initialised: fence_mbarrier_init() "
-                 "after the initialisation makes it visible" + here());
+            fail(
+                "a missing proxy fence: the bulk copy may not see that its mbarrier is "
+                "initialised: fence_mbarrier_init() "
+                "after the initialisation makes it visible" +
+                here());
         copy->barrier = reinterpret_cast<uintptr_t>(barrier);
     } else {
         copy->group = self.open_group;
@@ -817,11 +873,13 @@ void start_copy(bool is_load, void* shared, void* global, size_t bytes, void* ba
 }
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier) {
-    start_copy(true, shared, const_cast<void*>(global), bytes, barrier, place_of(__builtin_return_address(0)));
+    start_copy(true, shared, const_cast<void*>(global), bytes, barrier,
+               place_of(__builtin_return_address(0)));
 }
 
 void bulk_store(void* global, const void* shared, unsigned bytes) {
-    start_copy(false, const_cast<void*>(shared), global, bytes, nullptr, place_of(__builtin_return_address(0)));
+    start_copy(false, const_cast<void*>(shared), global, bytes, nullptr,
+               place_of(__builtin_return_address(0)));
 }
 
 void bulk_commit() {
@@ -833,9 +891,11 @@ void bulk_wait(unsigned groups, bool reads_only, Source source) {
     Thread& self = *current;
     for (size_t i = 0; i + groups < self.groups.size(); i++) {
         CopyGroup& group = *self.groups[i];
-        while (reads_only ? group.unread : group.unwritten) wait_for("its bulk stores", source, &group);
+        while (reads_only ? group.unread : group.unwritten)
+            wait_for("its bulk stores", source, &group);
         group.waited_for = true;
-        self.acquire({reads_only ? group.reads : join(group.reads, group.writes), nullptr, nullptr});
+        self.acquire(
+            {reads_only ? group.reads : join(group.reads, group.writes), nullptr, nullptr});
     }
     while (!reads_only && self.groups.size() > groups) self.groups.pop_front();
 }
@@ -843,10 +903,12 @@ void bulk_wait(unsigned groups, bool reads_only, Source source) {
 /// Takes a copy a step further: a load is made at once, a store first reads and later writes.
 void advance_copy(size_t which) {
     Copy& copy = *copies[which];
-    uintptr_t inner = reinterpret_cast<uintptr_t>(copy.shared), outer = reinterpret_cast<uintptr_t>(copy.global);
+    uintptr_t inner = reinterpret_cast<uintptr_t>(copy.shared),
+              outer = reinterpret_cast<uintptr_t>(copy.global);
     progress();
     auto access = [&](const Actor& actor, uintptr_t address, Reach reach) {
-        memory.find(address, copy.bytes, copy.place).access(actor, address, copy.bytes, reach, false, copy.place);
+        memory.find(address, copy.bytes, copy.place)
+            .access(actor, address, copy.bytes, reach, false, copy.place);
     };
     auto done = [&](const Actor& actor) {
         Gathering all;
@@ -862,7 +924,8 @@ void advance_copy(size_t which) {
         access(copy.reader, outer, Reach::READ);
         access(copy.writer, inner, Reach::WRITE);
         memcpy(copy.shared, copy.global, copy.bytes);
-        MbarrierState& state = mbarrier_at(*copy.block, reinterpret_cast<void*>(copy.barrier), copy.place);
+        MbarrierState& state =
+            mbarrier_at(*copy.block, reinterpret_cast<void*>(copy.barrier), copy.place);
         state.gathered.add({join(done(copy.reader), done(copy.writer)), nullptr, nullptr});
         add_bytes(state, -(int64_t)copy.bytes, copy.place);
         complete_if_due(state);
@@ -890,7 +953,8 @@ void advance_copy(size_t which) {
 void run_thread() {
     launched->kernel->call(launched->arguments);
     if (!current->begun)
-        fail("a missing begin_launch(): " + text_of_thread(*current) + " returns without it, so that the next launch may " +
+        fail("a missing begin_launch(): " + text_of_thread(*current) +
+             " returns without it, so that the next launch may " +
              "begin before the one that precedes this one has ended");
     current->returned = true;
     current->fiber->pause();
@@ -904,7 +968,8 @@ void start_block() {
     block->living = launched->threads;
     block->meetings.resize((launched->threads + LANES - 1) / LANES);
     if (launched->shared_bytes) {
-        block->dynamic = std::make_unique<Region>("dynamic shared memory", true, 0, launched->shared_bytes);
+        block->dynamic =
+            std::make_unique<Region>("dynamic shared memory", true, 0, launched->shared_bytes);
         memory.add(*block->dynamic);
     }
     std::vector<Thread*> threads;
@@ -923,7 +988,8 @@ void start_block() {
     if (newest_first) {  // by warps, in any order
         uint64_t salt = random_bits() | 1;
         auto rank = [salt](const Thread* thread) { return (thread->index / LANES + 1) * salt; };
-        std::stable_sort(threads.begin(), threads.end(), [&](auto* a, auto* b) { return rank(a) < rank(b); });
+        std::stable_sort(threads.begin(), threads.end(),
+                         [&](auto* a, auto* b) { return rank(a) < rank(b); });
     }
     ready.insert(ready.end(), threads.begin(), threads.end());
     living_blocks.push_back(std::move(block));
@@ -932,8 +998,11 @@ void start_block() {
 }
 
 [[noreturn]] void fail_of_copy(Place place) {
-    fail("a block returns while a bulk copy may use its shared memory: bulk_wait_read<0>() waits for stores, "
-         "mbarrier_wait() for loads\n  at " + text_of_place(place));
+    fail(
+        "a block returns while a bulk copy may use its shared memory: bulk_wait_read<0>() waits "
+        "for stores, "
+        "mbarrier_wait() for loads\n  at " +
+        text_of_place(place));
 }
 
 void end_block(Block& block) {
@@ -950,7 +1019,8 @@ void end_block(Block& block) {
     }
     auto forget = [](const Region& region) {
         memory.remove(region);
-        left.erase(left.lower_bound(region.begin()), left.lower_bound(region.begin() + region.bytes));
+        left.erase(left.lower_bound(region.begin()),
+                   left.lower_bound(region.begin() + region.bytes));
     };
     for (PendingStore& store : pending_stores)
         if (store.thread && store.thread->block == &block) store.thread = nullptr;
@@ -976,14 +1046,16 @@ void resume(Thread& thread) {
         for (BlockBarrier& barrier : block.barriers)
             if (!barrier.waiting.empty() && barrier.expected == block.threads.size())
                 fail("a divergent barrier: " + text_of_thread(thread) + " has returned, but " +
-                     std::to_string(barrier.waiting.size()) + " threads of the block wait at " + text_of_source(barrier.source));
+                     std::to_string(barrier.waiting.size()) + " threads of the block wait at " +
+                     text_of_source(barrier.source));
     }
 }
 
 void launch(const Launch& what) {
     launched = &what;
     check_shared_bytes(what.shared_bytes);
-    numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block, what.threads + COPY_AGENTS};
+    numbering = {numbering.first + (Id)order.size() * numbering.agents_of_a_block,
+                 what.threads + COPY_AGENTS};
     order.resize(what.blocks);
     for (unsigned i = 0; i < what.blocks; i++) order[i] = i;
     if (!starts_in_order) std::shuffle(order.begin(), order.end(), random_bits);
@@ -994,8 +1066,11 @@ void launch(const Launch& what) {
     while (started_blocks < what.blocks || !living_blocks.empty() || !copies.empty()) {
         while (started_blocks < what.blocks && living_blocks.size() < what.resident) start_block();
         current = nullptr;
-        if (is_overdue) fail_of_all("an endless loop: no thread has returned for " + std::to_string(seconds) + " seconds");
-        if (!pending_stores.empty() && draw(stores_first ? 2 : 64) == 0) show_store(draw(pending_stores.size()));
+        if (is_overdue)
+            fail_of_all("an endless loop: no thread has returned for " + std::to_string(seconds) +
+                        " seconds");
+        if (!pending_stores.empty() && draw(stores_first ? 2 : 64) == 0)
+            show_store(draw(pending_stores.size()));
         if (!copies.empty() && (ready.empty() || draw(copies_first ? 2 : 64) == 0)) {
             advance_copy(draw(copies.size()));
             continue;

@@ -42,7 +42,9 @@ struct Numbering {
     Id first = 1;
     uint32_t agents_of_a_block = 1;
     Id id(Agent agent) const { return first + agent.block * agents_of_a_block + agent.index; }
-    Agent agent(Id id) const { return {(id - first) / agents_of_a_block, (id - first) % agents_of_a_block}; }
+    Agent agent(Id id) const {
+        return {(id - first) / agents_of_a_block, (id - first) % agents_of_a_block};
+    }
 };
 inline Numbering numbering;
 
@@ -70,7 +72,8 @@ struct Actor {
     }
 
     bool knows(const Clock& clock, Id other, uint32_t other_step) const {
-        if (other < numbering.first || (other == id && !is_copy)) return true;  // copies share their slots' numbers
+        if (other < numbering.first || (other == id && !is_copy))
+            return true;  // copies share their slots' numbers
         return known(clock, numbering.agent(other)) >= other_step;
     }
 };
@@ -89,7 +92,8 @@ enum class Reach { READ, WRITE, UPDATE };
 
 /// A buffer of global memory, or a variable of a block's shared memory.
 class Region {
-    static constexpr Id CROWD = ~0u;  // in Cell::accesses[0]: there are more than two; `step` says which crowd
+    static constexpr Id CROWD =
+        ~0u;  // in Cell::accesses[0]: there are more than two; `step` says which crowd
     static constexpr std::align_val_t ALIGN{256};
     static constexpr size_t MARGIN = 256;  // so that what comes just after a region is in no other
 
@@ -126,15 +130,21 @@ public:
 
     /// `shift` bytes after an address that a GPU would give.
     Region(std::string name, bool shared, size_t shift, size_t bytes)
-        : block(static_cast<unsigned char*>(operator new[](shift + bytes + MARGIN, ALIGN))), shift(shift), cells(bytes),
-          name(std::move(name)), shared(shared), bytes(bytes) {}
+        : block(static_cast<unsigned char*>(operator new[](shift + bytes + MARGIN, ALIGN))),
+          shift(shift),
+          cells(bytes),
+          name(std::move(name)),
+          shared(shared),
+          bytes(bytes) {}
 
     unsigned char* data() const { return block.get() + shift; }
     uintptr_t begin() const { return reinterpret_cast<uintptr_t>(data()); }
     bool holds(uintptr_t address, size_t count) const {
         return address - begin() <= bytes && count <= bytes - (address - begin());
     }
-    std::string at(uintptr_t address) const { return name + "+" + std::to_string((long long)(address - begin())); }
+    std::string at(uintptr_t address) const {
+        return name + "+" + std::to_string((long long)(address - begin()));
+    }
 
     void mark_written() {
         for (Cell& cell : cells) cell.written = true;
@@ -151,7 +161,8 @@ public:
     }
 
     /// An access that lies within the region.
-    void access(const Actor& actor, uintptr_t address, size_t count, Reach reach, bool atomic, Place place) {
+    void access(const Actor& actor, uintptr_t address, size_t count, Reach reach, bool atomic,
+                Place place) {
         unsigned log_size = atomic ? (unsigned)std::countr_zero(count) : 0;
         Access mine{actor.id, actor.step, reach != Reach::READ, atomic, log_size, place};
         Cell was, became;  // the byte before
@@ -180,7 +191,9 @@ private:
             auto check = [&](const Access& before) {
                 if (!may_follow(actor, mine, before)) fail_of_race(actor, mine, reach, i, before);
             };
-            auto is_covered = [&](const Access& before) { return stands_for(actor, mine, reach, before); };
+            auto is_covered = [&](const Access& before) {
+                return stands_for(actor, mine, reach, before);
+            };
             std::for_each(crowd.writes.begin(), crowd.writes.end(), check);
             std::erase_if(crowd.writes, is_covered);
             if (mine.wrote) std::for_each(crowd.reads.begin(), crowd.reads.end(), check);
@@ -207,7 +220,8 @@ private:
 
     bool may_follow(const Actor& actor, const Access& mine, const Access& before) const {
         if (!mine.wrote && !before.wrote) return true;
-        if (mine.atomic && before.atomic) return is_one_word(mine, before) || actor.knows(actor.seen, before.id, before.step);
+        if (mine.atomic && before.atomic)
+            return is_one_word(mine, before) || actor.knows(actor.seen, before.id, before.step);
         if (!before.wrote && actor.knows(actor.depends, before.id, before.step)) return true;
         if (!needs_fence(actor, before)) return actor.knows(actor.seen, before.id, before.step);
         static const Clock NOTHING;
@@ -225,13 +239,15 @@ private:
 
     /// Whether `before` need not be remembered beside `mine`: everything that races with it races
     /// with `mine` as well.
-    static bool stands_for(const Actor& actor, const Access& mine, Reach reach, const Access& before) {
+    static bool stands_for(const Actor& actor, const Access& mine, Reach reach,
+                           const Access& before) {
         if (mine.wrote && !mine.atomic) return true;  // which nothing was in the way of
         if ((before.wrote && !mine.wrote) || (mine.atomic && !before.atomic)) return false;
         // A later access of the same size races with that of another size only.
         if (mine.atomic && !is_one_word(mine, before)) return false;
         // Whoever knows of an update also knows of the atomic writes that it saw.
-        return (reach == Reach::UPDATE && before.wrote) || actor.knows(actor.seen, before.id, before.step);
+        return (reach == Reach::UPDATE && before.wrote) ||
+               actor.knows(actor.seen, before.id, before.step);
     }
 
     static bool wrote_as_copy(const Access& write);
@@ -244,27 +260,38 @@ private:
         uint32_t crowd = free_crowds.back();
         free_crowds.pop_back();
         crowds[crowd] = {};
-        for (const Access& access : {cell.accesses[0], cell.accesses[1], mine}) crowds[crowd].add(access);
+        for (const Access& access : {cell.accesses[0], cell.accesses[1], mine})
+            crowds[crowd].add(access);
         cell.accesses[0] = {CROWD, crowd};
         cell.accesses[1] = {};
     }
 
-    [[noreturn]] void fail_of_race(const Actor& actor, const Access& mine, Reach reach, size_t i, const Access& before) const {
+    [[noreturn]] void fail_of_race(const Actor& actor, const Access& mine, Reach reach, size_t i,
+                                   const Access& before) const {
         bool mixes_sizes = mine.atomic && before.atomic;
         auto atomically = [&](const Access& access) {
-            std::string size = mixes_sizes ? ", as " + std::to_string(1u << access.log_size) + " bytes" : "";
+            std::string size =
+                mixes_sizes ? ", as " + std::to_string(1u << access.log_size) + " bytes" : "";
             return access.atomic ? " atomically" + size : "";
         };
-        bool lacks_fence = needs_fence(actor, before) && actor.knows(actor.seen, before.id, before.step);
-        std::string what = reach == Reach::READ ? "reads" : reach == Reach::WRITE ? "writes" : "updates";
+        bool lacks_fence =
+            needs_fence(actor, before) && actor.knows(actor.seen, before.id, before.step);
+        std::string what = reach == Reach::READ    ? "reads"
+                           : reach == Reach::WRITE ? "writes"
+                                                   : "updates";
         std::string why = "and nothing orders the two";
         if (mixes_sizes) why += ": only atomic accesses of one size are atomic to each other";
-        if (lacks_fence) why = "and nothing after that made it visible to bulk copies: fence_proxy_async() does";
-        if (lacks_fence && !shared) why = "and nothing makes it visible to bulk copies: fence_proxy_async() is for shared memory";
-        fail((lacks_fence ? "a missing proxy fence: " : "a race: ") + text_of_agent(mine.id) + " " + what + " " + name +
-             "+" + std::to_string(i) + atomically(mine) + "\n  at " + text_of_place(mine.place) +
-             "\nwhich " + text_of_agent(before.id) + " " + (before.wrote ? "wrote" : "read") +
-             atomically(before) + "\n  at " + text_of_place(before.place) + "\n" + why);
+        if (lacks_fence)
+            why = "and nothing after that made it visible to bulk copies: fence_proxy_async() does";
+        if (lacks_fence && !shared)
+            why =
+                "and nothing makes it visible to bulk copies: fence_proxy_async() is for shared "
+                "memory";
+        fail((lacks_fence ? "a missing proxy fence: " : "a race: ") + text_of_agent(mine.id) + " " +
+             what + " " + name + "+" + std::to_string(i) + atomically(mine) + "\n  at " +
+             text_of_place(mine.place) + "\nwhich " + text_of_agent(before.id) + " " +
+             (before.wrote ? "wrote" : "read") + atomically(before) + "\n  at " +
+             text_of_place(before.place) + "\n" + why);
     }
 };
 
@@ -293,7 +320,8 @@ public:
     /// The region that an access lies in.
     Region& find(uintptr_t address, size_t count, Place place) {
         if (Region* region = holder(address, count)) return *region;
-        fail("out of bounds: " + std::to_string(count) + " bytes at " + nearest(address) + "\n  at " + text_of_place(place));
+        fail("out of bounds: " + std::to_string(count) + " bytes at " + nearest(address) +
+             "\n  at " + text_of_place(place));
     }
 
 private:
@@ -312,7 +340,8 @@ private:
             if (address < end || address - end < distance) region = before;
         }
         if (!region) return "an address that is in no buffer and no shared variable";
-        return region->at(address) + ", but " + region->name + " has " + std::to_string(region->bytes) + " bytes";
+        return region->at(address) + ", but " + region->name + " has " +
+               std::to_string(region->bytes) + " bytes";
     }
 };
 

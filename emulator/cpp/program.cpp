@@ -8,8 +8,8 @@
 //   launch KERNEL BLOCKS THREADS SHARED RESIDENT ARG…
 //                                SHARED is in bytes; RESIDENT is how many blocks live at a time, or
 //                                0 for a number drawn from 1 to 8; an ARG is `null`, an address
-//                                NAME+OFFSET, or a value =HEXBYTES, in which @PLACE:NAME+OFFSET puts
-//                                an address at a byte
+//                                NAME+OFFSET, or a value =HEXBYTES, in which @PLACE:NAME+OFFSET
+//                                puts an address at a byte
 //   save NAME                    writes the buffer to the standard output; all of it must have been
 //                                written
 //   clear                        frees all buffers
@@ -21,8 +21,8 @@
 //   tallies FILE                 writes what was counted: operation, place in the source, issued,
 //                                lanes, sectors, lines, passes, conflicts
 //   trace                        keeps each access that is counted from here on
-//   touches FILE                 writes these: launch, block (by the order of starting), thread, step
-//                                (how often its warp's lanes have met), operation, offset, bytes,
+//   touches FILE                 writes these: launch, block (by the order of starting), thread,
+//                                step (how often its warp's lanes have met), operation, offset, bytes,
 //                                buffer or shared variable; a shuffle reads the `lanes`
 //
 // A broken rule ends the program with a message. Kernels are compiled with the instrumentation of
@@ -74,7 +74,8 @@ struct Module {
             if (info->dlpi_addr != self.start) return 0;
             for (int i = 0; i < info->dlpi_phnum; i++)
                 if (info->dlpi_phdr[i].p_type == PT_LOAD)
-                    self.bytes = std::max<uintptr_t>(self.bytes, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+                    self.bytes = std::max<uintptr_t>(
+                        self.bytes, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
             return 1;
         };
         dl_iterate_phdr(measure, this);
@@ -119,12 +120,15 @@ struct Arguments {
 
     bool hold(uintptr_t address) const {
         return address - reinterpret_cast<uintptr_t>(bytes.data()) < bytes.size() ||
-               address - reinterpret_cast<uintptr_t>(pointers.data()) < pointers.size() * sizeof(void*);
+               address - reinterpret_cast<uintptr_t>(pointers.data()) <
+                   pointers.size() * sizeof(void*);
     }
 };
 Arguments arguments;
 
-Place place_of(void* return_address) { return (Place)(reinterpret_cast<uintptr_t>(return_address) - module.start); }
+Place place_of(void* return_address) {
+    return (Place)(reinterpret_cast<uintptr_t>(return_address) - module.start);
+}
 
 /// Lines of the source, the innermost of inlined functions first. Those of the emulator's face say
 /// little, and go unless there are no others.
@@ -134,7 +138,8 @@ std::vector<std::string> texts_of_places(const std::vector<Place>& places) {
         auto is_face = [](const std::string& line) { return line.starts_with("kernel.hpp:"); };
         if (!std::all_of(lines.begin(), lines.end(), is_face)) std::erase_if(lines, is_face);
         texts.emplace_back();
-        for (const std::string& line : lines) texts.back() += (texts.back().empty() ? "" : ", inlined at ") + line;
+        for (const std::string& line : lines)
+            texts.back() += (texts.back().empty() ? "" : ", inlined at ") + line;
     }
     return texts;
 }
@@ -156,20 +161,26 @@ std::string circumstances() {
 void fail(const std::string& message) {
     fflush(stdout);
     fprintf(stderr, "emulator: %s%s\n", message.c_str(), circumstances().c_str());
-    if (!suspicion.empty() && !message.starts_with("a race")) fprintf(stderr, "and before that, %s\n", suspicion.c_str());
+    if (!suspicion.empty() && !message.starts_with("a race"))
+        fprintf(stderr, "and before that, %s\n", suspicion.c_str());
     _exit(1);
 }
 
 /// Before the undefined behaviour sanitizer, which has said what is wrong, ends the program.
-void fail_of_undefined_behaviour() { fprintf(stderr, "emulator: undefined behaviour%s\n", circumstances().c_str()); }
+void fail_of_undefined_behaviour() {
+    fprintf(stderr, "emulator: undefined behaviour%s\n", circumstances().c_str());
+}
 
 // ---- endless loops -----------------------------------------------------------------------------
 
 unsigned seconds = 120;
 
 [[noreturn]] __attribute__((noinline)) void fail_of_accesses(Place place) {
-    fail("an endless loop: " + text_of_thread(*current) + " has loaded and stored " + std::to_string(MOST_ACCESSES) +
-         " times while no other thread had a turn; to wait for one takes load_relaxed or load_acquire\n  at " + text_of_place(place));
+    fail("an endless loop: " + text_of_thread(*current) + " has loaded and stored " +
+         std::to_string(MOST_ACCESSES) +
+         " times while no other thread had a turn; to wait for one takes load_relaxed or "
+         "load_acquire\n  at " +
+         text_of_place(place));
 }
 
 /// The innermost place of the running thread, for a signal.
@@ -202,7 +213,8 @@ void tick(int) {
     if (idle < seconds + 2 || !current) return;
     alarm(20);  // ends the program if even that fails
     Place place = interrupted_place();
-    fail("an endless loop: " + text_of_thread(*current) + " has gone on alone for 2 seconds\n  at " +
+    fail("an endless loop: " + text_of_thread(*current) +
+         " has gone on alone for 2 seconds\n  at " +
          (place ? text_of_place(place) : "a place that is not the module's"));
 }
 
@@ -220,7 +232,9 @@ void start_ticking() {
 /// Whether an address is that of threadIdx, blockIdx, blockDim or gridDim, which are no memory on a
 /// GPU.
 bool is_index(uintptr_t address) {
-    auto is_part = [address](const uint3& index) { return address - reinterpret_cast<uintptr_t>(&index) < sizeof index; };
+    auto is_part = [address](const uint3& index) {
+        return address - reinterpret_cast<uintptr_t>(&index) < sizeof index;
+    };
     return is_part(threadIdx) || is_part(blockIdx) || is_part(blockDim) || is_part(gridDim);
 }
 
@@ -233,17 +247,20 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
     if (self.fiber->holds(number)) return;  // a local variable
     Region* holder = memory.holder(number, bytes);
     bool is_read = reach == Reach::READ;
-    if (!holder && is_read && (arguments.hold(number) || is_index(number) || module.holds(number))) return;
+    if (!holder && is_read && (arguments.hold(number) || is_index(number) || module.holds(number)))
+        return;
     if (self.pending) show_stores_to(self, number, bytes);
     Place place = place_of(from);
-    if (!holder && module.holds(number)) fail("a write to a static variable\n  at " + text_of_place(place));
+    if (!holder && module.holds(number))
+        fail("a write to a static variable\n  at " + text_of_place(place));
     if (width) check_alignment(number, width, place);
     Region& region = holder ? *holder : memory.find(number, bytes, place);
     check_begun(region, number, place);
     region.access(self, number, bytes, reach, false, place);
     if (!counters.on) return;
     using enum Operation;
-    Operation operation = is_read ? (region.shared ? SHARED_LOAD : GLOBAL_LOAD) : (region.shared ? SHARED_STORE : GLOBAL_STORE);
+    Operation operation = is_read ? (region.shared ? SHARED_LOAD : GLOBAL_LOAD)
+                                  : (region.shared ? SHARED_STORE : GLOBAL_STORE);
     counters.add(self.agent, operation, place, number, bytes, &region);
 }
 
@@ -251,13 +268,25 @@ inline void touch(void* address, size_t bytes, size_t width, Reach reach, void* 
 
 // What the compiler calls an access of 16 bytes may be one of a struct that is aligned to 8. For a
 // word of 16 the undefined behaviour sanitizer knows better.
-#define SEE(BYTES)                                                                                                  \
-    void __tsan_read##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::READ, __builtin_return_address(0)); }          \
-    void __tsan_write##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::WRITE, __builtin_return_address(0)); }        \
-    void __tsan_unaligned_read##BYTES(void* p) { touch(p, BYTES, 0, Reach::READ, __builtin_return_address(0)); }    \
-    void __tsan_unaligned_write##BYTES(void* p) { touch(p, BYTES, 0, Reach::WRITE, __builtin_return_address(0)); }  \
-    void __tsan_volatile_read##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::READ, __builtin_return_address(0)); } \
-    void __tsan_volatile_write##BYTES(void* p) { touch(p, BYTES, std::min(BYTES, 8), Reach::WRITE, __builtin_return_address(0)); }
+#define SEE(BYTES)                                                                      \
+    void __tsan_read##BYTES(void* p) {                                                  \
+        touch(p, BYTES, std::min(BYTES, 8), Reach::READ, __builtin_return_address(0));  \
+    }                                                                                   \
+    void __tsan_write##BYTES(void* p) {                                                 \
+        touch(p, BYTES, std::min(BYTES, 8), Reach::WRITE, __builtin_return_address(0)); \
+    }                                                                                   \
+    void __tsan_unaligned_read##BYTES(void* p) {                                        \
+        touch(p, BYTES, 0, Reach::READ, __builtin_return_address(0));                   \
+    }                                                                                   \
+    void __tsan_unaligned_write##BYTES(void* p) {                                       \
+        touch(p, BYTES, 0, Reach::WRITE, __builtin_return_address(0));                  \
+    }                                                                                   \
+    void __tsan_volatile_read##BYTES(void* p) {                                         \
+        touch(p, BYTES, std::min(BYTES, 8), Reach::READ, __builtin_return_address(0));  \
+    }                                                                                   \
+    void __tsan_volatile_write##BYTES(void* p) {                                        \
+        touch(p, BYTES, std::min(BYTES, 8), Reach::WRITE, __builtin_return_address(0)); \
+    }
 
 extern "C" {
 using namespace emulator;
@@ -266,8 +295,12 @@ SEE(2)
 SEE(4)
 SEE(8)
 SEE(16)
-void __tsan_read_range(void* p, size_t bytes) { touch(p, bytes, 0, Reach::READ, __builtin_return_address(0)); }
-void __tsan_write_range(void* p, size_t bytes) { touch(p, bytes, 0, Reach::WRITE, __builtin_return_address(0)); }
+void __tsan_read_range(void* p, size_t bytes) {
+    touch(p, bytes, 0, Reach::READ, __builtin_return_address(0));
+}
+void __tsan_write_range(void* p, size_t bytes) {
+    touch(p, bytes, 0, Reach::WRITE, __builtin_return_address(0));
+}
 void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     touch(const_cast<void*>(from), bytes, 0, Reach::READ, __builtin_return_address(0));
     touch(to, bytes, 0, Reach::WRITE, __builtin_return_address(0));
@@ -306,14 +339,16 @@ void make_buffer(const std::string& name, size_t shift, size_t bytes, const std:
     memory.add(region);
     if (file.empty()) return;
     std::ifstream stream(file, std::ios::binary);
-    if (!stream.read(reinterpret_cast<char*>(region.data()), (std::streamsize)bytes)) fail(file + " is too short");
+    if (!stream.read(reinterpret_cast<char*>(region.data()), (std::streamsize)bytes))
+        fail(file + " is too short");
     region.mark_written();
 }
 
 void save(const Region& region) {
     size_t unwritten = region.first_unwritten();
     if (unwritten < region.bytes)
-        fail("nothing wrote byte " + std::to_string(unwritten) + " of the " + std::to_string(region.bytes) + " of " + region.name);
+        fail("nothing wrote byte " + std::to_string(unwritten) + " of the " +
+             std::to_string(region.bytes) + " of " + region.name);
     std::cout.write(reinterpret_cast<const char*>(region.data()), (std::streamsize)region.bytes);
 }
 
@@ -339,12 +374,15 @@ std::vector<unsigned char> argument(const std::string& text) {
     unsigned char* pointer = nullptr;
     if (text.front() == '=') {
         size_t end = std::min(text.find('@'), text.size());
-        for (size_t i = 1; i < end; i += 2) bytes.push_back((unsigned char)number(view.substr(i, 2), 16, text));
+        for (size_t i = 1; i < end; i += 2)
+            bytes.push_back((unsigned char)number(view.substr(i, 2), 16, text));
         while (end < text.size()) {
-            size_t colon = std::min(text.find(':', end), text.size() - 1), next = std::min(text.find('@', colon), text.size());
+            size_t colon = std::min(text.find(':', end), text.size() - 1),
+                   next = std::min(text.find('@', colon), text.size());
             size_t place = number(view.substr(end + 1, colon - end - 1), 10, text);
             pointer = address(text.substr(colon + 1, next - colon - 1));
-            if (place + sizeof pointer > bytes.size()) fail("the argument `" + text + "` has no byte " + std::to_string(place));
+            if (place + sizeof pointer > bytes.size())
+                fail("the argument `" + text + "` has no byte " + std::to_string(place));
             memcpy(bytes.data() + place, &pointer, sizeof pointer);
             end = next;
         }
@@ -360,11 +398,13 @@ void launch_kernel(std::istream& words) {
     std::string name, word;
     unsigned blocks = 0, threads = 0, resident = 0;
     size_t shared = 0;
-    if (!(words >> name >> blocks >> threads >> shared >> resident)) fail("a launch lacks its name or one of its numbers");
+    if (!(words >> name >> blocks >> threads >> shared >> resident))
+        fail("a launch lacks its name or one of its numbers");
     auto* kernel = static_cast<const Kernel*>(dlsym(module.handle, ("emulated_" + name).c_str()));
     if (!kernel) fail("there is no kernel " + name);
     if (blocks == 0) fail("a grid has a block at least");
-    if (threads == 0 || threads > 1024) fail("a block has 1 to 1024 threads, and not " + std::to_string(threads));
+    if (threads == 0 || threads > 1024)
+        fail("a block has 1 to 1024 threads, and not " + std::to_string(threads));
     constexpr size_t ALIGN = 16;
     std::vector<size_t> offsets;
     arguments.bytes.clear();
@@ -372,12 +412,14 @@ void launch_kernel(std::istream& words) {
         std::vector<unsigned char> value = argument(word);
         size_t size = offsets.size() < kernel->count ? kernel->sizes[offsets.size()] : 0;
         if (value.size() != size)
-            fail("argument " + std::to_string(offsets.size()) + " of " + name + " has " + std::to_string(size) + " bytes");
+            fail("argument " + std::to_string(offsets.size()) + " of " + name + " has " +
+                 std::to_string(size) + " bytes");
         offsets.push_back(arguments.bytes.size());
         arguments.bytes.insert(arguments.bytes.end(), value.begin(), value.end());
         arguments.bytes.resize((arguments.bytes.size() + ALIGN - 1) / ALIGN * ALIGN);
     }
-    if (offsets.size() != kernel->count) fail(name + " takes " + std::to_string(kernel->count) + " arguments");
+    if (offsets.size() != kernel->count)
+        fail(name + " takes " + std::to_string(kernel->count) + " arguments");
     arguments.pointers.clear();
     for (size_t offset : offsets) arguments.pointers.push_back(arguments.bytes.data() + offset);
     if (resident == 0) resident = 1 + (unsigned)draw(std::min(blocks, 8u));
@@ -389,16 +431,18 @@ void launch_kernel(std::istream& words) {
 void write_tallies(const std::string& path) {
     std::ofstream file(path);
     for (auto& [key, tally] : counters.tallies)
-        file << NAMES[(int)key.second] << ' ' << key.first.substr(0, key.first.find(',')) << ' ' << tally.issued << ' '
-             << tally.lanes << ' ' << tally.sectors << ' ' << tally.lines << ' ' << tally.passes << ' ' << tally.conflicts << '\n';
+        file << NAMES[(int)key.second] << ' ' << key.first.substr(0, key.first.find(',')) << ' '
+             << tally.issued << ' ' << tally.lanes << ' ' << tally.sectors << ' ' << tally.lines
+             << ' ' << tally.passes << ' ' << tally.conflicts << '\n';
     if (!file.flush()) fail(path + " cannot be written");
 }
 
 void write_touches(const std::string& path) {
     std::ofstream file(path);
     for (const Touch& touch : counters.touches)
-        file << touch.launch << ' ' << touch.agent.block << ' ' << touch.agent.index << ' ' << touch.step << ' '
-             << NAMES[(int)touch.operation] << ' ' << touch.offset << ' ' << touch.bytes << ' ' << touch.region << '\n';
+        file << touch.launch << ' ' << touch.agent.block << ' ' << touch.agent.index << ' '
+             << touch.step << ' ' << NAMES[(int)touch.operation] << ' ' << touch.offset << ' '
+             << touch.bytes << ' ' << touch.region << '\n';
     if (!file.flush()) fail(path + " cannot be written");
 }
 

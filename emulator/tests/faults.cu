@@ -134,7 +134,8 @@ __device__ void chain_of_packets(const u32* in, u32* out, u32* work) {
     before.parts[0] = 0;
     if (block > 0) {
         if (PACKETS == HALVES_AND_RELEASE)
-            while (load_acquire(&flags[block - 1]) == 0) {}
+            while (load_acquire(&flags[block - 1]) == 0) {
+            }
         do before.word = load_relaxed(&packets[block - 1]);
         while (before.parts[1] == 0);
     }
@@ -142,8 +143,12 @@ __device__ void chain_of_packets(const u32* in, u32* out, u32* work) {
     publish<PACKETS>(&packets[block], sum, &flags[block]);
     out[block] = (u32)sum;
 }
-__global__ void publishes_whole_words(const u32* in, u32* out, u32* work) { chain_of_packets<WHOLE>(in, out, work); }
-__global__ void publishes_halves(const u32* in, u32* out, u32* work) { chain_of_packets<HALVES>(in, out, work); }
+__global__ void publishes_whole_words(const u32* in, u32* out, u32* work) {
+    chain_of_packets<WHOLE>(in, out, work);
+}
+__global__ void publishes_halves(const u32* in, u32* out, u32* work) {
+    chain_of_packets<HALVES>(in, out, work);
+}
 __global__ void releases_halves(const u32* in, u32* out, u32* work) {
     chain_of_packets<HALVES_AND_RELEASE>(in, out, work);
 }
@@ -164,16 +169,22 @@ __device__ void replace_header(const u32* in, u32* out, u32* work) {
     } else {
         for (u32 i = 1; i < gridDim.x; i++) {
             if (PACKETS == HALVES_AND_RELEASE)
-                while (load_acquire(&flags[i]) != 1) {}
+                while (load_acquire(&flags[i]) != 1) {
+                }
             else
-                while (load_relaxed(&flags[i]) != 1) {}
+                while (load_relaxed(&flags[i]) != 1) {
+                }
         }
         publish<PACKETS>(header, 7, &flags[0]);
     }
     out[block] = in[block];
 }
-__global__ void replaces_whole_header(const u32* in, u32* out, u32* work) { replace_header<WHOLE>(in, out, work); }
-__global__ void replaces_header_by_halves(const u32* in, u32* out, u32* work) { replace_header<HALVES>(in, out, work); }
+__global__ void replaces_whole_header(const u32* in, u32* out, u32* work) {
+    replace_header<WHOLE>(in, out, work);
+}
+__global__ void replaces_header_by_halves(const u32* in, u32* out, u32* work) {
+    replace_header<HALVES>(in, out, work);
+}
 __global__ void replaces_header_in_order(const u32* in, u32* out, u32* work) {
     replace_header<HALVES_AND_RELEASE>(in, out, work);
 }
@@ -309,7 +320,8 @@ __device__ void chain(const u32* in, u32* out, u32* flags, u32* sums, u32* ticke
     u32 block = IN_ORDER_OF_START ? atomicAdd(tickets, 1u) : blockIdx.x;
     u32 sum = in[block];
     if (block > 0) {
-        while (load_acquire(&flags[block - 1]) == 0) {}
+        while (load_acquire(&flags[block - 1]) == 0) {
+        }
         sum += sums[block - 1];
     }
     sums[block] = sum;
@@ -329,12 +341,22 @@ __device__ void collect(const u32* in, u32* out, u32* flags, u32 collector) {
         out[block] = flag;
     }
 }
-__global__ void first_block_collects(const u32* in, u32* out, u32* work) { collect(in, out, work, 0); }
-__global__ void last_block_collects(const u32* in, u32* out, u32* work) { collect(in, out, work, gridDim.x - 1); }
+__global__ void first_block_collects(const u32* in, u32* out, u32* work) {
+    collect(in, out, work, 0);
+}
+__global__ void last_block_collects(const u32* in, u32* out, u32* work) {
+    collect(in, out, work, gridDim.x - 1);
+}
 
-__global__ void chain_of_tickets(const u32* in, u32* out, u32* work) { chain<true, true>(in, out, work + 1, work + 65, work); }
-__global__ void chain_of_blocks(const u32* in, u32* out, u32* work) { chain<false, true>(in, out, work + 1, work + 65, work); }
-__global__ void lacks_release(const u32* in, u32* out, u32* work) { chain<true, false>(in, out, work + 1, work + 65, work); }
+__global__ void chain_of_tickets(const u32* in, u32* out, u32* work) {
+    chain<true, true>(in, out, work + 1, work + 65, work);
+}
+__global__ void chain_of_blocks(const u32* in, u32* out, u32* work) {
+    chain<false, true>(in, out, work + 1, work + 65, work);
+}
+__global__ void lacks_release(const u32* in, u32* out, u32* work) {
+    chain<true, false>(in, out, work + 1, work + 65, work);
+}
 
 enum Flag { RELAXED_FLAG, RELEASED_FLAG, UPDATED_FLAG };
 
@@ -347,9 +369,11 @@ __device__ void chain_of_words(const u32* in, u32* out, u32* flags, u32* sums, u
     u32 block = atomicAdd(tickets, 1u), sum = in[block];
     if (block > 0) {
         if (FLAG == RELEASED_FLAG)
-            while (load_acquire(&flags[block - 1]) == 0) {}
+            while (load_acquire(&flags[block - 1]) == 0) {
+            }
         else
-            while (load_relaxed(&flags[block - 1]) == 0) {}
+            while (load_relaxed(&flags[block - 1]) == 0) {
+            }
         fence<BETWEEN>();
         sum += load_relaxed(&sums[block - 1]);
     }
@@ -433,10 +457,18 @@ __device__ void last_block(const u32* in, u32* out, u32* work) {
     fence<AFTER>();
     for (u32 i = 0; last && i < gridDim.x; i++) out[i] = work[1 + i];
 }
-__global__ void last_block_copies(const u32* in, u32* out, u32* work) { last_block<FENCE, FENCE>(in, out, work); }
-__global__ void lacks_threadfence(const u32* in, u32* out, u32* work) { last_block<NO_FENCE, FENCE>(in, out, work); }
-__global__ void releases_to_its_block(const u32* in, u32* out, u32* work) { last_block<BLOCK_FENCE, FENCE>(in, out, work); }
-__global__ void acquires_from_its_block(const u32* in, u32* out, u32* work) { last_block<FENCE, BLOCK_FENCE>(in, out, work); }
+__global__ void last_block_copies(const u32* in, u32* out, u32* work) {
+    last_block<FENCE, FENCE>(in, out, work);
+}
+__global__ void lacks_threadfence(const u32* in, u32* out, u32* work) {
+    last_block<NO_FENCE, FENCE>(in, out, work);
+}
+__global__ void releases_to_its_block(const u32* in, u32* out, u32* work) {
+    last_block<BLOCK_FENCE, FENCE>(in, out, work);
+}
+__global__ void acquires_from_its_block(const u32* in, u32* out, u32* work) {
+    last_block<FENCE, BLOCK_FENCE>(in, out, work);
+}
 
 /// Where a fence for the block will do.
 template <Fence WHICH>
@@ -449,18 +481,24 @@ __device__ void tell_the_block(const u32* in, u32* out, u32* flag) {
         store_relaxed(flag, 1u);
     }
     if (i == 32) {
-        while (load_relaxed(flag) == 0) {}
+        while (load_relaxed(flag) == 0) {
+        }
         fence<WHICH>();
         for (u32 k = 0; k < N; k++) out[k]++;
     }
 }
-__global__ void tells_the_block(const u32* in, u32* out, u32* work) { tell_the_block<BLOCK_FENCE>(in, out, work); }
-__global__ void tells_the_block_nothing(const u32* in, u32* out, u32* work) { tell_the_block<NO_FENCE>(in, out, work); }
+__global__ void tells_the_block(const u32* in, u32* out, u32* work) {
+    tell_the_block<BLOCK_FENCE>(in, out, work);
+}
+__global__ void tells_the_block_nothing(const u32* in, u32* out, u32* work) {
+    tell_the_block<NO_FENCE>(in, out, work);
+}
 
 __global__ void adds_under_a_lock(const u32* in, u32* out, u32* work) {
     begin_launch();
     if (threadIdx.x != 0) return;
-    while (atomicCAS(&work[0], 0u, 1u) != 0) {}
+    while (atomicCAS(&work[0], 0u, 1u) != 0) {
+    }
     __threadfence();
     u32 rank = work[1]++;
     __threadfence();
@@ -472,20 +510,36 @@ __global__ void waits_for_nobody(const u32*, u32* out, u32* work) {
     begin_launch();
     out[blockIdx.x * blockDim.x + threadIdx.x] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        while (load_relaxed(&work[7]) == 0) {}
+        while (load_relaxed(&work[7]) == 0) {
+        }
 }
 __global__ void waits_to_exchange(const u32*, u32* out, u32* work) {
     begin_launch();
     out[blockIdx.x * blockDim.x + threadIdx.x] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        while (atomicCAS(&work[7], 1u, 2u) != 1u) {}
+        while (atomicCAS(&work[7], 1u, 2u) != 1u) {
+        }
 }
 
 // ---- mbarriers and bulk copies ----
 
 enum Fault {
-    NO_FAULT, NO_PROXY_FENCE, NO_INIT_FENCE, NO_INIT_BARRIER, NO_WAIT, NO_DONE, NO_EXPECTED_BYTES, WRONG_PARITY, NO_ARRIVAL,
-    NO_WAIT_READ, MISALIGNED_ADDRESS, MISALIGNED_SIZE, TOO_LONG, MUCH_TOO_MANY_BYTES, WRITTEN_SOURCE, SECOND_INIT
+    NO_FAULT,
+    NO_PROXY_FENCE,
+    NO_INIT_FENCE,
+    NO_INIT_BARRIER,
+    NO_WAIT,
+    NO_DONE,
+    NO_EXPECTED_BYTES,
+    WRONG_PARITY,
+    NO_ARRIVAL,
+    NO_WAIT_READ,
+    MISALIGNED_ADDRESS,
+    MISALIGNED_SIZE,
+    TOO_LONG,
+    MUCH_TOO_MANY_BYTES,
+    WRITTEN_SOURCE,
+    SECOND_INIT
 };
 
 /// out = in + 1 for 64 numbers, through a stage that a bulk copy fills and another empties.
@@ -510,7 +564,9 @@ __device__ void stage(const u32* in, u32* out) {
     if (FAULT != NO_INIT_BARRIER) __syncthreads();
     if (FAULT == SECOND_INIT && i == 9) mbarrier_init(stage.full, 1);
     if (i == 0) {
-        mbarrier_expect(stage.full, FAULT == NO_EXPECTED_BYTES ? bytes + 16 : FAULT == MUCH_TOO_MANY_BYTES ? 1 << 20 : bytes);
+        mbarrier_expect(stage.full, FAULT == NO_EXPECTED_BYTES     ? bytes + 16
+                                    : FAULT == MUCH_TOO_MANY_BYTES ? 1 << 20
+                                                                   : bytes);
         if (FAULT == MISALIGNED_ADDRESS) bulk_load(stage.items, in + 1, bytes - 16, stage.full);
         else if (FAULT == MISALIGNED_SIZE) bulk_load(stage.items, in, bytes - 4, stage.full);
         else if (FAULT == TOO_LONG) bulk_load(stage.items, in, bytes + 16, stage.full);
@@ -535,11 +591,15 @@ __global__ void lacks_init_fence(const u32* in, u32* out) { stage<NO_INIT_FENCE>
 __global__ void lacks_init_barrier(const u32* in, u32* out) { stage<NO_INIT_BARRIER>(in, out); }
 __global__ void lacks_wait_for_copy(const u32* in, u32* out) { stage<NO_WAIT>(in, out); }
 __global__ void lacks_wait_for_others(const u32* in, u32* out) { stage<NO_DONE>(in, out); }
-__global__ void expects_too_many_bytes(const u32* in, u32* out) { stage<NO_EXPECTED_BYTES>(in, out); }
+__global__ void expects_too_many_bytes(const u32* in, u32* out) {
+    stage<NO_EXPECTED_BYTES>(in, out);
+}
 __global__ void waits_for_wrong_parity(const u32* in, u32* out) { stage<WRONG_PARITY>(in, out); }
 __global__ void lacks_an_arrival(const u32* in, u32* out) { stage<NO_ARRIVAL>(in, out); }
 __global__ void overwrites_what_is_copied(const u32* in, u32* out) { stage<NO_WAIT_READ>(in, out); }
-__global__ void copies_from_misaligned(const u32* in, u32* out) { stage<MISALIGNED_ADDRESS>(in, out); }
+__global__ void copies_from_misaligned(const u32* in, u32* out) {
+    stage<MISALIGNED_ADDRESS>(in, out);
+}
 __global__ void copies_misaligned_size(const u32* in, u32* out) { stage<MISALIGNED_SIZE>(in, out); }
 __global__ void copies_too_much(const u32* in, u32* out) { stage<TOO_LONG>(in, out); }
 __global__ void expects_a_mebibyte(const u32* in, u32* out) { stage<MUCH_TOO_MANY_BYTES>(in, out); }
@@ -560,7 +620,8 @@ __device__ void copy_often(const u32* in, u32* out) {
     fence_mbarrier_init();
     for (u32 round = 0; round < 2; round++) {
         mbarrier_expect(stage.full, sizeof stage.items);
-        for (u32 k = 0; k < LOADS; k++) bulk_load(stage.items + 4 * k, in + 4 * (k % (N / 4)), 16, stage.full);
+        for (u32 k = 0; k < LOADS; k++)
+            bulk_load(stage.items + 4 * k, in + 4 * (k % (N / 4)), 16, stage.full);
         mbarrier_wait(stage.full, round);
         bulk_store(out, stage.items, N * 4);
         bulk_commit();
@@ -621,10 +682,18 @@ __device__ void begin(const u32* in, u32* out) {
 }
 __global__ void begins_first(const u32* in, u32* out) { begin<FIRST, PLAINLY>(in, out); }
 __global__ void never_begins(const u32* in, u32* out) { begin<NEVER, PLAINLY>(in, out); }
-__global__ void begins_in_some_threads(const u32* in, u32* out) { begin<IN_SOME_THREADS, PLAINLY>(in, out); }
-__global__ void reads_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, PLAINLY>(in, out); }
-__global__ void looks_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, ATOMICALLY>(in, out); }
-__global__ void copies_before_it_begins(const u32* in, u32* out) { begin<TOO_LATE, BY_COPY>(in, out); }
+__global__ void begins_in_some_threads(const u32* in, u32* out) {
+    begin<IN_SOME_THREADS, PLAINLY>(in, out);
+}
+__global__ void reads_before_it_begins(const u32* in, u32* out) {
+    begin<TOO_LATE, PLAINLY>(in, out);
+}
+__global__ void looks_before_it_begins(const u32* in, u32* out) {
+    begin<TOO_LATE, ATOMICALLY>(in, out);
+}
+__global__ void copies_before_it_begins(const u32* in, u32* out) {
+    begin<TOO_LATE, BY_COPY>(in, out);
+}
 
 // ---- loops without an end ----
 
@@ -637,15 +706,21 @@ __device__ void wait_for_flag(const u32* in, u32* out, u32* work) {
     u32 i = threadIdx.x;
     if (i == 0) store_release(&work[3], 1u);
     if (i == 32 && WAIT == BY_ATOMIC_LOAD)
-        while (load_acquire(&work[3]) == 0) {}
+        while (load_acquire(&work[3]) == 0) {
+        }
     if (i == 32 && WAIT == BY_VOLATILE_LOAD)
-        while (*(volatile u32*)&work[3] == 0) {}
+        while (*(volatile u32*)&work[3] == 0) {
+        }
     if (i == 32 && WAIT == BY_PLAIN_LOAD)
         while (work[3] == 0) asm volatile("" ::: "memory");
     out[i] = in[i];
 }
-__global__ void waits_by_atomic_loads(const u32* in, u32* out, u32* work) { wait_for_flag<BY_ATOMIC_LOAD>(in, out, work); }
-__global__ void waits_by_plain_loads(const u32* in, u32* out, u32* work) { wait_for_flag<BY_PLAIN_LOAD>(in, out, work); }
+__global__ void waits_by_atomic_loads(const u32* in, u32* out, u32* work) {
+    wait_for_flag<BY_ATOMIC_LOAD>(in, out, work);
+}
+__global__ void waits_by_plain_loads(const u32* in, u32* out, u32* work) {
+    wait_for_flag<BY_PLAIN_LOAD>(in, out, work);
+}
 __global__ void waits_by_volatile_loads(const u32* in, u32* out, u32* work) {
     wait_for_flag<BY_VOLATILE_LOAD>(in, out, work);
 }
@@ -653,7 +728,8 @@ __global__ void waits_by_volatile_loads(const u32* in, u32* out, u32* work) {
 /// All of them change something, so it is no deadlock.
 __global__ void counts_for_ever(const u32*, u32* out, u32* work) {
     begin_launch();
-    while (atomicAdd(&work[threadIdx.x], 1u) != ~0u) {}
+    while (atomicAdd(&work[threadIdx.x], 1u) != ~0u) {
+    }
     out[threadIdx.x] = 0;
 }
 __global__ void stores_for_ever(const u32*, u32*, u32* work) {
@@ -710,4 +786,6 @@ __device__ void add_neighbours(const u32* in, u32* out) {
 }
 __global__ void combines_elements(const u32* in, u32* out) { add_neighbours<NO_PADDING>(in, out); }
 __global__ void combines_zeros(const u32* in, u32* out) { add_neighbours<ZEROS>(in, out); }
-__global__ void combines_what_nothing_set(const u32* in, u32* out) { add_neighbours<UNSET>(in, out); }
+__global__ void combines_what_nothing_set(const u32* in, u32* out) {
+    add_neighbours<UNSET>(in, out);
+}

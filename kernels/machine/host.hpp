@@ -50,7 +50,9 @@ inline float minimum_f32(float a, float b) { return minimum_by_comparison(a, b);
 inline float maximum_f32(float a, float b) { return maximum_by_comparison(a, b); }
 
 inline unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
-inline unsigned long long bits_of(double value) { return __builtin_bit_cast(unsigned long long, value); }
+inline unsigned long long bits_of(double value) {
+    return __builtin_bit_cast(unsigned long long, value);
+}
 inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
@@ -61,7 +63,9 @@ constexpr bool HAS_PAIRS = true;
 /// The extreme of the lower halves, and of the upper ones, as numbers of a type.
 template <class Half>
 unsigned on_pairs(unsigned a, unsigned b, bool wants_greater) {
-    auto pick = [&](Half x, Half y) { return (unsigned)(unsigned short)((x > y) == wants_greater ? x : y); };
+    auto pick = [&](Half x, Half y) {
+        return (unsigned)(unsigned short)((x > y) == wants_greater ? x : y);
+    };
     return pick((Half)a, (Half)b) | pick((Half)(a >> 16), (Half)(b >> 16)) << 16;
 }
 inline unsigned min_u16x2(unsigned a, unsigned b) { return on_pairs<unsigned short>(a, b, false); }
@@ -75,7 +79,8 @@ inline unsigned pack_bytes(unsigned char a, unsigned char b, unsigned char c, un
 
 inline float half_bits_to_f32(unsigned short half) {
     unsigned sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
-    if (magnitude < 0x0400) return from_bits(sign | bits_of((float)magnitude * 0x1p-24f));  // subnormal
+    if (magnitude < 0x0400)
+        return from_bits(sign | bits_of((float)magnitude * 0x1p-24f));  // subnormal
     unsigned exponent_offset = magnitude < 0x7c00 ? 127 - 15 : 255 - 31;
     return from_bits(sign | ((magnitude << 13) + (exponent_offset << 23)));
 }
@@ -90,7 +95,7 @@ inline unsigned short f32_to_half_bits(float value) {
     if (magnitude > 0x7f800000) half = 0x7fff;        // NaN
     else if (magnitude >= 0x477ff000) half = 0x7c00;  // rounds to 2^16 or more, which is infinity
     else if (magnitude >= 0x38800000) half = shift_and_round(magnitude - ((127u - 15u) << 23), 13);
-    else if (magnitude < 0x33000000) half = 0;        // less than half of the smallest subnormal
+    else if (magnitude < 0x33000000) half = 0;  // less than half of the smallest subnormal
     else half = shift_and_round((magnitude & 0x7fffff) | 0x800000, 126 - (magnitude >> 23));
     return (unsigned short)(sign | half);
 }

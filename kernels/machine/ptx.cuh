@@ -53,8 +53,10 @@ __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) {
     return result;
 }
 #else
-template <class T> __device__ __forceinline__ T minimum_by_comparison(T a, T b);
-template <class T> __device__ __forceinline__ T maximum_by_comparison(T a, T b);
+template <class T>
+__device__ __forceinline__ T minimum_by_comparison(T a, T b);
+template <class T>
+__device__ __forceinline__ T maximum_by_comparison(T a, T b);
 __device__ __forceinline__ f32 minimum_f32(f32 a, f32 b) { return minimum_by_comparison(a, b); }
 __device__ __forceinline__ f32 maximum_f32(f32 a, f32 b) { return maximum_by_comparison(a, b); }
 #endif
@@ -71,11 +73,11 @@ constexpr bool HAS_PAIRS = true;
 #else
 constexpr bool HAS_PAIRS = false;
 #endif
-#define WARPFOLD_ON_PAIRS(NAME, INSTRUCTION)                                \
-    __device__ __forceinline__ u32 NAME(u32 a, u32 b) {                     \
-        u32 result;                                                         \
-        asm(INSTRUCTION " %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));    \
-        return result;                                                      \
+#define WARPFOLD_ON_PAIRS(NAME, INSTRUCTION)                             \
+    __device__ __forceinline__ u32 NAME(u32 a, u32 b) {                  \
+        u32 result;                                                      \
+        asm(INSTRUCTION " %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b)); \
+        return result;                                                   \
     }
 WARPFOLD_ON_PAIRS(min_u16x2, "min.u16x2")
 WARPFOLD_ON_PAIRS(max_u16x2, "max.u16x2")
@@ -87,9 +89,11 @@ WARPFOLD_ON_PAIRS(max_i16x2, "max.s16x2")
 /// above a byte first; of shifts and permutations it does not.
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
     u32 word;
-    asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; cvt.u32.u16 d, %4;"
+    asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; "
+        "cvt.u32.u16 d, %4;"
         " bfi.b32 %0, b, %0, 8, 8; bfi.b32 %0, c, %0, 16, 8; bfi.b32 %0, d, %0, 24, 8; }"
-        : "=&r"(word) : "h"((u16)a), "h"((u16)b), "h"((u16)c), "h"((u16)d));
+        : "=&r"(word)
+        : "h"((u16)a), "h"((u16)b), "h"((u16)c), "h"((u16)d));
     return word;
 }
 
@@ -115,12 +119,16 @@ __device__ __forceinline__ void begin_launch() {
 /// may begin a little before the elements. They lie within the same allocation, whose start is a
 /// multiple of more. From sm_90 on.
 template <class T>
-__device__ __forceinline__ void prefetch(const T* array, u64 length, u64 first, u64 count, bool wanted) {
+__device__ __forceinline__ void prefetch(const T* array, u64 length, u64 first, u64 count,
+                                         bool wanted) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     u64 end = first + count < length ? first + count : length;
     u64 from = (u64)(array + first) & ~(u64)15, to = (u64)(array + end) & ~(u64)15;
     u32 bytes = wanted && first < end ? (u32)(to - from) : 0;
-    asm volatile("{ .reg .pred wanted; setp.ne.u32 wanted, %1, 0; @wanted cp.async.bulk.prefetch.L2.global [%0], %1; }" ::"l"(from), "r"(bytes));
+    asm volatile(
+        "{ .reg .pred wanted; setp.ne.u32 wanted, %1, 0; @wanted cp.async.bulk.prefetch.L2.global "
+        "[%0], %1; }" ::"l"(from),
+        "r"(bytes));
 #endif
 }
 
@@ -156,7 +164,10 @@ __device__ __forceinline__ u64 global_address(const void* address) {
 /// sm_70
 __device__ __forceinline__ u32 load_relaxed_shared(const u32* from) {
     u32 word;
-    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(shared_address(from)) : "memory");
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "r"(shared_address(from))
+                 : "memory");
     return word;
 }
 
@@ -170,45 +181,57 @@ struct alignas(16) u64x2 {
     u64 low, high;
 };
 
-#define WARPFOLD_WORD(W, TYPE, REGISTER)                                                                   \
-    __device__ __forceinline__ W load_relaxed(const W* from) {                                             \
-        W word;                                                                                            \
-        asm volatile("ld.relaxed.gpu.global." TYPE " %0, [%1];"                                            \
-                     : "=" REGISTER(word) : "l"(global_address(from)) : "memory");                         \
-        return word;                                                                                       \
-    }                                                                                                      \
-    __device__ __forceinline__ W load_acquire(const W* from) {                                             \
-        W word;                                                                                            \
-        asm volatile("ld.acquire.gpu.global." TYPE " %0, [%1];"                                            \
-                     : "=" REGISTER(word) : "l"(global_address(from)) : "memory");                         \
-        return word;                                                                                       \
-    }                                                                                                      \
-    __device__ __forceinline__ void store_relaxed(W* to, W word) {                                         \
-        asm volatile("st.relaxed.gpu.global." TYPE " [%0], %1;"                                            \
-                     :: "l"(global_address(to)), REGISTER(word) : "memory");                               \
-    }                                                                                                      \
-    __device__ __forceinline__ void store_release(W* to, W word) {                                         \
-        asm volatile("st.release.gpu.global." TYPE " [%0], %1;"                                            \
-                     :: "l"(global_address(to)), REGISTER(word) : "memory");                               \
+#define WARPFOLD_WORD(W, TYPE, REGISTER)                                                   \
+    __device__ __forceinline__ W load_relaxed(const W* from) {                             \
+        W word;                                                                            \
+        asm volatile("ld.relaxed.gpu.global." TYPE " %0, [%1];"                            \
+                     : "=" REGISTER(word)                                                  \
+                     : "l"(global_address(from))                                           \
+                     : "memory");                                                          \
+        return word;                                                                       \
+    }                                                                                      \
+    __device__ __forceinline__ W load_acquire(const W* from) {                             \
+        W word;                                                                            \
+        asm volatile("ld.acquire.gpu.global." TYPE " %0, [%1];"                            \
+                     : "=" REGISTER(word)                                                  \
+                     : "l"(global_address(from))                                           \
+                     : "memory");                                                          \
+        return word;                                                                       \
+    }                                                                                      \
+    __device__ __forceinline__ void store_relaxed(W* to, W word) {                         \
+        asm volatile("st.relaxed.gpu.global." TYPE " [%0], %1;" ::"l"(global_address(to)), \
+                     REGISTER(word)                                                        \
+                     : "memory");                                                          \
+    }                                                                                      \
+    __device__ __forceinline__ void store_release(W* to, W word) {                         \
+        asm volatile("st.release.gpu.global." TYPE " [%0], %1;" ::"l"(global_address(to)), \
+                     REGISTER(word)                                                        \
+                     : "memory");                                                          \
     }
 
 WARPFOLD_WORD(u32, "u32", "r")
 WARPFOLD_WORD(u64, "u64", "l")
 #undef WARPFOLD_WORD
 
-#define WARPFOLD_LOAD_16(NAME, ORDER)                                                                      \
-    __device__ __forceinline__ u64x2 NAME(const u64x2* from) {                                             \
-        u64x2 word;                                                                                        \
-        asm volatile("{ .reg .b128 word;"                                                                  \
-                     " ld." ORDER ".gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }"                \
-                     : "=l"(word.low), "=l"(word.high) : "l"(global_address(from)) : "memory");            \
-        return word;                                                                                       \
+#define WARPFOLD_LOAD_16(NAME, ORDER)                                              \
+    __device__ __forceinline__ u64x2 NAME(const u64x2* from) {                     \
+        u64x2 word;                                                                \
+        asm volatile(                                                              \
+            "{ .reg .b128 word;"                                                   \
+            " ld." ORDER ".gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }" \
+            : "=l"(word.low), "=l"(word.high)                                      \
+            : "l"(global_address(from))                                            \
+            : "memory");                                                           \
+        return word;                                                               \
     }
-#define WARPFOLD_STORE_16(NAME, ORDER)                                                                     \
-    __device__ __forceinline__ void NAME(u64x2* to, u64x2 word) {                                          \
-        asm volatile("{ .reg .b128 word;"                                                                  \
-                     " mov.b128 word, {%1, %2}; st." ORDER ".gpu.global.b128 [%0], word; }"                \
-                     :: "l"(global_address(to)), "l"(word.low), "l"(word.high) : "memory");                \
+#define WARPFOLD_STORE_16(NAME, ORDER)                                  \
+    __device__ __forceinline__ void NAME(u64x2* to, u64x2 word) {       \
+        asm volatile(                                                   \
+            "{ .reg .b128 word;"                                        \
+            " mov.b128 word, {%1, %2}; st." ORDER                       \
+            ".gpu.global.b128 [%0], word; }" ::"l"(global_address(to)), \
+            "l"(word.low), "l"(word.high)                               \
+            : "memory");                                                \
     }
 
 WARPFOLD_LOAD_16(load_relaxed, "relaxed")
@@ -222,7 +245,9 @@ WARPFOLD_STORE_16(store_release, "release")
 __device__ __forceinline__ u64 add_relaxed(u64* word, u64 more) {
     u64 before;
     asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
-                 : "=l"(before) : "l"(global_address(word)), "l"(more) : "memory");
+                 : "=l"(before)
+                 : "l"(global_address(word)), "l"(more)
+                 : "memory");
     return before;
 }
 
@@ -231,7 +256,9 @@ __device__ __forceinline__ u64 add_relaxed(u64* word, u64 more) {
 __device__ __forceinline__ u32 add_acquire_release(u32* word, u32 more) {
     u32 before;
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
-                 : "=r"(before) : "l"(global_address(word)), "r"(more) : "memory");
+                 : "=r"(before)
+                 : "l"(global_address(word)), "r"(more)
+                 : "memory");
     return before;
 }
 
@@ -247,21 +274,24 @@ struct Mbarrier {
 /// threads may use the barrier once the block has synchronised; bulk copies need
 /// fence_mbarrier_init before. sm_80
 __device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, u32 arrivals) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;"
-                 :: "r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals)
+                 : "memory");
 }
 
 /// Arrives. Releases to those in the block that wait. sm_80
 __device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }"
-                 :: "r"(shared_address(&barrier)) : "memory");
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
+                     shared_address(&barrier))
+                 : "memory");
 }
 
 /// Makes the phase wait for `bytes` more of bulk copies, and arrives. Releases as mbarrier_arrive
 /// does. sm_90
 __device__ __forceinline__ void mbarrier_expect(Mbarrier& barrier, u32 bytes) {
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }"
-                 :: "r"(shared_address(&barrier)), "r"(bytes) : "memory");
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
+                     shared_address(&barrier)),
+                 "r"(bytes)
+                 : "memory");
 }
 
 /// Waits until the phase of this parity has completed: the current phase or the one before.
@@ -269,9 +299,12 @@ __device__ __forceinline__ void mbarrier_expect(Mbarrier& barrier, u32 bytes) {
 __device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
     u32 completed;
     do {
-        asm volatile("{ .reg .pred completed; mbarrier.try_wait.parity.shared.b64 completed, [%1], %2;"
-                     " selp.u32 %0, 1, 0, completed; }"
-                     : "=r"(completed) : "r"(shared_address(&barrier)), "r"(parity) : "memory");
+        asm volatile(
+            "{ .reg .pred completed; mbarrier.try_wait.parity.shared.b64 completed, [%1], %2;"
+            " selp.u32 %0, 1, 0, completed; }"
+            : "=r"(completed)
+            : "r"(shared_address(&barrier)), "r"(parity)
+            : "memory");
     } while (completed == 0);
 }
 
@@ -285,33 +318,40 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 // Addresses and sizes are multiples of 16 bytes. One thread begins a copy for all.
 
 /// Copies from global to shared memory. The barrier's phase counts the bytes as they arrive.
-__device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 bytes, Mbarrier& barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 :: "r"(shared_address(shared)), "l"(global_address(global)), "r"(bytes),
-                    "r"(shared_address(&barrier)) : "memory");
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 bytes,
+                                          Mbarrier& barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(shared_address(shared)),
+        "l"(global_address(global)), "r"(bytes), "r"(shared_address(&barrier))
+        : "memory");
 }
 
 /// Copies from shared to global memory, in the thread's next group. The threads that wrote those
 /// bytes must have called fence_proxy_async, and then synchronised with this thread.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, u32 bytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                 :: "l"(global_address(global)), "r"(shared_address(shared)), "r"(bytes) : "memory");
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global_address(global)),
+        "r"(shared_address(shared)), "r"(bytes)
+        : "memory");
 }
 
 /// Ends the group of this thread's stores so far.
-__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void bulk_commit() {
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 
 /// Waits until all but the thread's last N groups have read shared memory. It may then be
 /// overwritten.
 template <int N>
 __device__ __forceinline__ void bulk_wait_read() {
-    asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
 }
 
 /// Waits until all but the thread's last N groups have been written.
 template <int N>
 __device__ __forceinline__ void bulk_wait() {
-    asm volatile("cp.async.bulk.wait_group %0;" :: "n"(N) : "memory");
+    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
 }
 
 /// Orders this thread's accesses to shared memory before bulk copies: those that it begins, and
@@ -324,7 +364,7 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 /// __syncthreads of those warps that name `barrier`, 1 … 15, and have `threads` threads together.
 __device__ __forceinline__ void sync_threads(int barrier, int threads) {
-    asm volatile("bar.sync %0, %1;" :: "r"(barrier), "r"(threads) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 }  // namespace warpfold

@@ -84,8 +84,9 @@ RUST_FUNCTION Tuple<A, B, C, D> tuple(A a, B b, C c, D d) { return {a, b, c, d};
 template <class A, class B, class C, class D, class E>
 RUST_FUNCTION Tuple<A, B, C, D, E> tuple(A a, B b, C c, D d, E e) { return {a, b, c, d, e}; }
 template <class A, class B, class C, class D, class E, class F>
-RUST_FUNCTION Tuple<A, B, C, D, E, F> tuple(A a, B b, C c, D d, E e, F f) { return {a, b, c, d, e, f}; }
-
+RUST_FUNCTION Tuple<A, B, C, D, E, F> tuple(A a, B b, C c, D d, E e, F f) {
+    return {a, b, c, d, e, f};
+}
 
 // Elements by an index. One that only the run tells has no register of its own to name: an array
 // that is addressed by it lies in local memory. So of arrays that are short enough an element is
@@ -180,7 +181,8 @@ RUST_FUNCTION void put(Array<E, N>& array, u64 any_index, V given) {
         constexpr int PACK = 8 / sizeof(E);
         auto packed = Packed<E, N>::of(array);
         u32 shift = 8 * sizeof(E) * (index % PACK);
-        u64 bits = (u64)(Unsigned<E>)value << shift, mask = (u64)(Unsigned<E>)~(Unsigned<E>)0 << shift;
+        u64 bits = (u64)(Unsigned<E>)value << shift,
+            mask = (u64)(Unsigned<E>)~(Unsigned<E>)0 << shift;
         for (int word = 0; word < packed.WORDS; word++)
             if (index / PACK == word) packed.words[word] = (packed.words[word] & ~mask) | bits;
         packed.store(array);
@@ -265,10 +267,22 @@ struct FloatLiteral {
     RUST_FUNCTION explicit operator f64() const { return twofold; }
 };
 
-template <class T, class Literal> RUST_FUNCTION bool is(T value, Literal literal) { return value == (T)literal; }
-template <class T, class Literal> RUST_FUNCTION bool at_least(T value, Literal literal) { return value >= (T)literal; }
-template <class T, class Literal> RUST_FUNCTION bool at_most(T value, Literal literal) { return value <= (T)literal; }
-template <class T, class Literal> RUST_FUNCTION bool below(T value, Literal literal) { return value < (T)literal; }
+template <class T, class Literal>
+RUST_FUNCTION bool is(T value, Literal literal) {
+    return value == (T)literal;
+}
+template <class T, class Literal>
+RUST_FUNCTION bool at_least(T value, Literal literal) {
+    return value >= (T)literal;
+}
+template <class T, class Literal>
+RUST_FUNCTION bool at_most(T value, Literal literal) {
+    return value <= (T)literal;
+}
+template <class T, class Literal>
+RUST_FUNCTION bool below(T value, Literal literal) {
+    return value < (T)literal;
+}
 
 // ---- integers ----------------------------------------------------------------------------------
 
@@ -337,7 +351,8 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
     if constexpr (SignedInteger<T>) {
         T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
         // The magnitudes. That of the least value fits the unsigned type only.
-        Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a, y = b < 0 ? (Unsigned<T>)neg(b) : (Unsigned<T>)b;
+        Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a,
+                    y = b < 0 ? (Unsigned<T>)neg(b) : (Unsigned<T>)b;
         Unsigned<T> most = bound < 0 ? (Unsigned<T>)LEAST<T> : (Unsigned<T>)GREATEST<T>;
         return x > (Unsigned<T>)(most / y) ? bound : mul(a, b);
     } else {
@@ -347,7 +362,10 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
 
 template <Integer T> RUST_FUNCTION T min(T a, T b) { return b < a ? b : a; }
 template <Integer T> RUST_FUNCTION T max(T a, T b) { return b < a ? a : b; }
-template <Integer T> RUST_FUNCTION T clamp(T a, T low, T high) { return a < low ? low : high < a ? high : a; }
+template <Integer T>
+RUST_FUNCTION T clamp(T a, T low, T high) {
+    return a < low ? low : high < a ? high : a;
+}
 template <Integer T> RUST_FUNCTION T abs(T a) { return a < 0 ? neg(a) : a; }
 template <Integer T> RUST_FUNCTION T wrapping_abs(T a) { return abs(a); }
 template <Integer T> RUST_FUNCTION Unsigned<T> unsigned_abs(T a) { return (Unsigned<T>)abs(a); }
@@ -387,7 +405,10 @@ RUST_FUNCTION T pow(T base, u32 exponent) {
     }
     return power;
 }
-template <Integer T> RUST_FUNCTION T wrapping_pow(T base, u32 exponent) { return pow(base, exponent); }
+template <Integer T>
+RUST_FUNCTION T wrapping_pow(T base, u32 exponent) {
+    return pow(base, exponent);
+}
 
 template <Integer T>
 RUST_FUNCTION u32 count_ones(T a) {
@@ -416,7 +437,10 @@ RUST_FUNCTION T rotate_left(T a, u32 amount) {
     u32 left = amount & (BITS<T> - 1), right = (0 - left) & (BITS<T> - 1);
     return (T)(bits << left | bits >> right);
 }
-template <Integer T> RUST_FUNCTION T rotate_right(T a, u32 amount) { return rotate_left(a, 0 - amount); }
+template <Integer T>
+RUST_FUNCTION T rotate_right(T a, u32 amount) {
+    return rotate_left(a, 0 - amount);
+}
 
 template <Integer T>
 RUST_FUNCTION T swap_bytes(T a) {
@@ -453,20 +477,28 @@ template <Float T> RUST_FUNCTION auto magnitude(T a) { return to_bits(a) << 1 >>
 template <Float T> RUST_FUNCTION T abs(T a) { return from_bits(magnitude(a)); }
 template <Float T> RUST_FUNCTION bool is_sign_negative(T a) { return to_bits(a) != magnitude(a); }
 template <Float T> RUST_FUNCTION bool is_sign_positive(T a) { return !is_sign_negative(a); }
-template <Float T> RUST_FUNCTION T copysign(T a, T sign) { return from_bits(magnitude(a) | (to_bits(sign) ^ magnitude(sign))); }
+template <Float T>
+RUST_FUNCTION T copysign(T a, T sign) {
+    return from_bits(magnitude(a) | (to_bits(sign) ^ magnitude(sign)));
+}
 template <Float T> RUST_FUNCTION T signum(T a) { return is_nan(a) ? a : copysign((T)1, a); }
 RUST_FUNCTION f32 infinity(f32) { return from_bits(0x7f800000u); }
 RUST_FUNCTION f64 infinity(f64) { return from_bits((u64)0x7ff0000000000000ull); }
 template <Float T> RUST_FUNCTION bool is_finite(T a) { return abs(a) < infinity(a); }
 template <Float T> RUST_FUNCTION bool is_infinite(T a) { return abs(a) == infinity(a); }
 RUST_FUNCTION bool is_normal(f32 a) { return is_finite(a) && magnitude(a) >= 0x00800000u; }
-RUST_FUNCTION bool is_normal(f64 a) { return is_finite(a) && magnitude(a) >= 0x0010000000000000ull; }
+RUST_FUNCTION bool is_normal(f64 a) {
+    return is_finite(a) && magnitude(a) >= 0x0010000000000000ull;
+}
 
 /// If one is NaN, the other. Of two zeros, either.
 template <Float T> RUST_FUNCTION T min(T a, T b) { return is_nan(a) ? b : b < a ? b : a; }
 template <Float T> RUST_FUNCTION T max(T a, T b) { return is_nan(a) ? b : a < b ? b : a; }
 /// NaN stays NaN.
-template <Float T> RUST_FUNCTION T clamp(T a, T low, T high) { return a < low ? low : high < a ? high : a; }
+template <Float T>
+RUST_FUNCTION T clamp(T a, T low, T high) {
+    return a < low ? low : high < a ? high : a;
+}
 
 RUST_FUNCTION f32 mul_add(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
 RUST_FUNCTION f64 mul_add(f64 a, f64 b, f64 c) { return fma(a, b, c); }
@@ -507,7 +539,9 @@ template <Integer T> RUST_FUNCTION T maximum(T a, T b) { return max(a, b); }
 
 /// 2^(bits of a type but its sign), which is the least float above all its values.
 template <Integer To, Float From>
-RUST_FUNCTION From beyond() { return (From)(Unsigned<To>)((Unsigned<To>)1 << (BITS<To> - 1)) * (SignedInteger<To> ? 1 : 2); }
+RUST_FUNCTION From beyond() {
+    return (From)(Unsigned<To>)((Unsigned<To>)1 << (BITS<To> - 1)) * (SignedInteger<To> ? 1 : 2);
+}
 
 /// `value as To`: integers are cut off or extended, floats go towards zero and stop at the ends,
 /// NaN becomes 0.

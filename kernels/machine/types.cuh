@@ -99,8 +99,12 @@ struct Fold<f16> {
 template <>
 struct Fold<bf16> {
     using Accumulator = f32;
-    static __device__ __forceinline__ f32 widen(bf16 value) { return from_bits((u32)value.bits << 16); }
-    static __device__ __forceinline__ bf16 narrow(f32 value) { return bf16{f32_to_bf16_bits(value)}; }
+    static __device__ __forceinline__ f32 widen(bf16 value) {
+        return from_bits((u32)value.bits << 16);
+    }
+    static __device__ __forceinline__ bf16 narrow(f32 value) {
+        return bf16{f32_to_bf16_bits(value)};
+    }
 };
 
 template <class T>

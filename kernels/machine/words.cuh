@@ -129,7 +129,8 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
             Byte bytes[4];
 #pragma unroll
             for (int k = 0; k < 4; k++) bytes[k].value = items[i + k];
-            run.items[i / 4] = pack_bytes(bytes[0].bits, bytes[1].bits, bytes[2].bits, bytes[3].bits);
+            run.items[i / 4] =
+                pack_bytes(bytes[0].bits, bytes[1].bits, bytes[2].bits, bytes[3].bits);
         }
     }
     return run;
@@ -154,7 +155,8 @@ __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
         second.words[Words<T>::COUNT - 1] = 0;
         second.value = b;
 #pragma unroll
-        for (int i = 0; i < Words<T>::COUNT; i++) chosen.words[i] = condition ? first.words[i] : second.words[i];
+        for (int i = 0; i < Words<T>::COUNT; i++)
+            chosen.words[i] = condition ? first.words[i] : second.words[i];
         return chosen.value;
     }
 }
@@ -201,7 +203,8 @@ __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
         mine.words[Words<T>::COUNT - 1] = 0;
         mine.value = value;
 #pragma unroll
-        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
+        for (int i = 0; i < Words<T>::COUNT; i++)
+            theirs.words[i] = __shfl_xor_sync(ALL_LANES, mine.words[i], mask);
         return theirs.value;
     }
 }
@@ -216,7 +219,8 @@ __device__ __forceinline__ T shuffle(const T& value, int lane) {
         mine.words[Words<T>::COUNT - 1] = 0;
         mine.value = value;
 #pragma unroll
-        for (int i = 0; i < Words<T>::COUNT; i++) theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
+        for (int i = 0; i < Words<T>::COUNT; i++)
+            theirs.words[i] = __shfl_sync(ALL_LANES, mine.words[i], lane);
         return theirs.value;
     }
 }

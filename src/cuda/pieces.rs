@@ -272,8 +272,8 @@ impl Gpu {
         self.download(&sums, 0..blocks.len())
     }
 
-    /// Enqueues the reductions of blocks of the elements at an address. The sum of block `i` becomes
-    /// element `first + i` of `sums`.
+    /// Enqueues the reductions of blocks of the elements at an address. The sum of block `i`
+    /// becomes element `first + i` of `sums`.
     ///
     /// # Safety
     ///

@@ -26,8 +26,8 @@
 //! names the kernel; the arguments go to each launch. A form is evaluated on the host by
 //! [`Form::get`], and on a GPU by its twin in `kernels/source.cuh`.
 //!
-//! A new source is a file in this folder, and its twin in `kernels/source.cuh` and `kernels/source/`:
-//! a form with its arguments, how an item is made, how rows and tiles are loaded.
+//! A new source is a file in this folder, and its twin in `kernels/source.cuh` and
+//! `kernels/source/`: a form with its arguments, how an item is made, how rows and tiles are loaded.
 
 mod flags;
 mod generated;

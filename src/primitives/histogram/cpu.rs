@@ -21,7 +21,7 @@ const FEW_BINS: usize = 1 << 11;
 const TABLES: usize = 4;
 
 /// The most bytes of all threads' tables. With more bins, fewer threads count.
-const TABLE_BYTES: usize = 256 << 20;
+pub(super) const TABLE_BYTES: usize = 256 << 20;
 
 /// The fewest items that are worth a thread's tables.
 pub(super) const PART: usize = 1 << 16;

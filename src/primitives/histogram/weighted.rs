@@ -1,7 +1,7 @@
 //! Weighted histograms: the sum of the weights of the items in each bin.
 
 use super::bins::Bins;
-use super::cpu::{BLOCK, PART, place};
+use super::cpu::{BLOCK, PART, TABLE_BYTES, place};
 use super::number::Counted;
 use crate::cpu::mode::in_rust_mode;
 use crate::device::Backend;
@@ -18,10 +18,13 @@ use rayon::prelude::*;
 /// one weight, for all of them; see
 /// [`histogram`](crate::histogram()).
 ///
-/// It runs on the CPU, also if `WARPFOLD_DEVICE` names a GPU. Each thread adds up bins of its own,
-/// so it takes as long as its fullest bins. Complexity: that of [`histogram`](crate::histogram()),
-/// and O(n) additions; every thread looks at the bin of every item. Memory: a sum for each bin and
-/// each binary digit of the most items of a bin, and a few MiB.
+/// It runs on the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of
+/// [`histogram`](crate::histogram()), and O(n) additions.
+///
+/// Where additions are exact, memory is a sum for each bin and thread, but never more than 256 MiB,
+/// or one table. Otherwise each thread adds up bins of its own. It looks at the bin of every item,
+/// and the call takes as long as the fullest bins. Memory is a sum for each bin and each binary
+/// digit of the most items of a bin, and 2^18 weights with the bins of their items.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
@@ -171,11 +174,76 @@ where
     }
 }
 
+/// The sums of all channels' bins.
+fn add_up<W: Element, X: Counted>(
+    items: &Items<'_, X>,
+    weights: &Items<'_, W>,
+    bins: &Bins<X::Value>,
+    all: usize,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    if <Add as Monoid<W>>::EXACT {
+        add_up_parts(items, weights, bins, all)
+    } else {
+        add_up_bins(items, weights, bins, all)
+    }
+}
+
+/// For weights whose bracketing does not show: each thread adds up a part of the items, in a table
+/// of its own.
+fn add_up_parts<W: Element, X: Counted>(
+    items: &Items<'_, X>,
+    weights: &Items<'_, W>,
+    bins: &Bins<X::Value>,
+    all: usize,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    let bytes = (all + 1) * size_of::<W::Accumulator>();
+    let most = (TABLE_BYTES / bytes).clamp(1, rayon::current_num_threads());
+    let parts = items.len().div_ceil(PART.max(all)).clamp(1, most);
+    let part = items.len().div_ceil(parts).max(1);
+    let identity = <Add as Monoid<W>>::identity().widen();
+    let add_up_part = |number: usize| {
+        // What has no bin is added up, too, behind the others.
+        let mut table = filled(identity, all + 1)?;
+        let end = ((number + 1) * part).min(items.len());
+        let (mut items_room, mut weights_room) = (Vec::new(), Vec::new());
+        let mut places = Vec::new();
+        for start in ((number * part).min(end)..end).step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(end);
+            let items = items.range(block.clone(), &mut items_room);
+            places.resize(items.len() * X::CHANNELS, 0);
+            place(items, bins, all, &mut places);
+            let weights = weights.range(block, &mut weights_room);
+            for (places, weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
+                for &place in places {
+                    let sum = &mut table[place as usize];
+                    *sum = Add::combine(*sum, weight.widen());
+                }
+            }
+        }
+        Ok::<_, Error>(table)
+    };
+    let tables = (0..parts).into_par_iter();
+    let tables: Vec<_> = tables
+        .map(|number| in_rust_mode(|| add_up_part(number)))
+        .collect::<Result<_>>()?;
+    let sum = |bin: usize| {
+        let sums = tables.iter().map(|table| table[bin]);
+        W::narrow(sums.reduce(Add::combine).unwrap_or(identity))
+    };
+    Ok(in_rust_mode(|| (0..all).map(sum).collect()))
+}
+
 /// The items whose bins are found at a time, before they are added up.
 const ROUND: usize = 1 << 18;
 
 /// Each thread adds up bins of its own, in the order of the items.
-fn add_up<W: Element, X: Counted>(
+fn add_up_bins<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
     bins: &Bins<X::Value>,
