@@ -409,13 +409,18 @@ fn threads_share_the_bins_of_weighted_items() {
         let weights = sample::<W>(len, 3);
         let of_bins = Bins::values(bins as usize).unwrap();
         let sums = histogram_weighted(&items, &weights, &of_bins).unwrap();
-        let mut expected = Vec::new();
-        for (channel, bin) in (0..2).flat_map(|channel| (0..bins).map(move |bin| (channel, bin))) {
-            let of_bin = items.iter().zip(&weights);
-            let of_bin = of_bin.filter(|(item, _)| item[channel] == bin);
-            let of_bin: Vec<W> = of_bin.map(|(_, &weight)| weight).collect();
-            expected.push(reduce::<W, Add>(&of_bin).unwrap());
+        let mut of_bins_of_channels = vec![Vec::new(); 2 * bins as usize];
+        for (item, &weight) in items.iter().zip(&weights) {
+            for (channel, &bin) in (0..2).zip(item) {
+                if bin < bins {
+                    of_bins_of_channels[(channel * bins + bin) as usize].push(weight);
+                }
+            }
         }
+        let sums_of_bins = of_bins_of_channels.iter();
+        let expected: Vec<W> = sums_of_bins
+            .map(|weights| reduce::<W, Add>(weights).unwrap())
+            .collect();
         let what = format!("{len} items in {bins} bins");
         assert_same(&sums, &expected, &what);
         for device in Device::available() {
@@ -429,6 +434,7 @@ fn threads_share_the_bins_of_weighted_items() {
     check::<f16>(300_007, 7);
     check::<u64>(270_000, 33);
     check::<i8>(65_536, 1000);
+    check::<f64>(200_000, 40_000);
 }
 
 #[test]

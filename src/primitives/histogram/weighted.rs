@@ -22,9 +22,9 @@ use rayon::prelude::*;
 /// [`histogram`](crate::histogram()), and O(n) additions.
 ///
 /// Where additions are exact, memory is a sum for each bin and thread, but never more than 256 MiB,
-/// or one table. Otherwise each thread adds up bins of its own. It looks at the bin of every item,
-/// and the call takes as long as the fullest bins. Memory is a sum for each bin and each binary
-/// digit of the most items of a bin, and 2^18 weights with the bins of their items.
+/// or one table. Otherwise each thread adds up bins of its own, so the call takes as long as the
+/// fullest bins. Memory is a sum for each bin and each binary digit of the most items of a bin, 8
+/// more for each bin if there are few, and 2^18 weights with the bins of their items.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
@@ -239,10 +239,11 @@ where
     Ok(in_rust_mode(|| (0..all).map(sum).collect()))
 }
 
-/// The items whose bins are found at a time, before they are added up.
+/// The weights that are sorted at a time, before they are added up.
 const ROUND: usize = 1 << 18;
 
-/// Each thread adds up bins of its own, in the order of the items.
+/// Each thread adds up bins of its own, in the order of the items. Blocks of items are sorted by
+/// thread first.
 fn add_up_bins<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
@@ -256,77 +257,96 @@ where
         0..PART => 1,
         _ => rayon::current_num_threads(),
     };
-    let share = all.div_ceil(threads.min(all)).max(1);
-    let mut shares = Vec::new();
+    // A thread's share of the bins.
+    let share = all.div_ceil(threads).next_power_of_two();
+    let log_share = share.ilog2();
+    // What has no bin is behind the others, and may be a share of its own.
+    let shares = (all >> log_share) + 1;
+    let mut counters = Vec::new();
     for first in (0..all).step_by(share) {
-        shares.push(Share {
-            first: first as u32,
-            counters: Counters::<W> {
-                counts: filled(0, share.min(all - first))?,
-                sums: Vec::new(),
-            },
-        });
+        counters.push(Counters::<W>::new(first, share.min(all - first))?);
     }
-    let round = ROUND.min(items.len());
-    let mut places = filled(0, round * X::CHANNELS)?;
-    let mut values = filled(Add::identity(), round)?;
-    for start in (0..items.len()).step_by(ROUND) {
+    let round = (ROUND / X::CHANNELS / BLOCK).max(1) * BLOCK;
+    let most = round.min(items.len());
+    let mut places = filled(0_u32, most * X::CHANNELS)?;
+    let mut values = filled(Add::identity(), most * X::CHANNELS)?;
+    // Where each share of each block ends.
+    let mut ends = filled(0_u32, most.div_ceil(BLOCK) * shares)?;
+    for start in (0..items.len()).step_by(round) {
         let len = round.min(items.len() - start);
-        let (places, values) = (&mut places[..len * X::CHANNELS], &mut values[..len]);
-        let find = |(number, (places, values)): (usize, (&mut [u32], &mut [W]))| {
+        let (places, values) = (
+            &mut places[..len * X::CHANNELS],
+            &mut values[..len * X::CHANNELS],
+        );
+        let ends = &mut ends[..len.div_ceil(BLOCK) * shares];
+        let places_of = places.par_chunks_mut(BLOCK * X::CHANNELS);
+        let values_of = values.par_chunks_mut(BLOCK * X::CHANNELS);
+        let blocks = (places_of, values_of, ends.par_chunks_mut(shares)).into_par_iter();
+        let blocks = blocks
+            .enumerate()
+            .with_min_len(if threads == 1 { ROUND } else { 1 });
+        let room = || (Vec::new(), Vec::new(), Vec::new());
+        blocks.for_each_init(room, |room, (number, (places, values, ends))| {
+            let (items_room, weights_room, found) = room;
             let first = start + number * BLOCK;
-            let block = first..first + values.len();
+            let block = first..first + places.len() / X::CHANNELS;
             in_rust_mode(|| {
-                place(
-                    items.range(block.clone(), &mut Vec::new()),
-                    bins,
-                    all,
-                    places,
-                );
-                values.copy_from_slice(weights.range(block, &mut Vec::new()));
+                found.resize(places.len(), 0);
+                place(items.range(block.clone(), items_room), bins, all, found);
+                let weights = weights.range(block, weights_room);
+                sort::<W, X>(found, weights, log_share, places, values, ends);
             });
-        };
-        let blocks = places.par_chunks_mut(BLOCK * X::CHANNELS);
-        let blocks = blocks.zip(values.par_chunks_mut(BLOCK)).enumerate();
-        match shares.len() {
-            1 => blocks.with_min_len(ROUND).for_each(find),
-            _ => blocks.for_each(find),
-        }
-        let (places, values) = (&*places, &*values);
-        let push = |share: &mut Share<W>| {
-            in_rust_mode(|| share.push(places.chunks_exact(X::CHANNELS).zip(values)))
-        };
-        shares.par_iter_mut().try_for_each(push)?;
-    }
-    let sums = |share: &Share<W>| {
-        let bins = 0..share.counters.counts.len();
-        in_rust_mode(|| bins.map(|bin| share.counters.sum(bin)).collect::<Vec<_>>())
-    };
-    Ok(shares.par_iter().flat_map_iter(sums).collect())
-}
-
-/// The bins of a thread.
-struct Share<W: Element> {
-    first: u32,
-    counters: Counters<W>,
-}
-
-impl<W: Element> Share<W>
-where
-    Add: Monoid<W>,
-{
-    /// Takes in the weights of those items that fall into these bins.
-    fn push<'a>(&mut self, items: impl Iterator<Item = (&'a [u32], &'a W)>) -> Result<()> {
-        let bins = self.counters.counts.len() as u32;
-        for (places, &weight) in items {
-            for place in places {
-                let bin = place.wrapping_sub(self.first);
-                if bin < bins {
-                    self.counters.push(bin as usize, weight)?;
+        });
+        let push = |(number, counters): (usize, &mut Counters<W>)| {
+            in_rust_mode(|| {
+                for (block, ends) in ends.chunks_exact(shares).enumerate() {
+                    let first = block * BLOCK * X::CHANNELS;
+                    let before = number.checked_sub(1).map_or(0, |before| ends[before]);
+                    let range = first + before as usize..first + ends[number] as usize;
+                    for (&place, &weight) in places[range.clone()].iter().zip(&values[range]) {
+                        let bin = place as usize - counters.first;
+                        if bin < counters.counts.len() {
+                            counters.push(bin, weight)?;
+                        }
+                    }
                 }
-            }
+                Ok(())
+            })
+        };
+        counters.par_iter_mut().enumerate().try_for_each(push)?;
+    }
+    let sums = |counters: &Counters<W>| {
+        let bins = 0..counters.counts.len();
+        in_rust_mode(|| bins.map(|bin| counters.sum(bin)).collect::<Vec<_>>())
+    };
+    Ok(counters.par_iter().flat_map_iter(sums).collect())
+}
+
+/// Sorts the places that were found, and the weights for them, by share. Within a share they keep
+/// their order. `ends` becomes where each share ends.
+fn sort<W: Element, X: Counted>(
+    found: &[u32],
+    weights: &[W],
+    log_share: u32,
+    places: &mut [u32],
+    values: &mut [W],
+    ends: &mut [u32],
+) {
+    ends.fill(0);
+    for place in found {
+        ends[(place >> log_share) as usize] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut *ends {
+        sum += std::mem::replace(end, sum);
+    }
+    for (of_item, &weight) in found.chunks_exact(X::CHANNELS).zip(weights) {
+        for &place in of_item {
+            let end = &mut ends[(place >> log_share) as usize];
+            places[*end as usize] = place;
+            values[*end as usize] = weight;
+            *end += 1;
         }
-        Ok(())
     }
 }
 
@@ -341,11 +361,20 @@ fn filled<V: Clone>(value: V, len: usize) -> Result<Vec<V>> {
     Ok(values)
 }
 
-/// A binary counter of block sums for each bin. Level by level, so that memory follows the fullest
-/// bin.
+/// With up to so many bins in a share, a bin has room for 8 weights before they are added up. Only
+/// every eighth weight then takes a branch that no processor foresees.
+const FEW_BINS: usize = 1 << 14;
+
+/// A binary counter of block sums for each bin of a share. Level by level, so that memory follows
+/// the fullest bin.
 struct Counters<W: Element> {
+    /// The first of the bins.
+    first: usize,
     counts: Vec<u64>,
-    /// For each level, and in it for each bin.
+    /// For each bin, room for 2^`log_room` weights.
+    rooms: Vec<W::Accumulator>,
+    log_room: u32,
+    /// For each level above the rooms, and in it for each bin.
     sums: Vec<Vec<W::Accumulator>>,
 }
 
@@ -353,23 +382,74 @@ impl<W: Element> Counters<W>
 where
     Add: Monoid<W>,
 {
+    fn new(first: usize, bins: usize) -> Result<Self> {
+        let log_room = if bins <= FEW_BINS { 3 } else { 0 };
+        Ok(Counters {
+            first,
+            counts: filled(0, bins)?,
+            rooms: filled(Add::identity().widen(), bins << log_room)?,
+            log_room,
+            sums: Vec::new(),
+        })
+    }
+
+    #[inline]
     fn push(&mut self, bin: usize, weight: W) -> Result<()> {
-        let carries = self.counts[bin].trailing_ones() as usize;
+        let count = self.counts[bin];
+        self.counts[bin] += 1;
+        let last = (1 << self.log_room) - 1;
+        let (room, place) = (bin << self.log_room, count as usize & last);
+        self.rooms[room + place] = weight.widen();
+        if place == last {
+            self.carry(bin, count >> self.log_room)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Adds the sum of a full room to the levels. It is block `number` of the bin.
+    fn carry(&mut self, bin: usize, number: u64) -> Result<()> {
+        let sum = sum_of::<W>(self.room(bin));
+        let carries = number.trailing_ones() as usize;
         let below = self.sums[..carries].iter();
-        let sum = below.fold(weight.widen(), |sum, level| Add::combine(level[bin], sum));
+        let sum = below.fold(sum, |sum, level| Add::combine(level[bin], sum));
         if carries == self.sums.len() {
             self.sums.push(filled(sum, self.counts.len())?);
         }
         self.sums[carries][bin] = sum;
-        self.counts[bin] += 1;
         Ok(())
     }
 
+    fn room(&self, bin: usize) -> &[W::Accumulator] {
+        &self.rooms[bin << self.log_room..][..1 << self.log_room]
+    }
+
     fn sum(&self, bin: usize) -> W {
+        let (full, mut rest) = (self.counts[bin] >> self.log_room, self.room(bin));
         let digits = (0..self.sums.len()).rev();
-        let blocks = digits.filter(|digit| self.counts[bin] >> digit & 1 == 1);
+        let blocks = digits.filter(|digit| full >> digit & 1 == 1);
         let sums = blocks.map(|digit| self.sums[digit][bin]);
-        sums.reduce(Add::combine)
+        let digits = (0..self.log_room).rev();
+        let blocks = digits.filter(|digit| self.counts[bin] >> digit & 1 == 1);
+        let of_rest = blocks.map(|digit| {
+            let (block, others) = rest.split_at(1 << digit);
+            rest = others;
+            sum_of::<W>(block)
+        });
+        sums.chain(of_rest)
+            .reduce(Add::combine)
             .map_or_else(Add::identity, W::narrow)
     }
+}
+
+/// The sum of a power of two of weights.
+fn sum_of<W: Element>(weights: &[W::Accumulator]) -> W::Accumulator
+where
+    Add: Monoid<W>,
+{
+    if let &[weight] = weights {
+        return weight;
+    }
+    let (first, second) = weights.split_at(weights.len() / 2);
+    Add::combine(sum_of::<W>(first), sum_of::<W>(second))
 }
