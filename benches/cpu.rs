@@ -11,7 +11,8 @@ use warpfold::ops::{Add, Max};
 use warpfold::statistics::Estimate;
 use warpfold::{
     Bins, Device, Element, Function, Monoid, Prefixes, Reducer, Scanner, arg_max, function,
-    histogram, map, mean, min_max, reduce, scan, scan_in_place, scan_into, variance, zip,
+    histogram, histogram_weighted, map, mean, min_max, reduce, scan, scan_in_place, scan_into,
+    variance, zip,
 };
 
 const BYTES: usize = 256 << 20;
@@ -336,6 +337,18 @@ fn statistics(c: &mut Criterion) {
     group.bench_function("arg_max u8", |b| b.iter(|| arg_max(black_box(&bytes))));
     group.bench_function("histogram of f32 in 100 bins", |b| {
         b.iter(|| histogram::<u64, _>(black_box(&x), &bins));
+    });
+    let edges: Vec<f32> = (0..=100).map(|i| (i * i) as f32 / 1e4).collect();
+    let by_edges = Bins::with_edges_of(&edges).expect("bins");
+    group.bench_function("histogram of f32 between 101 edges", |b| {
+        b.iter(|| histogram::<u64, _>(black_box(&x), &by_edges));
+    });
+    group.bench_function("f32 weights in 100 bins", |b| {
+        b.iter(|| histogram_weighted(black_box(&x), &x, &bins));
+    });
+    let weights = random_numbers(BYTES / 4);
+    group.bench_function("u32 weights in 100 bins", |b| {
+        b.iter(|| histogram_weighted(black_box(&x), &weights, &bins));
     });
     let values = Bins::<u8>::values(256).expect("bins");
     group.bench_function("histogram of bytes", |b| {

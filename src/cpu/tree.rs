@@ -76,13 +76,8 @@ impl<A: Copy + Zeroable> Tree<A> {
         if let [element] = input {
             return element.widen();
         }
-        // Of numbers. Structs of several would be stored and loaded for each element.
-        if Op::EXACT && Op::COMMUTATIVE && size_of::<A>() == align_of::<A>() {
-            return match size_of::<A>() {
-                1 => sum_in_lanes::<T, Op, 256>(input),
-                2..=4 => sum_in_lanes::<T, Op, 64>(input),
-                _ => sum_in_lanes::<T, Op, 16>(input),
-            };
+        if is_number::<A>() && Op::EXACT && Op::COMMUTATIVE {
+            return fold_exactly(input, Op::combine);
         }
         self.up_sweep::<T, Op>(input);
         self.levels[input.len().ilog2() as usize - 1][0]
@@ -153,6 +148,54 @@ pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
     );
 }
 
+/// The sum of a whole block of items, which are evaluated on the way: item `i` of it is `get(i)`.
+///
+/// The sums of runs stay in registers. There compilers see which parts of an item are constants, and
+/// leave out what only those ask for.
+#[inline(always)]
+pub(crate) fn block_sum_of<T: Element, Op: Monoid<T>>(
+    tree: &mut Tree<T::Accumulator>,
+    get: impl Fn(usize) -> T,
+) -> T::Accumulator {
+    with_simd(
+        #[inline(always)]
+        || {
+            let get = get;
+            let mut len = block_len::<T::Accumulator>();
+            if is_number::<T::Accumulator>() && Op::EXACT && Op::COMMUTATIVE {
+                let mut lanes: [_; 32] = std::array::from_fn(|i| get(i).widen());
+                for row in (lanes.len()..len).step_by(lanes.len()) {
+                    for (i, lane) in lanes.iter_mut().enumerate() {
+                        *lane = Op::combine(*lane, get(row + i).widen());
+                    }
+                }
+                return fold_lanes(lanes, Op::combine);
+            }
+            len /= RUN;
+            let mut levels = tree.levels[RUN.ilog2() as usize - 1..].iter_mut();
+            let mut level = levels.next().expect("a block is longer than a run");
+            for (number, to) in level[..len].iter_mut().enumerate() {
+                let mut run: [_; RUN] = std::array::from_fn(|i| get(number * RUN + i).widen());
+                for log in (0..RUN.ilog2()).rev() {
+                    for i in 0..1 << log {
+                        run[i] = Op::combine(run[2 * i], run[2 * i + 1]);
+                    }
+                }
+                *to = run[0];
+            }
+            for above in levels {
+                fold_pairs(&level[..len], &mut above[..len / 2], Op::combine);
+                level = above;
+                len /= 2;
+            }
+            level[0]
+        },
+    )
+}
+
+/// The items whose sum stays in registers. More would not fit.
+const RUN: usize = 8;
+
 /// Writes the prefixes of the elements of an aligned block to `output`, of the same length, and all
 /// of it.
 ///
@@ -194,29 +237,63 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     }
 }
 
-/// The sum of elements in any order, by an exact operator that commutes: every `LANES`th element to
-/// one of as many sums, which stay in registers. There are a power of two of elements.
+/// Whether an accumulator is a number. Structs of several would be stored and loaded for each
+/// element of a sum in lanes.
+const fn is_number<A>() -> bool {
+    size_of::<A>() == align_of::<A>()
+}
+
+/// The fold of elements in any order, by an operator that is exact and commutes. There is one
+/// element at least.
 #[inline(always)]
-fn sum_in_lanes<T: Element, Op: Monoid<T>, const LANES: usize>(input: &[T]) -> T::Accumulator {
-    let (mut rows, rest) = input.as_chunks::<LANES>();
-    let mut lanes = [T::Accumulator::zeroed(); LANES];
-    let mut count = rest.len();
-    lanes
-        .iter_mut()
-        .zip(rest)
-        .for_each(|(to, x)| *to = x.widen());
-    if let [first, others @ ..] = rows {
-        (lanes, rows, count) = (first.map(T::widen), others, LANES);
+pub(crate) fn fold_exactly<T: Element>(
+    input: &[T],
+    combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy,
+) -> T::Accumulator {
+    match size_of::<T::Accumulator>() {
+        1 => fold_in_lanes::<T, 256>(input, combine),
+        2..=4 => fold_in_lanes::<T, 64>(input, combine),
+        _ => fold_in_lanes::<T, 16>(input, combine),
     }
-    for row in rows {
-        for (lane, x) in lanes.iter_mut().zip(row) {
-            *lane = Op::combine(*lane, x.widen());
+}
+
+/// The same: every `LANES`th element goes to one of as many sums, which stay in registers.
+#[inline(always)]
+fn fold_in_lanes<T: Element, const LANES: usize>(
+    input: &[T],
+    combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy,
+) -> T::Accumulator {
+    let (rows, mut rest) = input.as_chunks::<LANES>();
+    let sum = match rows {
+        [first, others @ ..] => {
+            let mut lanes = first.map(T::widen);
+            for row in others {
+                for (lane, x) in lanes.iter_mut().zip(row) {
+                    *lane = combine(*lane, x.widen());
+                }
+            }
+            fold_lanes(lanes, combine)
         }
-    }
+        [] => {
+            let first = rest[0].widen();
+            rest = &rest[1..];
+            first
+        }
+    };
+    rest.iter().fold(sum, |sum, x| combine(sum, x.widen()))
+}
+
+/// The fold of a power of two of sums.
+#[inline(always)]
+fn fold_lanes<A: Copy, const LANES: usize>(
+    mut lanes: [A; LANES],
+    combine: impl Fn(A, A) -> A,
+) -> A {
+    let mut count = LANES;
     while count > 1 {
         count /= 2;
         for i in 0..count {
-            lanes[i] = Op::combine(lanes[i], lanes[i + count]);
+            lanes[i] = combine(lanes[i], lanes[i + count]);
         }
     }
     lanes[0]

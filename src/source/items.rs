@@ -1,7 +1,9 @@
 //! How the CPU's loops take the items of a source.
 
 use super::Form;
-use crate::Element;
+use crate::cpu::block_len;
+use crate::cpu::tree::{Tree, block_sum_of};
+use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 
 /// The items of a source in host memory, as the CPU's loops take them.
@@ -46,6 +48,9 @@ unsafe fn evaluate<F: Form, To>(
 /// Writes the items from a position on: as many as there is room for.
 type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
 
+/// The sum of a whole block of items, from a position on.
+pub(crate) type SumBlock<'a, A> = &'a (dyn Fn(&mut Tree<A>, usize) -> A + Sync);
+
 impl<'a, T: Element> Items<'a, T> {
     /// Calls `work` with the items of a form.
     ///
@@ -74,6 +79,33 @@ impl<'a, T: Element> Items<'a, T> {
             slice: unsafe { F::as_slice(arguments, len) },
             fill: &fill,
         })
+    }
+
+    /// Calls `work` with the items of a form, and with what adds up a block of them, if that is
+    /// faster than to write the items first.
+    ///
+    /// # Safety
+    ///
+    /// As for [`with`](Items::with).
+    pub(crate) unsafe fn with_sums<F: Form<Item = T>, Op: Monoid<T>, R>(
+        arguments: &F::Arguments,
+        len: usize,
+        work: impl FnOnce(&Items<'_, T>, Option<SumBlock<'_, T::Accumulator>>) -> R,
+    ) -> R {
+        let sum_block = |tree: &mut Tree<_>, start: usize| {
+            let (block, ahead) = (block_len::<T::Accumulator>(), start + AHEAD_ITEMS);
+            assert!(start + block <= len);
+            F::prefetch(arguments, ahead.min(len)..(ahead + block).min(len));
+            let arguments = *arguments;
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            block_sum_of::<T, Op>(tree, move |i| unsafe { F::get(&arguments, start + i) })
+        };
+        let work = |items: &Items<'_, T>| match F::LEAVES.plain {
+            true => work(items, None),
+            false => work(items, Some(&sum_block)),
+        };
+        // SAFETY: the caller's.
+        unsafe { Items::with::<F, R>(arguments, len, work) }
     }
 
     /// Writes the items from `start` on: as many as there is room for.
@@ -136,6 +168,9 @@ pub(crate) struct FlaggedItems<'a, T> {
 /// How far ahead of what is evaluated the caches fetch, in bytes of items. Evaluating items and
 /// taking them alternate; without this the memory would be idle while items are taken.
 const AHEAD_BYTES: usize = 2 << 10;
+
+/// The same, where what is made of items is a sum.
+const AHEAD_ITEMS: usize = 1 << 9;
 
 /// Writes the items from a position on, and their flags: as many as there is room for.
 type FillFlagged<'a, T> =

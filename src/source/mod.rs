@@ -46,7 +46,7 @@ pub use strided::{Strided, StridedArguments, strided};
 pub use up_to::{UpTo, UpToArguments};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
-pub(crate) use items::{FlaggedItems, Items};
+pub(crate) use items::{FlaggedItems, Items, SumBlock};
 
 use crate::codegen::Definitions;
 use crate::{CudaType, Device, Element, Result};

@@ -1,10 +1,11 @@
 //! The least and the greatest number, and where they stand.
 
-use super::Number;
 use super::on::{HostData, On};
+use super::{Number, cpu};
 use crate::ops::{maximum, minimum};
 use crate::source::{Index, Map, Place as Where, Slice, Source, Zip};
 use crate::{Device, Element, Monoid, Result, Scalar, function, index, map, monoid, zip};
+use std::ops::ControlFlow;
 
 /// The least and the greatest number, and `None` if there is none. Both are NaN if one of the
 /// numbers is; −0 is less than +0.
@@ -118,6 +119,10 @@ fn min_max_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<(T, T)>> {
+    let input = match on.on_cpu(input, cpu::min_max)? {
+        ControlFlow::Break(extremes) => return Ok(extremes),
+        ControlFlow::Continue(input) => input,
+    };
     let len = input.items()?;
     let [min, max] = on.reduce::<[T::Accumulator; 2], Extremes>(twice::<T, _>(input))?;
     Ok((len > 0).then(|| (T::narrow(min), T::narrow(max))))
@@ -127,6 +132,10 @@ fn arg_min_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<usize>> {
+    let input = match on.on_cpu(input, |items| cpu::first::<T, T::RankUp>(items, minimum))? {
+        ControlFlow::Break(position) => return Ok(position),
+        ControlFlow::Continue(input) => input,
+    };
     let len = input.items()?;
     let first = on.reduce::<Place, First>(least::<T, _>(input, len))?;
     Ok((len > 0).then_some(first.position as usize))
@@ -136,6 +145,10 @@ fn arg_max_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<usize>> {
+    let input = match on.on_cpu(input, |items| cpu::first::<T, T::RankDown>(items, maximum))? {
+        ControlFlow::Break(position) => return Ok(position),
+        ControlFlow::Continue(input) => input,
+    };
     let len = input.items()?;
     let first = on.reduce::<Place, First>(greatest::<T, _>(input, len))?;
     Ok((len > 0).then_some(first.position as usize))

@@ -1,8 +1,9 @@
 //! Statistics: extremes and where they stand, means and variances, counts.
 //!
-//! Each is one [reduction](crate::reduce()) of a [source](crate::source) with a monoid, and nothing
-//! else. So it reads its input once, takes any source, runs wherever a reduction does, and gives
-//! the same bits there.
+//! Each is one [reduction](crate::reduce()) of a [source](crate::source) with a monoid. So it reads
+//! its input once, takes any source, runs wherever a reduction does, and gives the same bits there.
+//! On the CPU extremes take a shorter way to those bits: a reduction of numbers for each block, and
+//! a search in one of them.
 //!
 //! ```
 //! use warpfold::{arg_max, mean, min_max, std_dev, statistics::Estimate};
@@ -65,6 +66,7 @@
 //! ```
 
 mod counts;
+mod cpu;
 mod extremes;
 mod moments;
 #[doc(hidden)]

@@ -1,11 +1,19 @@
 //! Where a statistic's reduction runs.
 
-use crate::source::{Host, Place, Source};
+use crate::source::{DeviceBinder, Host, HostBinder, Items, Place, Source};
 use crate::{Device, Element, Monoid, Result};
+use std::ops::ControlFlow;
 
 /// What reduces sources at a place. So each statistic is written once, for both levels.
 pub(super) trait On<P: Place> {
     fn reduce<T: Element, Op: Monoid<T>>(&self, input: impl Source<P, Item = T>) -> Result<T>;
+
+    /// Calls `work` with the items if they are evaluated on the CPU. Otherwise the input comes back.
+    fn on_cpu<T: Element, S: Source<P, Item = T>, R>(
+        &self,
+        input: S,
+        work: impl FnOnce(&Items<'_, T>) -> R,
+    ) -> Result<ControlFlow<R, S>>;
 }
 
 /// Where the functions on host data run.
@@ -15,10 +23,41 @@ impl On<Host> for HostData {
     fn reduce<T: Element, Op: Monoid<T>>(&self, input: impl Source<Item = T>) -> Result<T> {
         crate::reduce::<T, Op>(input)
     }
+
+    fn on_cpu<T: Element, S: Source<Item = T>, R>(
+        &self,
+        input: S,
+        work: impl FnOnce(&Items<'_, T>) -> R,
+    ) -> Result<ControlFlow<R, S>> {
+        let device = Device::for_host_data()?;
+        if !device.is_cpu() {
+            return Ok(ControlFlow::Continue(input));
+        }
+        let mut binder = HostBinder::new(&device);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
+        let result = unsafe { Items::with::<S::Form, R>(&arguments, len, work) };
+        Ok(ControlFlow::Break(result))
+    }
 }
 
 impl On<Device> for Device {
     fn reduce<T: Element, Op: Monoid<T>>(&self, input: impl Source<Device, Item = T>) -> Result<T> {
         Device::reduce::<T, Op>(self, input)
+    }
+
+    fn on_cpu<T: Element, S: Source<Device, Item = T>, R>(
+        &self,
+        input: S,
+        work: impl FnOnce(&Items<'_, T>) -> R,
+    ) -> Result<ControlFlow<R, S>> {
+        if !self.is_cpu() {
+            return Ok(ControlFlow::Continue(input));
+        }
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are in host memory; they are borrowed.
+        let result = unsafe { Items::with::<S::Form, R>(&arguments, len, work) };
+        Ok(ControlFlow::Break(result))
     }
 }

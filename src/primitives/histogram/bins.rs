@@ -366,11 +366,4 @@ impl<T: Binned> Table<T> {
     pub(crate) fn ends(&self) -> (T, T) {
         (self.firsts.first().copied().unwrap_or(T::ENDS.1), self.last)
     }
-
-    /// The bin of an item, if it has one.
-    #[inline(always)]
-    pub(crate) fn search(&self, x: T) -> Option<usize> {
-        let bin = self.firsts.partition_point(|&first| first <= x);
-        (bin > 0 && x <= self.last).then(|| bin - 1)
-    }
 }

@@ -4,12 +4,13 @@
 //! to the same counter, through memory. So where there are few bins, items take turns among several
 //! tables.
 
-use super::bins::{Bins, Rule};
+use super::bins::{Bins, Rule, Table};
 use super::number::{Binned, Count, Counted};
 use crate::Element;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::with_simd;
 use crate::source::Items;
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -112,56 +113,30 @@ pub(super) fn place<X: Counted>(
     let values: &[X::Value] = bytemuck::cast_slice(items);
     let none = none as u32;
     match bins.rule() {
-        Rule::Values => place_by(values, places, |x| {
-            let value = x.to_bin();
-            if value < bins.count() as u64 {
-                value as u32
-            } else {
-                none
-            }
-        }),
-        Rule::Search(table) => place_by(values, places, |x| {
-            table.search(x).map_or(none, |bin| bin as u32)
-        }),
-        Rule::Guess(table, guess) if guess.is_certain() => {
-            let ((first, last), guess) = (table.ends(), *guess);
-            let last_bin = table.firsts.len() as u32 - 1;
-            place_by(values, places, |x| {
-                let there = x >= first && x <= last;
-                let inside = if there { x } else { first };
-                // SAFETY: it lies there.
-                let bin = unsafe { guess.certain_bin(inside, last_bin) };
-                if there { bin } else { none }
+        Rule::Values => {
+            let count = bins.count() as u32;
+            place_groups(values, places, move |group| {
+                group.map(|x| {
+                    // What cannot be a bin is very large.
+                    let bin = match X::Value::IS_SHORT_INTEGER {
+                        true => x.offset(X::Value::zeroed()),
+                        false => u32::try_from(x.to_bin()).unwrap_or(u32::MAX),
+                    };
+                    if bin < count { bin } else { none }
+                })
             });
         }
+        Rule::Search(table) => place_by_search(table, values, places, none),
         Rule::Guess(table, guess) => {
-            let (first, last) = table.ends();
-            place_by(values, places, |x| {
-                if x >= first && x <= last {
-                    guess.bin(table, x) as u32
-                } else {
-                    none
-                }
-            });
-        }
-        Rule::Fixed(table, guess) if guess.is_certain() => {
-            let ((first, last), guess) = (table.ends(), *guess);
-            let (most, last_bin) = (last.offset(first), table.firsts.len() as u32 - 1);
-            place_by(values, places, |x| {
-                let offset = x.offset(first);
-                let bin = guess.certain_bin(offset, last_bin);
-                if offset <= most { bin } else { none }
-            });
+            let guess = *guess;
+            // SAFETY: items are in the range of all bins.
+            let bin = move |x| unsafe { guess.near_bin(x) };
+            place_by_guess(table, values, places, none, bin);
         }
         Rule::Fixed(table, guess) => {
-            let (first, last) = table.ends();
-            place_by(values, places, |x| {
-                if x >= first && x <= last {
-                    guess.bin(table, x) as u32
-                } else {
-                    none
-                }
-            });
+            let (guess, first) = (*guess, table.ends().0);
+            let bin = move |x: X::Value| guess.near_bin(x.offset(first));
+            place_by_guess(table, values, places, none, bin);
         }
     }
     if X::CHANNELS > 1 {
@@ -179,13 +154,84 @@ pub(super) fn place<X: Counted>(
     }
 }
 
+/// Items that are placed together. Their bins are in an array of its own: the compiler sees that no
+/// store to it changes a table, and makes SIMD code of the loops.
+const GROUP: usize = 64;
+
+/// `guess` gives the bin of an item in the range of all bins, or perhaps the next one, and whether it
+/// is certain.
+fn place_by_guess<T: Binned>(
+    table: &Table<T>,
+    values: &[T],
+    places: &mut [u32],
+    none: u32,
+    guess: impl Fn(T) -> (u32, bool),
+) {
+    let ((first, last), firsts) = (table.ends(), &table.firsts[..]);
+    let last_bin = firsts.len() as u32 - 1;
+    place_groups(values, places, move |group| {
+        let (mut bins, mut are_certain) = ([0; GROUP], true);
+        for (bin, &x) in bins.iter_mut().zip(group) {
+            let there = x >= first && x <= last;
+            let (guessed, is_certain) = guess(if there { x } else { first });
+            *bin = if there { guessed.min(last_bin) } else { none };
+            are_certain &= is_certain || !there;
+        }
+        if !are_certain {
+            for (bin, &x) in bins.iter_mut().zip(group) {
+                // SAFETY: it is the last bin at most.
+                let first = unsafe { *firsts.get_unchecked((*bin).min(last_bin) as usize) };
+                *bin -= u32::from(*bin < none && x < first);
+            }
+        }
+        bins
+    });
+}
+
+/// A binary search. Those of a group go on together.
+fn place_by_search<T: Binned>(table: &Table<T>, values: &[T], places: &mut [u32], none: u32) {
+    let ((first, last), firsts) = (table.ends(), &table.firsts[..]);
+    if firsts.is_empty() {
+        return places.fill(none);
+    }
+    place_groups(values, places, move |group| {
+        let (mut bins, mut rest) = ([0; GROUP], firsts.len() as u32);
+        while rest > 1 {
+            let half = rest / 2;
+            rest -= half;
+            for (bin, &x) in bins.iter_mut().zip(group) {
+                let next = *bin + half;
+                // SAFETY: the bin lies in `bin..bin + rest`, which only shrinks.
+                let first = unsafe { *firsts.get_unchecked(next as usize) };
+                *bin = if first <= x { next } else { *bin };
+            }
+        }
+        for (bin, &x) in bins.iter_mut().zip(group) {
+            let there = x >= first && x <= last;
+            *bin = if there { *bin } else { none };
+        }
+        bins
+    });
+}
+
 #[inline(always)]
-fn place_by<T: Element>(values: &[T], places: &mut [u32], bin: impl Fn(T) -> u32) {
+fn place_groups<T: Element>(
+    values: &[T],
+    places: &mut [u32],
+    bins: impl Fn(&[T; GROUP]) -> [u32; GROUP],
+) {
     with_simd(
         #[inline(always)]
         move || {
-            for (place, &value) in places.iter_mut().zip(values) {
-                *place = bin(value);
+            let (groups, rest) = values.as_chunks::<GROUP>();
+            let (targets, last) = places.as_chunks_mut::<GROUP>();
+            for (target, group) in targets.iter_mut().zip(groups) {
+                *target = bins(group);
+            }
+            if !rest.is_empty() {
+                let mut group = [T::zeroed(); GROUP];
+                group[..rest.len()].copy_from_slice(rest);
+                last.copy_from_slice(&bins(&group)[..rest.len()]);
             }
         },
     );

@@ -91,41 +91,24 @@ impl Guess {
         (x.to_f64() - self.origin) * self.scale
     }
 
-    /// Whether the guess is right for every item.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.low <= 0.0 && self.high >= 1.0
-    }
-
-    /// The bin of an item from the first number of all to the last, if all guesses are right, and
-    /// the last bin is this. Without a branch, so that loops become SIMD code.
+    /// The bin of an item from the first number of all to the last, and true; or that or the next
+    /// one, and false. Without a branch, so that loops become SIMD code.
     ///
     /// # Safety
     ///
     /// The item lies there.
     #[inline(always)]
-    pub(crate) unsafe fn certain_bin<T: Binned>(&self, x: T, last: u32) -> u32 {
-        // SAFETY: the guess is off by less than two bins, of which there are up to 2^24.
-        let bin = unsafe { self.at(x).to_int_unchecked::<i32>() };
-        (bin as u32).min(last)
-    }
-
-    /// The bin of an item from the first number of all to the last.
-    #[inline(always)]
-    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
+    pub(crate) unsafe fn near_bin<T: Binned>(&self, x: T) -> (u32, bool) {
+        // A sum with this is rounded to an integer.
+        const UNITS: f64 = 6_755_399_441_055_744.0;
         let guess = self.at(x);
-        let bin = guess as u32;
-        let fraction = guess - f64::from(bin);
-        let last = table.firsts.len() - 1;
-        let bin = (bin as usize).min(last);
-        if fraction >= self.low && fraction < self.high {
-            bin
-        } else if x < table.firsts[bin] {
-            bin - 1
-        } else if bin < last && x >= table.firsts[bin + 1] {
-            bin + 1
-        } else {
-            bin
-        }
+        let nearest = (guess + UNITS) - UNITS;
+        let beyond = guess - nearest;
+        let is_before = beyond < self.high - 1.0;
+        // SAFETY: the guess is off by less than two bins, of which there are up to 2^24.
+        let nearest = unsafe { nearest.to_int_unchecked::<i32>() };
+        let bin = nearest - i32::from(is_before);
+        (bin as u32, is_before || beyond >= self.low)
     }
 }
 
@@ -197,60 +180,31 @@ impl FixedGuess {
         product.wrapping_add(self.bias)
     }
 
-    /// Whether the guess is right for every item.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.low == 0
-    }
-
-    /// The bin of an item with an offset, if all guesses are right, and the last bin is this.
-    /// Without a branch, so that loops become SIMD code.
+    /// The bin of an item with an offset, and true; or that or the next one, and false. Without a
+    /// branch, so that loops become SIMD code.
     #[inline(always)]
-    pub(crate) fn certain_bin(&self, offset: u32, last: u32) -> u32 {
-        ((self.at(offset) >> self.shift) as u32).min(last)
-    }
-
-    /// The bin of an item from the first number of all to the last.
-    #[inline(always)]
-    pub(crate) fn bin<T: Binned>(&self, table: &Table<T>, x: T) -> usize {
-        let guess = self.at(x.offset(table.firsts[0]));
-        let bin = ((guess >> self.shift) as usize).min(table.firsts.len() - 1);
+    pub(crate) fn near_bin(&self, offset: u32) -> (u32, bool) {
+        let guess = self.at(offset);
         let fraction = (guess >> (self.shift - 32)) as u32;
-        if fraction < self.low && x < table.firsts[bin] {
-            bin - 1
-        } else {
-            bin
-        }
+        ((guess >> self.shift) as u32, fraction >= self.low)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::bins::{Bins, Rule};
+    use super::super::cpu::place;
+    use super::super::number::Counted;
     use super::*;
 
-    /// The bin that a rule gives, and whether it is a guess in fixed point.
-    fn guessed<T: Binned>(bins: &Bins<T>, x: T) -> (Option<usize>, bool) {
-        let table = match bins.rule() {
-            Rule::Guess(table, _) | Rule::Fixed(table, _) => table,
-            _ => panic!("{bins:?} are not guessed"),
-        };
-        let (first, last) = table.ends();
-        let there = x >= first && x <= last;
-        match bins.rule() {
-            Rule::Fixed(_, guess) if there && guess.is_certain() => {
-                let last = table.firsts.len() as u32 - 1;
-                let bin = guess.certain_bin(x.offset(first), last);
-                assert_eq!(bin as usize, guess.bin(table, x), "{guess:?}, {x:?}");
-                (Some(bin as usize), true)
-            }
-            Rule::Fixed(_, guess) => (there.then(|| guess.bin(table, x)), true),
-            Rule::Guess(_, guess) => (there.then(|| guess.bin(table, x)), false),
-            _ => unreachable!(),
-        }
+    /// The bin that a search finds.
+    fn searched<T: Binned>(table: &Table<T>, x: T) -> Option<u32> {
+        let bin = table.firsts.partition_point(|&first| first <= x);
+        (bin > 0 && x <= table.last).then(|| bin as u32 - 1)
     }
 
     /// Compares guesses with a search, for all numbers of up to 16 bits, and for others near edges.
-    fn check<T: Binned>(lo: f64, hi: f64, count: usize) -> bool {
+    fn check<T: Counted<Value = T> + Binned>(lo: f64, hi: f64, count: usize) -> bool {
         let bins = Bins::<T>::even(lo, hi, count).unwrap();
         let table = match bins.rule() {
             Rule::Guess(table, _) | Rule::Fixed(table, _) => table.clone(),
@@ -264,14 +218,18 @@ mod tests {
             let near = edges.flat_map(|x| (0..5).map(|step| (x.rank() + step).saturating_sub(2)));
             near.map(|rank| rank.clamp(ends.0, ends.1)).collect()
         };
-        let mut fixed = false;
-        for x in ranks.into_iter().map(T::of_rank) {
-            let (bin, is_fixed) = guessed(&bins, x);
-            let what = format!("{x:?} in {count} bins from {lo} to {hi}");
-            assert_eq!(bin, table.search(x), "{what}: {:?}", bins.rule());
-            fixed = is_fixed;
+        let none = count as u32;
+        for ranks in ranks.chunks(1000) {
+            let items: Vec<T> = ranks.iter().map(|&rank| T::of_rank(rank)).collect();
+            let mut places = vec![0; items.len()];
+            place(&items, &bins, count, &mut places);
+            for (&x, place) in items.iter().zip(places) {
+                let what = format!("{x:?} in {count} bins from {lo} to {hi}");
+                let bin = (place < none).then_some(place);
+                assert_eq!(bin, searched(&table, x), "{what}: {:?}", bins.rule());
+            }
         }
-        fixed
+        matches!(bins.rule(), Rule::Fixed(..))
     }
 
     #[test]
@@ -300,7 +258,7 @@ mod tests {
         for log in 1..=20 {
             let bins = Bins::<u32>::even(0.0, 4_294_967_296.0, 1 << log).unwrap();
             match bins.rule() {
-                Rule::Fixed(_, guess) => assert!(guess.is_certain(), "{guess:?}"),
+                Rule::Fixed(_, guess) => assert_eq!(guess.low, 0, "{guess:?}"),
                 rule => panic!("{rule:?}"),
             }
         }

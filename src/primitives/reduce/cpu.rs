@@ -6,7 +6,7 @@ use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::{Parts, block_len, chunk_len, short};
-use crate::source::Items;
+use crate::source::{Items, SumBlock};
 use crate::{Element, Monoid};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -17,7 +17,12 @@ const CHUNK_BYTES: usize = 512 << 10;
 /// The chunks that are read before their sums are taken in. So the memory for sums is bounded.
 const CHUNKS_AHEAD: usize = 1024;
 
-pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &Items<'_, T>, init: Option<T>) -> T {
+/// `sum_block` adds up a block of the input, where that is faster.
+pub(crate) fn reduce<T: Element, Op: Monoid<T>>(
+    input: &Items<'_, T>,
+    sum_block: Option<SumBlock<'_, T::Accumulator>>,
+    init: Option<T>,
+) -> T {
     if Op::EXACT
         && short::is_short::<T>(input.len())
         && let Some(items) = input.slice(0..input.len())
@@ -26,7 +31,7 @@ pub(crate) fn reduce<T: Element, Op: Monoid<T>>(input: &Items<'_, T>, init: Opti
         return sum.map_or_else(Op::identity, T::narrow);
     }
     let mut counter = Counter::at(0);
-    push::<T, Op>(input, &mut counter);
+    push::<T, Op>(input, sum_block, &mut counter);
     value::<T, Op>(&counter, init)
 }
 
@@ -44,6 +49,7 @@ pub(crate) fn value<T: Element, Op: Monoid<T>>(
 /// Appends the sums of `input`.
 pub(crate) fn push<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
+    sum_block: Option<SumBlock<'_, T::Accumulator>>,
     counter: &mut Counter<T::Accumulator>,
 ) {
     in_rust_mode(|| {
@@ -51,24 +57,25 @@ pub(crate) fn push<T: Element, Op: Monoid<T>>(
             let mut room = Vec::new();
             short::push::<T, Op>(input.range(0..input.len(), &mut room), counter);
         } else {
-            push_with(input, counter, Fold::new::<Op>());
+            push_with(input, sum_block, counter, Fold::new::<Op>());
         }
     });
 }
 
 fn push_with<T: Element>(
     input: &Items<'_, T>,
+    sum_block: Option<SumBlock<'_, T::Accumulator>>,
     counter: &mut Counter<T::Accumulator>,
     fold: Fold<T>,
 ) {
     let (position, chunk) = (counter.end(), chunk_len::<T, T::Accumulator>(CHUNK_BYTES));
     let chunks = Parts::new(position, input.len(), chunk);
     if chunks.count() < 2 {
-        let sums = Worker::new(fold).sums(input, position, 0..input.len());
+        let sums = Worker::new(fold).sums(input, sum_block, position, 0..input.len());
         return counter.append(&sums, fold.combine);
     }
     let sums = |worker: &mut Worker<T>, number| {
-        in_rust_mode(|| worker.sums(input, position, chunks.range(number)))
+        in_rust_mode(|| worker.sums(input, sum_block, position, chunks.range(number)))
     };
     let sums: Vec<_> = (0..chunks.count())
         .into_par_iter()
@@ -138,6 +145,7 @@ impl<T: Element> Worker<T> {
     fn sums(
         &mut self,
         input: &Items<'_, T>,
+        sum_block: Option<SumBlock<'_, T::Accumulator>>,
         position: u64,
         items: Range<usize>,
     ) -> Counter<T::Accumulator> {
@@ -147,8 +155,15 @@ impl<T: Element> Worker<T> {
         }
         self.sums.clear();
         // Items that must be evaluated first go block by block, through the L1 cache.
-        for part in Parts::new(start, items.len(), block_len::<T::Accumulator>()).ranges() {
+        let block = block_len::<T::Accumulator>();
+        for part in Parts::new(start, items.len(), block).ranges() {
             let first = items.start + part.start;
+            if let Some(sum_block) = sum_block
+                && part.len() == block
+            {
+                self.sums.push(sum_block(&mut self.tree, first));
+                continue;
+            }
             let evaluated = input.range(first..items.start + part.end, &mut self.items);
             let position = position + first as u64;
             (self.fold.block_sums)(&mut self.tree, position, evaluated, &mut self.sums);

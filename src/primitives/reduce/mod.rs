@@ -127,7 +127,9 @@ impl Device {
             Backend::Cpu => {
                 // SAFETY: the caller's.
                 Ok(unsafe {
-                    Items::with::<F, _>(&arguments, len, |items| cpu::reduce::<T, Op>(items, init))
+                    Items::with_sums::<F, Op, _>(&arguments, len, |items, sum_block| {
+                        cpu::reduce::<T, Op>(items, sum_block, init)
+                    })
                 })
             }
             #[cfg(feature = "cuda")]

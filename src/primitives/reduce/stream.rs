@@ -3,7 +3,7 @@
 use super::cpu;
 use crate::device::Backend;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Host, HostBinder, Items, Source};
+use crate::source::{DeviceBinder, Host, HostBinder, Items, Source, SumBlock};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 #[cfg(feature = "cuda")]
@@ -159,7 +159,7 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
                 gpu.push_slice::<T, Op>(piece, &mut counter)?;
                 self.carry.counter = counter;
             }
-            _ => self.push_items(&Items::of_slice(piece)),
+            _ => self.push_items(&Items::of_slice(piece), None),
         }
         Ok(())
     }
@@ -224,10 +224,14 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
     }
 
     /// Takes in a piece in host memory.
-    fn push_items(&mut self, items: &Items<'_, T>) {
+    fn push_items(
+        &mut self,
+        items: &Items<'_, T>,
+        sum_block: Option<SumBlock<'_, T::Accumulator>>,
+    ) {
         // A panic of the operator leaves the carry as it was.
         let mut counter = self.carry.counter.clone();
-        cpu::push::<T, Op>(items, &mut counter);
+        cpu::push::<T, Op>(items, sum_block, &mut counter);
         self.carry.counter = counter;
     }
 }
@@ -239,7 +243,11 @@ fn push_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     let mut binder = HostBinder::new(&reducer.device);
     let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
     // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
-    unsafe { Items::with::<S::Form, _>(&arguments, len, |items| reducer.push_items(items)) };
+    unsafe {
+        Items::with_sums::<S::Form, Op, _>(&arguments, len, |items, sum_block| {
+            reducer.push_items(items, sum_block);
+        })
+    };
     Ok(())
 }
 
@@ -254,7 +262,9 @@ fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         Backend::Cpu => {
             // SAFETY: the binder gave addresses in host memory; they are borrowed.
             unsafe {
-                Items::with::<S::Form, _>(&arguments, len, |items| reducer.push_items(items))
+                Items::with_sums::<S::Form, Op, _>(&arguments, len, |items, sum_block| {
+                    reducer.push_items(items, sum_block);
+                })
             };
         }
         #[cfg(feature = "cuda")]
@@ -262,7 +272,7 @@ fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
             // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
             let collect = || unsafe { device.collect_bound::<T, S::Form>(arguments, len) };
             if !sums_are_elements::<T>() {
-                reducer.push_items(&Items::of_slice(&collect()?.into_vec()?));
+                reducer.push_items(&Items::of_slice(&collect()?.into_vec()?), None);
                 return Ok(());
             }
             let (address, _collected) = match S::Form::address(&arguments) {
