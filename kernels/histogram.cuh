@@ -313,6 +313,54 @@ struct Histogram {
         } while (begun < units);
     }
 
+    /// Stores the counter of each part of each item, and `places()` for those that have none. The
+    /// address is a multiple of 16 bytes.
+    __device__ __forceinline__ void store_places(u32* to) const {
+        u64 step = (u64)gridDim.x * (blockDim.x / WARP) * BATCH;
+        u64 from = ((u64)blockIdx.x * (blockDim.x / WARP) + warp_index()) * BATCH;
+        for (; from < length; from += step) {
+            SourceRows<Source, RUN, Policy::ROWS> rows;
+            int here = length - from > BATCH ? BATCH : (int)(length - from);
+            load_rows<Source, RUN, Policy::ROWS>(rows, source, from, here, 0, length, from);
+#pragma unroll
+            for (int row = 0; row < Policy::ROWS; row++) {
+                int first = (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
+#pragma unroll
+                for (int part = 0; part < PARTS; part++) {
+                    V x[RUN];
+                    BinsOf<RUN> of;
+#pragma unroll
+                    for (int i = 0; i < RUN; i++) x[i] = part_of(rows.item(row, i), part);
+                    Rule::find(table, x, of);
+                    u32 found[RUN];
+#pragma unroll
+                    for (int i = 0; i < RUN; i++)
+                        found[i] = of.there[i] && part < channels ? of.bins[i] + part * table.bins
+                                                                  : places();
+                    store_run(to + (from + first) * PARTS + part, found, here - first);
+                }
+            }
+        }
+    }
+
+    /// Stores the places of a run, of which only `count` are there: in words where they lie side by
+    /// side.
+    static __device__ __forceinline__ void store_run(u32* to, const u32 (&found)[RUN], int count) {
+        if constexpr (PARTS == 1 && RUN > 1) {
+            constexpr int WORD = RUN % 4 == 0 ? 16 : 8;
+            if (count >= RUN) {
+                auto run = pack_run(found);
+#pragma unroll
+                for (int i = 0; i < RUN * 4 / WORD; i++)
+                    reinterpret_cast<Word<WORD>*>(to)[i] = run.template words<WORD>()[i];
+                return;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < RUN; i++)
+            if (i < count) to[i * PARTS] = found[i];
+    }
+
     /// Clears the result.
     __device__ __forceinline__ void clear() const {
         u32 step = gridDim.x * blockDim.x;

@@ -162,9 +162,7 @@ pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use primitives::collect::{collect, collect_into, map_in_place};
-pub use primitives::histogram::{
-    Binned, Bins, Count, Counted, Integer, histogram, histogram_weighted,
-};
+pub use primitives::histogram::{Binned, Bins, Count, Counted, Integer, histogram};
 pub use primitives::reduce::{Reducer, reduce, reduce_from};
 pub use primitives::scan::{
     Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
@@ -176,6 +174,7 @@ pub use primitives::select::{
     select_into, unique, unique_by, unique_by_in_place, unique_by_into, unique_in_place,
     unique_into,
 };
+pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{
     Source, bools, constant, flagged, flags, heads, heads_by, index, map, strided, zip, zip3,

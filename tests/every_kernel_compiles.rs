@@ -241,6 +241,33 @@ fn histograms_of_every_kind() {
     compile(&sources.0);
 }
 
+/// Weighted histograms: the places of items of every rule, and weights of every size.
+#[test]
+fn weighted_histograms_of_every_kind() {
+    fn places<F: Form<Item: Counted>, R: BinRule>(sources: &mut Sources) {
+        let engine = Engine::Rows(kernels::Histogram::<u32, F, R>::rows_policy(90));
+        sources.push::<kernels::PlacesOf<F, R>>(engine);
+    }
+    fn weights<T: Element>(sources: &mut Sources)
+    where
+        warpfold::ops::Add: Monoid<T>,
+    {
+        let engine = Engine::Rows(kernels::Weighted::<T, warpfold::ops::Add>::rows_policy(90));
+        sources.push::<kernels::Weighted<T, warpfold::ops::Add>>(engine);
+    }
+    let mut sources = Sources::default();
+    places::<Slice<u8>, ByValue>(&mut sources);
+    places::<Slice<[u8; 4]>, ByValue>(&mut sources);
+    places::<Slice<f32>, ByGuess>(&mut sources);
+    places::<Slice<i16>, ByFixedGuess>(&mut sources);
+    places::<Slice<f64>, BySearch>(&mut sources);
+    weights::<u8>(&mut sources);
+    weights::<warpfold::half::f16>(&mut sources);
+    weights::<f32>(&mut sources);
+    weights::<f64>(&mut sources);
+    compile(&sources.0);
+}
+
 /// Though architectures take turns, each of them has every engine, and every size of elements.
 #[test]
 fn turns_leave_nothing_out() {

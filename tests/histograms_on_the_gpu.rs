@@ -1,11 +1,16 @@
 //! Histograms on a GPU count what they count on the CPU, at the second level and the third.
 
-use crate::support::data::{Sample, sample};
+use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, stream};
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use warpfold::cuda::{Histogram, HistogramOf, up_to};
+use warpfold::half::f16;
+use warpfold::ops::Add;
 use warpfold::source::{Constant, Index, Map, Slice, UpTo, Zip};
-use warpfold::{Binned, Bins, Counted, Error, constant, function, histogram, index, map, zip};
+use warpfold::{
+    Binned, Bins, Counted, Error, Monoid, constant, function, histogram, histogram_weighted, index,
+    map, zip,
+};
 
 const LENGTHS: &[usize] = &[
     0, 1, 33, 1000, 16_384, 16_385, 100_003, 1_000_000, 20_000_003,
@@ -214,4 +219,91 @@ fn outputs_of_another_length_are_errors() {
     };
     assert_eq!(result, Err(wrong));
     assert_eq!(stream.clone_dtoh(&counts).unwrap(), [9; 4]);
+}
+
+/// Compares sums of weights on a GPU with those on the CPU, bit for bit, for several lengths.
+fn check_weights<X: Sample + Counted, W: Sample>(
+    items: &[X],
+    bins: &Bins<X::Value>,
+    lengths: &[usize],
+) where
+    Add: Monoid<W>,
+{
+    let Some(gpu) = gpu(0) else { return };
+    let weights = sample::<W>(items.len(), 9);
+    for &len in lengths {
+        let (items, weights) = (&items[..len], &weights[..len]);
+        let what = format!(
+            "{} of {}, {len} in {}",
+            std::any::type_name::<W>(),
+            std::any::type_name::<X>(),
+            bins.count()
+        );
+        let of_items = gpu.upload(items).unwrap();
+        let of_weights = gpu.upload(weights).unwrap();
+        let sums = gpu
+            .histogram_weighted(&of_items, &of_weights, bins)
+            .unwrap();
+        let expected = histogram_weighted(items, weights, bins).unwrap();
+        assert_same(&sums.to_vec().unwrap(), &expected, &what);
+    }
+}
+
+/// Around tiles and chunks.
+const WEIGHTS: &[usize] = &[0, 1, 255, 257, 8191, 8193, 65_537, 300_007];
+
+#[test]
+fn sanitized_weights_are_added_up() {
+    let items = sample::<u8>(20_000, 1);
+    check_weights::<u8, f32>(&items, &Bins::values(200).unwrap(), &[20_000]);
+    let items = sample::<f32>(20_000, 1);
+    let bins = Bins::even(-0.9, 1.0, 1000).unwrap();
+    check_weights::<f32, u64>(&items, &bins, &[20_000]);
+}
+
+#[test]
+fn weights_of_every_type() {
+    let items = sample::<f32>(300_007, 1);
+    let [few, many] = [10, 70_000].map(|n| Bins::even(-0.9, 1.0, n).unwrap());
+    check_weights::<f32, f32>(&items, &few, WEIGHTS);
+    check_weights::<f32, f64>(&items, &many, WEIGHTS);
+    check_weights::<f32, f16>(&items, &few, WEIGHTS);
+    check_weights::<f32, u8>(&items, &few, WEIGHTS);
+    check_weights::<f32, i16>(&items, &many, WEIGHTS);
+    check_weights::<f32, u64>(&items, &few, WEIGHTS);
+    let edges = Bins::with_edges(&[-1.0, 0.0, 0.1, 0.25, 1.0]).unwrap();
+    check_weights::<f32, f32>(&items, &edges, WEIGHTS);
+    let pixels = sample::<[u8; 4]>(100_003, 2);
+    let colours = Bins::values(256).unwrap().channels(3);
+    check_weights::<[u8; 4], f32>(&pixels, &colours, &[0, 1, 100_003]);
+}
+
+#[test]
+fn very_many_weights() {
+    let items = sample::<u32>(MOST, 3);
+    let bins = |count| Bins::even(0.0, 4_294_967_296.0, count).unwrap();
+    check_weights::<u32, f32>(&items, &bins(256), &[MOST]);
+    check_weights::<u32, f32>(&items, &bins(1 << 20), &[MOST]);
+    check_weights::<u32, u32>(&items, &bins(1), &[MOST]);
+    // Nearly all in one bin.
+    let skewed: Vec<u32> = items.iter().map(|x| x >> 24 << 4 >> (x % 32)).collect();
+    check_weights::<u32, f32>(&skewed, &Bins::values(5000).unwrap(), &[MOST]);
+}
+
+#[function]
+fn half_of(x: f32) -> f64 {
+    x as f64 * 0.5
+}
+
+#[test]
+fn weights_that_are_computed() {
+    let Some(gpu) = gpu(0) else { return };
+    let (items, weights) = (sample::<u16>(100_003, 1), sample::<f32>(100_003, 2));
+    let bins = Bins::even(0.0, 65_536.0, 100).unwrap();
+    let (x, w) = (gpu.upload(&items).unwrap(), gpu.upload(&weights).unwrap());
+    let sums = gpu
+        .histogram_weighted(&x, map::<half_of, _>(&w), &bins)
+        .unwrap();
+    let expected = histogram_weighted(&items, map::<half_of, _>(&weights), &bins).unwrap();
+    assert_same(&sums.to_vec().unwrap(), &expected, "halves");
 }

@@ -32,6 +32,8 @@ pub use crate::primitives::histogram::plan::{HistogramMachine, HistogramPlan};
 pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
+#[doc(hidden)]
+pub use crate::primitives::weighted::plan::WeightedPlan;
 pub use cost::cost;
 pub use definitions::Definitions;
 #[doc(hidden)]
@@ -163,13 +165,14 @@ pub mod kernels {
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram,
-        HistogramArguments,
+        HistogramArguments, PlacesOf,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{
         Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, Select, SelectArguments, Sides,
     };
+    pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }
 
 /// The CUDA C++ source of a primitive's kernels, for an engine.

@@ -206,6 +206,22 @@ impl RowPolicy {
         }
     }
 
+    /// The policy of a weighted histogram with weights of type `T` on GPUs of a compute capability:
+    /// the tiles that are sorted.
+    pub fn for_weights<T: Element>(capability: u32) -> RowPolicy {
+        let row = &rows::tables(capability).weighted;
+        let rows = (row.bytes / size_of::<T>() as u32).clamp(1, row.rows);
+        let rows = 1 << rows.ilog2();
+        RowPolicy {
+            run: 1,
+            rows,
+            batch: rows,
+            blocks: row.blocks,
+            warps: row.warps,
+            sums: 1,
+        }
+    }
+
     /// The elements of a run of a reduction, a select or a histogram.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)

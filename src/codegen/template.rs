@@ -24,6 +24,7 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
     "primitives/scan/wave.cu.jinja",
     "primitives/select/rows.cu.jinja",
     "primitives/select/wave.cu.jinja",
+    "primitives/weighted/rows.cu.jinja",
 );
 
 const KERNELS: &[(&str, &str)] = files!("kernels":
@@ -34,6 +35,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "scan.cuh",
     "select.cuh",
     "histogram.cuh",
+    "weighted.cuh",
     "machine/device.cuh",
     "machine/ptx.cuh",
     "machine/types.cuh",

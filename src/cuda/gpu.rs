@@ -96,7 +96,7 @@ impl Gpu {
         &self.0.context
     }
 
-    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.0.stream
     }
 

@@ -19,3 +19,4 @@ pub(crate) mod histogram;
 pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod select;
+pub(crate) mod weighted;

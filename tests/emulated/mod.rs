@@ -11,4 +11,5 @@ pub(crate) mod math;
 mod select;
 mod sources;
 mod statistics;
+mod weighted;
 mod workspace;

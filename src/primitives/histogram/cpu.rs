@@ -15,17 +15,17 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// The items whose bins are found before they are counted.
-pub(super) const BLOCK: usize = 1 << 10;
+pub(crate) const BLOCK: usize = 1 << 10;
 
 /// The tables of a thread, where they stay in the L1 cache and where not.
 const FEW_BINS: usize = 1 << 11;
 const TABLES: usize = 4;
 
 /// The most bytes of all threads' tables. With more bins, fewer threads count.
-pub(super) const TABLE_BYTES: usize = 256 << 20;
+pub(crate) const TABLE_BYTES: usize = 256 << 20;
 
 /// The fewest items that are worth a thread's tables.
-pub(super) const PART: usize = 1 << 16;
+pub(crate) const PART: usize = 1 << 16;
 
 /// A counter of a thread must not wrap.
 const MOST_BETWEEN_MERGES: usize = 1 << 31;
@@ -104,7 +104,7 @@ fn count_in<const TABLES: usize>(places: &[u32], counters: &mut [u32]) {
 }
 
 /// The counter of each part of each item; `none` for those that are not counted.
-pub(super) fn place<X: Counted>(
+pub(crate) fn place<X: Counted>(
     items: &[X],
     bins: &Bins<X::Value>,
     none: usize,

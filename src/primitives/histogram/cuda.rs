@@ -2,6 +2,7 @@
 
 use super::kernel::{
     self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
+    PlacesOf,
 };
 use super::{Bins, Count, Counted, Rule, check};
 use crate::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
@@ -211,4 +212,62 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         // SAFETY: the caller's; the first numbers are this histogram's.
         unsafe { launch(&self.kernels, stream, &function, grid, arguments) }
     }
+}
+
+/// Enqueues the storing of the counter of each part of each item at `to`, as a `u32`. Those that
+/// have none get the number of counters.
+///
+/// # Safety
+///
+/// `source` has the arguments of a source in the stream's context with `len` items. There is room
+/// for all their parts. Nothing else uses either before the work on the stream is done.
+pub(crate) unsafe fn store_places<F: Form<Item: Counted>>(
+    stream: &Arc<CudaStream>,
+    source: (F::Arguments, usize),
+    bins: &Bins<Value<F>>,
+    to: u64,
+) -> Result<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        match bins.rule() {
+            Rule::Values => store_places_by::<F, ByValue>(stream, source, bins, to),
+            Rule::Search(_) => store_places_by::<F, BySearch>(stream, source, bins, to),
+            Rule::Guess(..) => store_places_by::<F, ByGuess>(stream, source, bins, to),
+            Rule::Fixed(..) => store_places_by::<F, ByFixedGuess>(stream, source, bins, to),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`store_places`].
+unsafe fn store_places_by<F: Form<Item: Counted>, R: BinRule>(
+    stream: &Arc<CudaStream>,
+    (source, len): (F::Arguments, usize),
+    bins: &Bins<Value<F>>,
+    to: u64,
+) -> Result<()> {
+    let channels = bins.channels_of(F::Item::CHANNELS)?;
+    let capability = context_capability(stream.context())?;
+    let rows = kernel::Histogram::<u32, F, R>::rows_policy(capability);
+    let request = Request::of::<PlacesOf<F, R>>();
+    let kernels = Loaded::get(request, stream.context(), Engine::Rows(rows))?;
+    // Freed in the order of the stream, after the launch.
+    let firsts = match bins.firsts() {
+        [] => None,
+        firsts => Some(upload(stream, firsts)?),
+    };
+    let plan = HistogramPlan::of_places(rows, len, kernels.multiprocessors());
+    let firsts_at = firsts
+        .as_ref()
+        .map_or(0, |firsts| firsts.device_ptr(stream).0);
+    let places = [to, firsts_at];
+    let arguments = HistogramArguments::new(&plan, bins, channels, source, len, places);
+    let grid = Grid {
+        blocks: plan.blocks,
+        threads: plan.threads,
+        shared_bytes: plan.shared_bytes,
+    };
+    // SAFETY: the caller's.
+    unsafe { launch(&kernels, stream, &PlacesOf::<F, R>::STORE, grid, arguments) }
 }

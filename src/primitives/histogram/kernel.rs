@@ -147,23 +147,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        fn bind(
-            [value, count, arguments]: [String; 3],
-            rule: &str,
-            parts: usize,
-        ) -> minijinja::Value {
-            minijinja::context! {
-                arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
-                rule => rule,
-                parts => parts,
-            }
-        }
-        let texts = [
-            <F::Item as Counted>::Value::cuda_type(definitions),
-            C::cuda_type(definitions),
-            HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda(),
-        ];
-        bind(texts, R::CUDA, F::Item::CHANNELS)
+        bind::<C, F, R>(definitions, false)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -184,4 +168,61 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     fn operator() -> &'static str {
         std::any::type_name::<F>()
     }
+}
+
+/// The kernel that stores the counter of each part of each item of a form, as a number.
+#[derive(Debug)]
+pub struct PlacesOf<F, R>(Named<(F, R)>);
+
+impl<F: Form<Item: Counted>, R: BinRule> PlacesOf<F, R> {
+    /// The one function. What others count in is where it stores.
+    #[allow(clippy::type_complexity)]
+    pub const STORE: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
+        Function::new("histogram_places");
+}
+
+impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
+    const NAME: &'static str = "histogram";
+    type Form = F;
+
+    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
+        bind::<u32, F, R>(definitions, true)
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        Histogram::<u32, F, R>::fault(engine)
+    }
+
+    fn functions(_: Engine) -> Vec<&'static str> {
+        vec![Self::STORE.name]
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<F>()
+    }
+}
+
+fn bind<C: Count, F: Form<Item: Counted>, R: BinRule>(
+    definitions: &mut Definitions,
+    places: bool,
+) -> minijinja::Value {
+    fn bind(
+        [value, count, arguments]: [String; 3],
+        rule: &str,
+        parts: usize,
+        places: bool,
+    ) -> minijinja::Value {
+        minijinja::context! {
+            arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
+            rule => rule,
+            parts => parts,
+            places => places,
+        }
+    }
+    let texts = [
+        <F::Item as Counted>::Value::cuda_type(definitions),
+        C::cuda_type(definitions),
+        HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda(),
+    ];
+    bind(texts, R::CUDA, F::Item::CHANNELS, places)
 }

@@ -1,7 +1,7 @@
 //! Histogram: how many items fall into each bin.
 
 pub(crate) mod bins;
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 mod even;
@@ -9,13 +9,11 @@ pub(crate) mod guess;
 pub(crate) mod kernel;
 mod number;
 pub(crate) mod plan;
-mod weighted;
 
 pub use bins::Bins;
 #[cfg(feature = "cuda")]
 pub(crate) use bins::Rule;
 pub use number::{Binned, Count, Counted, Integer};
-pub use weighted::histogram_weighted;
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

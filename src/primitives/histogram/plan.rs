@@ -127,6 +127,22 @@ impl HistogramPlan {
         }
     }
 
+    /// The plan for storing places: nothing is counted.
+    pub fn of_places(rows: RowPolicy, length: usize, multiprocessors: u32) -> HistogramPlan {
+        let batch = rows.elements() * u64::from(rows.warps);
+        let enough = (length as u64).div_ceil(batch).max(1);
+        HistogramPlan {
+            blocks: enough.min((2 * multiprocessors).into()) as u32,
+            threads: 32 * rows.warps,
+            shared_bytes: 0,
+            global: true,
+            by_rows: false,
+            log_copies: 0,
+            units_a_round: 1,
+            copies_table: false,
+        }
+    }
+
     /// Whether the counts must be clear before the launch.
     pub fn adds(&self) -> bool {
         self.global || self.blocks > 1

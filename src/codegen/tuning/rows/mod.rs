@@ -25,6 +25,7 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) positions: SelectRow,
     pub(in crate::codegen) collect: CollectRow,
     pub(in crate::codegen) histogram: HistogramRow,
+    pub(in crate::codegen) weighted: WeightedRow,
 }
 
 /// The bytes that a lane holds of a batch.
@@ -97,6 +98,18 @@ pub(in crate::codegen) struct CollectRow {
     /// Blocks of a multiprocessor.
     pub(in crate::codegen) blocks: u32,
     /// The warps of a block.
+    pub(in crate::codegen) warps: u32,
+}
+
+/// What warps hold of weights that are sorted.
+#[derive(Debug)]
+pub(in crate::codegen) struct WeightedRow {
+    /// The most bytes of a lane, and the most rows.
+    pub(in crate::codegen) bytes: u32,
+    pub(in crate::codegen) rows: u32,
+    /// Blocks of a multiprocessor.
+    pub(in crate::codegen) blocks: u32,
+    /// The warps of a block: at least 8, for a thread for each digit.
     pub(in crate::codegen) warps: u32,
 }
 

@@ -1,6 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
-use super::{CollectRow, CostlyRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow};
+use super::{
+    CollectRow, CostlyRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow, WeightedRow,
+};
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
 #[rustfmt::skip]
@@ -64,5 +66,5 @@ pub(super) const ROWS: RowTables = RowTables {
             alone: 16_384, alone_counters: 16_384, fewest_warps: 8,
             items_a_counter: 4, adds_an_item: 64, log_copies: 5, log_slots: 14,
         },
-    },
+    },    weighted: WeightedRow { bytes: 64, rows: 16, blocks: 4, warps: 8 },
 };

@@ -1,0 +1,95 @@
+//! How a weighted histogram is cut up: pure, and tested without a GPU.
+
+use crate::codegen::RowPolicy;
+
+/// The launches of a weighted histogram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeightedPlan {
+    /// The passes of the sort: the lowest bit of the digit in a place, and its bits.
+    pub passes: Vec<(u32, u32)>,
+    /// The tiles that are sorted.
+    pub tiles: u64,
+    /// The levels of values, of which level 0 are the weights.
+    pub levels: u32,
+    /// The most values of all levels above 0.
+    pub sums: usize,
+}
+
+/// The values that become one on the next level, as a power of two.
+const LOG_CHUNK: u32 = 8;
+
+/// The most bits of a digit.
+const DIGIT: u32 = 8;
+
+impl WeightedPlan {
+    /// The plan for so many places, each the number of one of some bins, or another one.
+    pub fn new(policy: RowPolicy, places: usize, bins: usize) -> WeightedPlan {
+        let bits = (usize::BITS - (bins - 1).leading_zeros()).max(1);
+        let passes = bits.div_ceil(DIGIT);
+        let digit = bits.div_ceil(passes);
+        let levels = 1 + places.checked_ilog2().unwrap_or(0) / LOG_CHUNK;
+        let tile = policy.elements() * u64::from(policy.warps);
+        WeightedPlan {
+            passes: (0..passes)
+                .map(|pass| (pass * digit, digit.min(bits - pass * digit)))
+                .collect(),
+            tiles: (places as u64).div_ceil(tile).max(1),
+            levels,
+            sums: (1..levels).map(|level| places >> (LOG_CHUNK * level)).sum(),
+        }
+    }
+
+    /// How many digits a pass counts, of all tiles, and an end.
+    pub fn digits(&self, bits: u32) -> usize {
+        ((self.tiles as usize) << bits) + 1
+    }
+
+    /// How many starts there are, and an end.
+    pub fn starts(&self, bins: usize) -> usize {
+        self.levels as usize * bins + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_of(places: usize, bins: usize) -> WeightedPlan {
+        WeightedPlan::new(RowPolicy::for_weights::<f32>(90), places, bins)
+    }
+
+    /// Digits cover every place, each bit once, and fit the kernels.
+    #[test]
+    fn passes_sort_all_places() {
+        for bins in (1..25).flat_map(|log| [(1_usize << log) - 1, 1 << log, (1 << log) + 1]) {
+            let plan = plan_of(1000, bins);
+            let mut covered = 0_u64;
+            for &(shift, bits) in &plan.passes {
+                assert!((1..=8).contains(&bits), "{bins}: {plan:?}");
+                let digit = ((1 << bits) - 1) << shift;
+                assert_eq!(covered & digit, 0, "{bins}: {plan:?}");
+                covered |= digit;
+            }
+            let last = bins as u64 - 1;
+            assert_eq!(covered & last, last, "{bins}: {plan:?}");
+            assert!(
+                plan.passes.len() <= (bins.max(1).ilog2() as usize) / 8 + 1,
+                "{bins}: {plan:?}"
+            );
+        }
+    }
+
+    /// The highest level of a bin with all weights has fewer values than make one of the next.
+    #[test]
+    fn levels_end_below_a_chunk() {
+        for places in [0, 1, 255, 256, 257, 65_535, 65_536, 1 << 28, 1 << 33] {
+            let plan = plan_of(places, 10);
+            assert!(
+                places >> (LOG_CHUNK * (plan.levels - 1)) < 256,
+                "{places}: {plan:?}"
+            );
+            assert!(plan.levels == 1 || places >> (LOG_CHUNK * (plan.levels - 1)) > 0);
+            assert!(plan.sums <= places / 255 + 1, "{places}: {plan:?}");
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The kernels of weighted histograms run in the emulator, one launch after the other: weights are
+//! sorted stably, and each bin's are folded as the law says.
+
+use super::sources::{drawn_module, module};
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing};
+use crate::support::oracle;
+use warpfold::codegen::kernels::{
+    BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf, Weighted,
+    WeightedArguments,
+};
+use warpfold::codegen::{Engine, Function, HistogramPlan, RowPolicy, WeightedPlan};
+use warpfold::half::f16;
+use warpfold::ops::Add;
+use warpfold::source::{Form, Slice, SliceArguments};
+use warpfold::{Bins, Counted, Monoid, bytemuck, histogram};
+
+/// Tiles of 512 items.
+const POLICY: RowPolicy = RowPolicy {
+    run: 1,
+    rows: 2,
+    batch: 2,
+    blocks: 1,
+    warps: 8,
+    sums: 1,
+};
+
+/// What a launch reads, and what it writes, by name. Buffers start a little behind an allocation.
+struct Launch<'a> {
+    what: String,
+    module: &'a Module,
+    script: Script,
+    outputs: Vec<&'static str>,
+}
+
+impl<'a> Launch<'a> {
+    fn new(what: &str, module: &'a Module) -> Launch<'a> {
+        let mut script = Script::new();
+        script.seed(base_seed());
+        Launch {
+            what: what.into(),
+            module,
+            script,
+            outputs: Vec::new(),
+        }
+    }
+
+    fn reads<T: bytemuck::NoUninit>(&mut self, name: &'static str, data: &[T]) -> u64 {
+        self.script.file(name, bytemuck::cast_slice(data));
+        self.script
+            .filled(name, align_of::<T>(), size_of_val(data), name);
+        address(name, 0)
+    }
+
+    fn writes<T>(&mut self, name: &'static str, len: usize) -> u64 {
+        self.script
+            .buffer(name, align_of::<T>(), size_of::<T>() * len);
+        self.outputs.push(name);
+        address(name, 0)
+    }
+
+    fn run<A: Copy>(mut self, function: &Function<A>, grid: Grid, arguments: A) -> Vec<u8> {
+        let argument = Argument::of_struct(&arguments);
+        self.script.launch(function.name, grid, &[argument]);
+        for output in self.outputs {
+            self.script.save(output);
+        }
+        self.script
+            .run_to_the_end(&format!("{}: {}", self.what, function.name), self.module)
+    }
+}
+
+fn vec_of<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Vec<T> {
+    bytemuck::pod_collect_to_vec(bytes)
+}
+
+/// What an exclusive scan makes of counts.
+fn starts_of(counts: &[u64]) -> Vec<u64> {
+    let sums = counts.iter().scan(0, |sum, count| {
+        let start = *sum;
+        *sum += count;
+        Some(start)
+    });
+    sums.collect()
+}
+
+struct Check<'a, T: Sample, Op> {
+    what: String,
+    module: &'a Module,
+    bins: usize,
+    parts: usize,
+    weights: Vec<T>,
+    operator: std::marker::PhantomData<Op>,
+}
+
+impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
+    fn arguments(&self, length: usize) -> WeightedArguments<T::Accumulator> {
+        WeightedArguments {
+            places: 0,
+            places_to: 0,
+            weights: 0,
+            out: 0,
+            digits: 0,
+            kept: 0,
+            counts: 0,
+            starts: 0,
+            sums: 0,
+            length: length as u64,
+            empty: Op::identity().widen(),
+            parts: self.parts as u32,
+            shift: 0,
+            bits: 0,
+            bins: self.bins as u32,
+            levels: 0,
+            level: 0,
+        }
+    }
+
+    /// Sorts, and compares each pass with a stable sort.
+    fn sort(&self, plan: &WeightedPlan, places: &[u32]) -> Vec<T> {
+        let length = places.len();
+        let grid = Grid::new(plan.tiles, 32 * POLICY.warps);
+        let (mut places, mut weights) = (places.to_vec(), self.weights.clone());
+        for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
+            let parts = if pass == 0 { self.parts } else { 1 };
+            let given = WeightedArguments {
+                shift,
+                bits,
+                parts: parts as u32,
+                ..self.arguments(length)
+            };
+            // Later passes learn on the device how many are left. What lies behind is not read.
+            let kept = [places.len() as u64];
+            let reads_kept = |launch: &mut Launch| match pass {
+                0 => 0,
+                _ => launch.reads("kept", &kept),
+            };
+            let mut launch = Launch::new(&self.what, self.module);
+            let arguments = WeightedArguments {
+                places: launch.reads("places", &places),
+                digits: launch.writes::<u64>("digits", plan.digits(bits)),
+                kept: reads_kept(&mut launch),
+                ..given
+            };
+            let digits: Vec<u64> = vec_of(&launch.run(&Weighted::<T, Op>::COUNT, grid, arguments));
+
+            let digit = |place: u32| place >> shift & ((1 << bits) - 1);
+            let pairs = (0..places.len()).map(|i| (places[i], weights[i / parts]));
+            let mut sorted: Vec<_> = pairs.filter(|pair| pair.0 < self.bins as u32).collect();
+            sorted.sort_by_key(|pair| digit(pair.0));
+            let starts = starts_of(&digits);
+            assert_eq!(starts.last(), Some(&(sorted.len() as u64)), "{}", self.what);
+
+            let mut launch = Launch::new(&self.what, self.module);
+            let arguments = WeightedArguments {
+                places: launch.reads("places", &places),
+                weights: launch.reads("weights", &weights),
+                digits: launch.reads("digits", &starts),
+                kept: reads_kept(&mut launch),
+                places_to: launch.writes::<u32>("places_to", sorted.len()),
+                out: launch.writes::<T>("out", sorted.len()),
+                ..given
+            };
+            let output = launch.run(&Weighted::<T, Op>::MOVE, grid, arguments);
+            let (moved, moved_weights) = output.split_at(4 * sorted.len());
+            (places, weights) = sorted.into_iter().unzip();
+            assert_eq!(vec_of::<u32>(moved), places, "{}", self.what);
+            assert_same(&vec_of::<T>(moved_weights), &weights, &self.what);
+        }
+        weights
+    }
+
+    /// Folds sorted weights, of which each bin has so many.
+    fn fold(&self, plan: &WeightedPlan, counts: &[u64], weights: &[T]) -> Vec<T> {
+        let length = weights.len();
+        let given = WeightedArguments {
+            levels: plan.levels,
+            ..self.arguments(length)
+        };
+        let grid = Grid::new(3, 64);
+        let mut launch = Launch::new(&self.what, self.module);
+        let arguments = WeightedArguments {
+            counts: launch.reads("counts", counts),
+            starts: launch.writes::<u64>("starts", plan.starts(self.bins)),
+            ..given
+        };
+        let lengths: Vec<u64> = vec_of(&launch.run(&Weighted::<T, Op>::LENGTHS, grid, arguments));
+        let starts = starts_of(&lengths);
+        let mut sums: Vec<T::Accumulator> = Vec::new();
+        for level in 1..plan.levels {
+            let (first, end) = (level as usize * self.bins, (level as usize + 1) * self.bins);
+            let more = (starts[end] - starts[first]) as usize;
+            let mut launch = Launch::new(&self.what, self.module);
+            // A level is written behind those below it.
+            let below = bytemuck::cast_slice(&sums);
+            let more = more * size_of::<T::Accumulator>();
+            launch
+                .script
+                .file("sums", &[below, &vec![0; more]].concat());
+            let all = below.len() + more;
+            launch.script.filled("sums", 0, all, "sums");
+            launch.outputs.push("sums");
+            let arguments = WeightedArguments {
+                weights: launch.reads("weights", weights),
+                starts: launch.reads("starts", &starts),
+                sums: address("sums", 0),
+                level,
+                ..given
+            };
+            let output = launch.run(&Weighted::<T, Op>::FOLD, grid, arguments);
+            assert!(output.starts_with(below), "{}", self.what);
+            sums = vec_of(&output);
+        }
+        let mut launch = Launch::new(&self.what, self.module);
+        let arguments = WeightedArguments {
+            weights: launch.reads("weights", weights),
+            counts: launch.reads("counts", counts),
+            starts: launch.reads("starts", &starts),
+            sums: launch.reads("sums", &sums),
+            out: launch.writes::<T>("out", self.bins),
+            ..given
+        };
+        vec_of(&launch.run(&Weighted::<T, Op>::FINISH, grid, arguments))
+    }
+
+    fn run(&self, places: &[u32]) {
+        let plan = WeightedPlan::new(POLICY, places.len(), self.bins);
+        let sorted = self.sort(&plan, places);
+        let mut of_bins = vec![Vec::new(); self.bins + 1];
+        for (i, &place) in places.iter().enumerate() {
+            of_bins[place as usize].push(self.weights[i / self.parts]);
+        }
+        of_bins.truncate(self.bins);
+        let counts: Vec<_> = of_bins.iter().map(|bin| bin.len() as u64).collect();
+        let expected: Vec<T> = of_bins
+            .iter()
+            .map(|bin| oracle::reduce::<T, Op>(bin, None))
+            .collect();
+        assert_same(&self.fold(&plan, &counts, &sorted), &expected, &self.what);
+    }
+}
+
+/// Of so many places, some bins, and how many places have one weight.
+const CASES: [(usize, usize, usize); 8] = [
+    (1, 1, 1),
+    (255, 1, 1),
+    (257, 2, 1),
+    (513, 3, 3),
+    (3000, 4, 1),
+    (2000, 300, 1),
+    (1000, 70_000, 1),
+    (4096, 17, 4),
+];
+
+fn check<T: Sample, Op: Monoid<T>>(name: &str) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let engine = Engine::Rows(POLICY);
+    let Some(module) = drawn_module::<Weighted<T, Op>>(toolchain, name, engine) else {
+        return;
+    };
+    let mut random = Random::new(base_seed());
+    for (number, (length, bins, parts)) in CASES.into_iter().enumerate() {
+        let check = Check::<T, Op> {
+            what: format!("{name}: {length} in {bins} bins, {parts} for a weight"),
+            module: &module,
+            bins,
+            parts,
+            weights: sample::<T>(length.div_ceil(parts), number as u64),
+            operator: std::marker::PhantomData,
+        };
+        // Of all bins alike, mostly of the first, or of one and of none.
+        let mut place = |kind: usize| match kind {
+            0 => (random.next() % (bins as u64 + 1)) as u32,
+            1 => ((random.next() % 64) * (random.next() % 64)) as u32 % (bins as u32 + 1),
+            _ => [bins as u32 - 1, bins as u32][usize::from(random.next() % 9 == 0)],
+        };
+        let kinds = if bins > 1000 { 1 } else { 3 };
+        for kind in 0..kinds {
+            let places: Vec<u32> = (0..length).map(|_| place(kind)).collect();
+            check.run(&places);
+        }
+    }
+}
+
+#[test]
+fn any_other_bracketing_shows() {
+    check::<u64, Bracketing>("u64 by Bracketing");
+}
+
+#[test]
+fn weights_of_every_size() {
+    check::<u8, Add>("u8");
+    check::<f16, Add>("f16");
+    check::<f32, Add>("f32");
+    check::<f64, Add>("f64");
+    check::<Bicyclic, BicyclicProduct>("Bicyclic");
+}
+
+/// Three levels: chunks of chunks.
+#[test]
+fn very_many_weights_of_a_bin() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let module = module::<Weighted<u64, Bracketing>>(toolchain, "u64 levels", Engine::Rows(POLICY));
+    for length in [65_535, 65_536, 66_051] {
+        let check = Check::<u64, Bracketing> {
+            what: format!("{length} of one bin"),
+            module: &module,
+            bins: 3,
+            parts: 1,
+            weights: sample::<u64>(length, 1),
+            operator: std::marker::PhantomData,
+        };
+        let plan = WeightedPlan::new(POLICY, length, 3);
+        let expected = oracle::reduce::<u64, Bracketing>(&check.weights, None);
+        let sums = check.fold(&plan, &[0, length as u64, 0], &check.weights);
+        assert_same(&sums, &[0, expected, 0], &check.what);
+    }
+}
+
+/// The counter of each part of each item, which is what a histogram of that item alone counts.
+fn check_places<X: Sample + Counted, R: BinRule>(name: &str, data: &[X], bins: &Bins<X::Value>)
+where
+    Slice<X>: Form<Item = X, Arguments = SliceArguments>,
+{
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let rows = warpfold::codegen::kernels::Histogram::<u32, Slice<X>, R>::rows_policy(90);
+    let rows = RowPolicy { warps: 2, ..rows };
+    let name = format!("places of {name} {}", R::CUDA);
+    let Some(module) = drawn_module::<PlacesOf<Slice<X>, R>>(toolchain, &name, Engine::Rows(rows))
+    else {
+        return;
+    };
+    let of_one = |item: &X| histogram::<u32, X>(std::slice::from_ref(item), bins).unwrap();
+    let all = of_one(&data[0]).len();
+    let parts = X::CHANNELS;
+    let channels = all / bins.count();
+    let expected: Vec<u32> = data
+        .iter()
+        .flat_map(|item| {
+            let counts = of_one(item);
+            (0..parts).map(move |part| {
+                let range = part * (all / channels)..(part + 1) * (all / channels);
+                let of_part = counts.get(range.clone()).unwrap_or(&[]);
+                let bin = of_part.iter().position(|&count| count > 0);
+                bin.map_or(all as u32, |bin| (range.start + bin) as u32)
+            })
+        })
+        .collect();
+    for length in [0, 1, 33, data.len() / 2, data.len()] {
+        let mut launch = Launch::new(&name, &module);
+        let source = SliceArguments {
+            address: launch.reads("data", &data[..length]),
+        };
+        let to = address("to", 0);
+        launch
+            .script
+            .buffer("to", 0, size_of::<u32>() * length * parts);
+        launch.outputs.push("to");
+        let firsts = launch.reads("firsts", bins.firsts());
+        let plan = HistogramPlan::of_places(rows, length, 1);
+        let places = [to, firsts];
+        let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
+        let grid = Grid::new(plan.blocks.into(), plan.threads);
+        let output = launch.run(&PlacesOf::<Slice<X>, R>::STORE, grid, arguments);
+        assert_eq!(
+            vec_of::<u32>(&output),
+            expected[..length * parts],
+            "{name}, {length} items"
+        );
+    }
+}
+
+#[test]
+fn places_of_items() {
+    let even = |lo, hi, count| Bins::even(lo, hi, count).unwrap();
+    let mut data = sample::<f32>(1500, 1);
+    data.extend([f32::NAN, f32::INFINITY, -0.0, 0.0, 1.0]);
+    check_places::<f32, ByGuess>("f32", &data, &even(-0.7, 0.9, 10));
+    let data = sample::<u32>(1500, 2);
+    check_places::<u32, ByFixedGuess>("u32", &data, &Bins::even(0.0, 4e9, 7).unwrap());
+    let edges = Bins::with_edges(&[-1.0, 0.0, 0.1, 0.2]).unwrap();
+    check_places::<f64, BySearch>("f64", &sample::<f64>(1500, 3), &edges);
+    let values = Bins::values(200).unwrap();
+    check_places::<u8, ByValue>("u8", &sample::<u8>(1500, 4), &values);
+    let colours = values.channels(3);
+    check_places::<[u8; 4], ByValue>("[u8; 4]", &sample::<[u8; 4]>(700, 5), &colours);
+}
