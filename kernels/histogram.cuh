@@ -145,6 +145,33 @@ struct ByFixedGuess {
     }
 };
 
+/// What is counted of an item, and how often: once.
+template <class Item>
+struct CountedOf {
+    using Amount = u32;
+    static __device__ __forceinline__ const Item& value(const Item& item) { return item; }
+    static __device__ __forceinline__ u32 amount(const Item&) { return 1; }
+};
+/// An item with a weight counts for that: an integer without a sign, whose sums wrap.
+template <class Item, class Weight>
+struct CountedOf<Tuple<Item, Weight>> {
+    using Amount = u32;
+    static __device__ __forceinline__ const Item& value(const Tuple<Item, Weight>& item) {
+        return item._0;
+    }
+    static __device__ __forceinline__ u32 amount(const Tuple<Item, Weight>& item) {
+        return item._1;
+    }
+};
+template <class Item>
+struct CountedOf<Tuple<Item, u64>> {
+    using Amount = u64;
+    static __device__ __forceinline__ const Item& value(const Tuple<Item, u64>& item) {
+        return item._0;
+    }
+    static __device__ __forceinline__ u64 amount(const Tuple<Item, u64>& item) { return item._1; }
+};
+
 /// Part `part` of an item of several, or the item.
 template <class V>
 __device__ __forceinline__ V part_of(const V& item, int) {
@@ -157,8 +184,13 @@ __device__ __forceinline__ V part_of(const Array<V, PARTS>& item, int part) {
 
 /// Counters in shared memory, 2^log_copies copies of each. What has no bin is counted too, behind
 /// the others: a branch would take longer.
-template <class Count>
+///
+/// Amounts of 64 bits have counters of two words, the upper ones behind the lower ones. There are
+/// no additions of 64 bits in shared memory. A lower word that wraps carries 1.
+template <class Count, class Amount = u32>
 struct SharedCounters {
+    static constexpr bool WIDE = sizeof(Amount) == 8;
+
     Count* counts;
     u32 places, log_copies;
     /// Where the lane's first counter is, and the bytes from one to the next.
@@ -174,16 +206,23 @@ struct SharedCounters {
     __device__ __forceinline__ u32* counters() const {
         return reinterpret_cast<u32*>(dynamic_shared());
     }
-    __device__ __forceinline__ u32 words() const { return (places + 1) << log_copies; }
+    /// The counters, or their lower words.
+    __device__ __forceinline__ u32 lower() const { return (places + 1) << log_copies; }
+    __device__ __forceinline__ u32 words() const { return WIDE ? 2 * lower() : lower(); }
     __device__ __forceinline__ u32 bytes() const { return (words() + 1) / 2 * 8; }
 
     __device__ __forceinline__ void clear() const {
         for (u32 i = threadIdx.x; i < words(); i += blockDim.x) counters()[i] = 0;
     }
 
-    __device__ __forceinline__ void add(u32 place, bool is_counted) const {
+    __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
         u32 at = (is_counted ? place : places) * stride + own;
-        atomicAdd(reinterpret_cast<u32*>(dynamic_shared() + at), 1u);
+        u32* counter = reinterpret_cast<u32*>(dynamic_shared() + at);
+        u32 low = (u32)amount, before = atomicAdd(counter, low);
+        if constexpr (WIDE) {
+            u32 high = (u32)(amount >> 32) + (before + low < before);
+            if (high != 0) atomicAdd(counter + lower(), high);
+        }
     }
 
     /// Adds up the copies, and clears them if another round comes. A block that is alone stores the
@@ -193,11 +232,17 @@ struct SharedCounters {
         u32 copies = 1u << log_copies;
         for (u32 place = threadIdx.x; place < places; place += blockDim.x) {
             u32* copy = counters() + (place << log_copies);
-            u32 sum = 0;
-            for (u32 i = 0; i < copies; i++) sum += copy[(place + i) % copies];
+            Amount sum = 0;
+            for (u32 i = 0; i < copies; i++) {
+                sum += copy[(place + i) % copies];
+                if constexpr (WIDE) sum += (u64)copy[lower() + (place + i) % copies] << 32;
+            }
             if (stores) counts[place] = sum;
             else if (sum != 0) atomicAdd(counts + place, (Count)sum);
-            for (u32 i = 0; !is_last && i < copies; i++) copy[i] = 0;
+            for (u32 i = 0; !is_last && i < copies; i++) {
+                copy[i] = 0;
+                if constexpr (WIDE) copy[lower() + i] = 0;
+            }
         }
     }
 };
@@ -205,7 +250,7 @@ struct SharedCounters {
 /// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs
 /// to the first bin that comes, which most likely is one that comes often. Items of other bins of
 /// that slot are counted in global memory.
-template <class Count>
+template <class Count, class Amount = u32>
 struct CachedCounters {
     /// The bin of a slot that belongs to none.
     static constexpr u32 NONE = 0xffffffffu;
@@ -229,15 +274,19 @@ struct CachedCounters {
         }
     }
 
-    __device__ __forceinline__ void add(u32 place, bool is_counted) const {
+    __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
+        if constexpr (sizeof(Amount) == 8) {
+            if (is_counted) atomicAdd(counts + place, (Count)amount);
+            return;
+        }
         u32 slot = place & (slots() - 1), bin = load_relaxed_shared(bins() + slot);
         if (!is_counted) return;
         if (bin == NONE) {
             bin = atomicCAS(bins() + slot, NONE, place);
             if (bin == NONE) bin = place;
         }
-        if (bin == place) atomicAdd(counters() + slot, 1u);
-        else atomicAdd(counts + place, (Count)1);
+        if (bin == place) atomicAdd(counters() + slot, (u32)amount);
+        else atomicAdd(counts + place, (Count)amount);
     }
 
     __device__ __forceinline__ void finish_round(bool, bool) const {
@@ -257,6 +306,8 @@ struct CachedCounters {
 template <class Source, class Rule, class Count, class V, int PARTS, class Policy>
 struct Histogram {
     static constexpr int RUN = Policy::RUN, ROW = WARP * RUN, BATCH = Policy::ROWS * ROW;
+    using Of = CountedOf<typename Source::Item>;
+    using Amount = typename Of::Amount;
 
     Source source;
     u64 length;
@@ -285,10 +336,12 @@ struct Histogram {
         source.prefetch(length, first, unit, few && threadIdx.x % WARP == 0);
     }
 
-    __device__ __forceinline__ SharedCounters<Count> shared() const {
-        return SharedCounters<Count>(counts, places(), log_copies);
+    __device__ __forceinline__ SharedCounters<Count, Amount> shared() const {
+        return SharedCounters<Count, Amount>(counts, places(), log_copies);
     }
-    __device__ __forceinline__ CachedCounters<Count> cached() const { return {counts, log_copies}; }
+    __device__ __forceinline__ CachedCounters<Count, Amount> cached() const {
+        return {counts, log_copies};
+    }
 
     /// Counts. The counters are clear, once the block has synchronised.
     template <class Counters>
@@ -330,7 +383,8 @@ struct Histogram {
                     V x[RUN];
                     BinsOf<RUN> of;
 #pragma unroll
-                    for (int i = 0; i < RUN; i++) x[i] = part_of(rows.item(row, i), part);
+                    for (int i = 0; i < RUN; i++)
+                        x[i] = part_of(Of::value(rows.item(row, i)), part);
                     Rule::find(table, x, of);
                     u32 found[RUN];
 #pragma unroll
@@ -391,12 +445,13 @@ struct Histogram {
                 V x[RUN];
                 BinsOf<RUN> of;
 #pragma unroll
-                for (int i = 0; i < RUN; i++) x[i] = part_of(rows.item(row, i), part);
+                for (int i = 0; i < RUN; i++) x[i] = part_of(Of::value(rows.item(row, i)), part);
                 Rule::find(table, x, of);
 #pragma unroll
                 for (int i = 0; i < RUN; i++)
                     counters.add(of.bins[i] + part * table.bins,
-                                 of.there[i] && (ROWS > 1 || first + i < here));
+                                 of.there[i] && (ROWS > 1 || first + i < here),
+                                 Of::amount(rows.item(row, i)));
             }
         }
     }

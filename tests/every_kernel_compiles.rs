@@ -261,6 +261,13 @@ fn weighted_histograms_of_every_kind() {
     places::<Slice<f32>, ByGuess>(&mut sources);
     places::<Slice<i16>, ByFixedGuess>(&mut sources);
     places::<Slice<f64>, BySearch>(&mut sources);
+    fn sums<F: Form<Item: Counted>, R: BinRule, W: kernels::Weight>(sources: &mut Sources) {
+        let rows = RowPolicy::for_histogram::<kernels::WeightedForm<F, W>>(90);
+        sources.push::<kernels::SumsOf<F, R, W>>(Engine::Rows(rows));
+    }
+    sums::<Slice<f32>, ByGuess, u8>(&mut sources);
+    sums::<Slice<u8>, ByValue, u32>(&mut sources);
+    sums::<Slice<[u8; 4]>, ByValue, u64>(&mut sources);
     weights::<u8>(&mut sources);
     weights::<warpfold::half::f16>(&mut sources);
     weights::<f32>(&mut sources);

@@ -165,7 +165,7 @@ pub mod kernels {
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram,
-        HistogramArguments, PlacesOf,
+        HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};

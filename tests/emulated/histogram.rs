@@ -226,8 +226,8 @@ fn a_cache_gathers_the_items_of_a_bin() {
         let sum = Tally::sum(&tallies, |t| t.place == place && t.operation == "atomic");
         sum.lanes
     };
-    let by_themselves = lanes("else atomicAdd(counts + place, (Count)1);");
-    let gathered = lanes("if (bin == place) atomicAdd(counters() + slot, 1u);");
+    let by_themselves = lanes("else atomicAdd(counts + place, (Count)amount);");
+    let gathered = lanes("if (bin == place) atomicAdd(counters() + slot, (u32)amount);");
     let at_the_end = lanes("if (count != 0) atomicAdd(counts + bins()[slot], (Count)count);");
     assert_eq!((by_themselves, gathered), (0, 1000));
     assert!(at_the_end <= 4, "{at_the_end}");

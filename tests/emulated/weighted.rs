@@ -7,14 +7,16 @@ use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing};
 use crate::support::oracle;
 use warpfold::codegen::kernels::{
-    BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf, Weighted,
-    WeightedArguments,
+    BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf,
+    SumsOf, Weight, Weighted, WeightedArguments, WeightedForm,
 };
-use warpfold::codegen::{Engine, Function, HistogramPlan, RowPolicy, WeightedPlan};
+use warpfold::codegen::{
+    Engine, Function, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy, WeightedPlan,
+};
 use warpfold::half::f16;
 use warpfold::ops::Add;
-use warpfold::source::{Form, Slice, SliceArguments};
-use warpfold::{Bins, Counted, Monoid, bytemuck, histogram};
+use warpfold::source::{Form, Slice, SliceArguments, ZipArguments};
+use warpfold::{Bins, Counted, Monoid, bytemuck, histogram, histogram_weighted};
 
 /// Tiles of 512 items.
 const POLICY: RowPolicy = RowPolicy {
@@ -275,7 +277,7 @@ fn check<T: Sample, Op: Monoid<T>>(name: &str) {
         let mut place = |kind: usize| match kind {
             0 => (random.next() % (bins as u64 + 1)) as u32,
             1 => ((random.next() % 64) * (random.next() % 64)) as u32 % (bins as u32 + 1),
-            _ => [bins as u32 - 1, bins as u32][usize::from(random.next() % 9 == 0)],
+            _ => [bins as u32 - 1, bins as u32][usize::from(random.next().is_multiple_of(9))],
         };
         let kinds = if bins > 1000 { 1 } else { 3 };
         for kind in 0..kinds {
@@ -368,7 +370,7 @@ where
         let places = [to, firsts];
         let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
         let grid = Grid::new(plan.blocks.into(), plan.threads);
-        let output = launch.run(&PlacesOf::<Slice<X>, R>::STORE, grid, arguments);
+        let output = launch.run(&HistogramArguments::PLACES, grid, arguments);
         assert_eq!(
             vec_of::<u32>(&output),
             expected[..length * parts],
@@ -391,4 +393,93 @@ fn places_of_items() {
     check_places::<u8, ByValue>("u8", &sample::<u8>(1500, 4), &values);
     let colours = values.channels(3);
     check_places::<[u8; 4], ByValue>("[u8; 4]", &sample::<[u8; 4]>(700, 5), &colours);
+}
+
+/// Weights that are integers, added up by the kernels that count.
+fn check_sums<X: Sample + Counted, R: BinRule, W: Sample + Weight>(
+    name: &str,
+    data: &[X],
+    bins: &Bins<X::Value>,
+) where
+    Slice<X>: Form<Item = X, Arguments = SliceArguments>,
+    Slice<W>: Form<Item = W, Arguments = SliceArguments>,
+    Add: Monoid<W::Sum>,
+    W::Sum: Sample + From<W>,
+{
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let rows = RowPolicy::for_histogram::<WeightedForm<Slice<X>, W>>(90);
+    let name = format!("sums of {name} {} {}", std::any::type_name::<W>(), R::CUDA);
+    let engine = Engine::Rows(rows);
+    let Some(module) = drawn_module::<SumsOf<Slice<X>, R, W>>(toolchain, &name, engine) else {
+        return;
+    };
+    let small = RowPolicy { warps: 3, ..rows };
+    let weights = sample::<W>(data.len(), 6);
+    let wide: Vec<W::Sum> = weights.iter().map(|&weight| weight.into()).collect();
+    let counters = bins.count() * X::CHANNELS;
+    for (number, length) in [0, 1, 33, 700, data.len()].into_iter().enumerate() {
+        for global in [false, true] {
+            let policy = HistogramPolicy {
+                alone: 600,
+                fewest_warps: 1,
+                items_a_counter: 0,
+                log_slots: number as u32,
+                ..HistogramPolicy::for_capability(90)
+            };
+            let machine = HistogramMachine {
+                multiprocessors: 3,
+                shared_bytes: if global { 64 } else { 64 << (2 * number) },
+            };
+            let room = W::WORDS * (counters + 1) - 1;
+            let plan = HistogramPlan::new(policy, small, machine, length, room, 0);
+            let what = format!("{name}, {length} items, {plan:?}");
+            let mut launch = Launch::new(&what, &module);
+            let source = ZipArguments(
+                SliceArguments {
+                    address: launch.reads("data", &data[..length]),
+                },
+                SliceArguments {
+                    address: launch.reads("weights", &weights[..length]),
+                },
+            );
+            let sums = launch.writes::<W::Sum>("sums", counters);
+            let firsts = launch.reads("firsts", bins.firsts());
+            let arguments =
+                HistogramArguments::new(&plan, bins, X::CHANNELS, source, length, [sums, firsts]);
+            if plan.adds() {
+                let argument = Argument::of_struct(&arguments);
+                launch
+                    .script
+                    .launch("histogram_clear", Grid::new(2, 64), &[argument]);
+            }
+            let function = if plan.global {
+                "histogram_global"
+            } else {
+                "histogram_shared"
+            };
+            let grid = Grid {
+                shared: plan.shared_bytes as usize,
+                ..Grid::new(plan.blocks.into(), plan.threads)
+            };
+            let output = launch.run(&Function::new(function), grid, arguments);
+            let expected = histogram_weighted(&data[..length], &wide[..length], bins).unwrap();
+            assert_same(&vec_of::<W::Sum>(&output), &expected, &what);
+        }
+    }
+}
+
+#[test]
+fn sums_of_integers() {
+    let bins = Bins::even(-0.7, 0.9, 20).unwrap();
+    let data = sample::<f32>(2000, 1);
+    check_sums::<f32, ByGuess, u8>("f32", &data, &bins);
+    check_sums::<f32, ByGuess, u32>("f32", &data, &bins);
+    check_sums::<f32, ByGuess, u64>("f32", &data, &bins);
+    let values = Bins::values(256).unwrap();
+    check_sums::<[u8; 4], ByAnyValue, u64>("[u8; 4]", &sample::<[u8; 4]>(1500, 2), &values);
+    check_sums::<u8, ByAnyValue, u16>("u8", &sample::<u8>(3000, 3), &values);
+    // All of one bin: words wrap, and carry.
+    check_sums::<u8, ByAnyValue, u64>("equal u8", &[9; 3000], &values);
 }

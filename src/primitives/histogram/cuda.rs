@@ -2,17 +2,19 @@
 
 use super::kernel::{
     self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
-    PlacesOf,
+    PlacesOf, SumsOf, Weight, WeightedForm,
 };
-use super::{Bins, Count, Counted, Rule, check};
-use crate::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
+use super::{Binned, Bins, Count, Counted, Rule, check};
+use crate::codegen::{
+    Engine, HistogramMachine, HistogramPlan, HistogramPolicy, Kernels, Named, RowPolicy,
+};
 use crate::cuda::checks::bind;
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
-use crate::source::{Form, Slice, Source};
+use crate::source::{Form, Slice, SliceArguments, Source, ZipArguments};
 use crate::{Error, Result};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use std::marker::PhantomData;
@@ -58,14 +60,11 @@ use std::sync::Arc;
 /// search, in shared memory where there is room.
 #[derive(Debug)]
 pub struct Histogram<C: Count, F: Form<Item: Counted>> {
-    kernels: Arc<Loaded>,
-    rows: RowPolicy,
+    loaded: LoadedFor<Value<F>>,
     policy: HistogramPolicy,
     bins: Bins<Value<F>>,
-    /// The first number of each bin, if kernels look at it.
-    firsts: Option<Arc<CudaSlice<Value<F>>>>,
     channels: usize,
-    count: PhantomData<fn() -> C>,
+    count: Named<(C, F)>,
 }
 
 /// The histogram of a slice.
@@ -77,11 +76,9 @@ type Value<F> = <<F as Form>::Item as Counted>::Value;
 impl<C: Count, F: Form<Item: Counted>> Clone for Histogram<C, F> {
     fn clone(&self) -> Self {
         Histogram {
-            kernels: self.kernels.clone(),
-            rows: self.rows,
+            loaded: self.loaded.clone(),
             policy: self.policy,
             bins: self.bins.clone(),
-            firsts: self.firsts.clone(),
             channels: self.channels,
             count: PhantomData,
         }
@@ -99,35 +96,15 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     /// than items have, [`Error::Compile`] for a wrong function, [`Error::OutOfMemory`],
     /// [`Error::Driver`].
     pub fn load(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
-        match bins.rule() {
-            Rule::Values if bins.have_all() => Histogram::load_rule::<ByAnyValue>(stream, bins),
-            Rule::Values => Histogram::load_rule::<ByValue>(stream, bins),
-            Rule::Search(_) => Histogram::load_rule::<BySearch>(stream, bins),
-            Rule::Guess(..) => Histogram::load_rule::<ByGuess>(stream, bins),
-            Rule::Fixed(..) => Histogram::load_rule::<ByFixedGuess>(stream, bins),
-        }
-    }
-
-    fn load_rule<R: BinRule>(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         const { assert_element_size::<F::Item>() };
         require_driver()?;
         let channels = bins.channels_of(F::Item::CHANNELS)?;
         let capability = context_capability(stream.context())?;
-        let rows = kernel::Histogram::<C, F, R>::rows_policy(capability);
-        let engine = Engine::Rows(rows);
-        let request = Request::of::<kernel::Histogram<C, F, R>>();
-        let kernels = Loaded::get(request, stream.context(), engine)?;
-        let firsts = bins.firsts();
-        let firsts = match firsts.is_empty() {
-            true => None,
-            false => Some(Arc::new(upload(stream, firsts)?)),
-        };
+        let rows = RowPolicy::for_histogram::<F>(capability);
         Ok(Histogram {
-            kernels,
-            rows,
+            loaded: LoadedFor::load::<Counts<C, F>>(stream, bins, rows)?,
             policy: HistogramPolicy::for_capability(capability),
             bins: bins.clone(),
-            firsts,
             channels,
             count: PhantomData,
         })
@@ -153,7 +130,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         input: impl Source<CudaStream, Item = F::Item, Form = F>,
         output: &mut impl DevicePtrMut<C>,
     ) -> Result<()> {
-        let context = self.kernels.context();
+        let context = self.loaded.kernels.context();
         check_context(context, "stream", stream.context())?;
         check_context(context, "output", output.stream().context())?;
         let mut binder = StreamBinder::new(stream, context);
@@ -178,40 +155,174 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         (source, len): (F::Arguments, usize),
         counts: u64,
     ) -> Result<()> {
+        let of = Counting {
+            policy: self.policy,
+            bins: &self.bins,
+            channels: self.channels,
+            words: 1,
+        };
+        // SAFETY: the caller's.
+        unsafe { self.loaded.count(stream, &of, source, len, counts) }
+    }
+}
+
+/// The kernels of a primitive, one for each rule by which items get their bins.
+pub(crate) trait ForEachRule {
+    type Kernels<R: BinRule>: Kernels;
+}
+
+/// Those that count.
+struct Counts<C, F>(Named<(C, F)>);
+
+impl<C: Count, F: Form<Item: Counted>> ForEachRule for Counts<C, F> {
+    type Kernels<R: BinRule> = kernel::Histogram<C, F, R>;
+}
+
+/// Those that store places.
+struct Places<F>(Named<F>);
+
+impl<F: Form<Item: Counted>> ForEachRule for Places<F> {
+    type Kernels<R: BinRule> = PlacesOf<F, R>;
+}
+
+/// Those that add up weights.
+struct Sums<F, W>(Named<(F, W)>);
+
+impl<F: Form<Item: Counted>, W: Weight> ForEachRule for Sums<F, W> {
+    type Kernels<R: BinRule> = SumsOf<F, R, W>;
+}
+
+/// Kernels for the rule of some bins of numbers `V`, and what they look at.
+#[derive(Debug, Clone)]
+struct LoadedFor<V> {
+    kernels: Arc<Loaded>,
+    rows: RowPolicy,
+    /// The first number of each bin, if kernels look at it.
+    firsts: Option<Arc<CudaSlice<V>>>,
+}
+
+/// What is counted, and how.
+struct Counting<'a, V: Binned> {
+    policy: HistogramPolicy,
+    bins: &'a Bins<V>,
+    channels: usize,
+    /// The words of a counter in shared memory.
+    words: usize,
+}
+
+impl<V: Binned> LoadedFor<V> {
+    fn load<K: ForEachRule>(
+        stream: &Arc<CudaStream>,
+        bins: &Bins<V>,
+        rows: RowPolicy,
+    ) -> Result<LoadedFor<V>> {
+        let (context, engine) = (stream.context(), Engine::Rows(rows));
+        let request = match bins.rule() {
+            Rule::Values if bins.have_all() => Request::of::<K::Kernels<ByAnyValue>>(),
+            Rule::Values => Request::of::<K::Kernels<ByValue>>(),
+            Rule::Search(_) => Request::of::<K::Kernels<BySearch>>(),
+            Rule::Guess(..) => Request::of::<K::Kernels<ByGuess>>(),
+            Rule::Fixed(..) => Request::of::<K::Kernels<ByFixedGuess>>(),
+        };
+        Ok(LoadedFor {
+            kernels: Loaded::get(request, context, engine)?,
+            rows,
+            firsts: match bins.firsts() {
+                [] => None,
+                firsts => Some(Arc::new(upload(stream, firsts)?)),
+            },
+        })
+    }
+
+    /// Where the first number of each bin lies.
+    fn firsts_at(&self, stream: &CudaStream) -> u64 {
+        let firsts = self.firsts.as_ref();
+        firsts.map_or(0, |firsts| firsts.device_ptr(stream).0)
+    }
+
+    /// Enqueues the launches that count, or add up, from nothing on.
+    ///
+    /// # Safety
+    ///
+    /// The kernels do that, and `source` has the arguments of what they read, in their context,
+    /// with `len` items. There are as many counts as bins and channels. Nothing else uses either
+    /// before the work on the stream is done.
+    unsafe fn count<S: Copy>(
+        &self,
+        stream: &CudaStream,
+        of: &Counting<'_, V>,
+        source: S,
+        len: usize,
+        counts: u64,
+    ) -> Result<()> {
         let machine = HistogramMachine {
             multiprocessors: self.kernels.multiprocessors(),
             shared_bytes: self.kernels.shared_bytes(),
         };
-        let all = self.counts();
-        let table = self.bins.searched_bytes();
-        let plan = HistogramPlan::new(self.policy, self.rows, machine, len, all, table);
-        let firsts = self.firsts.as_ref().map(|firsts| firsts.device_ptr(stream));
-        let address = firsts.as_ref().map_or(0, |(address, _)| *address);
-        let (bins, channels) = (&self.bins, self.channels);
-        let arguments =
-            HistogramArguments::new(&plan, bins, channels, source, len, [counts, address]);
+        let all = of.channels * of.bins.count();
+        // A counter of two words takes the room of two. So does the one for what has no bin.
+        let room = of.words * (all + 1) - 1;
+        let table = of.bins.searched_bytes();
+        let plan = HistogramPlan::new(of.policy, self.rows, machine, len, room, table);
+        let places = [counts, self.firsts_at(stream)];
+        let arguments = HistogramArguments::new(&plan, of.bins, of.channels, source, len, places);
         let grid = Grid {
             blocks: plan.blocks,
             threads: plan.threads,
             shared_bytes: plan.shared_bytes,
         };
         if plan.adds() {
-            let clear = kernel::Histogram::<C, F, ByValue>::CLEAR;
             let grid = Grid {
                 blocks: HistogramPlan::clearing_blocks(machine, all),
                 threads: HistogramPlan::CLEARING_THREADS,
                 shared_bytes: 0,
             };
             // SAFETY: the caller's.
-            unsafe { launch(&self.kernels, stream, &clear, grid, arguments) }?;
+            unsafe {
+                launch(
+                    &self.kernels,
+                    stream,
+                    &HistogramArguments::CLEAR,
+                    grid,
+                    arguments,
+                )
+            }?;
         }
         let function = match plan.global {
-            true => kernel::Histogram::<C, F, ByValue>::GLOBAL,
-            false => kernel::Histogram::<C, F, ByValue>::SHARED,
+            true => HistogramArguments::GLOBAL,
+            false => HistogramArguments::SHARED,
         };
-        // SAFETY: the caller's; the first numbers are this histogram's.
+        // SAFETY: the caller's; the first numbers are here.
         unsafe { launch(&self.kernels, stream, &function, grid, arguments) }
     }
+}
+
+/// Enqueues the sums of weights: integers without a sign, whose sums wrap.
+///
+/// # Safety
+///
+/// `source` has the arguments of a source in the stream's context with `len` items, and as many
+/// weights are at the address `weights`. There are as many sums as bins and channels. Nothing else
+/// uses any of them before the work on the stream is done.
+pub(crate) unsafe fn add_up<F: Form<Item: Counted>, W: Weight>(
+    stream: &Arc<CudaStream>,
+    (source, len): (F::Arguments, usize),
+    weights: u64,
+    bins: &Bins<Value<F>>,
+    sums: u64,
+) -> Result<()> {
+    let capability = context_capability(stream.context())?;
+    let rows = RowPolicy::for_histogram::<WeightedForm<F, W>>(capability);
+    let of = Counting {
+        policy: HistogramPolicy::for_capability(capability),
+        bins,
+        channels: bins.channels_of(F::Item::CHANNELS)?,
+        words: W::WORDS,
+    };
+    let loaded = LoadedFor::load::<Sums<F, W>>(stream, bins, rows)?;
+    let source = ZipArguments(source, SliceArguments { address: weights });
+    // SAFETY: the caller's.
+    unsafe { loaded.count(stream, &of, source, len, sums) }
 }
 
 /// Enqueues the storing of the counter of each part of each item at `to`, as a `u32`. Those that
@@ -223,51 +334,30 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
 /// for all their parts. Nothing else uses either before the work on the stream is done.
 pub(crate) unsafe fn store_places<F: Form<Item: Counted>>(
     stream: &Arc<CudaStream>,
-    source: (F::Arguments, usize),
-    bins: &Bins<Value<F>>,
-    to: u64,
-) -> Result<()> {
-    // SAFETY: the caller's.
-    unsafe {
-        match bins.rule() {
-            Rule::Values => store_places_by::<F, ByValue>(stream, source, bins, to),
-            Rule::Search(_) => store_places_by::<F, BySearch>(stream, source, bins, to),
-            Rule::Guess(..) => store_places_by::<F, ByGuess>(stream, source, bins, to),
-            Rule::Fixed(..) => store_places_by::<F, ByFixedGuess>(stream, source, bins, to),
-        }
-    }
-}
-
-/// # Safety
-///
-/// As for [`store_places`].
-unsafe fn store_places_by<F: Form<Item: Counted>, R: BinRule>(
-    stream: &Arc<CudaStream>,
     (source, len): (F::Arguments, usize),
     bins: &Bins<Value<F>>,
     to: u64,
 ) -> Result<()> {
-    let channels = bins.channels_of(F::Item::CHANNELS)?;
     let capability = context_capability(stream.context())?;
-    let rows = kernel::Histogram::<u32, F, R>::rows_policy(capability);
-    let request = Request::of::<PlacesOf<F, R>>();
-    let kernels = Loaded::get(request, stream.context(), Engine::Rows(rows))?;
-    // Freed in the order of the stream, after the launch.
-    let firsts = match bins.firsts() {
-        [] => None,
-        firsts => Some(upload(stream, firsts)?),
-    };
-    let plan = HistogramPlan::of_places(rows, len, kernels.multiprocessors());
-    let firsts_at = firsts
-        .as_ref()
-        .map_or(0, |firsts| firsts.device_ptr(stream).0);
-    let places = [to, firsts_at];
+    let rows = RowPolicy::for_histogram::<F>(capability);
+    let loaded = LoadedFor::load::<Places<F>>(stream, bins, rows)?;
+    let plan = HistogramPlan::of_places(rows, len, loaded.kernels.multiprocessors());
+    let channels = bins.channels_of(F::Item::CHANNELS)?;
+    let places = [to, loaded.firsts_at(stream)];
     let arguments = HistogramArguments::new(&plan, bins, channels, source, len, places);
     let grid = Grid {
         blocks: plan.blocks,
         threads: plan.threads,
         shared_bytes: plan.shared_bytes,
     };
-    // SAFETY: the caller's.
-    unsafe { launch(&kernels, stream, &PlacesOf::<F, R>::STORE, grid, arguments) }
+    // SAFETY: the caller's. The first numbers are freed in the order of the stream.
+    unsafe {
+        launch(
+            &loaded.kernels,
+            stream,
+            &HistogramArguments::PLACES,
+            grid,
+            arguments,
+        )
+    }
 }

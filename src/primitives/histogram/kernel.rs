@@ -4,11 +4,11 @@ use super::bins::{Bins, Rule};
 use super::guess::{FixedGuess, Guess};
 use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
-use crate::CudaType;
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, Named, RowPolicy, arguments,
 };
-use crate::source::Form;
+use crate::source::{Form, Slice, Zip};
+use crate::{CudaType, Element};
 
 /// How items get their bins: a type without values.
 pub trait BinRule: std::fmt::Debug + 'static {
@@ -122,20 +122,21 @@ impl<V: Binned> HistogramArguments<(), V> {
     }
 }
 
-impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
+impl<S: Copy, V: Copy> HistogramArguments<S, V> {
     /// The function that counts in shared memory.
-    #[allow(clippy::type_complexity)]
-    pub const SHARED: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
-        Function::new("histogram_shared");
+    pub const SHARED: Function<Self> = Function::new("histogram_shared");
     /// The one that counts in global memory.
-    #[allow(clippy::type_complexity)]
-    pub const GLOBAL: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
-        Function::new("histogram_global");
+    pub const GLOBAL: Function<Self> = Function::new("histogram_global");
     /// The one that clears the counts before several blocks add to them.
-    #[allow(clippy::type_complexity)]
-    pub const CLEAR: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
-        Function::new("histogram_clear");
+    pub const CLEAR: Function<Self> = Function::new("histogram_clear");
+    /// The one that stores places where others count.
+    pub const PLACES: Function<Self> = Function::new("histogram_places");
+}
 
+/// The names of the functions that count.
+const COUNTING: [&str; 3] = ["histogram_shared", "histogram_global", "histogram_clear"];
+
+impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
     /// The policy on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {
         RowPolicy::for_histogram::<F>(capability)
@@ -147,7 +148,8 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        bind::<C, F, R>(definitions, false)
+        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
+        bind::<C, F::Item, R>(definitions, arguments, false)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -158,7 +160,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     }
 
     fn functions(_: Engine) -> Vec<&'static str> {
-        vec![Self::SHARED.name, Self::GLOBAL.name, Self::CLEAR.name]
+        COUNTING.to_vec()
     }
 
     fn takes_all_shared_memory(_: Engine) -> bool {
@@ -174,19 +176,13 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
 #[derive(Debug)]
 pub struct PlacesOf<F, R>(Named<(F, R)>);
 
-impl<F: Form<Item: Counted>, R: BinRule> PlacesOf<F, R> {
-    /// The one function. What others count in is where it stores.
-    #[allow(clippy::type_complexity)]
-    pub const STORE: Function<HistogramArguments<F::Arguments, <F::Item as Counted>::Value>> =
-        Function::new("histogram_places");
-}
-
 impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
     const NAME: &'static str = "histogram";
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        bind::<u32, F, R>(definitions, true)
+        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
+        bind::<u32, F::Item, R>(definitions, arguments, true)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -194,7 +190,7 @@ impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
     }
 
     fn functions(_: Engine) -> Vec<&'static str> {
-        vec![Self::STORE.name]
+        vec!["histogram_places"]
     }
 
     fn operator() -> &'static str {
@@ -202,8 +198,73 @@ impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
     }
 }
 
-fn bind<C: Count, F: Form<Item: Counted>, R: BinRule>(
+/// The kernels that add up weights: integers without a sign, whose sums wrap. They are the
+/// histogram's, of pairs of an item and its weight.
+#[derive(Debug)]
+pub struct SumsOf<F, R, W>(Named<(F, R, W)>);
+
+/// The form of what [`SumsOf`] reads.
+pub type WeightedForm<F, W> = Zip<(F, Slice<W>)>;
+
+/// What a weight is added up as.
+pub trait Weight: Element {
+    /// The type of the sums.
+    type Sum: Count;
+
+    /// The words of a counter in shared memory.
+    const WORDS: usize = size_of::<Self::Sum>() / 4;
+}
+
+impl Weight for u8 {
+    type Sum = u32;
+}
+impl Weight for u16 {
+    type Sum = u32;
+}
+impl Weight for u32 {
+    type Sum = u32;
+}
+impl Weight for u64 {
+    type Sum = u64;
+}
+
+impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> {
+    const NAME: &'static str = "histogram";
+    type Form = WeightedForm<F, W>;
+
+    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
+        let arguments = HistogramArguments::<
+            ArgumentsOf<WeightedForm<F, W>>,
+            <F::Item as Counted>::Value,
+        >::cuda();
+        bind::<W::Sum, F::Item, R>(definitions, arguments, false)
+    }
+
+    fn fault(engine: Engine) -> Option<&'static str> {
+        match engine {
+            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<Self::Form>()),
+            _ => Some("histograms have the rows engine only"),
+        }
+    }
+
+    fn functions(_: Engine) -> Vec<&'static str> {
+        COUNTING.to_vec()
+    }
+
+    fn takes_all_shared_memory(_: Engine) -> bool {
+        true
+    }
+
+    fn operator() -> &'static str {
+        std::any::type_name::<Self::Form>()
+    }
+}
+
+type ArgumentsOf<F> = <F as Form>::Arguments;
+
+fn bind<C: Count, X: Counted, R: BinRule>(
     definitions: &mut Definitions,
+    arguments: String,
     places: bool,
 ) -> minijinja::Value {
     fn bind(
@@ -219,10 +280,7 @@ fn bind<C: Count, F: Form<Item: Counted>, R: BinRule>(
             places => places,
         }
     }
-    let texts = [
-        <F::Item as Counted>::Value::cuda_type(definitions),
-        C::cuda_type(definitions),
-        HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda(),
-    ];
-    bind(texts, R::CUDA, F::Item::CHANNELS, places)
+    let value = X::Value::cuda_type(definitions);
+    let texts = [value, C::cuda_type(definitions), arguments];
+    bind(texts, R::CUDA, X::CHANNELS, places)
 }

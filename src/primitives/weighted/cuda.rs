@@ -2,16 +2,18 @@
 
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::WeightedPlan;
-use crate::codegen::{Engine, Function};
+use crate::codegen::{Engine, Function as KernelFunction};
 use crate::cuda::Gpu;
 use crate::cuda::context_capability;
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::ops::Add;
-use crate::primitives::histogram::cuda::store_places;
+use crate::primitives::histogram::cuda::{add_up, store_places};
+use crate::primitives::histogram::kernel::Weight;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::source::{Form, Slice, SliceArguments};
-use crate::{Element, Monoid, Prefixes, Result};
+use crate::source::{Form, Map, Slice, SliceArguments};
+use crate::{Element, Function, Monoid, Prefixes, Result, function};
+use std::any::TypeId;
 
 /// Writes the sum of the weights of each bin to `out`.
 ///
@@ -20,6 +22,80 @@ use crate::{Element, Monoid, Prefixes, Result};
 /// The items are those of a source in this GPU's memory, which stays borrowed. There is a weight
 /// for each of them at `weights`, and room for the sums of all channels' bins at `out`.
 pub(super) unsafe fn histogram_weighted<W: Element, F: Form<Item: Counted>>(
+    gpu: &Gpu,
+    items: (F::Arguments, usize),
+    weights: u64,
+    bins: &Bins<<F::Item as Counted>::Value>,
+    out: u64,
+) -> Result<()>
+where
+    Add: Monoid<W>,
+{
+    // SAFETY: the caller's. Sums of integers that wrap are the same with and without a sign.
+    unsafe {
+        if !is_integer::<W>() {
+            return sort_and_fold::<W, F>(gpu, items, weights, bins, out);
+        }
+        match size_of::<W>() {
+            1 => add_up_short::<u8, narrow_8, F>(gpu, items, weights, bins, out),
+            2 => add_up_short::<u16, narrow_16, F>(gpu, items, weights, bins, out),
+            4 => add_up::<F, u32>(gpu.stream(), items, weights, bins, out),
+            _ => add_up::<F, u64>(gpu.stream(), items, weights, bins, out),
+        }
+    }
+}
+
+/// Whether the type is a built-in integer, whose [`Add`] wraps.
+fn is_integer<W: 'static>() -> bool {
+    fn id<T: 'static>() -> TypeId {
+        TypeId::of::<T>()
+    }
+    let unsigned = [id::<u8>(), id::<u16>(), id::<u32>(), id::<u64>()];
+    let signed = [id::<i8>(), id::<i16>(), id::<i32>(), id::<i64>()];
+    [unsigned, signed].as_flattened().contains(&id::<W>())
+}
+
+#[function]
+fn narrow_8(sum: u32) -> u8 {
+    sum as u8
+}
+
+#[function]
+fn narrow_16(sum: u32) -> u16 {
+    sum as u16
+}
+
+/// Adds up weights of fewer than 32 bits, in 32.
+///
+/// # Safety
+///
+/// As for [`histogram_weighted`].
+unsafe fn add_up_short<W: Weight, Narrow, F: Form<Item: Counted>>(
+    gpu: &Gpu,
+    items: (F::Arguments, usize),
+    weights: u64,
+    bins: &Bins<<F::Item as Counted>::Value>,
+    out: u64,
+) -> Result<()>
+where
+    Narrow: Function<Input = (u32,), Output = W>,
+{
+    let all = bins.channels_of(F::Item::CHANNELS)? * bins.count();
+    let sums = gpu.allocate::<u32>(all)?;
+    let address = sums.address();
+    // SAFETY: the caller's.
+    unsafe {
+        add_up::<F, W>(gpu.stream(), items, weights, bins, address)?;
+        gpu.collect::<Map<Narrow, Slice<u32>>>(SliceArguments { address }, all, out, false)
+    }
+}
+
+/// Sorts the weights by bin, and folds those of each bin.
+///
+/// # Safety
+///
+/// As for [`histogram_weighted`].
+unsafe fn sort_and_fold<W: Element, F: Form<Item: Counted>>(
     gpu: &Gpu,
     (items, len): (F::Arguments, usize),
     weights: u64,
@@ -76,7 +152,7 @@ where
         levels: plan.levels,
         level: 0,
     };
-    let run = |function: &Function<_>, blocks: u32, warps: u32, arguments| {
+    let run = |function: &KernelFunction<_>, blocks: u32, warps: u32, arguments| {
         let grid = Grid {
             blocks: blocks.max(1),
             threads: 32 * warps,

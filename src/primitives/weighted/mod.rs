@@ -22,10 +22,10 @@ use cpu::add_up;
 /// one weight, for all of them; see
 /// [`histogram`](crate::histogram()).
 ///
-/// It runs on the CPU, also if `WARPFOLD_DEVICE` names a GPU. Complexity: that of
+/// [`Device::for_host_data`] says where it runs. Complexity: that of
 /// [`histogram`](crate::histogram()), and O(n) additions.
 ///
-/// Where additions are exact, memory is a sum for each bin and thread, but never more than 256 MiB,
+/// On the CPU, where additions are exact, memory is a sum for each bin and thread, but never more than 256 MiB,
 /// or one table. Otherwise each thread adds up bins of its own, so the call takes as long as the
 /// fullest bins. Memory is a sum for each bin and each binary digit of the most items of a bin, 8
 /// more for each bin if there are few, and 2^18 weights with the bins of their items.
@@ -42,7 +42,9 @@ use cpu::add_up;
 /// # Errors
 ///
 /// [`Error::Zip`] if there are not as many weights as items; [`Error::Bins`] if the bins count more
-/// channels than items have; [`Error::OutOfHostMemory`] if there is no room for the sums.
+/// channels than items have; [`Error::OutOfHostMemory`] if there is no room for the sums. If
+/// `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and if it names a GPU, those
+/// of [`Device::upload`] and [`Device::histogram_weighted`].
 pub fn histogram_weighted<W: Element, X: Counted>(
     items: impl Source<Item = X>,
     weights: impl Source<Item = W>,
@@ -59,14 +61,16 @@ impl Device {
     /// The sum of the weights of the items that fall into each bin, in a new buffer; see
     /// [`histogram_weighted`](crate::histogram_weighted()).
     ///
-    /// A GPU sorts the weights by their bins, and folds those of each bin. Memory: twice the weights
-    /// and places of 4 bytes, a fourth of that again, and 16 bytes for each bin and each level of
-    /// 256 weights. It does not wait for the result. It makes some 10 to 25 launches: four for each
-    /// 8 bits of the number of bins, one for each 8 bits of the number of weights, and a
-    /// [histogram](Device::histogram).
+    /// On a GPU integers are added up as a [histogram](Device::histogram) counts: in the same
+    /// launches, at the speed of reading items and weights.
     ///
-    /// The sort is that of Merrill and Grimshaw, "High performance and scalable radix sorting"
-    /// (2011).
+    /// Weights of other types are sorted by bin there, and those of each bin folded. That takes some
+    /// 10 to 25 launches: four for each 8 bits of the number of bins, one for each 8 bits of the
+    /// number of weights, and a histogram. Memory: for each item and channel 8 to 16 bytes, and one
+    /// or two weights; for each bin 16 to 56 bytes. The sort is that of Merrill and Grimshaw, "High
+    /// performance and scalable radix sorting" (2011).
+    ///
+    /// It does not wait for the result.
     ///
     /// ```
     /// use warpfold::{Bins, Device};
@@ -95,6 +99,47 @@ impl Device {
     {
         sums_on_device(self, items, weights, bins)
     }
+
+    /// # Safety
+    ///
+    /// The arguments are those of sources in this device's memory, which stay borrowed: of `len`
+    /// items, and of as many weights. The bins of all channels are `all`.
+    unsafe fn add_up_weights<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
+        &self,
+        (items, weights): (F::Arguments, G::Arguments),
+        len: usize,
+        bins: &Bins<X::Value>,
+        all: usize,
+    ) -> Result<Buffer<W>>
+    where
+        Add: Monoid<W>,
+    {
+        const { assert_element_size::<W>() };
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's.
+                let sums =
+                    unsafe { add_up_sources::<W, X, F, G>(&items, &weights, len, bins, all) };
+                self.upload_vec(sums?)
+            }
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller's. The buffer has room for all sums, and all of them are written.
+            Backend::Cuda(gpu) => unsafe {
+                let (address, _collected) = match G::address(&weights) {
+                    Some(address) => (address, None),
+                    None => {
+                        let weights = self.collect_bound::<W, G>(weights, len)?;
+                        (weights.address(), Some(weights))
+                    }
+                };
+                let mut sums = Buffer::<W>::reserve(self, all)?;
+                let out = sums.address_mut();
+                cuda::histogram_weighted::<W, F>(gpu, (items, len), address, bins, out)?;
+                sums.set_len(all);
+                Ok(sums)
+            },
+        }
+    }
 }
 
 fn sums_on_device<W: Element, X: Counted, S, V>(
@@ -108,46 +153,12 @@ where
     V: Source<Device, Item = W>,
     Add: Monoid<W>,
 {
-    const { assert_element_size::<W>() };
     let mut binder = DeviceBinder::new(device);
-    let (first, second) = (items.items()?, weights.items()?);
-    let all = places_of::<X>(first, second, bins)?;
-    let (items, weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-    match &device.backend {
-        Backend::Cpu => {
-            // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
-            let sums = unsafe {
-                add_up_sources::<W, X, S::Form, V::Form>(&items, &weights, first, bins, all)
-            };
-            device.upload_vec(sums?)
-        }
-        #[cfg(feature = "cuda")]
-        Backend::Cuda(gpu) => {
-            // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
-            unsafe {
-                let (address, _collected) = match V::Form::address(&weights) {
-                    Some(address) => (address, None),
-                    None => {
-                        let weights = device.collect_bound::<W, V::Form>(weights, first)?;
-                        (weights.address(), Some(weights))
-                    }
-                };
-                let mut sums = Buffer::<W>::reserve(device, all)?;
-                let out = sums.address_mut();
-                cuda::histogram_weighted::<W, S::Form>(gpu, (items, first), address, bins, out)?;
-                sums.set_len(all);
-                Ok(sums)
-            }
-        }
-    }
-}
-
-/// The counters of all channels.
-fn places_of<X: Counted>(first: usize, second: usize, bins: &Bins<X::Value>) -> Result<usize> {
-    if first != second {
-        return Err(Error::Zip { first, second });
-    }
-    Ok(bins.channels_of(X::CHANNELS)? * bins.count())
+    let len = items.items()?;
+    let all = places_of::<X>(len, weights.items()?, bins)?;
+    let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
+    unsafe { device.add_up_weights::<W, X, S::Form, V::Form>(bound, len, bins, all) }
 }
 
 fn sums_of<W: Element, X: Counted, S: Source<Item = X>, V: Source<Item = W>>(
@@ -158,12 +169,21 @@ fn sums_of<W: Element, X: Counted, S: Source<Item = X>, V: Source<Item = W>>(
 where
     Add: Monoid<W>,
 {
-    let (first, second) = (items.items()?, weights.items()?);
-    let all = places_of::<X>(first, second, bins)?;
-    let mut binder = HostBinder::new(&Device::cpu());
-    let (of_items, of_weights) = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses in host memory, and the sources outlive the call.
-    unsafe { add_up_sources::<W, X, S::Form, V::Form>(&of_items, &of_weights, first, bins, all) }
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let len = items.items()?;
+    let all = places_of::<X>(len, weights.items()?, bins)?;
+    let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the sources outlive the call.
+    unsafe { device.add_up_weights::<W, X, S::Form, V::Form>(bound, len, bins, all) }?.into_vec()
+}
+
+/// The counters of all channels.
+fn places_of<X: Counted>(first: usize, second: usize, bins: &Bins<X::Value>) -> Result<usize> {
+    if first != second {
+        return Err(Error::Zip { first, second });
+    }
+    Ok(bins.channels_of(X::CHANNELS)? * bins.count())
 }
 
 /// # Safety
