@@ -3,7 +3,7 @@
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, stream};
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
-use warpfold::cuda::{Histogram, HistogramOf, up_to};
+use warpfold::cuda::{Histogram, HistogramOf, WeightedHistogramOf, Workspace, up_to};
 use warpfold::half::f16;
 use warpfold::ops::Add;
 use warpfold::source::{Constant, Index, Map, Slice, UpTo, Zip};
@@ -221,31 +221,51 @@ fn outputs_of_another_length_are_errors() {
     assert_eq!(stream.clone_dtoh(&counts).unwrap(), [9; 4]);
 }
 
-/// Compares sums of weights on a GPU with those on the CPU, bit for bit, for several lengths.
-fn check_weights<X: Sample + Counted, W: Sample>(
-    items: &[X],
-    bins: &Bins<X::Value>,
-    lengths: &[usize],
-) where
+/// Compares sums of weights on a GPU with those on the CPU, bit for bit, for several lengths, at the
+/// second level and the third.
+fn check_weights<X, W>(items: &[X], bins: &Bins<X::Value>, lengths: &[usize])
+where
+    X: Sample + Counted + DeviceRepr + ValidAsZeroBits,
+    X::Value: DeviceRepr,
+    W: Sample + DeviceRepr + ValidAsZeroBits,
     Add: Monoid<W>,
 {
-    let Some(gpu) = gpu(0) else { return };
+    let (Some(gpu), Some((_, stream))) = (gpu(0), stream()) else {
+        return;
+    };
     let weights = sample::<W>(items.len(), 9);
-    for &len in lengths {
-        let (items, weights) = (&items[..len], &weights[..len]);
+    let histogram = WeightedHistogramOf::<W, X>::load(&stream, bins).unwrap();
+    let most = histogram.workspace_bytes(items.len());
+    let mut workspace = Workspace::new(&stream, most).unwrap();
+    let (all_items, all_weights) = (stream.clone_htod(items), stream.clone_htod(&weights));
+    let (all_items, all_weights) = (all_items.unwrap(), all_weights.unwrap());
+    // What stands in an output before does not count.
+    let mut sums = stream
+        .clone_htod(&sample::<W>(histogram.sums(), 1))
+        .unwrap();
+    for (number, &len) in lengths.iter().enumerate() {
+        let from = PLACES[number % 4].min(items.len() - len);
         let what = format!(
-            "{} of {}, {len} in {}",
+            "{} of {}, {len} from {from} in {}",
             std::any::type_name::<W>(),
             std::any::type_name::<X>(),
             bins.count()
         );
+        let range = from..from + len;
+        let (items, weights) = (&items[range.clone()], &weights[range.clone()]);
+        let expected = histogram_weighted(items, weights, bins).unwrap();
         let of_items = gpu.upload(items).unwrap();
         let of_weights = gpu.upload(weights).unwrap();
-        let sums = gpu
+        let got = gpu
             .histogram_weighted(&of_items, &of_weights, bins)
             .unwrap();
-        let expected = histogram_weighted(items, weights, bins).unwrap();
-        assert_same(&sums.to_vec().unwrap(), &expected, &what);
+        assert_same(&got.to_vec().unwrap(), &expected, &what);
+
+        assert!(histogram.workspace_bytes(len) <= most, "{what}");
+        let (items, weights) = (all_items.slice(range.clone()), all_weights.slice(range));
+        let enqueued = histogram.enqueue(&stream, &items, &weights, &mut sums, &mut workspace);
+        enqueued.unwrap();
+        assert_same(&stream.clone_dtoh(&sums).unwrap(), &expected, &what);
     }
 }
 
@@ -306,4 +326,41 @@ fn weights_that_are_computed() {
         .unwrap();
     let expected = histogram_weighted(&items, map::<half_of, _>(&weights), &bins).unwrap();
     assert_same(&sums.to_vec().unwrap(), &expected, "halves");
+}
+
+#[test]
+fn what_a_weighted_histogram_cannot_do_is_an_error() {
+    let Some((_, stream)) = stream() else { return };
+    let (items, weights) = (
+        stream.clone_htod(&[1_u8, 2]),
+        stream.clone_htod(&[1.5_f32; 3]),
+    );
+    let (items, weights) = (items.unwrap(), weights.unwrap());
+    let bins = Bins::values(3).unwrap();
+    let histogram = WeightedHistogramOf::<f32, u8>::load(&stream, &bins).unwrap();
+    let bytes = histogram.workspace_bytes(2);
+    let mut workspace = Workspace::new(&stream, bytes).unwrap();
+    let mut sums = stream.clone_htod(&[9.0_f32; 3]).unwrap();
+    let result = histogram.enqueue(&stream, &items, &weights, &mut sums, &mut workspace);
+    let unequal = Error::Zip {
+        first: 2,
+        second: 3,
+    };
+    assert_eq!(result, Err(unequal));
+    let two = weights.slice(..2);
+    let mut few = stream.clone_htod(&[9.0_f32; 2]).unwrap();
+    let result = histogram.enqueue(&stream, &items, &two, &mut few, &mut workspace);
+    let wrong = Error::Length {
+        input: 3,
+        output: 2,
+    };
+    assert_eq!(result, Err(wrong));
+    let mut small = Workspace::new(&stream, bytes - 1).unwrap();
+    let result = histogram.enqueue(&stream, &items, &two, &mut sums, &mut small);
+    assert!(matches!(result, Err(Error::Workspace { needed, .. }) if needed == bytes));
+    assert_eq!(stream.clone_dtoh(&few).unwrap(), [9.0; 2]);
+    assert_eq!(stream.clone_dtoh(&sums).unwrap(), [9.0; 3]);
+    let enqueued = histogram.enqueue(&stream, &items, &two, &mut sums, &mut workspace);
+    enqueued.unwrap();
+    assert_eq!(stream.clone_dtoh(&sums).unwrap(), [0.0, 1.5, 1.5]);
 }

@@ -8,9 +8,10 @@ use crate::measure::Contender;
 use crate::record::Library;
 use crate::trial::{Name, Trial};
 use std::cell::RefCell;
-use warpfold::cuda::HistogramOf;
 use warpfold::cuda::cudarc::driver::{DevicePtr, DevicePtrMut};
-use warpfold::{Binned, Bins, Counted};
+use warpfold::cuda::{HistogramOf, WeightedHistogramOf, Workspace};
+use warpfold::ops::Add;
+use warpfold::{Binned, Bins, Counted, Monoid, bytemuck};
 
 const LENGTHS: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 
@@ -29,6 +30,14 @@ pub(crate) fn run(bench: &mut Bench) {
             let name = count.to_string();
             family::<f32>(bench, "f32", &name, spread, &bins, Check::Nothing);
         }
+    }
+    for spread in [Spread::Uniform, Spread::Equal] {
+        for count in [256, 4096, 1 << 20] {
+            weights::<f32>(bench, "f32", count, spread);
+        }
+        weights::<f64>(bench, "f64", 256, spread);
+        weights::<u32>(bench, "u32", 256, spread);
+        weights::<u64>(bench, "u64", 256, spread);
     }
 }
 
@@ -160,6 +169,79 @@ fn family<T>(
             fault: Box::new(|comparer, contender| {
                 let (counts, all) = (counts.borrow(), ..bins.count());
                 let (got, expected) = (counts.slice(all), expected.slice(all));
+                let at = comparer.first_difference(contender.check, &got, &expected)?;
+                Some(format!("differs at byte {at}"))
+            }),
+        };
+        trial.hold(bench);
+    }
+}
+
+/// Sums of weights, of items that are the numbers of their bins.
+fn weights<W: Sample>(bench: &mut Bench, element: &'static str, count: usize, spread: Spread)
+where
+    Add: Monoid<W>,
+{
+    let operator = format!("{count} {}", spread.name());
+    let name = Name {
+        primitive: "weights",
+        element,
+        operator: &operator,
+    };
+    if !bench.wants(&name.text()) {
+        return;
+    }
+    let stream = bench.stream.clone();
+    let longest = *LENGTHS.iter().max().expect("lengths");
+    let bins = Bins::<u32>::values(count).expect("bins");
+    let parts = data::<f64>(longest);
+    let item = |x: &f64| match spread {
+        Spread::Equal => count as u32 / 2,
+        _ => ((x.abs() - 0.5) * 0.999_999 * count as f64) as u32,
+    };
+    let items: Vec<u32> = parts.iter().map(item).collect();
+    let weights = data::<W>(longest);
+    let of_items = stream.clone_htod(&items).expect("memory on the device");
+    let of_weights = stream.clone_htod(&weights).expect("memory on the device");
+    let of_items = RefCell::new(Arena::new(&stream, of_items, longest));
+    let of_weights = RefCell::new(Arena::new(&stream, of_weights, longest));
+    let histogram = WeightedHistogramOf::<W, u32>::load(&stream, &bins).expect("kernels");
+    let bytes = histogram.workspace_bytes(longest);
+    let workspace = RefCell::new(Workspace::new(&stream, bytes).expect("memory"));
+    let sums = RefCell::new(stream.alloc_zeros::<W>(count).expect("memory"));
+    for &length in LENGTHS {
+        let (items, weights) = (&items[..length], &weights[..length]);
+        let expected = warpfold::histogram_weighted(items, weights, &bins).expect("sums");
+        let expected = stream.clone_htod(&expected).expect("memory");
+        of_items.borrow_mut().arrange(length, 0);
+        of_weights.borrow_mut().arrange(length, 0);
+        let contenders = vec![Contender {
+            library: Library::Warpfold,
+            work: Box::new(|| {
+                let (mut items, mut weights) = (of_items.borrow_mut(), of_weights.borrow_mut());
+                let ((items, _), (weights, _)) = (items.next(), weights.next());
+                let (sums, workspace) = (&mut *sums.borrow_mut(), &mut *workspace.borrow_mut());
+                let enqueued = histogram.enqueue(&stream, &items, &weights, sums, workspace);
+                enqueued.expect("launches");
+            }),
+            check: Check::Bits,
+        }];
+        let trial = Trial {
+            name,
+            element_bytes: size_of::<W>(),
+            length,
+            offset: 0,
+            moved: Some(length * (size_of::<u32>() + size_of::<W>())),
+            contenders,
+            poison: Box::new(|| {
+                let all = vec![0xA5_u8; count * size_of::<W>()];
+                let all: Vec<W> = bytemuck::pod_collect_to_vec(&all);
+                let copied = stream.memcpy_htod(&all, &mut *sums.borrow_mut());
+                copied.expect("a copy");
+            }),
+            fault: Box::new(|comparer, contender| {
+                let (sums, all) = (sums.borrow(), ..count);
+                let (got, expected) = (sums.slice(all), expected.slice(all));
                 let at = comparer.first_difference(contender.check, &got, &expected)?;
                 Some(format!("differs at byte {at}"))
             }),

@@ -42,6 +42,21 @@ def inclusive_max(x, out, element):
     torch.cummax(x, dim=0)
 
 
+def weights(operator):
+    """Sums of the weights `x` of items that are spread over so many bins, or all in one: with atomic additions."""
+    count, spread = operator.split(" ")
+    items = {}
+
+    def call(x, out, element):
+        if len(x) not in items:
+            items.clear()
+            make = torch.zeros if spread == "equal" else lambda n, **kinds: torch.randint(0, int(count), (n,), **kinds)
+            items[len(x)] = make(len(x), dtype=torch.int32, device="cuda")
+        torch.bincount(items[len(x)], weights=x, minlength=int(count))
+
+    return call
+
+
 CALLS = {
     ("reduce", "add"): reduce_add,
     ("reduce", "max"): reduce_max,
@@ -59,7 +74,7 @@ def main():
     failed = set()
     for question in request["cells"]:
         kind = (question["primitive"], question["element"], question["operator"])
-        call = CALLS.get((kind[0], kind[2]))
+        call = weights(kind[2]) if kind[0] == "weights" else CALLS.get((kind[0], kind[2]))
         if call is None or kind[1] not in ELEMENTS or kind in failed:
             continue
         try:
@@ -95,7 +110,8 @@ def measure(question, call, batches, eviction):
         return device_us(lambda: [work() for _ in range(calls)]) / calls
 
     times = {"cell": question["cell"], "stream": spread(batch, batches), "graph": None}
-    if question["graph"]:
+    # A bincount waits for its result, so no graph can have it.
+    if question["graph"] and question["primitive"] != "weights":
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for _ in range(CALLS_IN_A_GRAPH):

@@ -363,7 +363,7 @@ impl Gpu {
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
-    pub(super) fn with_workspace(
+    pub(crate) fn with_workspace(
         &self,
         bytes: usize,
         enqueue: impl FnOnce(&CudaStream, &mut Workspace) -> Result<()>,

@@ -68,6 +68,7 @@ pub use crate::primitives::scan::cuda::Scan;
 pub use crate::primitives::select::cuda::{
     Partition, PartitionBy, Positions, Runs, Select, SelectBy, Unique,
 };
+pub use crate::primitives::weighted::cuda::{WeightedHistogram, WeightedHistogramOf};
 pub use cudarc;
 pub use disk_cache::without_disk_cache;
 pub use kernels::unload;

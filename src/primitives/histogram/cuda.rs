@@ -297,67 +297,107 @@ impl<V: Binned> LoadedFor<V> {
     }
 }
 
-/// Enqueues the sums of weights: integers without a sign, whose sums wrap.
-///
-/// # Safety
-///
-/// `source` has the arguments of a source in the stream's context with `len` items, and as many
-/// weights are at the address `weights`. There are as many sums as bins and channels. Nothing else
-/// uses any of them before the work on the stream is done.
-pub(crate) unsafe fn add_up<F: Form<Item: Counted>, W: Weight>(
-    stream: &Arc<CudaStream>,
-    (source, len): (F::Arguments, usize),
-    weights: u64,
-    bins: &Bins<Value<F>>,
-    sums: u64,
-) -> Result<()> {
-    let capability = context_capability(stream.context())?;
-    let rows = RowPolicy::for_histogram::<WeightedForm<F, W>>(capability);
-    let of = Counting {
-        policy: HistogramPolicy::for_capability(capability),
-        bins,
-        channels: bins.channels_of(F::Item::CHANNELS)?,
-        words: W::WORDS,
-    };
-    let loaded = LoadedFor::load::<Sums<F, W>>(stream, bins, rows)?;
-    let source = ZipArguments(source, SliceArguments { address: weights });
-    // SAFETY: the caller's.
-    unsafe { loaded.count(stream, &of, source, len, sums) }
+/// The kernels that add up weights of some bins: integers without a sign, whose sums wrap.
+#[derive(Debug, Clone)]
+pub(crate) struct SumKernels<F: Form<Item: Counted>> {
+    loaded: LoadedFor<Value<F>>,
+    policy: HistogramPolicy,
+    bins: Bins<Value<F>>,
+    channels: usize,
+    words: usize,
 }
 
-/// Enqueues the storing of the counter of each part of each item at `to`, as a `u32`. Those that
-/// have none get the number of counters.
-///
-/// # Safety
-///
-/// `source` has the arguments of a source in the stream's context with `len` items. There is room
-/// for all their parts. Nothing else uses either before the work on the stream is done.
-pub(crate) unsafe fn store_places<F: Form<Item: Counted>>(
-    stream: &Arc<CudaStream>,
-    (source, len): (F::Arguments, usize),
-    bins: &Bins<Value<F>>,
-    to: u64,
-) -> Result<()> {
-    let capability = context_capability(stream.context())?;
-    let rows = RowPolicy::for_histogram::<F>(capability);
-    let loaded = LoadedFor::load::<Places<F>>(stream, bins, rows)?;
-    let plan = HistogramPlan::of_places(rows, len, loaded.kernels.multiprocessors());
-    let channels = bins.channels_of(F::Item::CHANNELS)?;
-    let places = [to, loaded.firsts_at(stream)];
-    let arguments = HistogramArguments::new(&plan, bins, channels, source, len, places);
-    let grid = Grid {
-        blocks: plan.blocks,
-        threads: plan.threads,
-        shared_bytes: plan.shared_bytes,
-    };
-    // SAFETY: the caller's. The first numbers are freed in the order of the stream.
-    unsafe {
-        launch(
-            &loaded.kernels,
-            stream,
-            &HistogramArguments::PLACES,
-            grid,
-            arguments,
-        )
+impl<F: Form<Item: Counted>> SumKernels<F> {
+    pub(crate) fn load<W: Weight>(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
+        let capability = context_capability(stream.context())?;
+        let rows = RowPolicy::for_histogram::<WeightedForm<F, W>>(capability);
+        Ok(SumKernels {
+            loaded: LoadedFor::load::<Sums<F, W>>(stream, bins, rows)?,
+            policy: HistogramPolicy::for_capability(capability),
+            bins: bins.clone(),
+            channels: bins.channels_of(F::Item::CHANNELS)?,
+            words: W::WORDS,
+        })
+    }
+
+    /// Enqueues the launches.
+    ///
+    /// # Safety
+    ///
+    /// `source` has the arguments of a source in the kernels' context with `len` items, and as many
+    /// weights are at the address `weights`. There are as many sums, of the weights' type or of 32
+    /// bits, as bins and channels. Nothing else uses any of them before the work on the stream is
+    /// done.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        (source, len): (F::Arguments, usize),
+        weights: u64,
+        sums: u64,
+    ) -> Result<()> {
+        let of = Counting {
+            policy: self.policy,
+            bins: &self.bins,
+            channels: self.channels,
+            words: self.words,
+        };
+        let source = ZipArguments(source, SliceArguments { address: weights });
+        // SAFETY: the caller's.
+        unsafe { self.loaded.count(stream, &of, source, len, sums) }
+    }
+}
+
+/// The kernel that stores places: the counter of each part of each item, as a `u32`. Those that have
+/// none get the number of counters.
+#[derive(Debug, Clone)]
+pub(crate) struct PlaceKernels<F: Form<Item: Counted>> {
+    loaded: LoadedFor<Value<F>>,
+    bins: Bins<Value<F>>,
+    channels: usize,
+}
+
+impl<F: Form<Item: Counted>> PlaceKernels<F> {
+    pub(crate) fn load(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
+        let rows = RowPolicy::for_histogram::<F>(context_capability(stream.context())?);
+        Ok(PlaceKernels {
+            loaded: LoadedFor::load::<Places<F>>(stream, bins, rows)?,
+            bins: bins.clone(),
+            channels: bins.channels_of(F::Item::CHANNELS)?,
+        })
+    }
+
+    /// Enqueues the launch.
+    ///
+    /// # Safety
+    ///
+    /// `source` has the arguments of a source in the kernels' context with `len` items. There is
+    /// room for all their parts at `to`, a multiple of 16. Nothing else uses either before the work
+    /// on the stream is done.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        (source, len): (F::Arguments, usize),
+        to: u64,
+    ) -> Result<()> {
+        let kernels = &self.loaded.kernels;
+        let plan = HistogramPlan::of_places(self.loaded.rows, len, kernels.multiprocessors());
+        let places = [to, self.loaded.firsts_at(stream)];
+        let (bins, channels) = (&self.bins, self.channels);
+        let arguments = HistogramArguments::new(&plan, bins, channels, source, len, places);
+        let grid = Grid {
+            blocks: plan.blocks,
+            threads: plan.threads,
+            shared_bytes: plan.shared_bytes,
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            launch(
+                kernels,
+                stream,
+                &HistogramArguments::PLACES,
+                grid,
+                arguments,
+            )
+        }
     }
 }

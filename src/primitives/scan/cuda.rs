@@ -7,7 +7,7 @@ use crate::codegen::{
     CostlyPolicy, Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy, cost,
 };
 use crate::cpu::PrefixKind;
-use crate::cuda::checks::{assert_length_is_known, bind, check_call};
+use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
 use crate::cuda::kernels::{Lazy, Loaded, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
@@ -439,9 +439,29 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 output: len,
             });
         }
-        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
-        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_streams(&self.context, stream, &[("output", &**output.stream())])?;
         let (output, _writing) = output.device_ptr_mut(stream);
+        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
+        // afterwards the stream's order and cudarc's events protect it.
+        unsafe { self.run_at(stream, prefixes, input, (output, len), workspace) }
+    }
+
+    /// The same, with the address of the output and its length, which is that of the input.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Kernels::run). Nothing else uses the output before the work on the stream is
+    /// done.
+    pub(crate) unsafe fn run_at(
+        &self,
+        stream: &CudaStream,
+        prefixes: Prefixes<T>,
+        input: Option<(F::Arguments, usize)>,
+        (output, len): (u64, usize),
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let bytes = self.workspace_bytes(len);
+        let workspace = check_call(&self.context, stream, &[], workspace, bytes)?;
         let source = match input {
             Some((source, _)) => source,
             None => F::of_address(output).expect("only slices are scanned in place"),
@@ -454,9 +474,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             seeded: prefixes.init.is_some(),
             inclusive: prefixes.kind == PrefixKind::Inclusive,
         };
-        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-        // afterwards the stream's order and cudarc's events protect it. The workspace is this
-        // stream's alone, and as large as the plans ask. The wave engine's addresses are looked at.
+        // SAFETY: the caller's. The workspace is this stream's alone, and as large as the plans
+        // ask. The wave engine's addresses are looked at.
         unsafe { self.enqueue_by_length(stream, len, &call) }
     }
 

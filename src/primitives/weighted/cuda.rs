@@ -1,58 +1,100 @@
-//! Weighted histograms on a GPU.
+//! Weighted histograms for callers that bring their own stream, slices and workspace.
 
 use super::kernel::{Weighted, WeightedArguments};
-use super::plan::WeightedPlan;
-use crate::codegen::{Engine, Function as KernelFunction};
-use crate::cuda::Gpu;
-use crate::cuda::context_capability;
+use super::plan::{Scratch, WeightedPlan};
+use crate::codegen::{Engine, Function as KernelFunction, Named, RowPolicy};
+use crate::cuda::checks::{bind, check_streams};
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::library::require_driver;
+use crate::cuda::{
+    Collect, Gpu, Histogram, Scan, StreamBinder, Workspace, check_context, context_capability,
+};
+use crate::element::assert_element_size;
 use crate::ops::Add;
-use crate::primitives::histogram::cuda::{add_up, store_places};
-use crate::primitives::histogram::kernel::Weight;
+use crate::primitives::histogram::cuda::{PlaceKernels, SumKernels};
 use crate::primitives::histogram::{Bins, Counted};
-use crate::source::{Form, Map, Slice, SliceArguments};
-use crate::{Element, Function, Monoid, Prefixes, Result, function};
+use crate::source::{Form, Map, Slice, SliceArguments, Source};
+use crate::{Element, Error, Monoid, Prefixes, Result, function};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
-/// Writes the sum of the weights of each bin to `out`.
+/// The sums of the weights `W` of the items in each of some bins, loaded into a context.
 ///
-/// # Safety
+/// `F` is the [form](Form) of the items. [`WeightedHistogramOf`] is the one for slices. See
+/// [`histogram_weighted`](crate::histogram_weighted()) for what a sum is.
 ///
-/// The items are those of a source in this GPU's memory, which stays borrowed. There is a weight
-/// for each of them at `weights`, and room for the sums of all channels' bins at `out`.
-pub(super) unsafe fn histogram_weighted<W: Element, F: Form<Item: Counted>>(
-    gpu: &Gpu,
-    items: (F::Arguments, usize),
-    weights: u64,
-    bins: &Bins<<F::Item as Counted>::Value>,
-    out: u64,
-) -> Result<()>
+/// ```no_run
+/// use warpfold::{Bins, cuda::{WeightedHistogramOf, Workspace, cudarc::driver::CudaContext}};
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let samples = stream.clone_htod(&[0.5_f32, 0.25, 0.9, 2.0])?;
+/// let weights = stream.clone_htod(&[1.0_f64, 2.0, 3.0, 4.0])?;
+///
+/// let bins = Bins::even(0.0, 1.0, 2)?;
+/// let histogram = WeightedHistogramOf::<f64, f32>::load(&stream, &bins)?;
+/// let mut workspace = Workspace::new(&stream, histogram.workspace_bytes(samples.len()))?;
+/// let mut sums = stream.alloc_zeros::<f64>(histogram.sums())?;
+/// histogram.enqueue(&stream, &samples, &weights, &mut sums, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&sums)?, [2.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Launches
+///
+/// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than 32
+/// bits. That takes the time of reading items and weights.
+///
+/// Weights of other types are sorted by bin first, stably, and then those of each bin are folded. A
+/// call enqueues a launch that finds the bins, a histogram, four launches for each 8 bits of the
+/// number of bins, one for each 8 bits of the number of weights, and three more. The sort is that of
+/// Merrill and Grimshaw, "High performance and scalable radix sorting" (2011).
+///
+/// # The workspace
+///
+/// As for [`Scan`]; they can share one. But here it also holds what is sorted: for each item and
+/// channel 8 bytes and one or two weights, and for each bin 16 to 56 bytes.
+#[derive(Debug)]
+pub struct WeightedHistogram<W: Element, F: Form<Item: Counted>>
 where
     Add: Monoid<W>,
 {
-    // SAFETY: the caller's. Sums of integers that wrap are the same with and without a sign.
-    unsafe {
-        if !is_integer::<W>() {
-            return sort_and_fold::<W, F>(gpu, items, weights, bins, out);
-        }
-        match size_of::<W>() {
-            1 => add_up_short::<u8, narrow_8, F>(gpu, items, weights, bins, out),
-            2 => add_up_short::<u16, narrow_16, F>(gpu, items, weights, bins, out),
-            4 => add_up::<F, u32>(gpu.stream(), items, weights, bins, out),
-            _ => add_up::<F, u64>(gpu.stream(), items, weights, bins, out),
-        }
-    }
+    context: Arc<CudaContext>,
+    way: Way<F>,
+    parts: usize,
+    all: usize,
+    weight: Named<W>,
 }
 
-/// Whether the type is a built-in integer, whose [`Add`] wraps.
-fn is_integer<W: 'static>() -> bool {
-    fn id<T: 'static>() -> TypeId {
-        TypeId::of::<T>()
+/// The sums of the weights of a slice's elements.
+pub type WeightedHistogramOf<W, X> = WeightedHistogram<W, Slice<X>>;
+
+#[derive(Debug)]
+enum Way<F: Form<Item: Counted>> {
+    /// Integers, and what narrows their sums.
+    AddUp(Box<SumKernels<F>>, Narrow),
+    /// Sort and fold.
+    Sort(Box<Sort<F>>),
+}
+
+/// What narrows sums of 32 bits.
+enum Narrow {
+    Nothing,
+    To8(Collect<Map<narrow_8, Slice<u32>>>),
+    To16(Collect<Map<narrow_16, Slice<u32>>>),
+}
+
+impl std::fmt::Debug for Narrow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Narrow::Nothing => "Nothing",
+            Narrow::To8(_) => "To8",
+            Narrow::To16(_) => "To16",
+        })
     }
-    let unsigned = [id::<u8>(), id::<u16>(), id::<u32>(), id::<u64>()];
-    let signed = [id::<i8>(), id::<i16>(), id::<i32>(), id::<i64>()];
-    [unsigned, signed].as_flattened().contains(&id::<W>())
 }
 
 #[function]
@@ -65,143 +107,345 @@ fn narrow_16(sum: u32) -> u16 {
     sum as u16
 }
 
-/// Adds up weights of fewer than 32 bits, in 32.
-///
-/// # Safety
-///
-/// As for [`histogram_weighted`].
-unsafe fn add_up_short<W: Weight, Narrow, F: Form<Item: Counted>>(
-    gpu: &Gpu,
-    items: (F::Arguments, usize),
-    weights: u64,
-    bins: &Bins<<F::Item as Counted>::Value>,
-    out: u64,
-) -> Result<()>
+#[derive(Debug)]
+struct Sort<F: Form<Item: Counted>> {
+    places: PlaceKernels<F>,
+    counts: Histogram<u64, Slice<u32>>,
+    scan: Scan<u64, Add>,
+    kernels: Arc<Loaded>,
+    policy: RowPolicy,
+}
+
+/// Whether the type is a built-in integer, whose [`Add`] wraps.
+fn is_integer<W: 'static>() -> bool {
+    fn id<T: 'static>() -> TypeId {
+        TypeId::of::<T>()
+    }
+    let unsigned = [id::<u8>(), id::<u16>(), id::<u32>(), id::<u64>()];
+    let signed = [id::<i8>(), id::<i16>(), id::<i32>(), id::<i64>()];
+    [unsigned, signed].as_flattened().contains(&id::<W>())
+}
+
+impl<W: Element, F: Form<Item: Counted>> WeightedHistogram<W, F>
 where
-    Narrow: Function<Input = (u32,), Output = W>,
+    Add: Monoid<W>,
 {
-    let all = bins.channels_of(F::Item::CHANNELS)? * bins.count();
-    let sums = gpu.allocate::<u32>(all)?;
-    let address = sums.address();
-    // SAFETY: the caller's.
-    unsafe {
-        add_up::<F, W>(gpu.stream(), items, weights, bins, address)?;
-        gpu.collect::<Map<Narrow, Slice<u32>>>(SliceArguments { address }, all, out, false)
+    /// Loads the kernels, and copies the bins to the device, which waits for `stream`. Integers
+    /// take two kernels, and other weights some six, each of them some 1 ms from the disk cache, and
+    /// 0.2 to 0.5 s if it must be compiled. Calls may be on other streams of the context.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Bins`] if the bins count more channels
+    /// than items have, [`Error::Compile`] for a wrong function, [`Error::OutOfMemory`],
+    /// [`Error::Driver`].
+    pub fn load(
+        stream: &Arc<CudaStream>,
+        bins: &Bins<<F::Item as Counted>::Value>,
+    ) -> Result<Self> {
+        const { assert_element_size::<W>() };
+        require_driver()?;
+        let (context, parts) = (stream.context(), F::Item::CHANNELS);
+        let all = bins.channels_of(parts)? * bins.count();
+        // Sums of integers that wrap are the same with and without a sign.
+        let way = if is_integer::<W>() {
+            let (kernels, narrow) = match size_of::<W>() {
+                1 => (
+                    SumKernels::load::<u8>(stream, bins)?,
+                    Narrow::To8(Collect::load(context)?),
+                ),
+                2 => (
+                    SumKernels::load::<u16>(stream, bins)?,
+                    Narrow::To16(Collect::load(context)?),
+                ),
+                4 => (SumKernels::load::<u32>(stream, bins)?, Narrow::Nothing),
+                _ => (SumKernels::load::<u64>(stream, bins)?, Narrow::Nothing),
+            };
+            Way::AddUp(Box::new(kernels), narrow)
+        } else {
+            Way::Sort(Box::new(Sort::load::<W>(stream, bins, all)?))
+        };
+        Ok(WeightedHistogram {
+            context: context.clone(),
+            way,
+            parts,
+            all,
+            weight: PhantomData,
+        })
+    }
+
+    /// The number of sums: the bins, times the channels.
+    pub fn sums(&self) -> usize {
+        self.all
+    }
+
+    /// The bytes of a [`Workspace`] that a call with `len` items needs.
+    pub fn workspace_bytes(&self, len: usize) -> usize {
+        let scans = self.scan_bytes(len);
+        scans + self.scratch_bytes(scans as u64, len)
+    }
+
+    /// What the scans of a call need.
+    fn scan_bytes(&self, len: usize) -> usize {
+        let Way::Sort(sort) = &self.way else { return 0 };
+        let plan = sort.plan(len * self.parts, self.all);
+        let digits = plan.passes.iter().map(|&(_, bits)| plan.digits(bits));
+        let longest = digits.chain([plan.starts(self.all)]).max();
+        // Not every longer scan needs more.
+        (0..=longest.unwrap_or(0).ilog2() + 1)
+            .map(|log| sort.scan.workspace_bytes(1 << log))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// What a call needs besides, from an address on.
+    fn scratch_bytes(&self, from: u64, len: usize) -> usize {
+        let end = match &self.way {
+            Way::AddUp(_, Narrow::Nothing) => from,
+            Way::AddUp(..) => from.next_multiple_of(256) + 4 * self.all as u64,
+            Way::Sort(sort) => sort.scratch::<W>(from, len * self.parts, self.all).end,
+        };
+        (end - from) as usize
+    }
+
+    /// Enqueues the sums of `weights` by the bins of `input` into `output`, which must have as many
+    /// elements as there are [`sums`](WeightedHistogram::sums).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if `output` has another length, [`Error::Zip`] if there are not as many
+    /// weights as items, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
+    /// belongs to another context, [`Error::Driver`] if a launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        input: impl Source<CudaStream, Item = F::Item, Form = F>,
+        weights: &impl DevicePtr<W>,
+        output: &mut impl DevicePtrMut<W>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let input = bind(&mut binder, &input)?;
+        let len = input.1;
+        check_streams(&self.context, stream, &[("output", &**output.stream())])?;
+        check_context(&self.context, "weights", weights.stream().context())?;
+        if weights.len() != len {
+            return Err(Error::Zip {
+                first: len,
+                second: weights.len(),
+            });
+        }
+        Error::check_length(self.all, output.len())?;
+        let scans = self.scan_bytes(len);
+        let given = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let (weights, _reading) = weights.device_ptr(stream);
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let scratch = given.address + scans as u64;
+        // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
+        // stream's order and cudarc's events protect it. The scratch memory lies behind what the
+        // scans use.
+        unsafe { self.run(stream, input, (weights, output), scratch, workspace) }
+    }
+
+    /// Enqueues the launches, with the addresses of weights, sums and scratch memory.
+    ///
+    /// # Safety
+    ///
+    /// `source` has the arguments of a source in the kernels' context with `len` items, and there
+    /// are as many weights, and room for all sums. There is as much scratch memory as
+    /// [`scratch_bytes`](WeightedHistogram::scratch_bytes) says, outside of what scans use of the
+    /// workspace. Nothing else uses any of them before the work on the stream is done.
+    unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        (source, len): (F::Arguments, usize),
+        (weights, out): (u64, u64),
+        scratch: u64,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            let sort = match &self.way {
+                Way::AddUp(kernels, narrow) => {
+                    let wide = scratch.next_multiple_of(256);
+                    let slice = SliceArguments { address: wide };
+                    let (sums, all) = ((source, len), self.all);
+                    return match narrow {
+                        Narrow::Nothing => kernels.run(stream, sums, weights, out),
+                        Narrow::To8(narrow) => {
+                            kernels.run(stream, sums, weights, wide)?;
+                            narrow.run(stream, slice, all, out, false)
+                        }
+                        Narrow::To16(narrow) => {
+                            kernels.run(stream, sums, weights, wide)?;
+                            narrow.run(stream, slice, all, out, false)
+                        }
+                    };
+                }
+                Way::Sort(sort) => sort,
+            };
+            let places = len * self.parts;
+            let scratch = sort.scratch::<W>(scratch, places, self.all);
+            let arguments = WeightedArguments {
+                places: 0,
+                places_to: 0,
+                weights,
+                out,
+                digits: 0,
+                kept: 0,
+                counts: scratch.counts,
+                starts: scratch.starts,
+                sums: scratch.sums,
+                length: places as u64,
+                empty: <Add as Monoid<W>>::identity().widen(),
+                parts: self.parts as u32,
+                shift: 0,
+                bits: 0,
+                bins: self.all as u32,
+                levels: 0,
+                level: 0,
+            };
+            sort.run::<W>(stream, (source, len), &scratch, arguments, workspace)
+        }
     }
 }
 
-/// Sorts the weights by bin, and folds those of each bin.
+impl<F: Form<Item: Counted>> Sort<F> {
+    fn load<W: Element>(
+        stream: &Arc<CudaStream>,
+        bins: &Bins<<F::Item as Counted>::Value>,
+        all: usize,
+    ) -> Result<Sort<F>>
+    where
+        Add: Monoid<W>,
+    {
+        let context = stream.context();
+        let policy = Weighted::<W, Add>::rows_policy(context_capability(context)?);
+        let request = Request::of::<Weighted<W, Add>>();
+        Ok(Sort {
+            places: PlaceKernels::load(stream, bins)?,
+            counts: Histogram::load(stream, &Bins::values(all)?)?,
+            scan: Scan::load_lazily(context)?,
+            kernels: Loaded::get(request, context, Engine::Rows(policy))?,
+            policy,
+        })
+    }
+
+    fn plan(&self, places: usize, all: usize) -> WeightedPlan {
+        WeightedPlan::new(self.policy, places, all)
+    }
+
+    fn scratch<W: Element>(&self, from: u64, places: usize, all: usize) -> Scratch {
+        let sizes = [size_of::<W>(), size_of::<W::Accumulator>()];
+        self.plan(places, all).scratch(from, (places, all), sizes)
+    }
+
+    /// # Safety
+    ///
+    /// As for [`WeightedHistogram::run`].
+    unsafe fn run<W: Element>(
+        &self,
+        stream: &CudaStream,
+        source: (F::Arguments, usize),
+        scratch: &Scratch,
+        mut arguments: WeightedArguments<W::Accumulator>,
+        workspace: &mut Workspace,
+    ) -> Result<()>
+    where
+        Add: Monoid<W>,
+    {
+        type Kernel<W> = Weighted<W, Add>;
+        let (length, all) = (arguments.length as usize, arguments.bins as usize);
+        let plan = self.plan(length, all);
+        let run = |function: &KernelFunction<_>, blocks: u32, warps: u32, arguments| {
+            let grid = Grid {
+                blocks: blocks.max(1),
+                threads: 32 * warps,
+                shared_bytes: 0,
+            };
+            // SAFETY: the arguments are what the kernels are written for.
+            unsafe { launch(&self.kernels, stream, function, grid, arguments) }
+        };
+        let mut scan = |address: u64, len: usize| {
+            let (kernels, prefixes) = (&self.scan.kernels, Prefixes::exclusive());
+            // SAFETY: nothing but these numbers is read.
+            unsafe { kernels.run_at(stream, prefixes, None, (address, len), workspace) }
+        };
+        let address = scratch.places[0];
+        // SAFETY: the caller's; there is room for all places and counts.
+        unsafe {
+            self.places.run(stream, source, address)?;
+            let slice = (SliceArguments { address }, length);
+            self.counts.run(stream, slice, scratch.counts)?;
+        }
+        let out = arguments.out;
+        let tiles = blocks(plan.tiles, length as u64)?;
+        for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
+            // The first pass's digits say how many places are left, so they stay.
+            let (digits, count) = (scratch.digits[pass.min(1)], plan.digits(bits));
+            arguments = WeightedArguments {
+                places: scratch.places[pass % 2],
+                places_to: scratch.places[(pass + 1) % 2],
+                out: scratch.weights[pass % 2],
+                digits,
+                shift,
+                bits,
+                ..arguments
+            };
+            run(&Kernel::<W>::COUNT, tiles, self.policy.warps, arguments)?;
+            scan(digits, count)?;
+            run(&Kernel::<W>::MOVE, tiles, self.policy.warps, arguments)?;
+            (arguments.weights, arguments.parts) = (arguments.out, 1);
+            if pass == 0 {
+                arguments.kept = digits + 8 * (count as u64 - 1);
+            }
+        }
+        (arguments.out, arguments.levels) = (out, plan.levels);
+        // Blocks take what there is in turn.
+        let most = 8 * self.kernels.multiprocessors() as usize;
+        let enough = |warps: usize, each: usize| warps.div_ceil(each).min(most) as u32;
+        let starts = plan.starts(all);
+        run(&Kernel::<W>::LENGTHS, enough(starts, 256), 8, arguments)?;
+        scan(scratch.starts, starts)?;
+        for level in 1..plan.levels {
+            arguments.level = level;
+            let chunks = length >> (8 * level);
+            run(&Kernel::<W>::FOLD, enough(chunks, 8), 8, arguments)?;
+        }
+        run(&Kernel::<W>::FINISH, enough(all, 8), 8, arguments)
+    }
+}
+
+/// Writes the sum of the weights of each bin to `out`, on a GPU's stream.
 ///
 /// # Safety
 ///
-/// As for [`histogram_weighted`].
-unsafe fn sort_and_fold<W: Element, F: Form<Item: Counted>>(
+/// The items are those of a source in this GPU's memory, which stays borrowed. There is a weight
+/// for each of them at `weights`, and room for the sums of all channels' bins at `out`.
+pub(super) unsafe fn histogram_weighted<W: Element, F: Form<Item: Counted>>(
     gpu: &Gpu,
     (items, len): (F::Arguments, usize),
-    weights: u64,
+    (weights, out): (u64, u64),
     bins: &Bins<<F::Item as Counted>::Value>,
-    out: u64,
 ) -> Result<()>
 where
     Add: Monoid<W>,
 {
-    type Kernel<W> = Weighted<W, Add>;
-    let parts = F::Item::CHANNELS;
-    let (length, all) = (len * parts, bins.channels_of(parts)? * bins.count());
-    let stream = gpu.stream();
-    let policy = Kernel::<W>::rows_policy(context_capability(stream.context())?);
-    let engine = Engine::Rows(policy);
-    let kernels = Loaded::get(Request::of::<Kernel<W>>(), stream.context(), engine)?;
-    let plan = WeightedPlan::new(policy, length, all);
-
-    let places = [gpu.allocate::<u32>(length)?, gpu.allocate::<u32>(length)?];
-    // The first pass reads the weights where they are.
-    let sorted = [
-        gpu.allocate::<W>(length)?,
-        gpu.allocate::<W>(if plan.passes.len() > 1 { length } else { 0 })?,
-    ];
-    let counts = gpu.allocate::<u64>(all)?;
-    let mut starts = gpu.allocate::<u64>(plan.starts(all))?;
-    let sums = gpu.allocate::<u8>(plan.sums * size_of::<W::Accumulator>())?;
-    // SAFETY: the caller's; there is room for all places. The stream keeps all launches, and the
-    // frees of what was allocated here, in order.
-    unsafe {
-        store_places::<F>(stream, (items, len), bins, places[0].address())?;
-        let slice = SliceArguments {
-            address: places[0].address(),
-        };
-        let values = Bins::<u32>::values(all)?;
-        gpu.histogram::<u64, Slice<u32>>(slice, length, &values, counts.address())?;
-    }
-    let mut arguments = WeightedArguments {
-        places: 0,
-        places_to: 0,
-        weights,
-        out: 0,
-        digits: 0,
-        kept: 0,
-        counts: counts.address(),
-        starts: starts.address(),
-        sums: sums.address(),
-        length: length as u64,
-        empty: <Add as Monoid<W>>::identity().widen(),
-        parts: parts as u32,
-        shift: 0,
-        bits: 0,
-        bins: all as u32,
-        levels: plan.levels,
-        level: 0,
-    };
-    let run = |function: &KernelFunction<_>, blocks: u32, warps: u32, arguments| {
-        let grid = Grid {
-            blocks: blocks.max(1),
-            threads: 32 * warps,
-            shared_bytes: 0,
-        };
-        // SAFETY: the arguments are what the kernels are written for.
-        unsafe { launch(&kernels, stream, function, grid, arguments) }
-    };
-    let tiles = blocks(plan.tiles, length as u64)?;
-    // They say how many places are left, so the first pass's stay.
-    let mut digits_of_passes = Vec::new();
-    for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
-        let mut digits = gpu.allocate::<u64>(plan.digits(bits))?;
-        arguments = WeightedArguments {
-            places: places[pass % 2].address(),
-            places_to: places[(pass + 1) % 2].address(),
-            out: sorted[pass % 2].address(),
-            digits: digits.address(),
-            shift,
-            bits,
-            ..arguments
-        };
-        run(&Kernel::<W>::COUNT, tiles, policy.warps, arguments)?;
-        // SAFETY: nothing but the digits is read.
-        unsafe { gpu.scan::<u64, Add, Slice<u64>>(None, &mut digits, Prefixes::exclusive())? };
-        run(&Kernel::<W>::MOVE, tiles, policy.warps, arguments)?;
-        (arguments.weights, arguments.parts) = (arguments.out, 1);
-        if pass == 0 {
-            arguments.kept = digits.address() + 8 * (digits.len() as u64 - 1);
+    let histogram = WeightedHistogram::<W, F>::load(gpu.stream(), bins)?;
+    // The workspace is kept, and what is sorted is not.
+    let scratch = gpu.allocate::<u8>(histogram.scratch_bytes(0, len))?;
+    gpu.with_workspace(histogram.scan_bytes(len), |stream, workspace| {
+        // SAFETY: the caller's; the stream keeps calls and frees in order. Memory of its own starts
+        // at a multiple of 256.
+        unsafe {
+            histogram.run(
+                stream,
+                (items, len),
+                (weights, out),
+                scratch.address(),
+                workspace,
+            )
         }
-        digits_of_passes.push(digits);
-    }
-    arguments.out = out;
-    // Blocks take what there is in turn.
-    let most = 8 * kernels.multiprocessors();
-    let enough =
-        |warps: usize, each: u32| (warps.div_ceil(each as usize)).min(most as usize) as u32;
-    run(
-        &Kernel::<W>::LENGTHS,
-        enough(starts.len(), 256),
-        8,
-        arguments,
-    )?;
-    // SAFETY: nothing but the starts is read.
-    unsafe { gpu.scan::<u64, Add, Slice<u64>>(None, &mut starts, Prefixes::exclusive())? };
-    for level in 1..plan.levels {
-        arguments.level = level;
-        let chunks = length >> (8 * level);
-        run(&Kernel::<W>::FOLD, enough(chunks, 8), 8, arguments)?;
-    }
-    run(&Kernel::<W>::FINISH, enough(all, 8), 8, arguments)
+    })
 }

@@ -2,7 +2,7 @@
 
 mod cpu;
 #[cfg(feature = "cuda")]
-mod cuda;
+pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
 
@@ -134,7 +134,7 @@ impl Device {
                 };
                 let mut sums = Buffer::<W>::reserve(self, all)?;
                 let out = sums.address_mut();
-                cuda::histogram_weighted::<W, F>(gpu, (items, len), address, bins, out)?;
+                cuda::histogram_weighted::<W, F>(gpu, (items, len), (address, out), bins)?;
                 sums.set_len(all);
                 Ok(sums)
             },

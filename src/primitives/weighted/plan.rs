@@ -50,6 +50,53 @@ impl WeightedPlan {
     }
 }
 
+/// Where a call keeps what it needs in between, from some address on: places and weights that were
+/// sorted, in turns; digits of the first pass, and of the others; and what [`WeightFolder`] in
+/// `kernels/weighted.cuh` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scratch {
+    pub places: [u64; 2],
+    pub weights: [u64; 2],
+    pub digits: [u64; 2],
+    pub counts: u64,
+    pub starts: u64,
+    pub sums: u64,
+    /// The end.
+    pub end: u64,
+}
+
+impl WeightedPlan {
+    /// What `places` places take, with weights of `weight` bytes and accumulators of `sum` bytes.
+    pub fn scratch(
+        &self,
+        from: u64,
+        (places, bins): (usize, usize),
+        [weight, sum]: [usize; 2],
+    ) -> Scratch {
+        let mut end = from;
+        let mut room = |len: usize, bytes: usize| {
+            let at = end.next_multiple_of(256);
+            end = at + (len * bytes) as u64;
+            at
+        };
+        let several = self.passes.len() > 1;
+        let digits = |pass: usize| self.passes.get(pass).map_or(0, |pass| self.digits(pass.1));
+        let scratch = Scratch {
+            places: [room(places, 4), room(places, 4)],
+            weights: [
+                room(places, weight),
+                room(if several { places } else { 0 }, weight),
+            ],
+            digits: [room(digits(0), 8), room(digits(1), 8)],
+            counts: room(bins, 8),
+            starts: room(self.starts(bins), 8),
+            sums: room(self.sums, sum),
+            end: 0,
+        };
+        Scratch { end, ..scratch }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +123,34 @@ mod tests {
                 plan.passes.len() <= (bins.max(1).ilog2() as usize) / 8 + 1,
                 "{bins}: {plan:?}"
             );
+        }
+    }
+
+    /// What lies in scratch memory does not overlap, and the second pass has the most digits of all
+    /// but the first.
+    #[test]
+    fn scratch_has_room_for_all() {
+        for (places, bins) in [(0, 1), (1000, 10), (100_000, 70_000), (1 << 20, 1 << 24)] {
+            let plan = plan_of(places, bins);
+            let of = plan.scratch(1000, (places, bins), [4, 8]);
+            let later = plan.passes.iter().skip(1).map(|pass| plan.digits(pass.1));
+            let digits = [plan.digits(plan.passes[0].1), later.max().unwrap_or(0)];
+            let several = if plan.passes.len() > 1 { places } else { 0 };
+            let ends = [
+                (of.places[0], 4 * places),
+                (of.places[1], 4 * places),
+                (of.weights[0], 4 * places),
+                (of.weights[1], 4 * several),
+                (of.digits[0], 8 * digits[0]),
+                (of.digits[1], 8 * digits[1]),
+                (of.counts, 8 * bins),
+                (of.starts, 8 * plan.starts(bins)),
+                (of.sums, 8 * plan.sums),
+            ];
+            for (i, &(start, bytes)) in ends.iter().enumerate() {
+                let next = ends.get(i + 1).map_or(of.end, |next| next.0);
+                assert!(start >= 1000 && start % 256 == 0 && start + bytes as u64 <= next);
+            }
         }
     }
 
