@@ -7,17 +7,17 @@
 //   WeightSorter   one pass of a radix sort: it is stable, and sorts by one digit of the place. A
 //                  pass has two launches, and a scan between them: how many items of each tile have
 //                  each digit, where those go, and the moves.
-//   WeightFolder   folds chunks of 256 weights of a bin, then chunks of 256 sums, and so on. At last
-//                  each bin has fewer than 256 values on each level. These are its aligned blocks.
+//   WeightFolder   folds chunks of 256 weights of a bin, then chunks of 256 sums, and so on. In the
+//                  end each bin has fewer than 256 values on each level: its aligned blocks.
 #pragma once
 #include "block/padded.cuh"
 #include "warp/lanes.cuh"
 
 namespace warpfold {
 
-/// Sorts places, and the weights for them, by a digit of `bits` bits of the place. Items whose place
-/// is no bin are left out. A block of WARPS warps has a tile, and each of its warps ROWS rows of
-/// that, side by side.
+/// Sorts places, and the weights for them, by a digit of `bits` bits of the place. Items whose
+/// place is no bin are left out. A block of WARPS warps has a tile, and each of its warps ROWS rows
+/// of that, side by side.
 template <class T, int WARPS, int ROWS>
 struct WeightSorter {
     static constexpr u32 TILE = WARPS * ROWS * WARP;

@@ -20,7 +20,7 @@
 //!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
-//!    - [`histogram()`], and the [`statistics`]
+//!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other.
@@ -41,7 +41,7 @@
 //! equals.
 //! [`statistics`] has [`mean`], [`variance`], [`arg_max`] and others, which are such reductions.
 //! [`collect`] stores a source. [`histogram()`] counts how many items fall into each of some
-//! [`Bins`].
+//! [`Bins`], and [`histogram_weighted`] adds up their weights.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, select, zip};

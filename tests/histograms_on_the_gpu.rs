@@ -221,8 +221,8 @@ fn outputs_of_another_length_are_errors() {
     assert_eq!(stream.clone_dtoh(&counts).unwrap(), [9; 4]);
 }
 
-/// Compares sums of weights on a GPU with those on the CPU, bit for bit, for several lengths, at the
-/// second level and the third.
+/// Compares sums of weights on a GPU with those on the CPU, bit for bit, for several lengths, at
+/// the second level and the third.
 fn check_weights<X, W>(items: &[X], bins: &Bins<X::Value>, lengths: &[usize])
 where
     X: Sample + Counted + DeviceRepr + ValidAsZeroBits,

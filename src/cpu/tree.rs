@@ -150,8 +150,8 @@ pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
 
 /// The sum of a whole block of items, which are evaluated on the way: item `i` of it is `get(i)`.
 ///
-/// The sums of runs stay in registers. There compilers see which parts of an item are constants, and
-/// leave out what only those ask for.
+/// The sums of runs stay in registers. There compilers see which parts of an item are constants,
+/// and leave out what only those ask for.
 #[inline(always)]
 pub(crate) fn block_sum_of<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,

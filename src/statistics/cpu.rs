@@ -1,8 +1,8 @@
 //! Extremes on the CPU.
 //!
 //! There a reduction of pairs, of a least and a greatest number or of a rank and a position, does
-//! several times the work of a reduction of numbers. So a block is reduced by one operator after the
-//! other, and a position is looked for in one block only.
+//! several times the work of a reduction of numbers. So a block is reduced by one operator after
+//! the other, and a position is looked for in one block only.
 
 use super::Number;
 use crate::Function;
@@ -17,8 +17,8 @@ use std::ops::Range;
 /// The items of a block, which is read twice: the second time from the L1 cache.
 const BLOCK: usize = 1 << 12;
 
-/// The items of a chunk, the work of a thread. Reading that much takes far longer than handing it to
-/// a thread.
+/// The items of a chunk, the work of a thread. Reading that much takes far longer than handing it
+/// to a thread.
 const CHUNK: usize = 1 << 17;
 
 /// The least and the greatest of all items, and `None` if there is none.

@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 pub(super) trait On<P: Place> {
     fn reduce<T: Element, Op: Monoid<T>>(&self, input: impl Source<P, Item = T>) -> Result<T>;
 
-    /// Calls `work` with the items if they are evaluated on the CPU. Otherwise the input comes back.
+    /// Calls `work` with the items if they are evaluated on the CPU. Otherwise the input comes
+    /// back.
     fn on_cpu<T: Element, S: Source<P, Item = T>, R>(
         &self,
         input: S,

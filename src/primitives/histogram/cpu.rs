@@ -158,8 +158,8 @@ pub(crate) fn place<X: Counted>(
 /// store to it changes a table, and makes SIMD code of the loops.
 const GROUP: usize = 64;
 
-/// `guess` gives the bin of an item in the range of all bins, or perhaps the next one, and whether it
-/// is certain.
+/// `guess` gives the bin of an item in the range of all bins, or perhaps the next one, and whether
+/// it is certain.
 fn place_by_guess<T: Binned>(
     table: &Table<T>,
     values: &[T],

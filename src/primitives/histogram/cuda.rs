@@ -347,8 +347,8 @@ impl<F: Form<Item: Counted>> SumKernels<F> {
     }
 }
 
-/// The kernel that stores places: the counter of each part of each item, as a `u32`. Those that have
-/// none get the number of counters.
+/// The kernel that stores places: the counter of each part of each item, as a `u32`. Those that
+/// have none get the number of counters.
 #[derive(Debug, Clone)]
 pub(crate) struct PlaceKernels<F: Form<Item: Counted>> {
     loaded: LoadedFor<Value<F>>,

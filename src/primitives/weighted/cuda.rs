@@ -45,18 +45,18 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than 32
-/// bits. That takes the time of reading items and weights.
+/// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than
+/// 32 bits. That takes the time of reading items and weights.
 ///
 /// Weights of other types are sorted by bin first, stably, and then those of each bin are folded. A
 /// call enqueues a launch that finds the bins, a histogram, four launches for each 8 bits of the
-/// number of bins, one for each 8 bits of the number of weights, and three more. The sort is that of
-/// Merrill and Grimshaw, "High performance and scalable radix sorting" (2011).
+/// number of bins, one for each 8 bits of the number of weights, and three more. The sort is that
+/// of Merrill and Grimshaw, "High performance and scalable radix sorting" (2011).
 ///
 /// # The workspace
 ///
 /// As for [`Scan`]; they can share one. But here it also holds what is sorted: for each item and
-/// channel 8 bytes and one or two weights, and for each bin 16 to 56 bytes.
+/// channel 8 to 24 bytes and one or two weights, and for each bin 16 to 56 bytes.
 #[derive(Debug)]
 pub struct WeightedHistogram<W: Element, F: Form<Item: Counted>>
 where
@@ -131,8 +131,8 @@ where
     Add: Monoid<W>,
 {
     /// Loads the kernels, and copies the bins to the device, which waits for `stream`. Integers
-    /// take two kernels, and other weights some six, each of them some 1 ms from the disk cache, and
-    /// 0.2 to 0.5 s if it must be compiled. Calls may be on other streams of the context.
+    /// take two kernels, and other weights some six, each of them some 1 ms from the disk cache,
+    /// and 0.2 to 0.5 s if it must be compiled. Calls may be on other streams of the context.
     ///
     /// # Errors
     ///
@@ -190,12 +190,8 @@ where
         let Way::Sort(sort) = &self.way else { return 0 };
         let plan = sort.plan(len * self.parts, self.all);
         let digits = plan.passes.iter().map(|&(_, bits)| plan.digits(bits));
-        let longest = digits.chain([plan.starts(self.all)]).max();
-        // Not every longer scan needs more.
-        (0..=longest.unwrap_or(0).ilog2() + 1)
-            .map(|log| sort.scan.workspace_bytes(1 << log))
-            .max()
-            .unwrap_or(0)
+        let longest = digits.fold(plan.starts(self.all), usize::max);
+        sort.scan.workspace_bytes(longest)
     }
 
     /// What a call needs besides, from an address on.

@@ -25,10 +25,10 @@ use cpu::add_up;
 /// [`Device::for_host_data`] says where it runs. Complexity: that of
 /// [`histogram`](crate::histogram()), and O(n) additions.
 ///
-/// On the CPU, where additions are exact, memory is a sum for each bin and thread, but never more than 256 MiB,
-/// or one table. Otherwise each thread adds up bins of its own, so the call takes as long as the
-/// fullest bins. Memory is a sum for each bin and each binary digit of the most items of a bin, 8
-/// more for each bin if there are few, and 2^18 weights with the bins of their items.
+/// On the CPU, where additions are exact, memory is a sum for each bin and thread, but never more
+/// than 256 MiB, or one table. Otherwise each thread adds up bins of its own, so the call takes as
+/// long as the fullest bins. Memory is a sum for each bin and each binary digit of the most items
+/// of a bin, 8 more for each bin if there are few, and 2^18 weights with the bins of their items.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
@@ -64,11 +64,11 @@ impl Device {
     /// On a GPU integers are added up as a [histogram](Device::histogram) counts: in the same
     /// launches, at the speed of reading items and weights.
     ///
-    /// Weights of other types are sorted by bin there, and those of each bin folded. That takes some
-    /// 10 to 25 launches: four for each 8 bits of the number of bins, one for each 8 bits of the
-    /// number of weights, and a histogram. Memory: for each item and channel 8 to 16 bytes, and one
-    /// or two weights; for each bin 16 to 56 bytes. The sort is that of Merrill and Grimshaw, "High
-    /// performance and scalable radix sorting" (2011).
+    /// Weights of other types are sorted by bin there, and those of each bin folded. That takes
+    /// some 10 to 25 launches: four for each 8 bits of the number of bins, one for each 8 bits of
+    /// the number of weights, and a histogram. Memory: for each item and channel 8 to 24 bytes, and
+    /// one or two weights; for each bin 16 to 56 bytes. The sort is that of Merrill and Grimshaw,
+    /// "High performance and scalable radix sorting" (2011).
     ///
     /// It does not wait for the result.
     ///
