@@ -244,12 +244,13 @@ impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
 }
 
 /// Of so many places, some bins, and how many places have one weight.
-const CASES: [(usize, usize, usize); 8] = [
+const CASES: [(usize, usize, usize); 9] = [
     (1, 1, 1),
     (255, 1, 1),
     (257, 2, 1),
     (513, 3, 3),
     (3000, 4, 1),
+    (2000, 256, 1),
     (2000, 300, 1),
     (1000, 70_000, 1),
     (4096, 17, 4),
@@ -396,15 +397,14 @@ fn places_of_items() {
 }
 
 /// Weights that are integers, added up by the kernels that count.
-fn check_sums<X: Sample + Counted, R: BinRule, W: Sample + Weight>(
-    name: &str,
-    data: &[X],
-    bins: &Bins<X::Value>,
-) where
+fn check_sums<X, R, W>(name: &str, data: &[X], bins: &Bins<X::Value>)
+where
+    X: Sample + Counted,
+    R: BinRule,
+    W: Sample + Weight<Sum: Sample + From<W>> + TryFrom<u64>,
     Slice<X>: Form<Item = X, Arguments = SliceArguments>,
     Slice<W>: Form<Item = W, Arguments = SliceArguments>,
     Add: Monoid<W::Sum>,
-    W::Sum: Sample + From<W>,
 {
     let Some(toolchain) = Toolchain::get() else {
         return;
@@ -416,7 +416,13 @@ fn check_sums<X: Sample + Counted, R: BinRule, W: Sample + Weight>(
         return;
     };
     let small = RowPolicy { warps: 3, ..rows };
-    let weights = sample::<W>(data.len(), 6);
+    let mut weights = sample::<W>(data.len(), 6);
+    // Some have no lower word, and some are 0.
+    let upper = W::try_from(3_u64 << 32).unwrap_or(W::zeroed());
+    weights
+        .iter_mut()
+        .step_by(3)
+        .for_each(|weight| *weight = upper);
     let wide: Vec<W::Sum> = weights.iter().map(|&weight| weight.into()).collect();
     let counters = bins.count() * X::CHANNELS;
     for (number, length) in [0, 1, 33, 700, data.len()].into_iter().enumerate() {
@@ -433,7 +439,11 @@ fn check_sums<X: Sample + Counted, R: BinRule, W: Sample + Weight>(
                 shared_bytes: if global { 64 } else { 64 << (2 * number) },
             };
             let room = W::WORDS * (counters + 1) - 1;
-            let plan = HistogramPlan::new(policy, small, machine, length, room, 0);
+            let mut plan = HistogramPlan::new(policy, small, machine, length, room, 0);
+            // Now and then one warp alone, in several rounds.
+            if number % 2 == 1 {
+                (plan.blocks, plan.threads, plan.units_a_round) = (1, 32, 1);
+            }
             let what = format!("{name}, {length} items, {plan:?}");
             let mut launch = Launch::new(&what, &module);
             let source = ZipArguments(
