@@ -391,7 +391,7 @@ fn columns_of_rows() {
 
 #[test]
 fn a_long_source() {
-    let length = (1 << 22) + 12_345;
+    let length = (1 << 21) + 12_345;
     let (a, b) = (sample::<f32>(length, 15), sample::<f32>(length, 16));
     let items: Vec<_> = a.iter().zip(&b).map(|(a, b)| a * b).collect();
     check_host::<f32, Add, _>(|| map::<product, _>(zip(&a, &b)), &items, "dot");
