@@ -249,7 +249,7 @@ struct SharedCounters {
 
 /// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs
 /// to the first bin that comes, which most likely is one that comes often. Items of other bins of
-/// that slot are counted in global memory.
+/// that slot are counted in global memory. So are all amounts of 64 bits.
 template <class Count, class Amount = u32>
 struct CachedCounters {
     /// The bin of a slot that belongs to none.

@@ -19,7 +19,8 @@ pub(crate) fn bind<'a, S: Source<CudaStream>>(
 pub(crate) const fn assert_length_is_known<F: Form>() {
     assert!(
         !F::LEAVES.counted,
-        "how a reduction or a scan is cut up depends on the length, so `up_to` is not for it"
+        "how a reduction, a scan or a weighted histogram is cut up depends on the length, so `up_to` is \
+         not for it"
     );
 }
 

@@ -3,7 +3,7 @@
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::{Scratch, WeightedPlan};
 use crate::codegen::{Engine, Function as KernelFunction, Named, RowPolicy};
-use crate::cuda::checks::{bind, check_streams};
+use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
@@ -40,6 +40,18 @@ use std::sync::Arc;
 /// let mut sums = stream.alloc_zeros::<f64>(histogram.sums())?;
 /// histogram.enqueue(&stream, &samples, &weights, &mut sums, &mut workspace)?;
 /// assert_eq!(stream.clone_dtoh(&sums)?, [2.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// How weights are sorted depends on their number, so the host must know it: sources that a number
+/// on the device limits ([`up_to`](crate::cuda::up_to)) do not compile here:
+///
+/// ```compile_fail,E0080
+/// # use warpfold::{Bins, cuda::{UpTo, WeightedHistogram, cudarc::driver::CudaContext}};
+/// # use warpfold::source::Slice;
+/// # let stream = CudaContext::new(0)?.default_stream();
+/// type Limited = WeightedHistogram<f32, UpTo<Slice<u8>>>;
+/// let histogram = Limited::load(&stream, &Bins::values(3)?)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -144,6 +156,7 @@ where
         bins: &Bins<<F::Item as Counted>::Value>,
     ) -> Result<Self> {
         const { assert_element_size::<W>() };
+        const { assert_length_is_known::<F>() };
         require_driver()?;
         let (context, parts) = (stream.context(), F::Item::CHANNELS);
         let all = bins.channels_of(parts)? * bins.count();
