@@ -76,6 +76,17 @@ struct Scan {
         store.rows(out + start + first, moved, results - first);
     }
 
+    /// Stores a row of results, from item `first` of a tile on, that come before `results`.
+    template <int RUN, class Store>
+    __device__ __forceinline__ void store_row(const A (&values)[RUN], u64 start, int first,
+                                              int results, const Store& store) const {
+        T items[RUN];
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(values[i]);
+        MovedRun<T, RUN> row[1] = {pack_run(items)};
+        store.rows(out + start + first, row, results - first);
+    }
+
     /// How many of the items of a tile have a result that this tile stores.
     __device__ __forceinline__ int results(int elements, bool whole) const {
         return elements - (inclusive && whole ? 1 : 0);

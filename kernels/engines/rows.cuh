@@ -13,49 +13,28 @@
 //
 // A block waits for what precedes its tile as late as it can: after the up-sweeps over runs, lanes,
 // rows and warps. A sink that only counts packs its items before, too.
-//
-//   1. If all blocks fit the GPU at once, they take tiles by their index. The blocks before have
-//      then started, or start first: so far every GPU starts blocks in that order, even where other
-//      work keeps some of them waiting. Otherwise a tile's number is the order in which it was
-//      taken. So running blocks hold the tiles before it, and nothing waits for a block that has
-//      not started.
-//   2. The block of the last tile resets the workspace's header, once it knows what precedes the
-//      tile.
-//   3. Only the last tile can be unfinished. It is filled up with one of its items. What they are
-//      combined to lies behind the last result, where nothing reads it.
-//   4. A source may be COUNTED: a number in memory limits its length, and the grid is for a longer
-//      one. Then tiles may be unfinished, or empty, before the last. They publish what they have.
-//      That needs a sum of nothing, so only sinks that count take such sources.
-//   5. A block holds its items before it publishes their sum. Sinks store only where items of this
-//      tile or an earlier one were. So a primitive can work in place.
 #pragma once
-#include "grid/look_back.cuh"
-#include "source/source_rows.cuh"
+#include "engines/row_tiles.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {
 
 template <class Sink, class Source, class Policy>
-struct RowsEngine {
-    using Operator = typename Sink::Operator;
-    using Item = typename Sink::Item;
-    using A = typename Sink::A;
-    using P = Prefix<Operator, A>;
-    static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS,
-                         BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
-    static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
+struct RowsEngine : RowTiles<Sink, Source, Policy> {
+    using Tiles = RowTiles<Sink, Source, Policy>;
+    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
+        typename Tiles::Tile;
+    using Tiles::RUN, Tiles::ROWS, Tiles::BATCH, Tiles::ROW, Tiles::CHUNK, Tiles::COUNTED;
+    using Tiles::source, Tiles::sink, Tiles::length, Tiles::workspace;
     /// The room of a warp in shared memory, in items: for rows on their way to memory that does not
     /// take words of 16 bytes, or for what is kept of a chunk.
     static constexpr int ROOM = Sink::NEEDS_ROWS ? ROW : CHUNK;
     using Rows = SourceRows<Source, RUN, ROWS>;
-    using Sums = SumTree<Operator, A, Policy::PER_LANE>;
     using Store = RowStore<RUN, ROOM>;
     using Batch = typename Sink::template Rows<RUN, BATCH>;
     using Kept = typename Sink::Chunk;
     /// Whether the up-sweep's trees are kept for the down-sweep.
     static constexpr bool KEEPS = BATCH == ROWS && Sink::NEEDS_ROWS;
-    static constexpr bool COUNTED = Source::COUNTED;
-    static_assert(!COUNTED || !Sink::NEEDS_ROWS, "only sinks that count take counted sources");
 
     struct Shared {
         A warp_sums[Policy::MOST_WARPS];
@@ -66,33 +45,12 @@ struct RowsEngine {
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
-    Source source;
-    Sink sink;
-    u64 length;
-    Workspace workspace;
-    bool by_ticket;
-
-    /// The block's tile, of which only `valid` items are there.
-    struct Tile {
-        u64 number, start;
-        int valid;
-        bool whole;
-    };
-
-    /// Prefetches the tile. Before the launch has begun. A tile by ticket is near the one of the
-    /// block's index; then not all blocks are there at once.
-    __device__ __forceinline__ void prefetch() const {
-        u64 elements = blockDim.x / WARP * CHUNK;
-        bool few = by_ticket || gridDim.x * elements * sizeof(Item) <= MOST_PREFETCHED;
-        source.prefetch(length, blockIdx.x * elements, elements, few && threadIdx.x == 0);
-    }
-
     __device__ __forceinline__ void run() {
         int warp = warp_index();
-        Tile tile = take_tile();
+        Tile tile = this->take_tile(shared().tile);
         bool empty = COUNTED && tile.valid == 0;
         Rows rows;
-        if (!empty) load(rows, tile, warp * CHUNK);
+        if (!empty) this->load(rows, tile, warp * CHUNK);
         // Under way while the rows are folded.
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
@@ -120,35 +78,6 @@ struct RowsEngine {
             if (there)
                 sink.end_chunk(kept, shuffle(of_warps.value, warp), store, is_last(tile, warp));
         }
-    }
-
-    __device__ __forceinline__ Tile take_tile() {
-        u64 number = blockIdx.x;
-        if (by_ticket) {
-            if (threadIdx.x == 0)
-                shared().tile = workspace.header->take(workspace.header->load_state().tag);
-            __syncthreads();
-            number = shared().tile;
-            // By all threads: a branch for one of them would cost the others registers.
-            if (number >= gridDim.x) trap("the start of the workspace was overwritten");
-        }
-        int most = CHUNK * (int)(blockDim.x / WARP);
-        u64 start = number * most, rest = COUNTED && start >= length ? 0 : length - start;
-        return {number, start, rest < most ? (int)rest : most, rest >= most};
-    }
-
-    // ---- load ----
-
-    /// The rows of a warp, from item `first` of the tile on.
-    __device__ __forceinline__ void load(Rows& rows, const Tile& tile, int first) const {
-        // In place, the block of the tile before this one may be overwriting its own items. We must
-        // not read those. The tile's other end is treated alike.
-        bool in_place = source.is(sink.out);
-        u64 begin = in_place ? tile.start : 0, end = in_place ? tile.start + tile.valid : length;
-        // Any item will do to fill up with. An empty tile has one before it.
-        u64 filler = tile.valid > 0 ? tile.start : tile.start - 1;
-        load_rows<Source, RUN, ROWS>(rows, source, tile.start + first, tile.valid - first, begin,
-                                     end, filler);
     }
 
     // ---- fold ----
@@ -214,9 +143,7 @@ struct RowsEngine {
     __device__ __forceinline__ void publish_by_warp(const Tile& tile, WorkspaceHeader::State& state,
                                                     const A& sum) const {
         state = shuffle(state, 0);
-        workspace.require(state);
-        if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
-            sums(state).publish(tile.number, sum);
+        this->publish_sum(tile, state, sum);
     }
     __device__ __forceinline__ void publish(const Tile& tile, WorkspaceHeader::State& state,
                                             const A& sum) const {
@@ -234,20 +161,14 @@ struct RowsEngine {
         if (gridDim.x == 1) return before;
         if (warp_index() == 0) {
             if constexpr (Sink::NEEDS_ROWS) publish_by_warp(tile, state, sum);
-            before = sums(state).prefix(tile.number, before);
+            before = this->sums(state.tag).prefix(tile.number, before);
             if (threadIdx.x == 0) {
                 shared().prefix = before.value;
-                // All other blocks have taken their tiles and read the state: otherwise this block
-                // would not have their sums.
-                if (tile.number == gridDim.x - 1) workspace.header->reset(state.tag, workspace.key);
+                this->end_launch(tile, state.tag);
             }
         }
         __syncthreads();
         return {shared().prefix, sink.seeded || tile.number > 0};
-    }
-
-    __device__ __forceinline__ Sums sums(WorkspaceHeader::State state) const {
-        return {{workspace.packets(), state.tag}, gridDim.x};
     }
 
     // ---- emit ----

@@ -159,6 +159,50 @@ struct SumTree {
         }
     };
 
+    /// The same by loops: code that holds the operator twice. It is for one sum a lane.
+    struct DigitByLoops {
+        int digit;
+        /// Lane l has the sum of 2^l of them that belongs to bit l of the digit, if that is set.
+        A nodes;
+
+        __device__ __forceinline__ void read(const SumTree& all, u64 tile, int level) {
+            static_assert(PER_LANE == 1);
+            int lane = threadIdx.x % WARP;
+            u64 place = tile >> level * LOG_RADIX;
+            digit = (int)(place % RADIX);
+            if (digit == 0) return;
+            A sum[1];
+            all.read(all.start_of(level) + place - digit, digit, sum);
+#pragma unroll 1
+            for (int bit = 0; bit < LOG_RADIX; bit++) {
+                A sibling = shuffle_xor(sum[0], 1 << bit), node = shuffle(sibling, digit);
+                if (lane == bit) nodes = node;
+                sum[0] = combine_neighbours<Operator>(sum[0], sibling, (lane >> bit & 1) != 0);
+            }
+        }
+
+        __device__ __forceinline__ void append_to(Prefix<Operator, A>& before) const {
+#pragma unroll 1
+            for (int bit = LOG_RADIX - 1; bit >= 0; bit--)
+                if ((digit >> bit & 1) != 0) before.append(shuffle(nodes, bit));
+        }
+    };
+
+    /// What precedes the group of RADIX tiles that a tile belongs to, given what precedes all
+    /// tiles. By loops.
+    __device__ __forceinline__ Prefix<Operator, A> prefix_of_group(
+        u64 tile, Prefix<Operator, A> before) const {
+        int level = 1;
+        while (tile >> level * LOG_RADIX >= RADIX) level++;
+#pragma unroll 1
+        for (; level > 0; level--) {
+            DigitByLoops sums_before;
+            sums_before.read(*this, tile, level);
+            sums_before.append_to(before);
+        }
+        return before;
+    }
+
     /// The sums from place `first` on, PER_LANE a lane. Only `there` of them exist or will; lanes
     /// beyond read the first one instead.
     __device__ __forceinline__ void read(u64 first, int there, A (&members)[PER_LANE]) const {

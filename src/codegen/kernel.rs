@@ -30,7 +30,7 @@ pub trait Kernels: 'static {
 
     /// Whether the functions of an engine may ask for all shared memory that a block can have.
     fn takes_all_shared_memory(engine: Engine) -> bool {
-        matches!(engine, Engine::Wave(_))
+        matches!(engine, Engine::Wave(_) | Engine::Shares(_))
     }
 
     /// The name of the request in errors.

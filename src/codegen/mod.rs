@@ -31,7 +31,7 @@ pub use crate::primitives::histogram::plan::{HistogramMachine, HistogramPlan};
 #[doc(hidden)]
 pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]
-pub use crate::primitives::scan::plan::{ScanPlan, WavePlan};
+pub use crate::primitives::scan::plan::{ScanPlan, SharePlan, WavePlan};
 #[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 pub use cost::cost;
@@ -41,7 +41,9 @@ pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
-pub use policy::{CostlyPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
+pub use policy::{
+    CostlyPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, SharePolicy, WavePolicy,
+};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
@@ -91,6 +93,10 @@ pub enum Engine {
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
+    /// *Shares*: all tiles in one launch, with the fewest combinations and little code: for costly
+    /// operators (scans only). Needs the shared memory of compute capability 8.0 and above. Slices
+    /// may start anywhere.
+    Shares(SharePolicy),
 }
 
 impl Engine {
@@ -100,6 +106,7 @@ impl Engine {
             Engine::Levels => "levels",
             Engine::Rows(_) => "rows",
             Engine::Wave(_) => "wave",
+            Engine::Shares(_) => "shares",
         }
     }
 
@@ -127,6 +134,13 @@ impl Engine {
                 anywhere => policy.anywhere.to_string(),
                 shared_bytes => WavePolicy::SHARED_BYTES,
             },
+            Engine::Shares(policy) => minijinja::context! {
+                run => policy.run,
+                rows => policy.rows,
+                batch => policy.batch,
+                warps => policy.warps,
+                blocks => policy.blocks,
+            },
         }
     }
 
@@ -134,6 +148,7 @@ impl Engine {
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
             Engine::Levels | Engine::Rows(_) => true,
+            Engine::Shares(_) => capability >= 80,
             Engine::Wave(_) => (90..110).contains(&capability),
         }
     }

@@ -69,6 +69,14 @@ fn a_workspace_serves_all_shorter_inputs() {
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
+            if let Some(policy) = SharePolicy::for_scan::<Slice<T>>(90, u32::MAX) {
+                let bytes = |length| SharePlan::new(policy, length).workspace_bytes::<T>();
+                assert_eq!(
+                    policy.fault::<T>(RowPolicy::run_of_scan::<Slice<T>>()),
+                    None
+                );
+                assert!(lengths().map(bytes).is_sorted());
+            }
             let [law, any] =
                 [Order::Law, Order::Any].map(|order| (order, RowPolicy::of_reduce::<T>(order)));
             let costly = CostlyPolicy::of::<Slice<T>>(90, u32::MAX);

@@ -21,6 +21,7 @@ const TEMPLATES: &[(&str, &str)] = files!("src":
     "primitives/reduce/rows.cu.jinja",
     "primitives/scan/levels.cu.jinja",
     "primitives/scan/rows.cu.jinja",
+    "primitives/scan/shares.cu.jinja",
     "primitives/scan/wave.cu.jinja",
     "primitives/select/rows.cu.jinja",
     "primitives/select/wave.cu.jinja",
@@ -50,6 +51,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "warp/displaced.cuh",
     "block/blelloch.cuh",
     "block/padded.cuh",
+    "block/strided_tree.cuh",
     "block/tile.cuh",
     "grid/workspace.cuh",
     "grid/look_back.cuh",
@@ -57,7 +59,9 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "engines/levels_scan.cuh",
     "engines/rows_reduce.cuh",
     "engines/rows_reduce_any_order.cuh",
+    "engines/row_tiles.cuh",
     "engines/rows.cuh",
+    "engines/shares.cuh",
     "engines/wave.cuh",
 );
 

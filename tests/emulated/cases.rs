@@ -6,7 +6,7 @@ use std::any::TypeId;
 use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
     Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
-    WavePlan, WavePolicy, WorkspaceArguments,
+    SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments,
 };
 use warpfold::source::SliceArguments;
 use warpfold::{Element, Monoid};
@@ -60,7 +60,8 @@ impl Case {
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
-            _ => unreachable!("there are three engines"),
+            Engine::Shares(policy) => self.launch_shares::<T>(script, out, init, policy),
+            _ => unreachable!("there are four engines"),
         }
         if !self.is_reduced_at_once() {
             script.save(out);
@@ -160,6 +161,49 @@ impl Case {
             script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
         };
         if self.length > 0 && plan.tiles(true) < 8 {
+            let same = self.length.is_multiple_of(2);
+            launch(
+                "other",
+                "unused",
+                self.seeded == same,
+                self.inclusive == same,
+            );
+        }
+        if self.length > 0 {
+            launch("in", out, self.seeded, self.inclusive);
+        }
+    }
+
+    /// One launch. Before it another one, with other data and flags.
+    fn launch_shares<T: Element>(
+        &self,
+        script: &mut Script,
+        out: &'static str,
+        init: T::Accumulator,
+        policy: SharePolicy,
+    ) {
+        let plan = SharePlan::new(policy, self.length);
+        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
+            let arguments = ScanArguments {
+                source: slice(input),
+                out: address(out, 0),
+                length: self.length as u64,
+                workspace: workspace_of(plan.tiles(inclusive)),
+                init,
+                seeded: u32::from(seeded),
+                inclusive: u32::from(inclusive),
+                by_ticket: u32::from(plan.by_ticket(inclusive)),
+            };
+            let grid = Grid {
+                blocks: plan.tiles(inclusive),
+                threads: plan.threads(),
+                shared: plan.shared_bytes::<T>() as usize,
+                resident: 0,
+            };
+            script.launch("scan_shares", grid, &[Argument::of_struct(&arguments)]);
+        };
+        if self.length > 0 && plan.tiles(true) < 20 {
             let same = self.length.is_multiple_of(2);
             launch(
                 "other",

@@ -11,9 +11,11 @@ use crate::support::workspace::used_workspace;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy, WavePolicy, kernels, source,
+    Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy, SharePolicy, WavePolicy, kernels,
+    source,
 };
 use warpfold::ops::{Add, Max, Min};
+use warpfold::source::Slice;
 use warpfold::{Element, Monoid};
 
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
@@ -48,6 +50,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         {
             engines.extend(wave.map(small).map(Engine::Wave));
         }
+        engines.extend(shares::<T>().map(Engine::Shares));
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
             engines.push(Engine::Rows(long));
@@ -56,6 +59,18 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
     }
     engines
+}
+
+/// The shares engine with small tiles, of which many can be tested.
+fn shares<T: Element>() -> Option<SharePolicy> {
+    let policy = SharePolicy::for_scan::<Slice<T>>(90, u32::MAX)?;
+    let rows = (8 / policy.run).max(1);
+    Some(SharePolicy {
+        rows,
+        batch: rows.div_ceil(2),
+        warps: 2,
+        ..policy
+    })
 }
 
 fn tiny(policy: WavePolicy) -> WavePolicy {
@@ -88,7 +103,8 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
             Primitive::Scan => tile_cases::<T>(policy),
         },
         Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
-        _ => unreachable!("there are three engines"),
+        Engine::Shares(policy) => share_cases(policy),
+        _ => unreachable!("there are four engines"),
     }
 }
 
@@ -198,6 +214,67 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
     };
     let twice = lengths.into_iter().flat_map(|length| [length; 2]);
     twice.enumerate().map(case).collect()
+}
+
+/// Around the ends of runs, shares, rows and tiles; and so many tiles that their sums are summed up
+/// twice.
+fn share_cases(policy: SharePolicy) -> Vec<Case> {
+    let (run, tile) = (policy.run as usize, policy.tile() as usize);
+    let (row, share, chunk) = (
+        32 * run,
+        run * policy.rows as usize,
+        32 * run * policy.rows as usize,
+    );
+    let lengths = [
+        vec![0, 1, 2, 3, run - 1, run, run + 1, 31, 32, 33],
+        vec![share - 1, share, share + 1, row - 1, row, row + 1],
+        vec![chunk - 1, chunk, chunk, chunk + 1, chunk + 3],
+        vec![
+            tile - 1,
+            tile - 1,
+            tile,
+            tile,
+            tile,
+            tile,
+            tile + 1,
+            tile + 1,
+        ],
+        vec![
+            2 * tile,
+            2 * tile,
+            2 * tile,
+            2 * tile,
+            3 * tile + 5,
+            5 * tile - 7,
+        ],
+        vec![
+            31 * tile,
+            32 * tile,
+            32 * tile,
+            33 * tile + 1,
+            37 * tile + 3,
+        ],
+        // The last tile begins where a level of the tree does, and is not full.
+        vec![1024 * tile + 1, 1055 * tile - 3],
+    ]
+    .concat();
+    let placements = [
+        (false, (0, 0)),
+        (true, (0, 0)),
+        (false, (1, 0)),
+        (false, (3, 5)),
+        (true, (1, 1)),
+    ];
+    let case = |(number, length): (usize, usize)| Case {
+        primitive: Primitive::Scan,
+        engine: Engine::Shares(policy),
+        length,
+        seeded: number & 1 == 1,
+        inclusive: (number ^ number >> 2) & 2 == 2,
+        in_place: placements[number % placements.len()].0,
+        shifts: placements[number % placements.len()].1,
+    };
+    lengths.into_iter().enumerate().map(case).collect()
 }
 
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
@@ -355,7 +432,8 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
                 (false, false) => "wave",
                 (false, true) => "wave anywhere",
             },
-            _ => unreachable!("there are three engines"),
+            Engine::Shares(_) => "shares",
+            _ => unreachable!("there are four engines"),
         },
         type_name::<T>(),
         type_name::<Op>()

@@ -62,7 +62,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
                 let levels = bind_levels::<T, F>(Primitive::Reduce);
                 merge(levels, monoid)
             }
-            Engine::Rows(_) | Engine::Wave(_) => {
+            Engine::Rows(_) | Engine::Wave(_) | Engine::Shares(_) => {
                 bind_rows(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), monoid)
             }
         }
@@ -72,7 +72,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
         match engine {
             Engine::Levels => None,
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
-            Engine::Wave(_) => Some("the engine scans only"),
+            Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),
         }
     }
 
@@ -80,7 +80,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
         match engine {
             Engine::Levels => level_functions::<T, F>(Primitive::Reduce),
             Engine::Rows(_) => vec![ROWS],
-            Engine::Wave(_) => Vec::new(),
+            Engine::Wave(_) | Engine::Shares(_) => Vec::new(),
         }
     }
 

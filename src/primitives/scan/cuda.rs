@@ -2,14 +2,14 @@
 
 use super::Prefixes;
 use super::kernel::{self, ScanArguments};
-use super::plan::{ScanPlan, WavePlan};
+use super::plan::{ScanPlan, SharePlan, WavePlan};
 use crate::codegen::{
-    CostlyPolicy, Engine, Function, Named, Plan, Primitive, RowPolicy, WavePolicy, cost,
+    Engine, Function, Named, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy, cost,
 };
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
 use crate::cuda::kernels::{Lazy, Loaded, Request, context_multiprocessors};
-use crate::cuda::launch::{Grid, launch};
+use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
@@ -91,6 +91,28 @@ enum Engines {
         long: Rows,
         wave: Option<Wave>,
     },
+    Shares {
+        /// The rows engine, for what the GPU holds at once.
+        short: Option<Rows>,
+        /// The shares engine, for everything else.
+        shares: Shares,
+    },
+}
+
+/// The shares engine (`Engine::Shares`).
+#[derive(Debug, Clone)]
+struct Shares {
+    kernels: Lazy,
+    policy: SharePolicy,
+}
+
+impl Shares {
+    fn new(request: Request, policy: SharePolicy) -> Shares {
+        Shares {
+            kernels: Lazy::new(request, Engine::Shares(policy)),
+            policy,
+        }
+    }
 }
 
 /// The rows engine (`Engine::Rows`).
@@ -279,13 +301,13 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             };
             return Kernels::with(engines, context, identity);
         }
-        let engines = match CostlyPolicy::of::<F>(capability, cost()) {
-            Some(costly) => {
-                let [short, long] = costly.scan.map(|policy| Rows::new(request, policy));
-                Engines::OneLaunch {
-                    short,
-                    long,
-                    wave: None,
+        let cost = cost();
+        let engines = match SharePolicy::for_scan::<F>(capability, cost) {
+            Some(policy) => {
+                let short = RowPolicy::for_short_scan::<F>(capability, cost);
+                Engines::Shares {
+                    short: Some(Rows::new(request, short)),
+                    shares: Shares::new(request, policy),
                 }
             }
             None => Self::one_launch(request, capability, wave, false),
@@ -316,6 +338,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                     wave: None,
                 }
             }
+            Engine::Shares(policy) => Engines::Shares {
+                short: None,
+                shares: Shares::new(request, policy),
+            },
             Engine::Wave(policy) => {
                 Self::one_launch(request, context_capability(context)?, Some(policy), true)
             }
@@ -373,6 +399,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
                 [Some(&short.kernels), Some(&long.kernels), wave]
             }
+            Engines::Shares { short, shares } => {
+                let short = short.as_ref().map(|short| &short.kernels);
+                [short, Some(&shares.kernels), None]
+            }
         };
         let engines = [first, second, third].into_iter().flatten();
         Lazy::load_all(engines, &self.context)?;
@@ -398,6 +428,11 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 let wave = wave.as_ref();
                 let wave = wave.map(|wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>());
                 bytes(short).max(bytes(long)).max(wave.unwrap_or(0))
+            }
+            Engines::Shares { short, shares } => {
+                let plan = SharePlan::new(shares.policy, len);
+                let short = short.as_ref().map_or(0, bytes);
+                plan.workspace_bytes::<T>().max(short)
             }
         }
     }
@@ -519,6 +554,17 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 // SAFETY: the caller's.
                 return unsafe { levels::enqueue::<T, F>(levels, stream, &plan, call) };
             }
+            Engines::Shares { short, shares } => {
+                if let Some(short) = short {
+                    let plan = plan(short);
+                    if !plan.by_ticket {
+                        // SAFETY: the caller's.
+                        return unsafe { self.enqueue_rows(short, stream, &plan, len, call) };
+                    }
+                }
+                // SAFETY: the caller's.
+                return unsafe { self.enqueue_shares(shares, stream, len, call) };
+            }
             Engines::OneLaunch { short, long, wave } => (short, long, wave),
         };
         let (rows, plan) = match plan(short) {
@@ -552,6 +598,26 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         let function = &Function::new(kernel::ROWS);
         // SAFETY: the caller's.
         unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, plan.by_ticket) }
+    }
+
+    unsafe fn enqueue_shares(
+        &self,
+        shares: &Shares,
+        stream: &CudaStream,
+        len: usize,
+        call: &Call<F::Arguments, T::Accumulator>,
+    ) -> Result<()> {
+        let kernels = shares.kernels.get(&self.context)?;
+        let plan = SharePlan::new(shares.policy, len);
+        let by_ticket = plan.by_ticket(call.inclusive);
+        let grid = Grid {
+            blocks: blocks(plan.tiles(call.inclusive), len as u64)?,
+            threads: plan.threads(),
+            shared_bytes: plan.shared_bytes::<T>(),
+        };
+        let function = &Function::new(kernel::SHARES);
+        // SAFETY: the caller's.
+        unsafe { one_launch::<T, F>(kernels, stream, function, grid, len, call, by_ticket) }
     }
 
     unsafe fn enqueue_wave(

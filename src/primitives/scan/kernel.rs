@@ -42,6 +42,8 @@ pub(crate) type ArgumentsOf<T, F> =
 pub(super) const ROWS: &str = "scan_rows";
 /// The name of the wave engine's function.
 pub(super) const WAVE: &str = "scan_wave";
+/// The name of the shares engine's function.
+pub(super) const SHARES: &str = "scan_shares";
 
 fn bind_one_launch(arguments: String, monoid: minijinja::Value) -> minijinja::Value {
     minijinja::context! { arguments => arguments, ..monoid }
@@ -61,6 +63,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Rows(_) | Engine::Wave(_) => {
                 bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
             }
+            Engine::Shares(policy) => {
+                let shared_bytes = policy.shared_bytes::<T>();
+                let monoid = minijinja::context! { shared_bytes => shared_bytes, ..monoid };
+                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
+            }
         }
     }
 
@@ -69,6 +76,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Levels => None,
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
+            Engine::Shares(policy) => policy.fault::<T>(RowPolicy::run_of_scan::<F>()),
         }
     }
 
@@ -77,6 +85,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Levels => level_functions::<T, F>(Primitive::Scan),
             Engine::Rows(_) => vec![ROWS],
             Engine::Wave(_) => vec![WAVE],
+            Engine::Shares(_) => vec![SHARES],
         }
     }
 

@@ -1,7 +1,7 @@
 //! How a scan in one launch is cut up.
 
 use crate::Element;
-use crate::codegen::{MOST_AT_ONCE, RowPolicy, WavePolicy, sums_bytes};
+use crate::codegen::{MOST_AT_ONCE, RowPolicy, SharePolicy, WavePolicy, sums_bytes};
 
 /// One scan by the rows engine (`Engine::Rows`): a single launch, of a block a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,12 +96,66 @@ impl ScanPlan {
 
     /// The size of the workspace in bytes for this many blocks.
     pub fn workspace_bytes_for<T: Element>(policy: RowPolicy, blocks: u64) -> usize {
-        let radix = u64::from(32 * policy.sums);
-        let levels = std::iter::successors(Some(blocks), |&nodes| {
-            (nodes >= radix).then_some(nodes / radix)
-        });
-        sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
+        summed_bytes::<T>(policy.sums, blocks)
     }
+}
+
+/// One call of the shares engine: a single launch.
+#[derive(Debug, Clone, Copy)]
+pub struct SharePlan {
+    policy: SharePolicy,
+    length: u64,
+}
+
+impl SharePlan {
+    /// The plan for `length` elements.
+    pub fn new(policy: SharePolicy, length: usize) -> SharePlan {
+        SharePlan {
+            policy,
+            length: length as u64,
+        }
+    }
+
+    /// The number of tiles, each of which is a block's. An inclusive scan by several ends with one
+    /// that is not full; it may be empty.
+    pub fn tiles(&self, inclusive: bool) -> u64 {
+        let tile = self.policy.tile();
+        if inclusive && self.length > tile {
+            self.length / tile + 1
+        } else {
+            self.length.div_ceil(tile)
+        }
+    }
+
+    /// Whether blocks take tiles in the order in which they start: where there are several.
+    pub fn by_ticket(&self, inclusive: bool) -> bool {
+        self.tiles(inclusive) > 1
+    }
+
+    /// The size of the workspace in bytes, for this length and all shorter ones.
+    pub fn workspace_bytes<T: Element>(&self) -> usize {
+        summed_bytes::<T>(1, self.tiles(true))
+    }
+
+    /// The number of threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.policy.threads()
+    }
+
+    /// The bytes of shared memory of a block.
+    pub fn shared_bytes<T: Element>(&self) -> u32 {
+        self.policy.shared_bytes::<T>()
+    }
+}
+
+/// The size of the workspace in bytes for the sums of so many tiles, of groups of tiles, of groups
+/// of groups; a lane reads `sums` of them at once.
+fn summed_bytes<T: Element>(sums: u32, tiles: u64) -> usize {
+    let radix = u64::from(32 * sums);
+    let levels = std::iter::successors(Some(tiles), |&nodes| {
+        (nodes >= radix).then_some(nodes / radix)
+    });
+    sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
 }
 
 /// One call of the wave engine: a single launch.

@@ -229,7 +229,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
                 let rows = kernel::Select::<T, F, O>::rows_policy(capability);
                 Select::with(context, (rows, None), Some(wave), true)
             }
-            Engine::Levels => unreachable!("`check` refuses it"),
+            Engine::Levels | Engine::Shares(_) => unreachable!("`check` refuses them"),
         };
         select?.loaded()
     }

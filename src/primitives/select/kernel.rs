@@ -170,6 +170,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => Some("the engine reduces and scans only"),
+            Engine::Shares(_) => Some("the engine scans only"),
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
             Engine::Wave(_) if O::PLACES => Some("there is no room for positions"),
@@ -183,7 +184,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
 
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
-            Engine::Levels => Vec::new(),
+            Engine::Levels | Engine::Shares(_) => Vec::new(),
             Engine::Rows(_) if Self::MEASURES => vec![Self::ROWS.name, Self::LENGTHS.name],
             Engine::Rows(_) => vec![Self::ROWS.name],
             Engine::Wave(_) => vec![Self::WAVE.name],

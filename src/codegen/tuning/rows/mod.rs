@@ -17,9 +17,11 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
     /// Scans, by the size of what is folded.
     pub(in crate::codegen) scan: &'static [ScanRow],
-    /// What costly operators do another way, by the size of what is folded. Larger accumulators
-    /// have no other way.
+    /// Reductions by costly operators, by the size of what is folded. Larger accumulators have no
+    /// other way.
     pub(in crate::codegen) costly: &'static [CostlyRow],
+    /// Scans by costly operators, likewise.
+    pub(in crate::codegen) costly_scan: &'static [CostlyScanRow],
     pub(in crate::codegen) select: SelectRow,
     /// Long selects that store positions alone.
     pub(in crate::codegen) positions: SelectRow,
@@ -55,9 +57,9 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) sums: u32,
 }
 
-/// What warps hold where the arithmetic takes longer than the memory. Long inputs have many rows,
-/// since trees of many rows take fewer steps for each element. Short ones have few, so that many
-/// warps share the work.
+/// What warps hold of a reduction where the arithmetic takes longer than the memory. Long inputs
+/// have many rows, since trees of many rows take fewer steps for each element. Short ones have few,
+/// so that many warps share the work.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyRow {
     /// The largest accumulator, in bytes.
@@ -68,8 +70,24 @@ pub(in crate::codegen) struct CostlyRow {
     pub(in crate::codegen) short_bytes: u64,
     /// The items of a lane: of short inputs, and of long ones.
     pub(in crate::codegen) reduce: [u32; 2],
-    /// Scans, instead of the wave engine's.
-    pub(in crate::codegen) scan: ScanRow,
+}
+
+/// The shares engine, for scans where the arithmetic takes longer than the memory.
+#[derive(Debug)]
+pub(in crate::codegen) struct CostlyScanRow {
+    /// The largest accumulator, in bytes.
+    pub(in crate::codegen) accumulator: u32,
+    /// The least [`cost`](crate::codegen::cost) of an operator for which the engine is faster.
+    pub(in crate::codegen) least: u32,
+    /// The rows, and the most warps of a block, of short inputs. These the rows engine takes.
+    pub(in crate::codegen) short_rows: u32,
+    pub(in crate::codegen) short_warps: u32,
+    /// The items of a lane.
+    pub(in crate::codegen) share: u32,
+    /// The warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// Blocks of a multiprocessor.
+    pub(in crate::codegen) blocks: u32,
 }
 
 /// What warps hold of a select, or of what is like it. Counts are folded.

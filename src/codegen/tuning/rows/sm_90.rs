@@ -1,7 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    CollectRow, CostlyRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow, WeightedRow,
+    CollectRow, CostlyRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow,
+    WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -44,13 +45,25 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
     costly: &[
-        CostlyRow {
-            accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32],
-            scan: ScanRow { accumulator: 4, short: 2, long: 8, batch: 8, blocks: 3, warps: [16, 8], sums: 4 },
+        CostlyRow { accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32] },
+        CostlyRow { accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16] },
+    ],
+    costly_scan: &[
+        CostlyScanRow {
+            accumulator: 4, least: 20, short_rows: 2, short_warps: 16,
+            share: 32, warps: 8, blocks: 5,
         },
-        CostlyRow {
-            accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16],
-            scan: ScanRow { accumulator: 8, short: 2, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4 },
+        CostlyScanRow {
+            accumulator: 8, least: 14, short_rows: 2, short_warps: 16,
+            share: 32, warps: 8, blocks: 3,
+        },
+        CostlyScanRow {
+            accumulator: 12, least: 40, short_rows: 2, short_warps: 8,
+            share: 16, warps: 4, blocks: 6,
+        },
+        CostlyScanRow {
+            accumulator: 16, least: 24, short_rows: 2, short_warps: 8,
+            share: 8, warps: 8, blocks: 5,
         },
     ],
     select: SelectRow {
@@ -66,5 +79,6 @@ pub(super) const ROWS: RowTables = RowTables {
             alone: 16_384, alone_counters: 16_384, fewest_warps: 8,
             items_a_counter: 4, adds_an_item: 64, log_copies: 5, log_slots: 14,
         },
-    },    weighted: WeightedRow { bytes: 64, rows: 16, blocks: 4, warps: 8 },
+    },
+    weighted: WeightedRow { bytes: 64, rows: 16, blocks: 4, warps: 8 },
 };

@@ -1,0 +1,108 @@
+// Trees in shared memory that loops walk: code that holds the operator once or a few times, however
+// many nodes there are. A node lies where its last leaf lay (blelloch.cuh).
+#pragma once
+#include "block/blelloch.cuh"
+#include "warp/lanes.cuh"
+
+namespace warpfold {
+
+/// The tree over the neighbouring items of one lane, which nobody else needs to walk. Four nodes
+/// are folded at a time: fewer of them are loaded and stored again. COUNT is a power of two.
+template <class Operator, class A, int COUNT>
+struct ShareTree {
+    static constexpr bool HAS_PAIR = LOG2<COUNT> % 2 != 0;
+
+    A* leaves;
+
+    /// Turns the leaves into the sums of their subtrees.
+    __device__ __forceinline__ void up_sweep() const {
+#pragma unroll 1
+        for (int width = 1; width <= COUNT / 4; width *= 4) {
+#pragma unroll 1
+            for (int first = width - 1; first < COUNT; first += 4 * width)
+                up_sweep_over<4>(first, width);
+        }
+        if constexpr (HAS_PAIR) up_sweep_over<2>(COUNT / 2 - 1, COUNT / 2);
+    }
+
+    /// The sum of all, or else the prefix of all.
+    __device__ __forceinline__ A& root() const { return leaves[COUNT - 1]; }
+
+    /// Turns the sums into the leaves' prefixes. The root has the prefix of the first, and
+    /// `present` says whether there is one.
+    __device__ __forceinline__ void down_sweep(bool present) const {
+        if constexpr (HAS_PAIR) down_sweep_over<2>(COUNT / 2 - 1, COUNT / 2, present);
+#pragma unroll 1
+        for (int width = HAS_PAIR ? COUNT / 8 : COUNT / 4; width > 0; width /= 4) {
+#pragma unroll 1
+            for (int first = width - 1; first < COUNT; first += 4 * width)
+                down_sweep_over<4>(first, width, present || first >= width);
+        }
+    }
+
+private:
+    template <int NODES>
+    __device__ __forceinline__ void up_sweep_over(int first, int width) const {
+        A nodes[NODES];
+#pragma unroll
+        for (int i = 0; i < NODES; i++) nodes[i] = leaves[first + i * width];
+        run_up_sweep<Operator, true>(nodes, NODES);
+#pragma unroll
+        for (int i = 1; i < NODES; i += 2) leaves[first + i * width] = nodes[i];
+    }
+
+    template <int NODES>
+    __device__ __forceinline__ void down_sweep_over(int first, int width, bool present) const {
+        A nodes[NODES];
+#pragma unroll
+        for (int i = 0; i < NODES; i++) nodes[i] = leaves[first + i * width];
+        run_down_sweep<Operator, true>(nodes, NODES, nodes[NODES - 1], present);
+#pragma unroll
+        for (int i = 0; i < NODES; i++) leaves[first + i * width] = nodes[i];
+    }
+};
+
+/// A tree whose leaves lie STRIDE apart, or some of its levels. A warp walks them. `count` is the
+/// number of leaves, a power of two.
+template <class Operator, class A, int STRIDE>
+struct StridedTree {
+    A* leaves;
+    int count;
+
+    /// Makes nodes of `end` leaves of those of `width`.
+    __device__ __forceinline__ void up_sweep(int width, int end) const {
+#pragma unroll 1
+        for (; width < end; width *= 2) {
+#pragma unroll 1
+            for (int k = threadIdx.x % WARP; k < count / (2 * width); k += WARP) {
+                A& right = node(2 * k + 1, width);
+                right = Operator::combine(node(2 * k, width), right);
+            }
+            __syncwarp();
+        }
+    }
+
+    /// Turns the prefixes of nodes of `end` leaves into those of `width`. `present` says whether
+    /// the first has one.
+    __device__ __forceinline__ void down_sweep(int width, int end, bool present) const {
+#pragma unroll 1
+        for (end /= 2; end >= width; end /= 2) {
+#pragma unroll 1
+            for (int k = threadIdx.x % WARP; k < count / (2 * end); k += WARP) {
+                A left = node(2 * k, end);
+                Prefix<Operator, A> prefix{node(2 * k + 1, end), present || k > 0};
+                node(2 * k, end) = prefix.value;
+                prefix.append(left);
+                node(2 * k + 1, end) = prefix.value;
+            }
+            __syncwarp();
+        }
+    }
+
+    /// The node over `width` leaves with this number.
+    __device__ __forceinline__ A& node(int number, int width) const {
+        return leaves[((number + 1) * width - 1) * STRIDE];
+    }
+};
+
+}  // namespace warpfold
