@@ -11,7 +11,7 @@ use warpfold::codegen::kernels::{
     Sides,
 };
 use warpfold::codegen::{
-    Engine, Kernels, Order, Primitive, RowPolicy, SharePolicy, WavePolicy, source,
+    CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source,
 };
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
@@ -73,8 +73,8 @@ impl Visitor for Sources {
                 if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
                     engines.push(Engine::Rows(long));
                 }
-                let shares = SharePolicy::for_scan::<Slice<T>>(90, u32::MAX);
-                engines.extend(shares.map(Engine::Shares));
+                let shares = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
+                engines.extend(shares.map(|costly| Engine::Shares(costly.shares)));
                 let wave = WavePolicy::of::<T>();
                 engines.extend(wave.map(Engine::Wave));
                 let anywhere = wave.and_then(WavePolicy::anywhere::<T>);

@@ -5,9 +5,13 @@ use std::process::{Command, Output};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use warpfold::Prefixes;
-use warpfold::codegen::{Definitions, Engine, Kernels, WavePolicy, kernels, source, with_kernels};
+use warpfold::codegen::{
+    CostlyScanPolicy, Definitions, Engine, Kernels, SharePolicy, WavePolicy, kernels, source,
+    with_kernels,
+};
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
+use warpfold::source::Slice;
 use warpfold::{
     Device, Element, Error, Function, Monoid, inclusive_scan, inclusive_scan_from, monoid, reduce,
     reduce_from, scan, scan_from,
@@ -416,6 +420,43 @@ fn the_source_of_an_engine_that_does_not_reduce_is_an_error() {
     let policy = WavePolicy::of::<f32>().expect("a policy");
     let error = source::<kernels::Reduce<f32, Add>>(Engine::Wave(policy)).unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
+    assert!(error.to_string().contains("scans only"), "{error}");
+}
+
+/// What the estimate of an operator's cost decides, and what a policy has to be.
+#[test]
+fn costly_operators_have_the_shares_engine() {
+    let of = |capability, cost| CostlyScanPolicy::of::<Slice<f32>>(capability, cost);
+    let long_ones = of(90, 20).expect("costs 20 instructions");
+    assert!(of(90, 19).is_none() && of(75, u32::MAX).is_none());
+    assert!(long_ones.short.is_none() && of(90, 32).unwrap().short.is_some());
+    assert!(CostlyScanPolicy::of::<Slice<[f32; 5]>>(90, u32::MAX).is_none());
+    let policy = long_ones.shares;
+    for (what, wrong) in [
+        ("powers of two", SharePolicy { rows: 3, ..policy }),
+        ("at most 32 rows", SharePolicy { rows: 64, ..policy }),
+        (
+            "at most all of them",
+            SharePolicy {
+                batch: 16,
+                ..policy
+            },
+        ),
+        ("a run has", SharePolicy { run: 8, ..policy }),
+        ("2 to 16 warps", SharePolicy { warps: 1, ..policy }),
+        (
+            "2048 threads",
+            SharePolicy {
+                blocks: 9,
+                ..policy
+            },
+        ),
+        ("99 KiB", SharePolicy { rows: 32, ..policy }),
+    ] {
+        let error = source::<kernels::Scan<f32, Add>>(Engine::Shares(wrong)).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    }
+    let error = source::<kernels::Reduce<f32, Add>>(Engine::Shares(policy)).unwrap_err();
     assert!(error.to_string().contains("scans only"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
 use warpfold::Prefixes;
-use warpfold::codegen::{Engine, Policy, Primitive, RowPolicy, SharePolicy, WavePolicy};
+use warpfold::codegen::{CostlyScanPolicy, Engine, Policy, Primitive, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
 use warpfold::cuda::{Scan, Workspace};
 use warpfold::source::Slice;
@@ -152,7 +152,8 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
             &format!("compute capability {major}.{minor} has no wave engine"),
         );
     }
-    engines.extend(SharePolicy::for_scan::<Slice<T>>(90, u32::MAX).map(Engine::Shares));
+    let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
+    engines.extend(costly.map(|costly| Engine::Shares(costly.shares)));
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
         let mut workspace = Workspace::new(&stream, scan.workspace_bytes(longest)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::classes::{
-    Best, Better, Compose, LogAdd, Merge12, Merge24, Product, Spread12, Spread24,
+    Best, Better, Compose, LogAdd, Merge12, Merge24, Modular, Product, Spread12, Spread24, Then64,
 };
 use crate::compare::Check;
 use crate::contest;
@@ -123,6 +123,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<u8, Max>(          "u8",     "max",  BOTH,                  FEW,    false, Bits,    Bits),
     family::<i16, Min>(         "i16",    "min",  BOTH,                  FEW,    false, Bits,    Bits),
     family::<f32, LogAdd>(      "f32",    "logadd", BOTH,                FEW,    false, Bits,    Nothing),
+    family::<u32, Modular>(     "u32",    "modular", BOTH,               FEWER,  false, Bits,    Nothing),
+    family::<[f64; 2], Then64>( "f64x2",  "then", BOTH,                  FEWER,  false, Bits,    Nothing),
     family::<Best, Better>(     "best",   "better", BOTH,                FEWER,  false, Bits,    Nothing),
     family::<[u8; 8], Compose>( "maps",   "compose", BOTH,               FEWER,  false, Bits,    Nothing),
     family::<Spread12, Merge12>( "spread12", "merge", BOTH,           FEWER,  false, Bits,    Nothing),

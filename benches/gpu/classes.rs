@@ -104,6 +104,27 @@ impl Sample for [u32; 4] {
     }
 }
 
+/// First the one map x ↦ slope·x + offset, then the other, in words of 8 bytes.
+#[monoid(name = Then64, identity = [1.0, 0.0])]
+pub(crate) fn then64(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] * b[0], a[1] * b[0] + b[1]]
+}
+
+impl Sample for [f64; 2] {
+    fn sample(random: u64) -> [f64; 2] {
+        [
+            0.5 + f64::sample(random) / 2.0,
+            f64::sample(random.rotate_left(17)),
+        ]
+    }
+}
+
+/// The product modulo a prime of 30 bits.
+#[monoid(name = Modular, identity = 1)]
+pub(crate) fn modular(a: u32, b: u32) -> u32 {
+    (u64::from(a) * u64::from(b) % 998_244_353) as u32
+}
+
 /// `ln(exp(a) + exp(b))`
 #[monoid(name = LogAdd, identity = f32::NEG_INFINITY)]
 pub(crate) fn log_add(a: f32, b: f32) -> f32 {

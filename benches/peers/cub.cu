@@ -83,6 +83,22 @@ struct LogAdd {
     }
 };
 
+struct Affine64 {
+    double slope, offset;
+};
+
+struct Then64 {
+    __device__ Affine64 operator()(Affine64 a, Affine64 b) const {
+        return {a.slope * b.slope, a.offset * b.slope + b.offset};
+    }
+};
+
+struct Modular {
+    __device__ uint32_t operator()(uint32_t a, uint32_t b) const {
+        return static_cast<uint32_t>(uint64_t{a} * b % 998244353);
+    }
+};
+
 struct Maps {
     uint8_t at[8];
 };
@@ -360,6 +376,8 @@ PEER(reduce_u8_wide, bytes_in_64_bits(call))
 CLASS(u8, max, uint8_t, cuda::maximum<>{}, uint8_t{0})
 CLASS(i16, min, int16_t, cuda::minimum<>{}, int16_t{32767})
 CLASS(f32, logadd, float, LogAdd{}, -INFINITY)
+CLASS(u32, modular, uint32_t, Modular{}, uint32_t{1})
+CLASS(f64x2, then, Affine64, Then64{}, Affine64{1, 0})
 CLASS(best, better, Best, Better{}, Best{-INFINITY, 0xffffffff})
 CLASS(maps, compose, Maps, Compose{}, Maps{{0, 1, 2, 3, 4, 5, 6, 7}})
 CLASS(spread12, merge, Spread<float>, MergeSpreads{}, Spread<float>{})

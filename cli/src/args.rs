@@ -440,6 +440,8 @@ pub(crate) enum PrimitiveName {
     ScanWave,
     /// The same for arrays that do not start at a multiple of 16 bytes
     ScanWaveAnywhere,
+    /// All prefixes by a costly operator in one launch, on GPUs of compute capability 8.0 and above
+    ScanShares,
     /// The numbers that have a flag, which is a byte
     Select,
     /// The same for long arrays, on GPUs of compute capability 9.0 to 10.x

@@ -8,7 +8,7 @@ use warpfold::codegen::kernels::{
     ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, KeptAndPlaces, Outputs,
     Places, Reduce, Scan, Select, Sides,
 };
-use warpfold::codegen::{Engine, Kernels, Order, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{CostlyScanPolicy, Engine, Kernels, Order, RowPolicy, WavePolicy, source};
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
 use warpfold::{Binned, Monoid};
 
@@ -46,7 +46,7 @@ impl PrimitiveName {
         use PrimitiveName::*;
         matches!(
             self,
-            Reduce | ReduceLevels | Scan | ScanLevels | ScanWave | ScanWaveAnywhere
+            Reduce | ReduceLevels | Scan | ScanLevels | ScanWave | ScanWaveAnywhere | ScanShares
         )
     }
 }
@@ -69,6 +69,11 @@ impl<T: Number> Work<T> for Rendering {
             Name::Scan => render::<Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false))),
             Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
             Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),
+            Name::ScanShares => {
+                let costly = CostlyScanPolicy::of::<Slice<T>>(CAPABILITY, u32::MAX);
+                let policy = costly.expect("numbers have up to 8 bytes").shares;
+                render::<Scan<T, Op>>(Engine::Shares(policy))
+            }
             Name::ScanWaveAnywhere => {
                 let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
                 render::<Scan<T, Op>>(Engine::Wave(policy))

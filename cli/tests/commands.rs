@@ -109,6 +109,7 @@ fn every_primitive_has_a_source() {
         ("reduce-levels", "reduce_finish("),
         ("scan-levels", "scan_tiles("),
         ("scan-wave-anywhere", "scan_wave("),
+        ("scan-shares", "scan_shares("),
         ("select", "select_rows("),
         ("select-wave", "select_wave("),
         ("partition", "select_rows("),

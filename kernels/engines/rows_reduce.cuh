@@ -120,7 +120,7 @@ struct BlockFolder {
             A leaves[ROWS];
             load_leaves(leaves, from, BATCH / RUN);
             LaneTree<Operator, A, ROWS> tree;
-            sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+            sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves)));
         }
         if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {
@@ -148,7 +148,7 @@ struct BlockFolder {
         LaneTree<Operator, A, WARP> row;
         row.up_sweep(end);
         LaneTree<Operator, A, ROWS> rows;
-        rows.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves));
+        rows.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves));
         blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }

@@ -69,7 +69,9 @@ fn a_workspace_serves_all_shorter_inputs() {
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
-            if let Some(policy) = SharePolicy::for_scan::<Slice<T>>(90, u32::MAX) {
+            if let Some(CostlyScanPolicy { shares: policy, .. }) =
+                CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX)
+            {
                 let bytes = |length| SharePlan::new(policy, length).workspace_bytes::<T>();
                 assert_eq!(
                     policy.fault::<T>(RowPolicy::run_of_scan::<Slice<T>>()),

@@ -124,24 +124,6 @@ impl RowPolicy {
         RowPolicy::scanning::<F>(row, long)
     }
 
-    /// The policy of short scans of a form by an operator of some [`cost`](super::cost). Costly ones
-    /// have few rows, so that many warps share the work.
-    pub fn for_short_scan<F: Form<Item: Element>>(capability: u32, cost: u32) -> RowPolicy {
-        let policy = RowPolicy::for_scan::<F>(capability, false);
-        match costly_scan::<F>(capability, cost) {
-            Some(row) => {
-                let rows = policy.rows.min(row.short_rows);
-                RowPolicy {
-                    rows,
-                    batch: rows,
-                    warps: row.short_warps,
-                    ..policy
-                }
-            }
-            None => policy,
-        }
-    }
-
     fn scanning<F: Form<Item: Element>>(row: &rows::ScanRow, long: bool) -> RowPolicy {
         let accumulator = accumulator_bytes::<F::Item>();
         let run = RowPolicy::run_of_scan::<F>();
@@ -305,24 +287,6 @@ impl SharePolicy {
     /// The bytes that a lane loads at a time.
     const LOADED_BYTES: u32 = 128;
 
-    /// The policy for scans of a form by an operator of some [`cost`](super::cost) on GPUs of a
-    /// compute capability, such as 90 for 9.0. `None` if other engines are faster, or the GPU does
-    /// not run this one.
-    pub fn for_scan<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<SharePolicy> {
-        let row = costly_scan::<F>(capability, cost)?;
-        let run = RowPolicy::run_of_scan::<F>();
-        let rows = (row.share / run).clamp(1, 32);
-        let batch = (Self::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
-        let policy = SharePolicy {
-            run,
-            rows,
-            batch: 1 << batch.ilog2(),
-            warps: row.warps,
-            blocks: row.blocks,
-        };
-        Some(policy).filter(|&policy| Engine::Shares(policy).runs_on(capability))
-    }
-
     /// The elements of a tile, a power of two.
     pub fn tile(self) -> u64 {
         u64::from(32 * self.run * self.rows * self.warps)
@@ -375,15 +339,49 @@ impl SharePolicy {
     }
 }
 
-/// What the tuning tables say of scans of a form by an operator of some cost, if it is costly.
-fn costly_scan<F: Form<Item: Element>>(
-    capability: u32,
-    cost: u32,
-) -> Option<&'static rows::CostlyScanRow> {
-    let accumulator = accumulator_bytes::<F::Item>();
-    let mut rows = rows::tables(capability).costly_scan.iter();
-    let row = rows.find(|row| accumulator <= row.accumulator)?;
-    (cost >= row.least).then_some(row)
+/// The policies for scans by a costly operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostlyScanPolicy {
+    /// For long inputs.
+    pub shares: SharePolicy,
+    /// For what few blocks hold, if the operator costs so much that no other engine is faster for
+    /// anything between. Such blocks have few rows, so that many warps share the work.
+    pub short: Option<RowPolicy>,
+}
+
+impl CostlyScanPolicy {
+    /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
+    /// capability, such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
+    /// the shares engine.
+    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
+        let accumulator = accumulator_bytes::<F::Item>();
+        let mut rows = rows::tables(capability).costly_scan.iter();
+        let row = rows.find(|row| accumulator <= row.accumulator)?;
+        let run = RowPolicy::run_of_scan::<F>();
+        let rows = (row.share / run).clamp(1, 32);
+        let batch = (SharePolicy::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
+        let shares = SharePolicy {
+            run,
+            rows,
+            batch: 1 << batch.ilog2(),
+            warps: row.warps,
+            blocks: row.blocks,
+        };
+        if cost < row.least || !Engine::Shares(shares).runs_on(capability) {
+            return None;
+        }
+        let short = (cost >= row.alone).then(|| {
+            let policy = RowPolicy::for_scan::<F>(capability, false);
+            let rows = policy.rows.min(row.short_rows);
+            RowPolicy {
+                rows,
+                batch: rows,
+                warps: row.short_warps,
+                ..policy
+            }
+        });
+        Some(CostlyScanPolicy { shares, short })
+    }
 }
 
 /// The policies for reductions by an operator that costs so much that the arithmetic takes longer

@@ -14,9 +14,9 @@ use warpfold::bytemuck::{self, Pod, Zeroable};
 use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    CostlyPolicy, Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments, Order, Policy,
-    Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments,
-    WorkspaceKey, source,
+    CostlyPolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments,
+    Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
+    WorkspaceArguments, WorkspaceKey, source,
 };
 use warpfold::ops::Add;
 use warpfold::source::Slice;
@@ -101,7 +101,8 @@ fn policies_of_costly_operators() {
         if !is_drawn(&format!("costly {name}"), name == "f32") {
             return;
         }
-        let short = RowPolicy::for_short_scan::<Slice<T>>(90, u32::MAX);
+        let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
+        let short = costly.short.expect("nothing costs more");
         let tile = short.elements() as usize;
         let short_name = format!("costly scan {name} short");
         check_scan::<T, Op>(&short_name, short, &[tile - 1, 3 * tile + 5]);

@@ -4,7 +4,8 @@ use super::Prefixes;
 use super::kernel::{self, ScanArguments};
 use super::plan::{ScanPlan, SharePlan, WavePlan};
 use crate::codegen::{
-    Engine, Function, Named, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy, cost,
+    CostlyScanPolicy, Engine, Function, Named, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy,
+    cost,
 };
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
@@ -34,9 +35,11 @@ use std::sync::Arc;
 /// kernels of their own there, which the first such call loads. That takes some 0.5 s, unless they
 /// are in the disk cache.
 ///
-/// *Costly operators*: where combining takes longer than reading and writing does (some 30
-/// instructions for elements of up to 4 bytes, 50 for those of up to 8), a warp takes more elements
-/// of a long input at once, and fewer of a short one. [`cost`](crate::codegen::cost()) estimates it.
+/// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
+/// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from
+/// some 20 instructions on for elements of up to 8 bytes, 24 to 40 for those of up to 16. From 32 to
+/// 48 on, medium inputs take it, too. [`cost`](crate::codegen::cost()) estimates the instructions.
+/// GPUs before compute capability 8.0 do not have it.
 ///
 /// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
@@ -90,6 +93,8 @@ enum Engines {
         /// The rows engine, for everything else that the wave engine does not take.
         long: Rows,
         wave: Option<Wave>,
+        /// The shares engine, for much more than the GPU holds at once, if it is faster there.
+        shares: Option<Shares>,
     },
     Shares {
         /// The rows engine, for what the GPU holds at once.
@@ -301,16 +306,14 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             };
             return Kernels::with(engines, context, identity);
         }
-        let cost = cost();
-        let engines = match SharePolicy::for_scan::<F>(capability, cost) {
-            Some(policy) => {
-                let short = RowPolicy::for_short_scan::<F>(capability, cost);
-                Engines::Shares {
-                    short: Some(Rows::new(request, short)),
-                    shares: Shares::new(request, policy),
-                }
-            }
-            None => Self::one_launch(request, capability, wave, false),
+        let costly = CostlyScanPolicy::of::<F>(capability, cost());
+        let shares = costly.map(|costly| Shares::new(request, costly.shares));
+        let engines = match (shares, costly.and_then(|costly| costly.short)) {
+            (Some(shares), Some(short)) => Engines::Shares {
+                short: Some(Rows::new(request, short)),
+                shares,
+            },
+            (shares, _) => Self::one_launch(request, capability, wave, false, shares),
         };
         Kernels::with(engines, context, identity)
     }
@@ -336,6 +339,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                     short: rows.clone(),
                     long: rows,
                     wave: None,
+                    shares: None,
                 }
             }
             Engine::Shares(policy) => Engines::Shares {
@@ -343,7 +347,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 shares: Shares::new(request, policy),
             },
             Engine::Wave(policy) => {
-                Self::one_launch(request, context_capability(context)?, Some(policy), true)
+                let capability = context_capability(context)?;
+                Self::one_launch(request, capability, Some(policy), true, None)
             }
         };
         Kernels::with(engines, context, identity)?.loaded()
@@ -366,6 +371,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         capability: u32,
         wave: Option<WavePolicy>,
         always: bool,
+        shares: Option<Shares>,
     ) -> Engines {
         let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
         let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
@@ -380,31 +386,45 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                     .map(|policy| (lazy(policy), policy)),
                 always,
             }),
+            shares,
         }
     }
 
     /// The same, with all kernels loaded but those for unaligned addresses.
     fn loaded(self) -> Result<Self> {
-        let [first, second, third] = match &self.engines {
+        let rows = |rows: &Rows| rows.kernels.clone();
+        let wave = |wave: &Wave| wave.kernels.clone();
+        let of_shares = |shares: &Shares| shares.kernels.clone();
+        let engines = match &self.engines {
             Engines::Levels {
                 short,
                 levels,
-                wave,
+                wave: long,
             } => [
-                short.as_ref().map(|short| &short.kernels),
-                Some(levels),
-                wave.as_ref().map(|wave| &wave.kernels),
+                short.as_ref().map(rows),
+                Some(levels.clone()),
+                long.as_ref().map(wave),
+                None,
             ],
-            Engines::OneLaunch { short, long, wave } => {
-                let wave = wave.as_ref().map(|wave| &wave.kernels);
-                [Some(&short.kernels), Some(&long.kernels), wave]
-            }
-            Engines::Shares { short, shares } => {
-                let short = short.as_ref().map(|short| &short.kernels);
-                [short, Some(&shares.kernels), None]
-            }
+            Engines::OneLaunch {
+                short,
+                long,
+                wave: longer,
+                shares,
+            } => [
+                Some(rows(short)),
+                Some(rows(long)),
+                longer.as_ref().map(wave),
+                shares.as_ref().map(of_shares),
+            ],
+            Engines::Shares { short, shares } => [
+                short.as_ref().map(rows),
+                Some(of_shares(shares)),
+                None,
+                None,
+            ],
         };
-        let engines = [first, second, third].into_iter().flatten();
+        let engines = engines.iter().flatten();
         Lazy::load_all(engines, &self.context)?;
         Ok(self)
     }
@@ -412,6 +432,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     /// See [`Scan::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         let bytes = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
+        let of_shares = |shares: &Shares| SharePlan::new(shares.policy, len).workspace_bytes::<T>();
         match &self.engines {
             Engines::Levels { short, wave, .. } => {
                 let levels = Plan::new::<T>(Primitive::Scan, len).workspace_bytes();
@@ -424,15 +445,20 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 let rows = short.as_ref().map_or(0, few);
                 rows.max(levels).max(wave.unwrap_or(0))
             }
-            Engines::OneLaunch { short, long, wave } => {
+            Engines::OneLaunch {
+                short,
+                long,
+                wave,
+                shares,
+            } => {
                 let wave = wave.as_ref();
                 let wave = wave.map(|wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>());
-                bytes(short).max(bytes(long)).max(wave.unwrap_or(0))
+                let shares = shares.as_ref().map_or(0, of_shares);
+                let rows = bytes(short).max(bytes(long));
+                rows.max(wave.unwrap_or(0)).max(shares)
             }
             Engines::Shares { short, shares } => {
-                let plan = SharePlan::new(shares.policy, len);
-                let short = short.as_ref().map_or(0, bytes);
-                plan.workspace_bytes::<T>().max(short)
+                of_shares(shares).max(short.as_ref().map_or(0, bytes))
             }
         }
     }
@@ -565,7 +591,16 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 // SAFETY: the caller's.
                 return unsafe { self.enqueue_shares(shares, stream, len, call) };
             }
-            Engines::OneLaunch { short, long, wave } => (short, long, wave),
+            Engines::OneLaunch {
+                shares: Some(shares),
+                ..
+            } if SharePlan::new(shares.policy, len).is_long(multiprocessors) => {
+                // SAFETY: the caller's.
+                return unsafe { self.enqueue_shares(shares, stream, len, call) };
+            }
+            Engines::OneLaunch {
+                short, long, wave, ..
+            } => (short, long, wave),
         };
         let (rows, plan) = match plan(short) {
             ScanPlan {

@@ -127,6 +127,11 @@ impl SharePlan {
         }
     }
 
+    /// Whether there are so many tiles that blocks hide from each other what each waits for.
+    pub fn is_long(&self, multiprocessors: u32) -> bool {
+        self.tiles(false) > 2 * u64::from(self.policy.blocks) * u64::from(multiprocessors)
+    }
+
     /// Whether blocks take tiles in the order in which they start: where there are several.
     pub fn by_ticket(&self, inclusive: bool) -> bool {
         self.tiles(inclusive) > 1

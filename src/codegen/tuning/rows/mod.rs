@@ -77,8 +77,10 @@ pub(in crate::codegen) struct CostlyRow {
 pub(in crate::codegen) struct CostlyScanRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
-    /// The least [`cost`](crate::codegen::cost) of an operator for which the engine is faster.
+    /// The least [`cost`](crate::codegen::cost) of an operator for whose long scans it is faster,
     pub(in crate::codegen) least: u32,
+    /// and of one for whose shorter scans it is, too.
+    pub(in crate::codegen) alone: u32,
     /// The rows, and the most warps of a block, of short inputs. These the rows engine takes.
     pub(in crate::codegen) short_rows: u32,
     pub(in crate::codegen) short_warps: u32,

@@ -50,19 +50,19 @@ pub(super) const ROWS: RowTables = RowTables {
     ],
     costly_scan: &[
         CostlyScanRow {
-            accumulator: 4, least: 20, short_rows: 2, short_warps: 16,
+            accumulator: 4, least: 20, alone: 32, short_rows: 2, short_warps: 16,
             share: 32, warps: 8, blocks: 5,
         },
         CostlyScanRow {
-            accumulator: 8, least: 14, short_rows: 2, short_warps: 16,
+            accumulator: 8, least: 14, alone: 48, short_rows: 2, short_warps: 16,
             share: 32, warps: 8, blocks: 3,
         },
         CostlyScanRow {
-            accumulator: 12, least: 40, short_rows: 2, short_warps: 8,
+            accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
             share: 16, warps: 4, blocks: 6,
         },
         CostlyScanRow {
-            accumulator: 16, least: 24, short_rows: 2, short_warps: 8,
+            accumulator: 16, least: 24, alone: 48, short_rows: 2, short_warps: 8,
             share: 8, warps: 8, blocks: 5,
         },
     ],
