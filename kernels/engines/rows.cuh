@@ -22,10 +22,10 @@ namespace warpfold {
 template <class Sink, class Source, class Policy>
 struct RowsEngine : RowTiles<Sink, Source, Policy> {
     using Tiles = RowTiles<Sink, Source, Policy>;
-    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
-        typename Tiles::Tile;
     using Tiles::RUN, Tiles::ROWS, Tiles::BATCH, Tiles::ROW, Tiles::CHUNK, Tiles::COUNTED;
     using Tiles::source, Tiles::sink, Tiles::length, Tiles::workspace;
+    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
+        typename Tiles::Tile;
     /// The room of a warp in shared memory, in items: for rows on their way to memory that does not
     /// take words of 16 bytes, or for what is kept of a chunk.
     static constexpr int ROOM = Sink::NEEDS_ROWS ? ROW : CHUNK;

@@ -120,7 +120,8 @@ struct BlockFolder {
             A leaves[ROWS];
             load_leaves(leaves, from, BATCH / RUN);
             LaneTree<Operator, A, ROWS> tree;
-            sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves)));
+            sum =
+                batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves)));
         }
         if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {

@@ -22,10 +22,10 @@ namespace warpfold {
 template <class Sink, class Source, class Policy>
 struct SharesEngine : RowTiles<Sink, Source, Policy> {
     using Tiles = RowTiles<Sink, Source, Policy>;
-    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
-        typename Tiles::Tile, typename Tiles::Sums;
     using Tiles::RUN, Tiles::ROWS, Tiles::BATCH, Tiles::ROW, Tiles::CHUNK;
     using Tiles::source, Tiles::sink, Tiles::length, Tiles::workspace;
+    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
+        typename Tiles::Tile, typename Tiles::Sums;
     static constexpr int WARPS = Policy::WARPS, THREADS = WARPS * WARP;
     /// The items of a lane's share. A lane has room for one more, so that equal places of different
     /// shares lie in different banks.
@@ -162,8 +162,8 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
             A prefixes[RUN];
 #pragma unroll
             for (int i = 0; i < RUN; i++)
-                prefixes[i] = *(first + i < CHUNK ? chunk + place(first + i)
-                                                  : shared().before + warp + 1);
+                prefixes[i] =
+                    *(first + i < CHUNK ? chunk + place(first + i) : shared().before + warp + 1);
             sink.store_row(prefixes, tile.start, warp * CHUNK + row * ROW, results, store);
         }
     }

@@ -147,8 +147,7 @@ struct RowsTree {
     static __device__ __forceinline__ A combine(const A& mine, const A& other, bool odd) {
         if constexpr (!KEPT || Operator::COMMUTATIVE)
             return combine_neighbours<Operator>(mine, other, odd);
-        else
-            return Operator::combine(choose_leaf(odd, other, mine), choose_leaf(odd, mine, other));
+        else return Operator::combine(choose_leaf(odd, other, mine), choose_leaf(odd, mine, other));
     }
 
     /// Leaves the sum of row l % ROWS in lane l.
