@@ -1,14 +1,14 @@
-// The shares engine for prefixes: any length in one launch, with 2n combinations and little code.
-// It is for costly operators and for large elements. Trees in registers (rows.cuh) are unrolled and
-// hold the operator dozens of times; the wave engine combines each item three times.
+// The shares engine for prefixes: any length in one launch, with 2n combinations and little code,
+// for costly operators. Trees in registers (rows.cuh) are unrolled, and their code holds the
+// operator dozens of times. The wave engine combines each item three times.
 //
 // A block's tile lies in shared memory. Each lane folds its share of neighbouring items by a loop
 // (strided_tree.cuh), and so walks down its tree again once it knows what comes before. Only two
 // warps have something to do between:
 //
-//   the first     folds the sums of the shares, publishes the tile's, reads those of the tiles just
-//                 before it, and walks down to the prefixes of the shares
-//   the second    computes what precedes these tiles, from sums that are long there
+//   the first     folds the sums of the shares, publishes the tile's sum, reads those of the tiles
+//                 just before it, and walks down to the prefixes of the shares
+//   the second    computes what precedes those tiles, from sums that have long been there
 //
 // Meanwhile other blocks have the multiprocessor. So what these two do one after the other is kept
 // short: it is what a block waits for.
@@ -43,7 +43,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         A nodes[THREADS * STRIDE];
         /// What precedes the items of each warp; then, what follows those of the last one.
         A before[WARPS + 1];
-        /// What precedes the tiles that the tile's group has.
+        /// What precedes the group of tiles that the tile belongs to.
         A group;
         u64 tile, tag;
     };

@@ -367,7 +367,8 @@ impl CostlyScanPolicy {
             warps: row.warps,
             blocks: row.blocks,
         };
-        if cost < row.least || !Engine::Shares(shares).runs_on(capability) {
+        let fits = shares.fault::<F::Item>(run).is_none();
+        if cost < row.least || !fits || !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
         let short = (cost >= row.alone).then(|| {

@@ -12,8 +12,8 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, WavePlan, WavePolicy, source,
+    CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan,
+    ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::Add;
 use warpfold::source::{
@@ -209,11 +209,21 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     let anywhere = wave.and_then(WavePolicy::anywhere_of::<F>);
     engines.extend(anywhere.map(tiny).map(Engine::Wave));
     engines.dedup();
+    // Two rows a warp, loaded one after the other.
+    let costly = CostlyScanPolicy::of::<F>(90, u32::MAX);
+    engines.extend(costly.map(|costly| {
+        Engine::Shares(SharePolicy {
+            rows: 2,
+            batch: 1,
+            warps: 2,
+            ..costly.shares
+        })
+    }));
     for engine in engines {
         let kind = match engine {
             Engine::Rows(policy) => format!("{} rows", policy.rows),
             Engine::Wave(policy) => format!("wave {}", policy.anywhere),
-            _ => String::new(),
+            _ => engine.name().to_owned(),
         };
         let name = format!("{name} {kind}");
         let Some(module) = drawn_module::<kernels::Scan<T, Op, F>>(toolchain, &name, engine) else {
@@ -222,6 +232,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
         let (run, share, aligned) = match engine {
             Engine::Rows(policy) => (policy.run, policy.elements(), false),
             Engine::Wave(policy) => (policy.run, policy.tile(), !policy.anywhere),
+            Engine::Shares(policy) => (policy.run, policy.tile(), false),
             _ => unreachable!("not among the engines"),
         };
         let mut script = script(case);
@@ -271,6 +282,15 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
                     Grid {
                         shared: WavePolicy::SHARED_BYTES as usize,
                         ..Grid::new(plan.tiles(inclusive).min(3), plan.threads())
+                    }
+                }
+                Engine::Shares(policy) => {
+                    let plan = SharePlan::new(policy, length);
+                    arguments.by_ticket = u32::from(plan.by_ticket(inclusive));
+                    arguments.workspace = workspace_of(plan.tiles(inclusive));
+                    Grid {
+                        shared: plan.shared_bytes::<T>() as usize,
+                        ..Grid::new(plan.tiles(inclusive), plan.threads())
                     }
                 }
                 _ => unreachable!("not among the engines"),
