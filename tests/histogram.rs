@@ -435,6 +435,9 @@ fn threads_share_the_bins_of_weighted_items() {
     check::<u64>(270_000, 33);
     check::<i8>(65_536, 1000);
     check::<f64>(200_000, 40_000);
+    // The most bins by which weights are sorted, and more.
+    check::<f32>(150_000, 2048);
+    check::<f32>(150_000, 2049);
 }
 
 #[test]

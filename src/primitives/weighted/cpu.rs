@@ -1,7 +1,10 @@
 //! Weighted histograms on the CPU: each thread adds up a part of the items where additions are
 //! exact, and bins of its own where they are not.
 
+use crate::cpu::block_len;
+use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
+use crate::cpu::tree::{Tree, block_sums};
 use crate::ops::Add;
 use crate::primitives::histogram::Counted;
 use crate::primitives::histogram::bins::Bins;
@@ -22,6 +25,8 @@ where
 {
     if <Add as Monoid<W>>::EXACT {
         add_up_parts(items, weights, bins, all)
+    } else if all <= SORTED_BINS && items.len() >= FEWEST_SORTED {
+        add_up_sorted(items, weights, bins, all)
     } else {
         add_up_bins(items, weights, bins, all)
     }
@@ -73,6 +78,110 @@ where
         W::narrow(sums.reduce(Add::combine).unwrap_or(identity))
     };
     Ok(in_rust_mode(|| (0..all).map(sum).collect()))
+}
+
+/// Up to so many bins, weights are sorted by bin: enough of a piece are of one bin to be folded as a
+/// tree.
+const SORTED_BINS: usize = 1 << 12;
+
+/// Fewer items are not worth it.
+const FEWEST_SORTED: usize = 1 << 12;
+
+/// The weights that a thread sorts at a time.
+const PIECE: usize = 1 << 17;
+
+/// Each thread sorts pieces of the weights by bin. Then each takes bins of its own, and folds what
+/// the pieces have of them, one after the other.
+fn add_up_sorted<W: Element, X: Counted>(
+    items: &Items<'_, X>,
+    weights: &Items<'_, W>,
+    bins: &Bins<X::Value>,
+    all: usize,
+) -> Result<Vec<W>>
+where
+    Add: Monoid<W>,
+{
+    let piece = (PIECE / X::CHANNELS / BLOCK).max(1) * BLOCK;
+    let round = (piece * rayon::current_num_threads()).min(items.len());
+    let mut sorted = filled(Add::identity(), round * X::CHANNELS)?;
+    // Where the weights of each bin end in each piece; what has no bin is behind the others.
+    let mut ends = filled(0_u32, round.div_ceil(piece) * (all + 1))?;
+    let mut counters = filled(Counter::<W::Accumulator>::at(0), all)?;
+    let mut start = 0;
+    while start < items.len() {
+        let len = round.min(items.len() - start);
+        let sorted = &mut sorted[..len * X::CHANNELS];
+        let ends = &mut ends[..len.div_ceil(piece) * (all + 1)];
+        let pieces = sorted.par_chunks_mut(piece * X::CHANNELS);
+        let pieces = pieces.zip(ends.par_chunks_mut(all + 1)).enumerate();
+        let room = || (Vec::new(), Vec::new(), Vec::new());
+        pieces.for_each_init(room, |room, (number, (sorted, ends))| {
+            let (items_room, weights_room, places) = room;
+            let first = start + number * piece;
+            let range = first..first + sorted.len() / X::CHANNELS;
+            in_rust_mode(|| {
+                places.resize(sorted.len(), 0);
+                let blocks = places.chunks_mut(BLOCK * X::CHANNELS);
+                for (places, first) in blocks.zip(range.clone().step_by(BLOCK)) {
+                    let block = first..(first + BLOCK).min(range.end);
+                    place(items.range(block, items_room), bins, all, places);
+                }
+                sort_by_bin::<W, X>(places, weights.range(range, weights_room), sorted, ends);
+            });
+        });
+        let room = || (Tree::new(), Vec::new());
+        let counters = counters.par_iter_mut().enumerate();
+        let counters = counters.with_min_len(if items.len() < PART { all } else { 1 });
+        counters.for_each_init(room, |(tree, sums), (bin, counter)| {
+            in_rust_mode(|| {
+                for (piece, ends) in sorted
+                    .chunks(piece * X::CHANNELS)
+                    .zip(ends.chunks_exact(all + 1))
+                {
+                    let first = bin.checked_sub(1).map_or(0, |before| ends[before]);
+                    let run = &piece[first as usize..ends[bin] as usize];
+                    let position = counter.end();
+                    sums.clear();
+                    block_sums::<W, Add>(tree, position, run, sums);
+                    let most = block_len::<W::Accumulator>().ilog2();
+                    for ((level, _), &sum) in blocks(position, run.len(), most).zip(&*sums) {
+                        counter.push(level, sum, Add::combine);
+                    }
+                }
+            });
+        });
+        start += len;
+    }
+    let sum = |counter: &Counter<W::Accumulator>| {
+        let sum = counter.prefix(None, Add::combine);
+        sum.map_or_else(Add::identity, W::narrow)
+    };
+    Ok(in_rust_mode(|| counters.iter().map(sum).collect()))
+}
+
+/// Sorts weights by the places that were found for them. Those of a bin keep their order. `ends`
+/// becomes where each bin ends.
+fn sort_by_bin<W: Element, X: Counted>(
+    places: &[u32],
+    weights: &[W],
+    sorted: &mut [W],
+    ends: &mut [u32],
+) {
+    ends.fill(0);
+    for &place in places {
+        ends[place as usize] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut *ends {
+        sum += std::mem::replace(end, sum);
+    }
+    for (of_item, &weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
+        for &place in of_item {
+            let end = &mut ends[place as usize];
+            sorted[*end as usize] = weight;
+            *end += 1;
+        }
+    }
 }
 
 /// The weights that are sorted at a time, before they are added up.

@@ -27,8 +27,11 @@ use cpu::add_up;
 ///
 /// On the CPU, where additions are exact, memory is a sum for each bin and thread, but never more
 /// than 256 MiB, or one table. Otherwise each thread adds up bins of its own, so the call takes as
-/// long as the fullest bins. Memory is a sum for each bin and each binary digit of the most items
-/// of a bin, 8 more for each bin if there are few, and 2^18 weights with the bins of their items.
+/// long as the fullest bins. Up to 4096 bins, weights are sorted by bin first. Memory is 2^17
+/// weights for each thread, with the bins of their items; and for each bin some 40 bytes, 4 a
+/// thread, and a sum for each binary digit of its items. With more bins it is a sum for each bin
+/// and each binary digit of the most items of a bin, 8 more for each bin if there are few, and 2^18
+/// weights with the bins of their items.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
