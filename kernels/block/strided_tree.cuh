@@ -25,11 +25,8 @@ struct ShareTree {
         if constexpr (HAS_PAIR) up_sweep_over<2>(COUNT / 2 - 1, COUNT / 2);
     }
 
-    /// The sum of all, or else the prefix of all.
-    __device__ __forceinline__ A& root() const { return leaves[COUNT - 1]; }
-
-    /// Turns the sums into the leaves' prefixes. The root has the prefix of the first, and
-    /// `present` says whether there is one.
+    /// Turns the sums into the leaves' prefixes. The last leaf, the root's place, has the prefix of
+    /// the first, and `present` says whether there is one.
     __device__ __forceinline__ void down_sweep(bool present) const {
         if constexpr (HAS_PAIR) down_sweep_over<2>(COUNT / 2 - 1, COUNT / 2, present);
 #pragma unroll 1

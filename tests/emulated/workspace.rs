@@ -9,10 +9,11 @@ use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy, RowPolicy, ScanPlan, WavePlan,
-    WavePolicy, source,
+    CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy, RowPolicy,
+    ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max};
+use warpfold::source::Slice;
 
 /// A kernel that needs a workspace for this many elements, and how it is launched.
 struct Call {
@@ -127,6 +128,31 @@ fn calls() -> Vec<Call> {
         plan: None,
         takes: true,
         counts: true,
+    });
+
+    let costly = CostlyScanPolicy::of::<Slice<u32>>(90, u32::MAX).expect("elements are small");
+    let shares = SharePolicy {
+        rows: 2,
+        batch: 2,
+        warps: 2,
+        ..costly.shares
+    };
+    let length = 5 * shares.tile() as usize + 3;
+    let plan = SharePlan::new(shares, length);
+    calls.push(Call {
+        name: "shares",
+        module: module::<kernels::Scan<u32, Add>>(toolchain, "shares", Engine::Shares(shares)),
+        kernel: "scan_shares",
+        length,
+        grid: Grid {
+            shared: plan.shared_bytes::<u32>() as usize,
+            resident: 2,
+            ..Grid::new(plan.tiles(false), plan.threads())
+        },
+        workspace_bytes: plan.workspace_bytes::<u32>(),
+        plan: None,
+        takes: true,
+        counts: false,
     });
 
     for (name, order) in [
