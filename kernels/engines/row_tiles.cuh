@@ -88,12 +88,9 @@ struct RowTiles {
     }
 
     /// Publishes the sum of the tile, if another tile may want it. A whole warp calls.
-    __device__ __forceinline__ void publish_sum(const Tile& tile,
-                                                const WorkspaceHeader::State& state,
-                                                const A& sum) const {
-        workspace.require(state);
+    __device__ __forceinline__ void publish_sum(const Tile& tile, u64 tag, const A& sum) const {
         if (tile.whole || (COUNTED && tile.number + 1 < gridDim.x))
-            sums(state.tag).publish(tile.number, sum);
+            sums(tag).publish(tile.number, sum);
     }
 
     /// Resets the header, if the tile is the last. Called when what precedes it is known: all other

@@ -143,7 +143,8 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
     __device__ __forceinline__ void publish_by_warp(const Tile& tile, WorkspaceHeader::State& state,
                                                     const A& sum) const {
         state = shuffle(state, 0);
-        this->publish_sum(tile, state, sum);
+        workspace.require(state);
+        this->publish_sum(tile, state.tag, sum);
     }
     __device__ __forceinline__ void publish(const Tile& tile, WorkspaceHeader::State& state,
                                             const A& sum) const {

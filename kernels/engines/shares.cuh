@@ -109,7 +109,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
             of_tile.up_sweep(GROUP, THREADS);
             if (gridDim.x > 1) {
                 Sums all = this->sums(shared().tag);
-                if (tile.whole) all.publish(tile.number, of_tile.node(0, THREADS));
+                this->publish_sum(tile, all.sums.tag, of_tile.node(0, THREADS));
                 just_before.read(all, tile.number, 0);
             }
         } else if (warp == 1 && gridDim.x > 1) {

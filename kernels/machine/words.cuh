@@ -161,8 +161,8 @@ __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
     }
 }
 
-/// The same for elements of arrays. Of structs with words of 8 bytes, compilers would choose between
-/// addresses all the same, unless the words must be in registers.
+/// The same for elements of arrays. With words of 8 bytes compilers would choose between addresses
+/// all the same, unless the words must be in registers.
 template <class T>
 __device__ __forceinline__ T choose_element(bool condition, const T& a, const T& b) {
     if constexpr (IS_SCALAR<T> || alignof(T) != 8) {

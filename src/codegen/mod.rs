@@ -42,8 +42,8 @@ pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
 pub use policy::{
-    CostlyPolicy, CostlyScanPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, SharePolicy,
-    WavePolicy,
+    CostlyReducePolicy, CostlyScanPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy,
+    SharePolicy, WavePolicy,
 };
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};

@@ -120,12 +120,8 @@ impl RowPolicy {
     /// how much the GPU holds at once.
     pub fn for_scan<F: Form<Item: Element>>(capability: u32, long: bool) -> RowPolicy {
         let rows = rows::tables(capability).scan;
-        let row = row_for(rows, |row| row.accumulator, accumulator_bytes::<F::Item>());
-        RowPolicy::scanning::<F>(row, long)
-    }
-
-    fn scanning<F: Form<Item: Element>>(row: &rows::ScanRow, long: bool) -> RowPolicy {
         let accumulator = accumulator_bytes::<F::Item>();
+        let row = row_for(rows, |row| row.accumulator, accumulator);
         let run = RowPolicy::run_of_scan::<F>();
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
@@ -388,19 +384,19 @@ impl CostlyScanPolicy {
 /// The policies for reductions by an operator that costs so much that the arithmetic takes longer
 /// than the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostlyPolicy {
+pub struct CostlyReducePolicy {
     /// Reductions in the law's order of up to this many bytes,
     pub short_bytes: u64,
     /// take the first of these, and longer ones the second.
     pub reduce: [RowPolicy; 2],
 }
 
-impl CostlyPolicy {
+impl CostlyReducePolicy {
     /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
     /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
-    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyPolicy> {
+    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
         let accumulator = accumulator_bytes::<F::Item>();
-        let mut rows = rows::tables(capability).costly.iter();
+        let mut rows = rows::tables(capability).costly_reduce.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
         if cost < row.least {
             return None;
@@ -411,7 +407,7 @@ impl CostlyPolicy {
             let rows = 1 << (items / run).max(1).ilog2();
             RowPolicy::reducing(cut, run, rows, cut.sums_law)
         };
-        Some(CostlyPolicy {
+        Some(CostlyReducePolicy {
             short_bytes: row.short_bytes,
             reduce: row.reduce.map(reduce),
         })

@@ -70,8 +70,7 @@ impl Case {
     }
 
     /// One launch: of one block if the length is no multiple of 3 and fits one, or of several. They
-    /// take tiles by index if all live at a time, or by ticket. Another launch, with other data and
-    /// flags, comes before.
+    /// take tiles by index if all live at a time, or by ticket.
     fn launch_scan<T: Element>(
         &self,
         script: &mut Script,
@@ -91,18 +90,8 @@ impl Case {
         let blocks = plan(true).blocks.max(plan(false).blocks);
         let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(policy, blocks);
         script.filled("workspace", 0, workspace_bytes, "workspace");
-        let mut launch = |input, out, seeded: bool, inclusive: bool| {
+        self.launch_twice::<T>(script, "scan_rows", (out, init), blocks < 20, |inclusive| {
             let plan = plan(inclusive);
-            let arguments = ScanArguments {
-                source: slice(input),
-                out: address(out, 0),
-                length: self.length as u64,
-                workspace: workspace_of(plan.blocks),
-                init,
-                seeded: u32::from(seeded),
-                inclusive: u32::from(inclusive),
-                by_ticket: u32::from(plan.by_ticket),
-            };
             let grid = Grid {
                 blocks: plan.blocks,
                 threads: 32 * plan.warps,
@@ -114,23 +103,10 @@ impl Case {
                     plan.blocks as u32
                 },
             };
-            script.launch("scan_rows", grid, &[Argument::of_struct(&arguments)]);
-        };
-        if self.length > 0 && blocks < 20 {
-            let same = self.length.is_multiple_of(2);
-            launch(
-                "other",
-                "unused",
-                self.seeded == same,
-                self.inclusive == same,
-            );
-        }
-        if self.length > 0 {
-            launch("in", out, self.seeded, self.inclusive);
-        }
+            (grid, plan.by_ticket)
+        });
     }
 
-    /// One launch. Before it another one, with other data and flags.
     fn launch_wave<T: Element>(
         &self,
         script: &mut Script,
@@ -140,17 +116,8 @@ impl Case {
     ) {
         let plan = WavePlan::new(policy, self.length);
         script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
-        let mut launch = |input, out, seeded: bool, inclusive: bool| {
-            let arguments = ScanArguments {
-                source: slice(input),
-                out: address(out, 0),
-                length: self.length as u64,
-                workspace: workspace_of(2),
-                init,
-                seeded: u32::from(seeded),
-                inclusive: u32::from(inclusive),
-                by_ticket: 1,
-            };
+        let few = plan.tiles(true) < 8;
+        self.launch_twice::<T>(script, "scan_wave", (out, init), few, |inclusive| {
             let grid = Grid {
                 blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
                 threads: plan.threads(),
@@ -158,23 +125,10 @@ impl Case {
                 shared: policy.shared_bytes::<T>() as usize,
                 resident: 0,
             };
-            script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);
-        };
-        if self.length > 0 && plan.tiles(true) < 8 {
-            let same = self.length.is_multiple_of(2);
-            launch(
-                "other",
-                "unused",
-                self.seeded == same,
-                self.inclusive == same,
-            );
-        }
-        if self.length > 0 {
-            launch("in", out, self.seeded, self.inclusive);
-        }
+            (grid, true)
+        });
     }
 
-    /// One launch. Before it another one, with other data and flags.
     fn launch_shares<T: Element>(
         &self,
         script: &mut Script,
@@ -184,26 +138,45 @@ impl Case {
     ) {
         let plan = SharePlan::new(policy, self.length);
         script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
-        let mut launch = |input, out, seeded: bool, inclusive: bool| {
-            let arguments = ScanArguments {
-                source: slice(input),
-                out: address(out, 0),
-                length: self.length as u64,
-                workspace: workspace_of(plan.tiles(inclusive)),
-                init,
-                seeded: u32::from(seeded),
-                inclusive: u32::from(inclusive),
-                by_ticket: u32::from(plan.by_ticket(inclusive)),
-            };
+        let few = plan.tiles(true) < 20;
+        self.launch_twice::<T>(script, "scan_shares", (out, init), few, |inclusive| {
             let grid = Grid {
                 blocks: plan.tiles(inclusive),
                 threads: plan.threads(),
                 shared: plan.shared_bytes::<T>() as usize,
                 resident: 0,
             };
-            script.launch("scan_shares", grid, &[Argument::of_struct(&arguments)]);
+            (grid, plan.by_ticket(inclusive))
+        });
+    }
+
+    /// One launch. If tiles are few, another one comes before, with other data and flags. `grid`
+    /// gives the blocks, and whether they take tiles by ticket, for an inclusive scan or not.
+    fn launch_twice<T: Element>(
+        &self,
+        script: &mut Script,
+        kernel: &str,
+        (out, init): (&'static str, T::Accumulator),
+        few: bool,
+        grid: impl Fn(bool) -> (Grid, bool),
+    ) {
+        let mut launch = |input, out, seeded: bool, inclusive: bool| {
+            let (grid, by_ticket) = grid(inclusive);
+            // The wave engine takes a workspace for a single block, too.
+            let needs = if by_ticket { 2 } else { grid.blocks };
+            let arguments = ScanArguments {
+                source: slice(input),
+                out: address(out, 0),
+                length: self.length as u64,
+                workspace: workspace_of(needs),
+                init,
+                seeded: u32::from(seeded),
+                inclusive: u32::from(inclusive),
+                by_ticket: u32::from(by_ticket),
+            };
+            script.launch(kernel, grid, &[Argument::of_struct(&arguments)]);
         };
-        if self.length > 0 && plan.tiles(true) < 20 {
+        if self.length > 0 && few {
             let same = self.length.is_multiple_of(2);
             launch(
                 "other",

@@ -104,11 +104,30 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
             Primitive::Reduce => reduction_cases::<T>(policy),
             Primitive::Scan => tile_cases::<T>(policy),
         },
-        Engine::Wave(policy) => wave_cases::<T>(primitive, policy),
+        Engine::Wave(policy) => wave_cases::<T>(policy),
         Engine::Shares(policy) => share_cases(policy),
         _ => unreachable!("there are four engines"),
     }
 }
+
+/// The case of a number and a length: in all variants, and at all placements, in turn.
+fn scan_case(engine: Engine, placements: &[Placement]) -> impl Fn((usize, usize)) -> Case + Copy {
+    move |(number, length)| {
+        let (in_place, shifts) = placements[number % placements.len()];
+        Case {
+            primitive: Primitive::Scan,
+            engine,
+            length,
+            seeded: number & 1 == 1,
+            inclusive: (number ^ number >> 2) & 2 == 2,
+            in_place,
+            shifts,
+        }
+    }
+}
+
+/// Whether the output is the input, and by how much both are shifted.
+type Placement = (bool, (usize, usize));
 
 /// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are
 /// summed up twice.
@@ -152,15 +171,7 @@ fn tile_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         (true, (3, 3)),
         (false, (0, 3 * word)),
     ];
-    let case = |(number, length): (usize, usize)| Case {
-        primitive: Primitive::Scan,
-        engine: Engine::Rows(policy),
-        length,
-        seeded: number & 1 == 1,
-        inclusive: (number ^ number >> 2) & 2 == 2,
-        in_place: placements[number % placements.len()].0,
-        shifts: placements[number % placements.len()].1,
-    };
+    let case = scan_case(Engine::Rows(policy), &placements);
     // Few results end before the first whole word of the output, wherever that is.
     let few = [1, 2, 3].into_iter().flat_map(|length| {
         (0..placements.len()).map(move |number| Case {
@@ -267,20 +278,12 @@ fn share_cases(policy: SharePolicy) -> Vec<Case> {
         (false, (3, 5)),
         (true, (1, 1)),
     ];
-    let case = |(number, length): (usize, usize)| Case {
-        primitive: Primitive::Scan,
-        engine: Engine::Shares(policy),
-        length,
-        seeded: number & 1 == 1,
-        inclusive: (number ^ number >> 2) & 2 == 2,
-        in_place: placements[number % placements.len()].0,
-        shifts: placements[number % placements.len()].1,
-    };
+    let case = scan_case(Engine::Shares(policy), &placements);
     lengths.into_iter().enumerate().map(case).collect()
 }
 
 /// Around the ends of runs, rows and tiles; for tiny tiles, also of waves.
-fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case> {
+fn wave_cases<T: Element>(policy: WavePolicy) -> Vec<Case> {
     let tile = policy.tile() as usize;
     let lengths = if policy == small(policy) {
         let wave = tile * policy.wave as usize;
@@ -334,15 +337,7 @@ fn wave_cases<T: Element>(primitive: Primitive, policy: WavePolicy) -> Vec<Case>
             (false, (0, sixteen)),
         ]
     };
-    let case = |(number, length): (usize, usize)| Case {
-        primitive,
-        engine: Engine::Wave(policy),
-        length,
-        seeded: number & 1 == 1,
-        inclusive: (number ^ number >> 2) & 2 == 2,
-        in_place: placements[number % placements.len()].0,
-        shifts: placements[number % placements.len()].1,
-    };
+    let case = scan_case(Engine::Wave(policy), &placements);
     lengths.into_iter().enumerate().map(case).collect()
 }
 

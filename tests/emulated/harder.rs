@@ -14,9 +14,9 @@ use warpfold::bytemuck::{self, Pod, Zeroable};
 use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    CostlyPolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels, LevelArguments,
-    Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan, WavePolicy,
-    WorkspaceArguments, WorkspaceKey, source,
+    CostlyReducePolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels,
+    LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
+    WavePolicy, WorkspaceArguments, WorkspaceKey, source,
 };
 use warpfold::ops::Add;
 use warpfold::source::Slice;
@@ -106,7 +106,7 @@ fn policies_of_costly_operators() {
         let tile = short.elements() as usize;
         let short_name = format!("costly scan {name} short");
         check_scan::<T, Op>(&short_name, short, &[tile - 1, 3 * tile + 5]);
-        let costly = CostlyPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
+        let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
         for (rows, which) in costly.reduce.into_iter().zip(["short", "long"]) {
             let batch = rows.elements() as usize;
             let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];

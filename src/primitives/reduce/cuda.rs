@@ -5,7 +5,8 @@ use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
 use crate::codegen::{
-    CostlyPolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy, cost,
+    CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy,
+    cost,
 };
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
@@ -127,12 +128,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         require_driver()?;
         let (capability, order) = (context_capability(context)?, Order::of::<T, Op>());
         let costly = match order {
-            Order::Law => CostlyPolicy::of::<F>(capability, cost::<T, Op>()),
+            Order::Law => CostlyReducePolicy::of::<F>(capability, cost::<T, Op>()),
             Order::Any => None,
         };
         let request = Self::request();
         let (short, long) = match costly {
-            Some(CostlyPolicy {
+            Some(CostlyReducePolicy {
                 reduce: [short, long],
                 short_bytes,
                 ..

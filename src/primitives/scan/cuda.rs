@@ -36,10 +36,10 @@ use std::sync::Arc;
 /// are in the disk cache.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
-/// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from
-/// some 20 instructions on for elements of up to 8 bytes, 24 to 40 for those of up to 16. From 32 to
-/// 48 on, medium inputs take it, too. [`cost`](crate::codegen::cost()) estimates the instructions.
-/// GPUs before compute capability 8.0 do not have it.
+/// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from 14
+/// to 20 instructions on for elements of up to 8 bytes, and from 24 to 40 for those of up to 16.
+/// Medium inputs take it from 32 to 48 on. [`cost`](crate::codegen::cost()) estimates the
+/// instructions. GPUs before compute capability 8.0 do not have it.
 ///
 /// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,

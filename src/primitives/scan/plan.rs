@@ -67,11 +67,7 @@ impl ScanPlan {
         warps: u32,
     ) -> ScanPlan {
         let (length, tile) = (length as u64, policy.elements() * u64::from(warps));
-        let blocks = if inclusive {
-            length / tile + 1
-        } else {
-            length.div_ceil(tile)
-        };
+        let blocks = tiles(length, tile, inclusive);
         ScanPlan {
             blocks,
             warps,
@@ -120,11 +116,7 @@ impl SharePlan {
     /// that is not full; it may be empty.
     pub fn tiles(&self, inclusive: bool) -> u64 {
         let tile = self.policy.tile();
-        if inclusive && self.length > tile {
-            self.length / tile + 1
-        } else {
-            self.length.div_ceil(tile)
-        }
+        tiles(self.length, tile, inclusive && self.length > tile)
     }
 
     /// Whether there are so many tiles that blocks hide from each other what each waits for.
@@ -150,6 +142,15 @@ impl SharePlan {
     /// The bytes of shared memory of a block.
     pub fn shared_bytes<T: Element>(&self) -> u32 {
         self.policy.shared_bytes::<T>()
+    }
+}
+
+/// The number of tiles. Those of an inclusive scan end with one that is not full.
+fn tiles(length: u64, tile: u64, inclusive: bool) -> u64 {
+    if inclusive {
+        length / tile + 1
+    } else {
+        length.div_ceil(tile)
     }
 }
 
@@ -181,12 +182,7 @@ impl WavePlan {
 
     /// The number of tiles. An inclusive scan ends with a tile that is not full; it may be empty.
     pub fn tiles(&self, inclusive: bool) -> u64 {
-        let tile = self.policy.tile();
-        if inclusive {
-            self.length / tile + 1
-        } else {
-            self.length.div_ceil(tile)
-        }
+        tiles(self.length, self.policy.tile(), inclusive)
     }
 
     /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for

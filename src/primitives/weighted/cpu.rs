@@ -80,8 +80,8 @@ where
     Ok(in_rust_mode(|| (0..all).map(sum).collect()))
 }
 
-/// Up to so many bins, weights are sorted by bin: enough of a piece are of one bin to be folded as a
-/// tree.
+/// Up to so many bins, weights are sorted by bin: enough of a piece belong to one bin to be folded
+/// as a tree.
 const SORTED_BINS: usize = 1 << 12;
 
 /// Fewer items are not worth it.
@@ -107,8 +107,7 @@ where
     // Where the weights of each bin end in each piece; what has no bin is behind the others.
     let mut ends = filled(0_u32, round.div_ceil(piece) * (all + 1))?;
     let mut counters = filled(Counter::<W::Accumulator>::at(0), all)?;
-    let mut start = 0;
-    while start < items.len() {
+    for start in (0..items.len()).step_by(round) {
         let len = round.min(items.len() - start);
         let sorted = &mut sorted[..len * X::CHANNELS];
         let ends = &mut ends[..len.div_ceil(piece) * (all + 1)];
@@ -126,31 +125,29 @@ where
                     let block = first..(first + BLOCK).min(range.end);
                     place(items.range(block, items_room), bins, all, places);
                 }
-                sort_by_bin::<W, X>(places, weights.range(range, weights_room), sorted, ends);
+                let weights = weights.range(range, weights_room);
+                sort::<W, X>(places, weights, 0, ends, |at, _, weight| {
+                    sorted[at] = weight
+                });
             });
         });
         let room = || (Tree::new(), Vec::new());
         let counters = counters.par_iter_mut().enumerate();
         let counters = counters.with_min_len(if items.len() < PART { all } else { 1 });
         counters.for_each_init(room, |(tree, sums), (bin, counter)| {
+            let pieces = sorted.chunks(piece * X::CHANNELS);
             in_rust_mode(|| {
-                for (piece, ends) in sorted
-                    .chunks(piece * X::CHANNELS)
-                    .zip(ends.chunks_exact(all + 1))
-                {
+                for (piece, ends) in pieces.zip(ends.chunks_exact(all + 1)) {
                     let first = bin.checked_sub(1).map_or(0, |before| ends[before]);
-                    let run = &piece[first as usize..ends[bin] as usize];
-                    let position = counter.end();
-                    sums.clear();
-                    block_sums::<W, Add>(tree, position, run, sums);
-                    let most = block_len::<W::Accumulator>().ilog2();
-                    for ((level, _), &sum) in blocks(position, run.len(), most).zip(&*sums) {
-                        counter.push(level, sum, Add::combine);
-                    }
+                    append(
+                        counter,
+                        &piece[first as usize..ends[bin] as usize],
+                        tree,
+                        sums,
+                    );
                 }
             });
         });
-        start += len;
     }
     let sum = |counter: &Counter<W::Accumulator>| {
         let sum = counter.prefix(None, Add::combine);
@@ -159,28 +156,21 @@ where
     Ok(in_rust_mode(|| counters.iter().map(sum).collect()))
 }
 
-/// Sorts weights by the places that were found for them. Those of a bin keep their order. `ends`
-/// becomes where each bin ends.
-fn sort_by_bin<W: Element, X: Counted>(
-    places: &[u32],
+/// Appends the next weights of a bin.
+fn append<W: Element>(
+    counter: &mut Counter<W::Accumulator>,
     weights: &[W],
-    sorted: &mut [W],
-    ends: &mut [u32],
-) {
-    ends.fill(0);
-    for &place in places {
-        ends[place as usize] += 1;
-    }
-    let mut sum = 0;
-    for end in &mut *ends {
-        sum += std::mem::replace(end, sum);
-    }
-    for (of_item, &weight) in places.chunks_exact(X::CHANNELS).zip(weights) {
-        for &place in of_item {
-            let end = &mut ends[place as usize];
-            sorted[*end as usize] = weight;
-            *end += 1;
-        }
+    tree: &mut Tree<W::Accumulator>,
+    sums: &mut Vec<W::Accumulator>,
+) where
+    Add: Monoid<W>,
+{
+    let position = counter.end();
+    sums.clear();
+    block_sums::<W, Add>(tree, position, weights, sums);
+    let most = block_len::<W::Accumulator>().ilog2();
+    for ((level, _), &sum) in blocks(position, weights.len(), most).zip(&*sums) {
+        counter.push(level, sum, Add::combine);
     }
 }
 
@@ -239,7 +229,10 @@ where
                 found.resize(places.len(), 0);
                 place(items.range(block.clone(), items_room), bins, all, found);
                 let weights = weights.range(block, weights_room);
-                sort::<W, X>(found, weights, log_share, places, values, ends);
+                sort::<W, X>(found, weights, log_share, ends, |at, place, weight| {
+                    places[at] = place;
+                    values[at] = weight;
+                });
             });
         });
         let push = |(number, counters): (usize, &mut Counters<W>)| {
@@ -267,15 +260,16 @@ where
     Ok(counters.par_iter().flat_map_iter(sums).collect())
 }
 
-/// Sorts the places that were found, and the weights for them, by share. Within a share they keep
-/// their order. `ends` becomes where each share ends.
+/// Sorts the weights for the places that were found by share, where a share has 2^`log_share` bins.
+/// Within a share they keep their order. `put` gets where a weight goes, its bin, and the weight.
+/// `ends` becomes where each share ends.
+#[inline]
 fn sort<W: Element, X: Counted>(
     found: &[u32],
     weights: &[W],
     log_share: u32,
-    places: &mut [u32],
-    values: &mut [W],
     ends: &mut [u32],
+    mut put: impl FnMut(usize, u32, W),
 ) {
     ends.fill(0);
     for place in found {
@@ -288,8 +282,7 @@ fn sort<W: Element, X: Counted>(
     for (of_item, &weight) in found.chunks_exact(X::CHANNELS).zip(weights) {
         for &place in of_item {
             let end = &mut ends[(place >> log_share) as usize];
-            places[*end as usize] = place;
-            values[*end as usize] = weight;
+            put(*end as usize, place, weight);
             *end += 1;
         }
     }

@@ -19,7 +19,7 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) scan: &'static [ScanRow],
     /// Reductions by costly operators, by the size of what is folded. Larger accumulators have no
     /// other way.
-    pub(in crate::codegen) costly: &'static [CostlyRow],
+    pub(in crate::codegen) costly_reduce: &'static [CostlyReduceRow],
     /// Scans by costly operators, likewise.
     pub(in crate::codegen) costly_scan: &'static [CostlyScanRow],
     pub(in crate::codegen) select: SelectRow,
@@ -61,7 +61,7 @@ pub(in crate::codegen) struct ScanRow {
 /// have many rows, since trees of many rows take fewer steps for each element. Short ones have few,
 /// so that many warps share the work.
 #[derive(Debug)]
-pub(in crate::codegen) struct CostlyRow {
+pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.

@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    CollectRow, CostlyRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow, SelectRow,
-    WeightedRow,
+    CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
+    SelectRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -44,9 +44,9 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
-    costly: &[
-        CostlyRow { accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32] },
-        CostlyRow { accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16] },
+    costly_reduce: &[
+        CostlyReduceRow { accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32] },
+        CostlyReduceRow { accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16] },
     ],
     costly_scan: &[
         CostlyScanRow {
