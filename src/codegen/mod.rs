@@ -13,6 +13,7 @@
 //! ```
 
 mod cost;
+mod costly;
 mod definitions;
 mod kernel;
 mod levels;
@@ -35,16 +36,14 @@ pub use crate::primitives::scan::plan::{ScanPlan, SharePlan, WavePlan};
 #[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 pub use cost::cost;
+pub use costly::{CostlyReducePolicy, CostlyScanPolicy, SharePolicy};
 pub use definitions::Definitions;
 #[doc(hidden)]
 pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
-pub use policy::{
-    CostlyReducePolicy, CostlyScanPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy,
-    SharePolicy, WavePolicy,
-};
+pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 

@@ -4,7 +4,7 @@
 
 use super::tuning::wave::{self, WaveRow};
 use super::tuning::{row_for, rows};
-use super::{Engine, Order, Primitive};
+use super::{Order, Primitive};
 use crate::Element;
 use crate::element::assert_element_size;
 use crate::source::{Form, Leaves, Slice};
@@ -99,7 +99,7 @@ impl RowPolicy {
         RowPolicy::reducing(cut, run, rows, sums)
     }
 
-    fn reducing(cut: ReducePolicy, run: u32, rows: u32, sums: u32) -> RowPolicy {
+    pub(super) fn reducing(cut: ReducePolicy, run: u32, rows: u32, sums: u32) -> RowPolicy {
         RowPolicy {
             run,
             rows,
@@ -260,168 +260,14 @@ impl RowPolicy {
     }
 }
 
-/// What a block of the shares engine ([`Engine::Shares`](super::Engine::Shares)) holds: a tile in
-/// shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SharePolicy {
-    /// Elements of a run, a power of two.
-    pub run: u32,
-    /// Rows of a warp's part of a tile: 32 runs, one a lane. A power of two up to 32.
-    pub rows: u32,
-    /// Rows that a warp loads at a time, a power of two.
-    pub batch: u32,
-    /// Warps of a block, a power of two.
-    pub warps: u32,
-    /// Blocks that a multiprocessor is to have registers for.
-    pub blocks: u32,
-}
-
-impl SharePolicy {
-    /// The shared memory that every GPU from compute capability 8.0 on has for a block.
-    const SHARED_BYTES: u32 = 99 << 10;
-
-    /// The bytes that a lane loads at a time.
-    const LOADED_BYTES: u32 = 128;
-
-    /// The elements of a tile, a power of two.
-    pub fn tile(self) -> u64 {
-        u64::from(32 * self.run * self.rows * self.warps)
-    }
-
-    /// The threads of a block.
-    pub fn threads(self) -> u32 {
-        32 * self.warps
-    }
-
-    /// The bytes of shared memory of a block, for elements of type `T`: a tile with an element more
-    /// for each lane, and a row of results for each warp.
-    pub fn shared_bytes<T: Element>(self) -> u32 {
-        let SharePolicy {
-            run, rows, warps, ..
-        } = self;
-        let nodes = 32 * warps * (run * rows + 1) + warps + 2;
-        let results = (32 * run * size_of::<T>() as u32).next_multiple_of(16);
-        warps * results + nodes * accumulator_bytes::<T>() + 32
-    }
-
-    /// What is wrong with a policy for elements of type `T`, if anything, where runs have
-    /// `proper_run` elements.
-    pub(crate) fn fault<T: Element>(self, proper_run: u32) -> Option<&'static str> {
-        let SharePolicy {
-            run,
-            rows,
-            batch,
-            warps,
-            blocks,
-        } = self;
-        if ![run, rows, batch, warps]
-            .iter()
-            .all(|n| n.is_power_of_two())
-        {
-            Some("run, rows, batch and warps are powers of two")
-        } else if rows > 32 || batch > rows {
-            Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != proper_run {
-            Some("a run has as many elements as RowPolicy::of_scan says")
-        } else if !(2..=16).contains(&warps) {
-            Some("a block has 2 to 16 warps")
-        } else if blocks == 0 || blocks * self.threads() > 2048 {
-            Some("a multiprocessor runs a block at least, and 2048 threads at most")
-        } else if self.shared_bytes::<T>() > Self::SHARED_BYTES {
-            Some("a block has at most 99 KiB of shared memory")
-        } else {
-            None
-        }
-    }
-}
-
-/// The policies for scans by a costly operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostlyScanPolicy {
-    /// For long inputs.
-    pub shares: SharePolicy,
-    /// For what few blocks hold, if the operator costs so much that no other engine is faster for
-    /// anything between. Such blocks have few rows, so that many warps share the work.
-    pub short: Option<RowPolicy>,
-}
-
-impl CostlyScanPolicy {
-    /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
-    /// capability, such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
-    /// the shares engine.
-    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
-        let accumulator = accumulator_bytes::<F::Item>();
-        let mut rows = rows::tables(capability).costly_scan.iter();
-        let row = rows.find(|row| accumulator <= row.accumulator)?;
-        let run = RowPolicy::run_of_scan::<F>();
-        let rows = (row.share / run).clamp(1, 32);
-        let batch = (SharePolicy::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
-        let shares = SharePolicy {
-            run,
-            rows,
-            batch: 1 << batch.ilog2(),
-            warps: row.warps,
-            blocks: row.blocks,
-        };
-        let fits = shares.fault::<F::Item>(run).is_none();
-        if cost < row.least || !fits || !Engine::Shares(shares).runs_on(capability) {
-            return None;
-        }
-        let short = (cost >= row.alone).then(|| {
-            let policy = RowPolicy::for_scan::<F>(capability, false);
-            let rows = policy.rows.min(row.short_rows);
-            RowPolicy {
-                rows,
-                batch: rows,
-                warps: row.short_warps,
-                ..policy
-            }
-        });
-        Some(CostlyScanPolicy { shares, short })
-    }
-}
-
-/// The policies for reductions by an operator that costs so much that the arithmetic takes longer
-/// than the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostlyReducePolicy {
-    /// Reductions in the law's order of up to this many bytes,
-    pub short_bytes: u64,
-    /// take the first of these, and longer ones the second.
-    pub reduce: [RowPolicy; 2],
-}
-
-impl CostlyReducePolicy {
-    /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
-    /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
-    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
-        let accumulator = accumulator_bytes::<F::Item>();
-        let mut rows = rows::tables(capability).costly_reduce.iter();
-        let row = rows.find(|row| accumulator <= row.accumulator)?;
-        if cost < row.least {
-            return None;
-        }
-        let cut = ReducePolicy::for_capability::<F::Item>(capability);
-        let run = run_of::<F>(0);
-        let reduce = |items: u32| {
-            let rows = 1 << (items / run).max(1).ilog2();
-            RowPolicy::reducing(cut, run, rows, cut.sums_law)
-        };
-        Some(CostlyReducePolicy {
-            short_bytes: row.short_bytes,
-            reduce: row.reduce.map(reduce),
-        })
-    }
-}
-
 /// The size of what an item becomes to be folded.
-fn accumulator_bytes<T: Element>() -> u32 {
+pub(super) fn accumulator_bytes<T: Element>() -> u32 {
     size_of::<T::Accumulator>() as u32
 }
 
 /// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would
 /// have to hold too much of one of them, or of the `results`, in bytes.
-fn run_of<F: Form>(results: usize) -> u32 {
+pub(super) fn run_of<F: Form>(results: usize) -> u32 {
     let Leaves {
         granule, largest, ..
     } = F::LEAVES;
@@ -438,7 +284,7 @@ fn run_of<F: Form>(results: usize) -> u32 {
 }
 
 /// The bytes that are read for an item; for what is read nowhere, those of the item.
-fn bytes_of<F: Form>() -> u32 {
+pub(super) fn bytes_of<F: Form>() -> u32 {
     match F::LEAVES.bytes {
         0 => size_of::<F::Item>() as u32,
         bytes => bytes.min(64) as u32,

@@ -337,7 +337,7 @@ fn wave_cases<T: Element>(policy: WavePolicy) -> Vec<Case> {
             (false, (0, sixteen)),
         ]
     };
-    let case = scan_case(Engine::Wave(policy), &placements);
+    let case = scan_case(Engine::Wave(policy), placements);
     lengths.into_iter().enumerate().map(case).collect()
 }
 
