@@ -3,6 +3,8 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(feature = "cuda")]
+mod engines;
 pub(crate) mod kernel;
 pub(crate) mod plan;
 mod prefixes;

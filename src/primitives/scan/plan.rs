@@ -167,7 +167,7 @@ fn summed_bytes<T: Element>(sums: u32, tiles: u64) -> usize {
 /// One call of the wave engine: a single launch.
 #[derive(Debug, Clone, Copy)]
 pub struct WavePlan {
-    policy: WavePolicy,
+    pub(super) policy: WavePolicy,
     length: u64,
 }
 

@@ -1,0 +1,502 @@
+//! The engines that scans have, and which of them makes which scan.
+
+use super::plan::{ScanPlan, SharePlan, WavePlan};
+use crate::Element;
+use crate::codegen::{
+    CostlyScanPolicy, Engine, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy,
+};
+use crate::cuda::kernels::{Lazy, Request};
+use crate::source::Form;
+
+/// The engines that scans with one operator choose from.
+#[derive(Debug, Clone)]
+pub(super) enum Engines {
+    /// For elements too long for a thread's registers.
+    Levels {
+        /// For what few blocks hold.
+        short: Option<Rows>,
+        /// For what fills the GPU.
+        wave: Option<Wave>,
+        /// The levels engine ([`Engine::Levels`]), for everything else.
+        levels: Lazy,
+    },
+    /// For all others.
+    OneLaunch {
+        /// For much more than the GPU holds at once, if it is the fastest there.
+        shares: Option<Shares>,
+        /// For what would give each multiprocessor several blocks of the rows engine.
+        wave: Option<Wave>,
+        /// For what the GPU holds at once.
+        short: Rows,
+        /// For everything else.
+        long: Rows,
+    },
+    /// For costly operators.
+    Shares {
+        /// For what the GPU holds at once.
+        short: Option<Rows>,
+        /// For everything else.
+        shares: Shares,
+    },
+}
+
+/// The rows engine ([`Engine::Rows`]).
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    kernels: Lazy,
+    policy: RowPolicy,
+}
+
+/// The shares engine ([`Engine::Shares`]).
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    kernels: Lazy,
+    policy: SharePolicy,
+}
+
+/// The wave engine ([`Engine::Wave`]), where it can run.
+#[derive(Debug, Clone)]
+pub(super) struct Wave {
+    kernels: Lazy,
+    policy: WavePolicy,
+    /// Those for unaligned addresses, no multiples of 16. They are loaded when one is met.
+    anywhere: Option<(Lazy, WavePolicy)>,
+    /// Whether it is to take short inputs too.
+    always: bool,
+}
+
+/// What the choice of an engine depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input {
+    /// The number of elements.
+    pub(super) len: usize,
+    /// Whether the scan is an inclusive one.
+    pub(super) inclusive: bool,
+    /// Whether all addresses are multiples of [`WavePolicy::ALIGN`].
+    pub(super) aligned: bool,
+    /// The number of multiprocessors of the GPU.
+    pub(super) multiprocessors: u32,
+}
+
+/// The engine that makes a scan, and how it cuts it up.
+#[derive(Debug)]
+pub(super) enum Choice<'a> {
+    Rows(&'a Lazy, ScanPlan),
+    Wave(&'a Lazy, WavePlan),
+    Shares(&'a Lazy, SharePlan),
+    Levels(&'a Lazy),
+}
+
+impl Engines {
+    /// Those that are fastest on GPUs of compute capability `capability`, for an operator that
+    /// `commutes` or not, and costs so many [instructions](crate::codegen::cost()).
+    pub(super) fn for_operator<F: Form<Item: Element>>(
+        request: Request,
+        capability: u32,
+        commutes: bool,
+        cost: impl FnOnce() -> u32,
+    ) -> Engines {
+        let wave = WavePolicy::for_form::<F>(capability)
+            .filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        if size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT {
+            let policy = RowPolicy::for_scan::<F>(capability, false);
+            return Engines::Levels {
+                short: Some(Rows::new(request, policy)),
+                // To exchange large values costs more where the order of operands counts.
+                wave: wave.filter(|_| commutes).map(|policy| Wave {
+                    kernels: Lazy::new(request, Engine::Wave(policy)),
+                    policy,
+                    anywhere: None,
+                    always: false,
+                }),
+                levels: Lazy::new(request, Engine::Levels),
+            };
+        }
+        let costly = CostlyScanPolicy::of::<F>(capability, cost());
+        let shares = costly.map(|costly| Shares::new(request, costly.shares));
+        match (shares, costly.and_then(|costly| costly.short)) {
+            (Some(shares), Some(short)) => Engines::Shares {
+                short: Some(Rows::new(request, short)),
+                shares,
+            },
+            (shares, _) => Engines::one_launch::<F>(request, capability, shares, wave, false),
+        }
+    }
+
+    /// One engine, for every input. The wave engine has the rows engine beside it, for addresses
+    /// that it cannot have.
+    pub(super) fn only<F: Form<Item: Element>>(
+        request: Request,
+        capability: u32,
+        engine: Engine,
+    ) -> Engines {
+        match engine {
+            Engine::Levels => Engines::Levels {
+                short: None,
+                wave: None,
+                levels: Lazy::new(request, engine),
+            },
+            Engine::Rows(policy) => {
+                let rows = Rows::new(request, policy);
+                Engines::OneLaunch {
+                    shares: None,
+                    wave: None,
+                    short: rows.clone(),
+                    long: rows,
+                }
+            }
+            Engine::Shares(policy) => Engines::Shares {
+                short: None,
+                shares: Shares::new(request, policy),
+            },
+            Engine::Wave(policy) => {
+                Engines::one_launch::<F>(request, capability, None, Some(policy), true)
+            }
+        }
+    }
+
+    fn one_launch<F: Form<Item: Element>>(
+        request: Request,
+        capability: u32,
+        shares: Option<Shares>,
+        wave: Option<WavePolicy>,
+        always: bool,
+    ) -> Engines {
+        let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
+        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
+        Engines::OneLaunch {
+            shares,
+            wave: wave.map(|policy| Wave {
+                kernels: lazy(policy),
+                policy,
+                anywhere: policy
+                    .anywhere_of::<F>()
+                    .map(|policy| (lazy(policy), policy)),
+                always,
+            }),
+            short: rows(false),
+            long: rows(true),
+        }
+    }
+
+    /// The kernels of all engines but those for unaligned addresses.
+    pub(super) fn kernels(&self) -> impl Iterator<Item = &Lazy> {
+        let kernels = match self {
+            Engines::Levels {
+                short,
+                wave,
+                levels,
+            } => [
+                short.as_ref().map(|short| &short.kernels),
+                wave.as_ref().map(|wave| &wave.kernels),
+                Some(levels),
+                None,
+            ],
+            Engines::OneLaunch {
+                shares,
+                wave,
+                short,
+                long,
+            } => [
+                shares.as_ref().map(|shares| &shares.kernels),
+                wave.as_ref().map(|wave| &wave.kernels),
+                Some(&short.kernels),
+                Some(&long.kernels),
+            ],
+            Engines::Shares { short, shares } => [
+                short.as_ref().map(|short| &short.kernels),
+                Some(&shares.kernels),
+                None,
+                None,
+            ],
+        };
+        kernels.into_iter().flatten()
+    }
+
+    /// The size of the workspace in bytes for `len` elements of type `T` or fewer.
+    pub(super) fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
+        let of_rows = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
+        let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
+        let of_shares = |shares: &Shares| SharePlan::new(shares.policy, len).workspace_bytes::<T>();
+        let most = match self {
+            Engines::Levels {
+                short,
+                wave,
+                levels: _,
+            } => {
+                let of_few_blocks = |rows: &Rows| {
+                    let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, Rows::FEW_BLOCKS);
+                    of_rows(rows).min(few)
+                };
+                [
+                    short.as_ref().map(of_few_blocks),
+                    wave.as_ref().map(of_wave),
+                    Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
+                    None,
+                ]
+            }
+            Engines::OneLaunch {
+                shares,
+                wave,
+                short,
+                long,
+            } => [
+                shares.as_ref().map(of_shares),
+                wave.as_ref().map(of_wave),
+                Some(of_rows(short)),
+                Some(of_rows(long)),
+            ],
+            Engines::Shares { short, shares } => [
+                short.as_ref().map(of_rows),
+                Some(of_shares(shares)),
+                None,
+                None,
+            ],
+        };
+        most.into_iter().flatten().max().unwrap_or(0)
+    }
+
+    /// The engine for `input`.
+    pub(super) fn choose(&self, input: Input) -> Choice<'_> {
+        let Input {
+            len,
+            inclusive,
+            aligned,
+            multiprocessors,
+        } = input;
+        let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, inclusive, multiprocessors);
+        match self {
+            Engines::Levels {
+                short,
+                wave,
+                levels,
+            } => {
+                if let Some(short) = short {
+                    let plan = plan(short);
+                    if plan.blocks <= Rows::FEW_BLOCKS {
+                        return Choice::Rows(&short.kernels, plan);
+                    }
+                }
+                if let Some((kernels, policy)) = wave.as_ref().and_then(|wave| wave.at(aligned)) {
+                    let plan = WavePlan::new(policy, len);
+                    if 2 * plan.tiles(inclusive) > u64::from(multiprocessors) {
+                        return Choice::Wave(kernels, plan);
+                    }
+                }
+                Choice::Levels(levels)
+            }
+            Engines::OneLaunch {
+                shares,
+                wave,
+                short,
+                long,
+            } => {
+                if let Some(shares) = shares {
+                    let plan = SharePlan::new(shares.policy, len);
+                    if plan.is_long(multiprocessors) {
+                        return Choice::Shares(&shares.kernels, plan);
+                    }
+                }
+                let (rows, plan) = match plan(short) {
+                    at_once if !at_once.by_ticket => (short, at_once),
+                    _ => (long, plan(long)),
+                };
+                if let Some(wave) = wave
+                    && (wave.always || plan.is_long(multiprocessors))
+                    && let Some((kernels, policy)) = wave.at(aligned)
+                {
+                    return Choice::Wave(kernels, WavePlan::new(policy, len));
+                }
+                Choice::Rows(&rows.kernels, plan)
+            }
+            Engines::Shares { short, shares } => {
+                if let Some(short) = short {
+                    let plan = plan(short);
+                    if !plan.by_ticket {
+                        return Choice::Rows(&short.kernels, plan);
+                    }
+                }
+                Choice::Shares(&shares.kernels, SharePlan::new(shares.policy, len))
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// Longer elements do not leave a thread enough registers for its tree.
+    const LARGEST_ELEMENT: usize = 16;
+
+    /// Up to this many blocks, one launch takes less time than the launches of the levels engine.
+    const FEW_BLOCKS: u64 = 32;
+
+    fn new(request: Request, policy: RowPolicy) -> Rows {
+        Rows {
+            kernels: Lazy::new(request, Engine::Rows(policy)),
+            policy,
+        }
+    }
+}
+
+impl Shares {
+    fn new(request: Request, policy: SharePolicy) -> Shares {
+        Shares {
+            kernels: Lazy::new(request, Engine::Shares(policy)),
+            policy,
+        }
+    }
+}
+
+impl Wave {
+    /// Kernels and policy for addresses that all are `aligned`, or not.
+    fn at(&self, aligned: bool) -> Option<(&Lazy, WavePolicy)> {
+        if self.policy.anywhere || aligned {
+            return Some((&self.kernels, self.policy));
+        }
+        let (kernels, policy) = self.anywhere.as_ref()?;
+        Some((kernels, *policy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Monoid;
+    use crate::codegen::Definitions;
+    use crate::primitives::scan::kernel;
+    use crate::source::Slice;
+
+    /// The number of multiprocessors of an H100 and of an H200.
+    const MULTIPROCESSORS: u32 = 132;
+
+    const CHEAP: u32 = 1;
+    const COSTLY: u32 = 100;
+
+    /// Nothing is compiled, and nothing runs.
+    struct Operator;
+
+    impl<T: Element> Monoid<T> for Operator {
+        fn identity() -> T {
+            unreachable!()
+        }
+
+        fn combine(_: T::Accumulator, _: T::Accumulator) -> T::Accumulator {
+            unreachable!()
+        }
+
+        fn cuda(_: &mut Definitions) -> String {
+            unreachable!()
+        }
+    }
+
+    fn request<T: Element>() -> Request {
+        Request::of::<kernel::Scan<T, Operator>>()
+    }
+
+    fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Engines {
+        Engines::for_operator::<Slice<T>>(request::<T>(), capability, commutes, || cost)
+    }
+
+    /// The names of the engines that take 1000, 2^18, and 2^28 elements, at any address.
+    fn names(engines: &Engines) -> [&'static str; 3] {
+        [1000, 1 << 18, 1 << 28].map(|len| name(engines, len, false))
+    }
+
+    fn name(engines: &Engines, len: usize, aligned: bool) -> &'static str {
+        let choice = engines.choose(Input {
+            len,
+            inclusive: true,
+            aligned,
+            multiprocessors: MULTIPROCESSORS,
+        });
+        match choice {
+            Choice::Levels(_) => "levels",
+            Choice::Rows(_, plan) if plan.by_ticket => "rows, in turns",
+            Choice::Rows(..) => "rows",
+            Choice::Shares(..) => "shares",
+            Choice::Wave(_, plan) if plan.policy.anywhere => "wave, anywhere",
+            Choice::Wave(..) => "wave",
+        }
+    }
+
+    #[test]
+    fn cheap_operators() {
+        let hopper = engines::<f32>(90, true, CHEAP);
+        assert_eq!(names(&hopper), ["rows", "rows", "wave, anywhere"]);
+        assert_eq!(name(&hopper, 1 << 28, true), "wave");
+        let ampere = engines::<f32>(80, true, CHEAP);
+        assert_eq!(names(&ampere), ["rows", "rows", "rows, in turns"]);
+        assert_eq!(name(&ampere, 1 << 28, true), "rows, in turns");
+    }
+
+    /// The wave engine hides a medium cost behind memory, up to some length.
+    #[test]
+    fn costly_operators() {
+        for capability in [80, 90] {
+            let costly = engines::<f32>(capability, false, COSTLY);
+            assert_eq!(names(&costly), ["rows", "rows", "shares"]);
+            assert_eq!(name(&costly, 1 << 28, true), "shares");
+        }
+        let medium = engines::<f64>(90, false, 20);
+        assert_eq!(names(&medium), ["rows", "rows", "shares"]);
+        assert_eq!(name(&medium, 1 << 22, true), "wave");
+        let turing = engines::<f32>(75, false, COSTLY);
+        assert_eq!(names(&turing), ["rows", "rows", "rows, in turns"]);
+    }
+
+    #[test]
+    fn long_elements() {
+        let ordered = engines::<[f64; 4]>(90, false, CHEAP);
+        assert_eq!(names(&ordered), ["rows", "levels", "levels"]);
+        let commuting = engines::<[f64; 4]>(90, true, CHEAP);
+        assert_eq!(names(&commuting), ["rows", "levels", "levels"]);
+        assert_eq!(name(&commuting, 1 << 28, true), "wave");
+    }
+
+    #[test]
+    fn one_engine_takes_everything() {
+        let only = |engine| Engines::only::<Slice<f32>>(request::<f32>(), 90, engine);
+        let names = |engine| names(&only(engine));
+        assert_eq!(names(Engine::Levels), ["levels"; 3]);
+        let rows = RowPolicy::for_scan::<Slice<f32>>(90, true);
+        assert_eq!(
+            names(Engine::Rows(rows)),
+            ["rows", "rows", "rows, in turns"]
+        );
+        let costly = CostlyScanPolicy::of::<Slice<f32>>(90, COSTLY).unwrap();
+        assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
+        let wave = WavePolicy::for_form::<Slice<f32>>(90).unwrap();
+        assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);
+    }
+
+    /// A workspace for a length serves the engine of every shorter one.
+    #[test]
+    fn workspaces_are_large_enough() {
+        let all = [
+            engines::<f32>(90, true, CHEAP),
+            engines::<f32>(90, true, COSTLY),
+            engines::<f32>(80, true, CHEAP),
+            engines::<f32>(90, true, 25),
+        ];
+        let lengths = || (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
+        for engines in &all {
+            let mut needed = 0;
+            for (len, inclusive) in lengths().flat_map(|len| [(len, false), (len, true)]) {
+                let choice = engines.choose(Input {
+                    len,
+                    inclusive,
+                    aligned: true,
+                    multiprocessors: MULTIPROCESSORS,
+                });
+                needed = needed.max(match choice {
+                    Choice::Rows(_, plan) if plan.blocks == 1 => 0,
+                    Choice::Rows(_, plan) => 8 * plan.blocks as usize,
+                    Choice::Shares(_, plan) => plan.workspace_bytes::<f32>(),
+                    Choice::Wave(_, plan) => plan.workspace_bytes::<f32>(),
+                    Choice::Levels(_) => unreachable!("elements are short"),
+                });
+                let has = engines.workspace_bytes::<f32>(len);
+                assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
+            }
+        }
+    }
+}
