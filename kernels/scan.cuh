@@ -18,6 +18,8 @@ struct Scan {
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
     static constexpr bool NEEDS_ROWS = true;
+    /// Whether the warps of the wave engine need more room than that for items.
+    static constexpr bool BESIDE = false;
     /// What is kept from one batch of a chunk's rows to the next: nothing.
     struct Chunk {};
 

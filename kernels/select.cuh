@@ -5,28 +5,106 @@
 // of the first item that the chunk keeps. The warp packs what it keeps in shared memory. Then it
 // stores that in words, so that stores stay coalesced wherever the place is. The other items lie
 // behind those that are kept. Of a position the warp holds the distance from its chunk's start.
+//
+// Items with positions are the heads of runs. The length of a run is known where the next one
+// starts. So the position of the last head is folded beside the count, and each head stores the
+// length of the run before its own.
 #pragma once
 #include "warp/lanes.cuh"
 #include "warp/row_store.cuh"
 
 namespace warpfold {
 
-/// KEEPS, SPLITS and PLACES say what is stored: the items that have a flag, the others, and the
-/// positions of those that have one.
-template <class T, bool KEEPS, bool SPLITS, bool PLACES>
-struct Select {
-    static_assert(KEEPS || !SPLITS);
-
-    /// Counts are added up.
+/// Counts of flags.
+struct Flags {
+    using Sum = u64;
     struct Operator {
         static constexpr bool EXACT = true, COMMUTATIVE = true;
         static __device__ __forceinline__ u64 combine(u64 a, u64 b) { return a + b; }
     };
+
+    /// The sum of a chunk's items, as lanes and their tree make it.
+    struct InChunk {
+        static constexpr bool EXACT = true, COMMUTATIVE = true;
+        static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return a + b; }
+        /// Of one item, at a place in the chunk.
+        static __device__ __forceinline__ void append(u32& sum, bool flag, int) {
+            sum += flag ? 1 : 0;
+        }
+    };
+    static __device__ __forceinline__ Sum of_chunk(u32 sum, u64) { return sum; }
+
+    /// What the warp's lanes hold of the chunks of a tile, added up; all lanes get it. A template,
+    /// since GPUs before 8.0 do not have the instruction, nor the engine that calls this.
+    template <class S>
+    static __device__ __forceinline__ Sum of_lanes(const S& sum, u64) {
+        return __reduce_add_sync(ALL_LANES, (u32)sum);
+    }
+    static __device__ __forceinline__ u64 count(const Sum& sum) { return sum; }
+};
+
+/// Counts of flags, and the position of the last item that has one; 0 if none has.
+struct FlagsAndLast {
+    struct Sum {
+        u64 count, last;
+    };
+    struct Operator {
+        static constexpr bool EXACT = true, COMMUTATIVE = true;
+        static __device__ __forceinline__ Sum combine(const Sum& a, const Sum& b) {
+            return {a.count + b.count, a.last > b.last ? a.last : b.last};
+        }
+    };
+
+    /// The count in the lower half of a word, and in the upper one the last one's place in the
+    /// chunk.
+    struct InChunk {
+        static constexpr bool EXACT = true, COMMUTATIVE = true;
+        static __device__ __forceinline__ u32 combine(u32 a, u32 b) {
+            u32 last = (a > b ? a : b) & 0xffff0000;
+            return last + (a & 0xffff) + (b & 0xffff);
+        }
+        static __device__ __forceinline__ void append(u32& sum, bool flag, int place) {
+            if (flag) sum = (u32)place << 16 | ((sum + 1) & 0xffff);
+        }
+    };
+    static __device__ __forceinline__ Sum of_chunk(u32 sum, u64 start) {
+        u32 count = sum & 0xffff;
+        return {count, count > 0 ? start + (sum >> 16) : 0};
+    }
+
+    template <class S>
+    static __device__ __forceinline__ Sum of_lanes(const S& sum, u64 tile_start) {
+        u32 count = __reduce_add_sync(ALL_LANES, (u32)sum.count);
+        u32 last = sum.count > 0 ? (u32)(sum.last - tile_start) : 0;
+        last = __reduce_max_sync(ALL_LANES, last);
+        return {count, count > 0 ? tile_start + last : 0};
+    }
+    static __device__ __forceinline__ u64 count(const Sum& sum) { return sum.count; }
+};
+
+template <bool MEASURES>
+struct FoldedFlags : Flags {};
+template <>
+struct FoldedFlags<true> : FlagsAndLast {};
+
+/// KEEPS, SPLITS and PLACES say what is stored: the items that have a flag, the others, and the
+/// positions of those that have one. With items and positions the distances between positions are
+/// stored too.
+template <class T, bool KEEPS, bool SPLITS, bool PLACES>
+struct Select {
+    static constexpr bool MEASURES = KEEPS && PLACES;
+    static_assert(KEEPS || !SPLITS);
+
+    using Folded = FoldedFlags<MEASURES>;
+    using Operator = typename Folded::Operator;
+    using InChunk = typename Folded::InChunk;
     using Item = Tuple<T, bool>;
-    using A = u64;
+    using A = typename Folded::Sum;
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
     static constexpr bool NEEDS_ROWS = false;
+    /// Whether the warps of the wave engine need more room than that for items: for positions.
+    static constexpr bool BESIDE = PLACES;
     static constexpr bool seeded = true;
 
     /// A warp's chunk: where it starts in the source, and how many items it keeps in all. If the
@@ -40,8 +118,8 @@ struct Select {
     };
 
     T *out, *others;
-    u64* places;
-    /// How many items, or positions, there is room for in `out` and `places`, and in `others`.
+    u64 *places, *lengths;
+    /// How many there is room for in `out`, `places` and `lengths`, and in `others`.
     u64 capacity, others_capacity;
     u64* count;
 
@@ -57,44 +135,31 @@ struct Select {
     __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {
         return (length + tile - 1) / tile;
     }
-    __device__ __forceinline__ P before() const { return {0, true}; }
+    __device__ __forceinline__ P before() const { return {A{}, true}; }
 
-    /// Counts of a tile's items, which fit into 32 bits.
-    struct ShortSum {
-        static constexpr bool EXACT = true, COMMUTATIVE = true;
-        static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return a + b; }
-    };
-
-    /// How many items of a run have a flag.
+    /// Appends a run to a chunk's sum. `first` is the place of its first item in the chunk, and only
+    /// items before place `end` count.
     template <int RUN>
-    static __device__ __forceinline__ u32 count_run(const Item (&items)[RUN]) {
-        u32 count = 0;
+    static __device__ __forceinline__ void append_run(u32& sum, const Item (&items)[RUN], int first,
+                                                      int end = CHUNKS_END) {
 #pragma unroll
-        for (int i = 0; i < RUN; i++) count += items[i]._1 ? 1 : 0;
-        return count;
+        for (int i = 0; i < RUN; i++)
+            InChunk::append(sum, items[i]._1 && (end == CHUNKS_END || first + i < end), first + i);
     }
-
-    /// The same, if only the first `there` items count.
-    template <int RUN>
-    static __device__ __forceinline__ u32 count_run(const Item (&items)[RUN], int there) {
-        u32 count = 0;
-#pragma unroll
-        for (int i = 0; i < RUN; i++) count += items[i]._1 && i < there ? 1 : 0;
-        return count;
-    }
+    static constexpr int CHUNKS_END = 0x7fffffff;
 
     /// There are no trees over rows.
     template <int RUN, int ROWS>
     struct Rows {
         __device__ __forceinline__ A up_sweep(const Select&, const Item (&)[ROWS][RUN]) {
-            return 0;
+            return A{};
         }
     };
 
     __device__ __forceinline__ void begin_tile(u64, const A&) const {}
     __device__ __forceinline__ int results(int elements, bool) const { return elements; }
     __device__ __forceinline__ Chunk begin_chunk(u64 start, const A& sum) const {
-        return {start, (int)sum, 0, 0, 0};
+        return {start, (int)Folded::count(sum), 0, 0, 0};
     }
 
     /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
@@ -107,7 +172,7 @@ struct Select {
         int lane = threadIdx.x % WARP;
         static_assert(RUN <= 16,
                       "flags of a run fit into a word, and counts of a row into half of one");
-        constexpr int ALL = ROWS * WARP * RUN, PLACES_AT = places_at(Store::ITEMS);
+        constexpr int ALL = ROWS * WARP * RUN;
         u32 flags[ROWS], there[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -126,9 +191,9 @@ struct Select {
         }
         // The counts of two rows share a word on their way through the tree over the lanes.
         constexpr int WORDS = (ROWS + 1) / 2;
-        LaneTrees<ShortSum, u32, WARP, WORDS> lanes;
+        LaneTrees<Flags::InChunk, u32, WARP, WORDS> lanes;
         u32 counts[WORDS];
-        Prefix<ShortSum, u32> before[WORDS];
+        Prefix<Flags::InChunk, u32> before[WORDS];
 #pragma unroll
         for (int word = 0; word < WORDS; word++) {
             counts[word] = __popc(flags[2 * word]);
@@ -144,7 +209,7 @@ struct Select {
                 place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
             int at = place * (int)sizeof(T), run = chunk.read + (k * WARP + lane) * RUN;
             int other = (chunk.in_all + run - place) * (int)sizeof(T);
-            u16* position = reinterpret_cast<u16*>(store.room + PLACES_AT) + place;
+            u16* position = positions_of(store) + place;
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
                 if ((flags[k] >> i & 1) != 0) {
@@ -163,7 +228,7 @@ struct Select {
             chunk.kept += (int)(counts[k / 2] >> shift & 0xffff);
         }
         chunk.read += ALL;
-        if constexpr (SPLITS) {
+        if constexpr (SPLITS || MEASURES) {
             int rest = results - first;
             chunk.there += rest < ALL ? rest > 0 ? rest : 0 : ALL;
         }
@@ -184,12 +249,20 @@ struct Select {
         }
     }
 
-    /// Stores what the chunk has kept, from a place on. The last one knows the count.
+    /// Where the warp holds positions.
     template <class Store>
-    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const A& first,
+    static __device__ __forceinline__ u16* positions_of(const Store& store) {
+        if constexpr (PLACES) return store.positions(places_at(Store::ITEMS));
+        else return nullptr;
+    }
+
+    /// Stores what the chunk has kept, given what comes before it. The last one knows the count.
+    template <class Store>
+    __device__ __forceinline__ void end_chunk(const Chunk& chunk, const A& before,
                                               const Store& store, bool is_last) const {
-        constexpr int SIZE = (int)sizeof(T), PLACES_AT = places_at(Store::ITEMS);
+        constexpr int SIZE = (int)sizeof(T);
         int lane = threadIdx.x % WARP, kept = chunk.kept, split = chunk.there - kept;
+        u64 first = Folded::count(before);
         if constexpr (KEEPS && SIZE % 4 != 0) zero_ends(chunk, store.room);
         __syncwarp();
         u64 room = first < capacity ? capacity - first : 0;
@@ -198,9 +271,10 @@ struct Select {
             if (stored > 0) store_bytes(out + first, store.room, stored * SIZE);
         }
         if constexpr (PLACES) {
-            const u16* position = reinterpret_cast<const u16*>(store.room + PLACES_AT);
+            const u16* position = positions_of(store);
             copy_words(places + first, stored, [=](int i) { return chunk.start + position[i]; });
         }
+        if constexpr (MEASURES) store_lengths(chunk, before, positions_of(store), is_last);
         if constexpr (SPLITS) {
             u64 place = chunk.start - first;
             u64 room = place < others_capacity ? others_capacity - place : 0;
@@ -211,16 +285,27 @@ struct Select {
         if (is_last && lane == 0) *count = first + kept;
         store.release();
     }
-};
 
-/// The lengths of `count` runs, from where they start in `length` items. There is room for
-/// `capacity` of either; if that is too little, the last length cannot be known.
-__device__ __forceinline__ void measure_runs(const u64* starts, u64* lengths, u64 capacity,
-                                             u64 count, u64 length) {
-    u64 known = count <= capacity ? count : capacity > 0 ? capacity - 1 : 0;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < known;
-         i += (u64)gridDim.x * blockDim.x)
-        lengths[i] = (i + 1 < count ? starts[i + 1] : length) - starts[i];
-}
+    /// Stores how long the runs are that end where the chunk's heads are; the last chunk also that
+    /// of the last run, which ends with the source.
+    __device__ __forceinline__ void store_lengths(const Chunk& chunk,
+                                                  const FlagsAndLast::Sum& before,
+                                                  const u16* position, bool is_last) const {
+        // Head i of the chunk ends run i - 1, if it is not the first of all.
+        int begin = before.count > 0 ? 0 : 1, ended = chunk.kept - begin;
+        u64 run = before.count + begin - 1, room = run < capacity ? capacity - run : 0;
+        int stored = ended < room ? ended : (int)room;
+        copy_words(lengths + run, stored, [=](int i) {
+            int head = begin + i;
+            u64 start = head > 0 ? chunk.start + position[head - 1] : before.last;
+            return chunk.start + position[head] - start;
+        });
+        run = before.count + chunk.kept - 1;
+        if (is_last && threadIdx.x % WARP == 0 && run < capacity) {
+            u64 start = chunk.kept > 0 ? chunk.start + position[chunk.kept - 1] : before.last;
+            lengths[run] = chunk.start + chunk.there - start;
+        }
+    }
+};
 
 }  // namespace warpfold

@@ -7,8 +7,7 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use warpfold::codegen::kernels::{
-    self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Kept, KeptAndPlaces, Outputs, Places,
-    Sides,
+    self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Kept, Outputs, Places, RunParts, Sides,
 };
 use warpfold::codegen::{
     CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source,
@@ -190,8 +189,8 @@ fn blocks() -> Sources {
     sources.select::<[f32; 3], Flags<[f32; 3]>, Sides>();
     sources.select::<u64, Zip<(Index, Map<NonZero<u8>, Slice<u8>>)>, Places>();
     sources.select::<u16, Heads<Equal<u16>, Slice<u16>>, Kept>();
-    sources.select::<u16, Heads<Equal<u16>, Map<narrow, Slice<u64>>>, KeptAndPlaces>();
-    sources.select::<u16, Heads<Equal<u16>, UpTo<Slice<u16>>>, KeptAndPlaces>();
+    sources.select::<u16, Heads<Equal<u16>, Map<narrow, Slice<u64>>>, RunParts>();
+    sources.select::<u16, Heads<Equal<u16>, UpTo<Slice<u16>>>, RunParts>();
     sources.collect::<Slice<u8>>();
     sources.collect::<Map<narrow, Slice<u64>>>();
     sources.collect::<UpTo<Slice<[f32; 3]>>>();
@@ -419,7 +418,7 @@ fn check_wait(text: &str, engine: Engine) {
         );
         // A prefetch may come before.
         let asks = before.contains("cp.async.bulk.prefetch.L2.global");
-        let has_tiles = engine != Engine::Levels && !name.contains("run_lengths");
+        let has_tiles = engine != Engine::Levels;
         assert_eq!(asks, has_tiles, "{name}");
         let accesses = ["ld.global", "ld.relaxed", "ld.acquire", "\tst.", "\tatom."];
         for early in accesses.iter().chain(&["\t@", "\tbra", "\tcall"]) {

@@ -5,8 +5,8 @@ use crate::commands::print;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, Operator, Work, with_number};
 use warpfold::codegen::kernels::{
-    ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, KeptAndPlaces, Outputs,
-    Places, Reduce, Scan, Select, Sides,
+    ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, Outputs, Places, Reduce,
+    RunParts, Scan, Select, Sides,
 };
 use warpfold::codegen::{CostlyScanPolicy, Engine, Kernels, Order, RowPolicy, WavePolicy, source};
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
@@ -102,7 +102,7 @@ fn without_operator<T: Number>(primitive: PrimitiveName) -> Result<String> {
         Name::Partition => select::<T, Flagged<T>, Sides>(),
         Name::Positions => select::<u64, Zip<(Index, Flags)>, Places>(),
         Name::Unique => select::<T, Heads<Equal<T>, Slice<T>>, Kept>(),
-        Name::Runs => select::<T, Heads<Equal<T>, Slice<T>>, KeptAndPlaces>(),
+        Name::Runs => select::<T, Heads<Equal<T>, Slice<T>>, RunParts>(),
         Name::Collect => {
             let policy = Collect::<Slice<T>>::rows_policy(CAPABILITY);
             render::<Collect<Slice<T>>>(Engine::Rows(policy))

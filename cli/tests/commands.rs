@@ -115,7 +115,7 @@ fn every_primitive_has_a_source() {
         ("partition", "select_rows("),
         ("positions", "select_rows("),
         ("unique", "select_rows("),
-        ("runs", "run_lengths("),
+        ("runs", "select_rows("),
         ("collect", "collect_rows("),
         ("histogram-even", "histogram_shared("),
         ("histogram-edges", "histogram_global("),

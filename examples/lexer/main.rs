@@ -144,7 +144,7 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::kernels::{Kept, KeptAndPlaces};
+    use warpfold::codegen::kernels::{Kept, RunParts};
     use warpfold::{flagged, heads_by};
 
     fn check(text: &str) -> Result<Vec<(u32, &str)>> {
@@ -245,7 +245,7 @@ mod tests {
         support::check_scan::<Transition, Compose, _>(transitions(&bytes));
         let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
         let heads = heads_by::<is_same_token, _>(map::<state, _>(&states));
-        support::check_select::<KeptAndPlaces, u32, _>(heads);
+        support::check_select::<RunParts, u32, _>(heads);
         let numbers = device.upload(&[0_u64])?;
         let tokens = map::<token, _>(zip3(map::<state, _>(&states), &numbers, &numbers));
         support::check_select::<Kept, Token, _>(flagged::<is_token, _>(tokens));

@@ -57,7 +57,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
 
         Chunk chunk;
         if (empty) chunk.sum = A{};
-        else chunk.fold(sink, rows, tile.valid - warp * CHUNK);
+        else chunk.fold(sink, rows, tile.start + warp * CHUNK, tile.valid - warp * CHUNK);
         if (threadIdx.x % WARP == 0) shared().warp_sums[warp] = chunk.sum;
         __syncthreads();
         LaneTree<Operator, A, Policy::MOST_WARPS> warps;
@@ -89,19 +89,21 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         A sum;
         LaneTree<Operator, A, ROWS> rows;
 
-        /// Of a counted source only `there` items count.
-        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from, int there) {
+        /// The rows start at position `start`. Of a counted source only `there` items count.
+        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from, u64 start,
+                                             int there) {
             if constexpr (!Sink::NEEDS_ROWS) {
-                u32 count = 0;
+                u32 flags = 0;
 #pragma unroll
                 for (int row = 0; row < ROWS; row++) {
                     Item items[RUN];
 #pragma unroll
                     for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
                     int run = (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
-                    count += COUNTED ? Sink::count_run(items, there - run) : Sink::count_run(items);
+                    Sink::append_run(flags, items, run, COUNTED ? there : Sink::CHUNKS_END);
                 }
-                sum = LaneTree<typename Sink::ShortSum, u32, WARP>().up_sweep(count);
+                flags = LaneTree<typename Sink::InChunk, u32, WARP>().up_sweep(flags);
+                sum = Sink::Folded::of_chunk(flags, start);
             } else if constexpr (KEEPS) {
                 unpack(from, 0);
                 sum = rows.up_sweep(trees.up_sweep(sink, batch));

@@ -47,6 +47,17 @@
 
 namespace warpfold {
 
+/// Room for each of WARPS warps to hold COUNT values.
+template <class T, int WARPS, int COUNT>
+struct WarpRooms {
+    T rooms[WARPS][COUNT];
+    __device__ __forceinline__ T* of(int warp) { return rooms[warp]; }
+};
+template <class T, int WARPS>
+struct WarpRooms<T, WARPS, 0> {
+    __device__ __forceinline__ T* of(int) { return nullptr; }
+};
+
 template <class Sink, class Source, class Policy>
 struct WaveEngine {
     using Operator = typename Sink::Operator;
@@ -76,7 +87,8 @@ struct WaveEngine {
         A wave_prefix, prefix;
         Mbarrier taken, loaded, summed, waved, prefixed, free;
     };
-    struct Shared {
+    using Beside = WarpRooms<u16, WARPS, Sink::BESIDE ? CHUNK : 0>;
+    struct Shared : Beside {
         Stage tiles[STAGES];
         Notes notes[STAGES];
         u64 tag;
@@ -201,22 +213,25 @@ struct WaveEngine {
     __device__ __forceinline__ void count_chunks(Turn turn, u64 tile, Notes& notes, int warp) {
         constexpr int CHUNKS = WARPS / REDUCERS;
         int lane = threadIdx.x % WARP;
-        u32 counts[CHUNKS];
+        u32 flags[CHUNKS];
 #pragma unroll
         for (int k = 0; k < CHUNKS; k++) {
-            counts[k] = 0;
+            flags[k] = 0;
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 Item items[RUN];
                 turn.items().read(source, tile, ((warp + k * REDUCERS) * ROWS + row) * WARP + lane,
                                   items);
-                counts[k] += Sink::count_run(items);
+                Sink::append_run(flags[k], items, (row * WARP + lane) * RUN);
             }
         }
-        LaneTrees<typename Sink::ShortSum, u32, WARP, CHUNKS>().up_sweep(counts);
+        LaneTrees<typename Sink::InChunk, u32, WARP, CHUNKS>().up_sweep(flags);
 #pragma unroll
-        for (int k = 0; k < CHUNKS; k++)
-            if (lane == k) notes.warp_sums[warp + k * REDUCERS] = counts[k];
+        for (int k = 0; k < CHUNKS; k++) {
+            int chunk = warp + k * REDUCERS;
+            u64 start = tile * TILE + chunk * CHUNK;
+            if (lane == k) notes.warp_sums[chunk] = Sink::Folded::of_chunk(flags[k], start);
+        }
     }
 
     __device__ __forceinline__ void publish(Turn turn, TileSums<A, PER_LANE> sums) {
@@ -347,16 +362,16 @@ struct WaveEngine {
         Notes& notes = turn.notes();
         u64 begin = tile * TILE + warp * CHUNK;
         Kept kept = sink.begin_chunk(begin, notes.warp_sums[warp]);
-        u32 before = 0;
+        A before{};
         if (elements > 0) {
-            before = __reduce_add_sync(ALL_LANES, lane < warp ? (u32)notes.warp_sums[lane] : 0u);
+            before = Sink::Folded::of_lanes(lane < warp ? notes.warp_sums[lane] : A{}, tile * TILE);
             emit_rows(turn, tile, warp, kept, [](int, P&, A&) {}, elements);
         }
         mbarrier_wait(notes.prefixed, turn.phase);
         if (elements == 0) return;
-        Store store{turn.items().room(warp * CHUNK)};
         bool is_last = begin < length && begin + CHUNK >= length;
-        sink.end_chunk(kept, notes.prefix + before, store, is_last);
+        sink.end_chunk(kept, Operator::combine(notes.prefix, before),
+                       store_of(turn, warp, warp * CHUNK), is_last);
     }
 
     /// Emits the rows of a warp. `ends_of` says what comes before the rows of a batch, for lane l
@@ -366,7 +381,7 @@ struct WaveEngine {
                                               const Ends& ends_of, int results) {
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += BATCH) {
-            Store store{turn.items().room(warp * CHUNK + (STAGED ? first * ROW : 0))};
+            Store store = store_of(turn, warp, warp * CHUNK + (STAGED ? first * ROW : 0));
             int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
             Item items[BATCH][RUN];
 #pragma unroll
@@ -395,6 +410,10 @@ struct WaveEngine {
 
         /// Where the warp may write: over what it has read of its chunk.
         unsigned char* room;
+        /// Where it holds positions.
+        u16* beside;
+
+        __device__ __forceinline__ u16* positions(int) const { return beside; }
 
         /// Says that the room was used for the last time: the copy engine writes there next.
         __device__ __forceinline__ void release() const { fence_proxy_async(); }
@@ -412,6 +431,11 @@ struct WaveEngine {
             else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
         }
     };
+
+    /// A warp's store, with its room in the stage from `item` on.
+    static __device__ __forceinline__ Store store_of(Turn& turn, int warp, int item) {
+        return {turn.items().room(item), turn.shared.of(warp)};
+    }
 
     // ---- the block ----
 

@@ -110,6 +110,11 @@ struct RowStore {
     unsigned char* room;
     bool aligned;
 
+    /// Where the warp holds positions: so many bytes behind the start of its room.
+    __device__ __forceinline__ u16* positions(int at) const {
+        return reinterpret_cast<u16*>(room + at);
+    }
+
     /// Says that the room was used for the last time.
     __device__ __forceinline__ void release() const {}
 

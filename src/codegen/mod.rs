@@ -185,7 +185,7 @@ pub mod kernels {
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{
-        Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, Select, SelectArguments, Sides,
+        Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
     };
     pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

@@ -386,6 +386,8 @@ pub(crate) struct Shape {
     item: u32,
     /// The size and the alignment of what is folded.
     accumulator: (u32, u32),
+    /// The bytes for each item of a tile that warps hold beside the stages.
+    beside: u32,
 }
 
 impl Shape {
@@ -398,11 +400,20 @@ impl Shape {
         Shape::of::<F, T, u64>()
     }
 
+    /// The position of the last item goes with the count. Warps hold positions of 16 bits.
+    pub(crate) fn of_runs<T: Element, F: Form>() -> Shape {
+        Shape {
+            beside: 2,
+            ..Shape::of::<F, T, [u64; 2]>()
+        }
+    }
+
     fn of<F: Form, T, A>() -> Shape {
         Shape {
             leaves: F::LEAVES,
             item: size_of::<T>() as u32,
             accumulator: (size_of::<A>() as u32, align_of::<A>() as u32),
+            beside: 0,
         }
     }
 }
@@ -446,8 +457,16 @@ impl WavePolicy {
     /// The policy for a select of items of type `T` from a form; `None` as for
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
+        WavePolicy::for_packing::<F>(capability, Shape::of_select::<T, F>())
+    }
+
+    /// The same for a select that stores positions and lengths of runs too.
+    pub fn for_runs<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
+        WavePolicy::for_packing::<F>(capability, Shape::of_runs::<T, F>())
+    }
+
+    fn for_packing<F: Form>(capability: u32, shape: Shape) -> Option<WavePolicy> {
         F::LEAVES.kept.then_some(())?;
-        let shape = Shape::of_select::<T, F>();
         let policy = WavePolicy::for_shape(wave::selects(capability), SELECT_RUN_BYTES, shape)?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
         // rows it has under way, the better. Runs read their neighbours too.
@@ -576,7 +595,7 @@ impl WavePolicy {
         // barriers.
         let sums = (self.warps * self.rows + self.warps + 2) * size;
         let notes = (align + sums).next_multiple_of(8) + 6 * 8;
-        let launch = 8;
+        let launch = 8 + self.tile() as u32 * shape.beside;
         let all = self.stages * (tile + notes.next_multiple_of(align)) + launch;
         // Tiles are aligned to words of 16.
         all.next_multiple_of(align.max(16))

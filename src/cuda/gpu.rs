@@ -2,13 +2,13 @@
 
 use super::pieces::Lane;
 use super::{
-    Collect, Histogram, Reduce, Runs, Scan, Select, Workspace, driver_error,
-    library::require_driver, workspace,
+    Collect, Histogram, Reduce, Scan, Select, Workspace, driver_error, library::require_driver,
+    workspace,
 };
 use crate::primitives::reduce::cuda as reduce;
 use crate::primitives::scan::cuda as scan;
+use crate::primitives::select::Targets;
 use crate::primitives::select::kernel::Outputs;
-use crate::primitives::select::{Target, Targets};
 use crate::source::Form;
 use crate::{Bins, Count, Counted, Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{
@@ -339,27 +339,6 @@ impl Gpu {
         let histogram = Histogram::<C, F>::load(&self.0.stream, bins)?;
         // SAFETY: the caller's; the stream keeps calls and frees in order.
         unsafe { histogram.run(&self.0.stream, (source, len), counts) }
-    }
-
-    /// The lengths of `count` runs, from where they start in `len` items. `lengths` has room for as
-    /// many.
-    ///
-    /// # Safety
-    ///
-    /// As for [`select`](Gpu::select).
-    pub(crate) unsafe fn run_lengths<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        starts: &DeviceArray<u64>,
-        lengths: &mut DeviceArray<u64>,
-    ) -> Result<()> {
-        let runs = Runs::<T, F>::load_lazily(&self.0.context)?;
-        let count = self.upload(&[starts.len() as u64])?;
-        let target = Target::new(starts.address(), starts.len());
-        let (stream, source) = (&self.0.stream, (source, len));
-        // SAFETY: the caller's.
-        unsafe { runs.run_lengths(stream, source, target, lengths.address(), count.address()) }
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.

@@ -8,9 +8,7 @@ use super::sources::{
 use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same};
 use std::any::type_name;
-use warpfold::codegen::kernels::{
-    Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, Select, SelectArguments, Sides,
-};
+use warpfold::codegen::kernels::{Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides};
 use warpfold::codegen::{Engine, ScanPlan, WavePlan, WavePolicy};
 use warpfold::source::{
     Comparable, Constant, ConstantArguments, Equal, Flagged, Form, Heads, Index, IndexArguments,
@@ -22,6 +20,8 @@ use warpfold::{bytemuck, function};
 struct Stored<T> {
     kept: Vec<T>,
     places: Vec<u64>,
+    /// How far it is from each place to the next, or to the end.
+    lengths: Vec<u64>,
     others: Vec<T>,
 }
 
@@ -30,9 +30,12 @@ impl<T: Sample> Stored<T> {
         let all = || items.iter().zip(0_u64..);
         let kept = all().filter(|((_, flag), _)| *flag);
         let others = all().filter(|((_, flag), _)| !*flag);
+        let places: Vec<u64> = kept.clone().map(|(_, place)| place).collect();
+        let ends = places.iter().skip(1).copied().chain([items.len() as u64]);
         Stored {
-            kept: kept.clone().map(|((item, _), _)| *item).collect(),
-            places: kept.map(|(_, place)| place).collect(),
+            kept: kept.map(|((item, _), _)| *item).collect(),
+            lengths: ends.zip(&places).map(|(end, place)| end - place).collect(),
+            places,
             others: others.map(|((item, _), _)| *item).collect(),
         }
     }
@@ -121,6 +124,12 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
                     number % 2 * 8,
                     if O::PLACES { 8 * kept } else { 0 },
                 );
+                let measures = O::KEPT && O::PLACES;
+                script.buffer(
+                    "lengths",
+                    number % 3 * 8,
+                    if measures { 8 * kept } else { 0 },
+                );
                 script.buffer("count", 0, 8);
                 let (out, capacity) = if in_place {
                     (address("a", 0), length)
@@ -132,6 +141,7 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
                     out,
                     others: address("others", 0),
                     places: address("places", 0),
+                    lengths: address("lengths", 0),
                     capacity: capacity as u64,
                     others_capacity: others as u64,
                     count: address("count", 0),
@@ -162,23 +172,6 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
                 };
                 let function = format!("select_{}", engine.name());
                 script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
-                let measures = O::KEPT && O::PLACES;
-                // Where there is too little room, the end of the last stored run is not known.
-                let whole = kept == stored.kept.len();
-                let known = if whole { kept } else { kept.max(1) - 1 };
-                if measures {
-                    let arguments = LengthsArguments {
-                        source: arguments.source,
-                        starts: arguments.places,
-                        lengths: address("lengths", 0),
-                        capacity: arguments.capacity,
-                        count: arguments.count,
-                        length: arguments.length,
-                    };
-                    script.buffer("lengths", number % 3 * 8, 8 * known);
-                    let grid = Grid::new(1 + number as u64 % 3, 64);
-                    script.launch("run_lengths", grid, &[Argument::of_struct(&arguments)]);
-                }
                 script.save("count");
                 let kept = if in_place { stored.kept.len() } else { kept };
                 let mut saved = Vec::new();
@@ -206,12 +199,8 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
                             assert_same(&got, &stored.others[..others], &what);
                         }
                         "lengths" => {
-                            let got: Vec<u64> = bytemuck::pod_collect_to_vec(&next(8 * known));
-                            let end = counted.min(length) as u64;
-                            let ends = stored.places.iter().skip(1).copied().chain([end]);
-                            let lengths = ends.zip(&stored.places).map(|(end, start)| end - start);
-                            let lengths: Vec<u64> = lengths.take(known).collect();
-                            assert_eq!(got, lengths, "{what}");
+                            let got: Vec<u64> = bytemuck::pod_collect_to_vec(&next(8 * kept));
+                            assert_eq!(got, stored.lengths[..kept], "{what}");
                         }
                         "places" => {
                             let got: Vec<u64> = bytemuck::pod_collect_to_vec(&next(8 * kept));
@@ -435,7 +424,7 @@ fn a_length_on_the_device_limits_runs() {
         elements: case.elements,
         items: case.items,
     };
-    check_up_to::<u16, _, KeptAndPlaces>("up to some", &case, some);
+    check_up_to::<u16, _, RunParts>("up to some", &case, some);
 }
 
 #[test]
@@ -487,7 +476,7 @@ fn the_first_of_each_run() {
 
 #[test]
 fn the_first_of_each_run_and_its_position() {
-    check::<u32, _, KeptAndPlaces>("u32 of runs", &runs_case());
-    check::<u16, _, KeptAndPlaces>("u16 of runs", &runs_case());
-    check::<f64, _, KeptAndPlaces>("f64 of runs", &runs_case());
+    check::<u32, _, RunParts>("u32 of runs", &runs_case());
+    check::<u16, _, RunParts>("u16 of runs", &runs_case());
+    check::<f64, _, RunParts>("f64 of runs", &runs_case());
 }

@@ -3,7 +3,8 @@
 //! A thread evaluates its chunk, and moves the items that are kept together in memory of its own,
 //! which stays in the L2 cache. In its turn it learns how many the chunks before have kept, which
 //! is where its own go. Then it copies them there. It does the same with the other items, and with
-//! positions, if these are wanted.
+//! positions and the distances between them, if these are wanted. It learns the last position of
+//! the chunks before, too: the distance from there belongs to the chunk with the next one.
 //!
 //! That is why a selection may work in place. No more items are kept than there were. So those of a
 //! chunk go to where this chunk lay, or one before it. The chunks before have had their turns: what
@@ -93,20 +94,43 @@ pub(crate) unsafe fn select<T: Element, O: Outputs>(
         let start = number * chunk;
         start..(start + chunk).min(len)
     });
-    let outputs = (
-        Output::new(targets.kept, len, in_place),
-        Output::new(targets.others, len, false),
-        Output::new(targets.places, len, false),
-    );
-    in_turns(chunks, 0, || {
+    let outputs = Outlets {
+        kept: Output::new(targets.kept, len, in_place),
+        others: Output::new(targets.others, len, false),
+        places: Output::new(targets.places, len, false),
+        lengths: Output::new(targets.lengths, len, false),
+    };
+    let all = in_turns(chunks, Kept::default(), || {
         Worker::new::<O>(input, outputs, chunk.min(len), in_place)
-    })
+    });
+    if O::KEPT && O::PLACES && all.count > 0 {
+        let last = [MaybeUninit::new(len as u64 - all.last)];
+        // SAFETY: the distance behind all others, which no chunk has stored.
+        unsafe { outputs.lengths.store(&last, all.count - 1) };
+    }
+    all.count
+}
+
+/// Where everything goes.
+#[derive(Clone, Copy)]
+struct Outlets<T> {
+    kept: Output<T>,
+    others: Output<T>,
+    places: Output<u64>,
+    lengths: Output<u64>,
+}
+
+/// How many items were kept, and the position of the last one, where positions are stored.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    count: usize,
+    last: u64,
 }
 
 /// A thread's working memory. What is not wanted has no room.
 struct Worker<'s, T> {
     input: &'s FlaggedItems<'s, T>,
-    outputs: (Output<T>, Output<T>, Output<u64>),
+    outputs: Outlets<T>,
     in_place: bool,
     /// A block of items.
     items: Vec<MaybeUninit<T>>,
@@ -118,12 +142,13 @@ struct Worker<'s, T> {
     kept: Vec<MaybeUninit<T>>,
     others: Vec<MaybeUninit<T>>,
     places: Vec<MaybeUninit<u64>>,
+    lengths: Vec<MaybeUninit<u64>>,
 }
 
 impl<'s, T: Element> Worker<'s, T> {
     fn new<O: Outputs>(
         input: &'s FlaggedItems<'s, T>,
-        outputs: (Output<T>, Output<T>, Output<u64>),
+        outputs: Outlets<T>,
         chunk: usize,
         in_place: bool,
     ) -> Worker<'s, T> {
@@ -141,16 +166,17 @@ impl<'s, T: Element> Worker<'s, T> {
             kept: room(O::KEPT, chunk),
             others: room(O::OTHERS, chunk),
             places: room(O::PLACES, chunk),
+            lengths: room(O::KEPT && O::PLACES, chunk),
         }
     }
 }
 
-/// The state is the number of items that were kept so far. The place of a chunk is where its own
-/// go.
-impl<T: Element> turns::Worker<Range<usize>, usize> for Worker<'_, T> {
+/// The state, and the place of a chunk, is what was kept before it.
+impl<T: Element> turns::Worker<Range<usize>, Kept> for Worker<'_, T> {
     /// How many items the chunk keeps.
     type Prepared = usize;
-    type Place = Range<usize>;
+    /// The same, and what was kept before.
+    type Place = (usize, Kept);
 
     fn prepare(&mut self, chunk: &Range<usize>) -> usize {
         let (mut count, mut others) = (0, 0);
@@ -186,29 +212,45 @@ impl<T: Element> turns::Worker<Range<usize>, usize> for Worker<'_, T> {
         count
     }
 
-    fn turn(&mut self, count: usize, kept: &mut usize) -> Range<usize> {
-        let start = *kept;
-        *kept += count;
-        start..*kept
+    fn turn(&mut self, count: usize, kept: &mut Kept) -> (usize, Kept) {
+        let before = *kept;
+        kept.count += count;
+        if let Some(last) = self.places[..count.min(self.places.len())].last() {
+            // SAFETY: `compact` wrote so many.
+            kept.last = unsafe { last.assume_init() };
+        }
+        (count, before)
     }
 
-    fn finish(&mut self, chunk: Range<usize>, place: Range<usize>) {
-        let (kept, others, places) = self.outputs;
-        let (count, start) = (place.len(), place.start);
-        if self.in_place && chunk == place {
+    fn finish(&mut self, chunk: Range<usize>, (count, before): (usize, Kept)) {
+        let (to, start) = (self.outputs, before.count);
+        if self.in_place && chunk == (start..start + count) {
             return;
         }
         // SAFETY: no other chunk has a part of these places. Nothing is read there any more: the
         // head of this file says why. `compact` wrote what is stored.
         unsafe {
             if !self.kept.is_empty() {
-                kept.store(&self.kept[..count], start);
+                to.kept.store(&self.kept[..count], start);
             }
             if !self.others.is_empty() {
-                others.store(&self.others[..chunk.len() - count], chunk.start - start);
+                let others = &self.others[..chunk.len() - count];
+                to.others.store(others, chunk.start - start);
             }
             if !self.places.is_empty() {
-                places.store(&self.places[..count], start);
+                to.places.store(&self.places[..count], start);
+            }
+            if !self.lengths.is_empty() && count > 0 {
+                let places = self.places[..count].iter().map(|place| place.assume_init());
+                let starts = [before.last].into_iter().chain(places.clone());
+                let lengths = self.lengths.iter_mut().zip(places.zip(starts));
+                lengths.for_each(|(to, (place, start))| {
+                    to.write(place - start);
+                });
+                // Nothing comes before the first of all.
+                let first = usize::from(start == 0);
+                to.lengths
+                    .store(&self.lengths[first..count], start + first - 1);
             }
         }
     }

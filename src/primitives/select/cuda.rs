@@ -1,8 +1,6 @@
 //! Selects for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{
-    self, Kept, KeptAndPlaces, LengthsArguments, Outputs, Places, SelectArguments, Sides,
-};
+use super::kernel::{self, Kept, Outputs, Places, RunParts, SelectArguments, Sides};
 use super::{Target, Targets};
 #[cfg(doc)]
 use crate::Error;
@@ -167,7 +165,7 @@ pub type Unique<T> = Select<T, Heads<Equal<T>, Slice<T>>>;
 /// assert_eq!(stream.clone_dtoh(&lengths)?[..3], [2, 3, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type Runs<T, F> = Select<T, F, KeptAndPlaces>;
+pub type Runs<T, F> = Select<T, F, RunParts>;
 
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O> {
     fn clone(&self) -> Self {
@@ -266,10 +264,19 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let of_rows = |policy| ScanPlan::workspace_bytes::<u64>(policy, len);
+        if kernel::Select::<T, F, O>::MEASURES {
+            self.workspace_bytes_for::<[u64; 2]>(len)
+        } else {
+            self.workspace_bytes_for::<u64>(len)
+        }
+    }
+
+    /// The same, if blocks exchange sums of type `A`.
+    fn workspace_bytes_for<A: Element>(&self, len: usize) -> usize {
+        let of_rows = |policy| ScanPlan::workspace_bytes::<A>(policy, len);
         let long = self.long.as_ref().map(|&(_, policy)| of_rows(policy));
         let wave = self.wave.as_ref();
-        let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<u64>());
+        let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<A>());
         of_rows(self.policy)
             .max(long.unwrap_or(0))
             .max(wave.unwrap_or(0))
@@ -312,7 +319,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             out: targets.kept.address,
             others: targets.others.address,
             places: targets.places.address,
-            capacity: targets.capacity() as u64,
+            lengths: targets.lengths.address,
+            capacity: targets.capacity::<O>() as u64,
             others_capacity: targets.others.room as u64,
             count,
             length: len as u64,
@@ -494,11 +502,10 @@ impl<B: Form<Item = bool>> Positions<B> {
 impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
     /// Enqueues the items of `input` that have a head flag, the positions at which their runs
     /// start, and the lengths of the runs into the three outputs, and the number of runs into the
-    /// first element of `count`. Two launches.
+    /// first element of `count`. One launch.
     ///
     /// If an output is shorter than that, all get the first ones only, as many as there is room for
-    /// in the shortest. Of those runs, the last one's length is not written. So compare, when you
-    /// read the count.
+    /// in the shortest. So compare, when you read the count.
     ///
     /// # Errors
     ///
@@ -523,59 +530,18 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
             ("lengths", &**lengths.stream()),
         ];
         let workspace = self.check(stream, &written, count, workspace, input.1)?;
-        let room = items.len().min(starts.len()).min(lengths.len());
+        let rooms = [items.len(), starts.len(), lengths.len()];
         let (items, _keeping) = items.device_ptr_mut(stream);
         let (starts, _starting) = starts.device_ptr_mut(stream);
         let (lengths, _measuring) = lengths.device_ptr_mut(stream);
         let (count, _counting) = count.device_ptr_mut(stream);
         let targets = Targets {
-            kept: Target::new(items, room),
-            places: Target::new(starts, room),
+            kept: Target::new(items, rooms[0]),
+            places: Target::new(starts, rooms[1]),
+            lengths: Target::new(lengths, rooms[2]),
             ..Targets::default()
         };
         // SAFETY: as in `Select::enqueue`.
-        unsafe {
-            self.run(stream, input, targets, count, workspace)?;
-            self.run_lengths(stream, input, targets.places, lengths, count)
-        }
-    }
-
-    /// Enqueues the lengths of runs, from where they start and their number.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run`](Select::run); `lengths` has as much room as the starts.
-    pub(crate) unsafe fn run_lengths(
-        &self,
-        stream: &CudaStream,
-        (source, len): (F::Arguments, usize),
-        starts: Target,
-        lengths: u64,
-        count: u64,
-    ) -> Result<()> {
-        const THREADS: u32 = 256;
-        let arguments = LengthsArguments {
-            source,
-            starts: starts.address,
-            lengths,
-            capacity: starts.room as u64,
-            count,
-            length: len as u64,
-        };
-        // Nobody knows yet how many runs there are. The threads share them out.
-        let most = self.multiprocessors * 8;
-        let blocks = starts
-            .room
-            .div_ceil(THREADS as usize)
-            .clamp(1, most as usize);
-        let grid = Grid {
-            blocks: blocks as u32,
-            threads: THREADS,
-            shared_bytes: 0,
-        };
-        let function = &kernel::Select::<T, F, KeptAndPlaces>::LENGTHS;
-        let kernels = self.rows.get(&self.context)?;
-        // SAFETY: the caller's.
-        unsafe { launch(kernels, stream, function, grid, arguments) }
+        unsafe { self.run(stream, input, targets, count, workspace) }
     }
 }

@@ -39,8 +39,9 @@ outputs! {
     Sides: true, true, false;
     /// The positions of the items that have a flag.
     Places: false, false, true;
-    /// The items that have a flag, and their positions.
-    KeptAndPlaces: true, false, true;
+    /// What makes up runs: the items that have a flag, their positions, and how far it is from each
+    /// to the next.
+    RunParts: true, false, true;
 }
 
 /// The kernels of the selects from sources of a form.
@@ -58,7 +59,10 @@ arguments! {
         pub others: u64 => "Kept*",
         /// The positions of the items that are kept.
         pub places: u64 => "u64*",
-        /// How many there is room for in `out` and `places`. What comes after those is left out.
+        /// The distances between those positions.
+        pub lengths: u64 => "u64*",
+        /// How many there is room for in `out`, `places` and `lengths`. What comes after those is
+        /// left out.
         pub capacity: u64 => "u64",
         /// How many there is room for in `others`.
         pub others_capacity: u64 => "u64",
@@ -73,30 +77,9 @@ arguments! {
     }
 }
 
-arguments! {
-    /// What the kernel takes that measures runs.
-    pub struct LengthsArguments<S> {
-        /// The items and their flags.
-        pub source: S => "Source",
-        /// Where runs start.
-        pub starts: u64 => "const u64*",
-        /// How long they are.
-        pub lengths: u64 => "u64*",
-        /// How many there is room for in either.
-        pub capacity: u64 => "u64",
-        /// The number of runs.
-        pub count: u64 => "const u64*",
-        /// The number of items.
-        pub length: u64 => "u64",
-    }
-}
-
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
-    /// The function that measures runs. It belongs to the rows engine, if positions are stored.
-    pub const LENGTHS: Function<LengthsArguments<F::Arguments>> = Function::new("run_lengths");
-
     /// Whether there are runs to measure.
-    const MEASURES: bool = O::KEPT && O::PLACES;
+    pub(super) const MEASURES: bool = O::KEPT && O::PLACES;
 
     /// The shared memory for what the warps of a block store, in bytes. A block can have 48 KiB
     /// without asking.
@@ -128,7 +111,11 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The policy of the wave engine; `None` if it cannot do the select.
     pub fn wave_policy(capability: u32) -> Option<WavePolicy> {
-        let policy = WavePolicy::for_select::<T, F>(capability)?;
+        let policy = if Self::MEASURES {
+            WavePolicy::for_runs::<T, F>(capability)
+        } else {
+            WavePolicy::for_select::<T, F>(capability)
+        }?;
         let batch = if O::OTHERS { policy.rows } else { policy.batch };
         let policy = WavePolicy { batch, ..policy };
         Self::fault(Engine::Wave(policy))
@@ -147,23 +134,16 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        fn bind(
-            kept: &str,
-            outputs: [bool; 3],
-            arguments: &str,
-            lengths_arguments: Option<String>,
-        ) -> minijinja::Value {
+        fn bind(kept: &str, outputs: [bool; 3], arguments: &str) -> minijinja::Value {
             minijinja::context! {
                 arguments => format!("using Kept = {kept};\n{arguments}"),
                 outputs => outputs.map(|is_stored| is_stored.to_string()).join(", "),
-                lengths_arguments => lengths_arguments,
             }
         }
         bind(
             &T::cuda_type(definitions),
             [O::KEPT, O::OTHERS, O::PLACES],
             &SelectArguments::<F::Arguments>::cuda(),
-            Self::MEASURES.then(LengthsArguments::<F::Arguments>::cuda),
         )
     }
 
@@ -173,11 +153,12 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
             Engine::Shares(_) => Some("the engine scans only"),
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
-            Engine::Wave(_) if O::PLACES => Some("there is no room for positions"),
+            Engine::Wave(_) if O::PLACES && !O::KEPT => Some("the items are positions"),
             Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),
             Engine::Wave(policy) if O::OTHERS && policy.batch < policy.rows => {
                 Some("a partition takes all rows of a warp at once")
             }
+            Engine::Wave(policy) if Self::MEASURES => policy.fault(Shape::of_runs::<T, F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_select::<T, F>()),
         }
     }
@@ -185,7 +166,6 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
             Engine::Levels | Engine::Shares(_) => Vec::new(),
-            Engine::Rows(_) if Self::MEASURES => vec![Self::ROWS.name, Self::LENGTHS.name],
             Engine::Rows(_) => vec![Self::ROWS.name],
             Engine::Wave(_) => vec![Self::WAVE.name],
         }

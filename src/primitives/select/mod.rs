@@ -51,24 +51,27 @@ impl Target {
     }
 }
 
-/// Where selects store: the items that have a flag, the others, and the positions of the first. A
-/// select has those that its [outputs](Outputs) say.
+/// Where selects store: the items that have a flag, the others, the positions of the first, and the
+/// distances between those. A select has those that its [outputs](Outputs) say.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Targets {
     pub(crate) kept: Target,
     pub(crate) others: Target,
     pub(crate) places: Target,
+    pub(crate) lengths: Target,
 }
 
 impl Targets {
     /// How many items that have a flag there is room for.
     #[cfg(feature = "cuda")]
-    pub(crate) fn capacity(&self) -> usize {
-        match (self.kept.address, self.places.address) {
-            (_, 0) => self.kept.room,
-            (0, _) => self.places.room,
-            _ => self.kept.room.min(self.places.room),
-        }
+    pub(crate) fn capacity<O: Outputs>(&self) -> usize {
+        let rooms = [
+            (O::KEPT, self.kept.room),
+            (O::PLACES, self.places.room),
+            (O::KEPT && O::PLACES, self.lengths.room),
+        ];
+        let stored = rooms.into_iter().filter(|(is_stored, _)| *is_stored);
+        stored.map(|(_, room)| room).min().unwrap_or(0)
     }
 }
 

@@ -1,9 +1,7 @@
 //! Unique: the first item of each run of equal neighbours, where runs start, and how long they are.
 
-use super::kernel::KeptAndPlaces;
+use super::kernel::RunParts;
 use super::{Target, Targets};
-use crate::buffer::Storage;
-use crate::device::Backend;
 use crate::source::{Comparable, DeviceBinder, Form, HostBinder, Source, heads, heads_by};
 use crate::{Buffer, Device, Element, Function, Result, select_flagged};
 
@@ -86,9 +84,9 @@ pub struct Runs<Items, Numbers> {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// One pass finds items and starts together. The lengths are the differences of the starts.
-/// Complexity: O(n) work; every item is evaluated twice. Memory: room for as many items and starts
-/// as the input has while it runs.
+/// One pass finds all three, one launch on a GPU: where a run starts, the one before it ends.
+/// Complexity: O(n) work; every item is evaluated twice. Memory: room for as many items, starts and
+/// lengths as the input has while it runs.
 ///
 /// # Errors
 ///
@@ -224,31 +222,19 @@ impl Device {
     ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
         let mut items = Buffer::<T>::reserve(self, len)?;
         let mut starts = Buffer::<u64>::reserve(self, len)?;
+        let mut lengths = Buffer::<u64>::reserve(self, len)?;
         let targets = Targets {
             kept: Target::reserved(&mut items, len),
             places: Target::reserved(&mut starts, len),
+            lengths: Target::reserved(&mut lengths, len),
             ..Targets::default()
         };
         // SAFETY: the caller's. There is room for all.
-        let count = unsafe {
-            let count = self.store::<T, F, KeptAndPlaces>(arguments, len, targets, false)?;
+        unsafe {
+            let count = self.store::<T, F, RunParts>(arguments, len, targets, false)?;
             items.set_len(count);
             starts.set_len(count);
-            count
-        };
-        let mut lengths = Buffer::<u64>::reserve(self, count)?;
-        match (&self.backend, &starts.storage, &mut lengths.storage) {
-            (Backend::Cpu, Storage::Cpu(starts), Storage::Cpu(lengths)) => {
-                let ends = starts.iter().skip(1).copied().chain([len as u64]);
-                lengths.extend(starts.iter().zip(ends).map(|(start, end)| end - start));
-            }
-            #[cfg(feature = "cuda")]
-            (Backend::Cuda(gpu), Storage::Cuda(starts), Storage::Cuda(lengths)) => {
-                // SAFETY: both arrays have this device's memory, for `count` numbers.
-                unsafe { gpu.run_lengths::<T, F>(arguments, len, starts, lengths) }?;
-            }
-            #[cfg(feature = "cuda")]
-            _ => unreachable!("a buffer's storage is its device's"),
+            lengths.set_len(count);
         }
         Ok(Runs {
             items,
