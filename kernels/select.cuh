@@ -15,36 +15,88 @@
 
 namespace warpfold {
 
-/// Counts of flags.
-struct Flags {
+/// The flags of a lane's items in ROWS rows: RUN bits a row, the first item's the lowest.
+template <int RUN, int ROWS>
+struct FlagBits {
+    static_assert(RUN <= 16, "flags of a run fit into half a word");
+    static constexpr int PER_WORD = 32 / RUN, WORDS = (ROWS + PER_WORD - 1) / PER_WORD;
+    static constexpr u32 ALL = (1u << RUN) - 1;
+
+    u32 words[WORDS];
+
+    __device__ __forceinline__ void clear() {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) words[i] = 0;
+    }
+    __device__ __forceinline__ u32 row(int row) const {
+        return words[row / PER_WORD] >> row % PER_WORD * RUN & ALL;
+    }
+    /// Adds a row. It has none yet.
+    __device__ __forceinline__ void add(int row, u32 flags) {
+        words[row / PER_WORD] |= flags << row % PER_WORD * RUN;
+    }
+    template <class Item>
+    __device__ __forceinline__ void add(int row, const Item (&items)[RUN]) {
+#pragma unroll
+        for (int i = 0; i < RUN; i++)
+            if (items[i]._1) words[row / PER_WORD] |= 1u << row % PER_WORD * RUN + i;
+    }
+    /// The bits of a row of which only the first items are there, if `there` items are there from
+    /// the first row's start on.
+    static __device__ __forceinline__ u32 present(int row, int there) {
+        int count = there - (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
+        return count >= RUN ? ALL : count > 0 ? (1u << count) - 1 : 0;
+    }
+
+    __device__ __forceinline__ int count() const {
+        int count = 0;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) count += __popc(words[i]);
+        return count;
+    }
+    /// The place of the lane's last item with a flag, from the first row's start on; 0 if there is
+    /// none.
+    __device__ __forceinline__ int last() const {
+        int last = 0, lane = threadIdx.x % WARP;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            int bit = 31 - __clz(words[i]);
+            if (bit >= 0) last = ((i * PER_WORD + bit / RUN) * WARP + lane) * RUN + bit % RUN;
+        }
+        return last;
+    }
+};
+
+/// Sums that are counts of flags.
+struct FlagCount {
     using Sum = u64;
     struct Operator {
         static constexpr bool EXACT = true, COMMUTATIVE = true;
         static __device__ __forceinline__ u64 combine(u64 a, u64 b) { return a + b; }
     };
 
-    /// The sum of a chunk's items, as lanes and their tree make it.
+    /// What lanes and their tree fold within a warp's chunk.
     struct InChunk {
         static constexpr bool EXACT = true, COMMUTATIVE = true;
         static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return a + b; }
-        /// Of one item, at a place in the chunk.
-        static __device__ __forceinline__ void append(u32& sum, bool flag, int) {
-            sum += flag ? 1 : 0;
-        }
     };
+    template <class Bits>
+    static __device__ __forceinline__ u32 of_lane(const Bits& flags) {
+        return flags.count();
+    }
     static __device__ __forceinline__ Sum of_chunk(u32 sum, u64) { return sum; }
 
     /// What the warp's lanes hold of the chunks of a tile, added up; all lanes get it. A template,
     /// since GPUs before 8.0 do not have the instruction, nor the engine that calls this.
     template <class S>
-    static __device__ __forceinline__ Sum of_lanes(const S& sum, u64) {
+    static __device__ __forceinline__ Sum of_chunks(const S& sum, u64) {
         return __reduce_add_sync(ALL_LANES, (u32)sum);
     }
     static __device__ __forceinline__ u64 count(const Sum& sum) { return sum; }
 };
 
-/// Counts of flags, and the position of the last item that has one; 0 if none has.
-struct FlagsAndLast {
+/// Counts of flags, with the position of the last item that has one; 0 if none has.
+struct FlagCountAndLast {
     struct Sum {
         u64 count, last;
     };
@@ -63,17 +115,18 @@ struct FlagsAndLast {
             u32 last = (a > b ? a : b) & 0xffff0000;
             return last + (a & 0xffff) + (b & 0xffff);
         }
-        static __device__ __forceinline__ void append(u32& sum, bool flag, int place) {
-            if (flag) sum = (u32)place << 16 | ((sum + 1) & 0xffff);
-        }
     };
+    template <class Bits>
+    static __device__ __forceinline__ u32 of_lane(const Bits& flags) {
+        return (u32)flags.last() << 16 | flags.count();
+    }
     static __device__ __forceinline__ Sum of_chunk(u32 sum, u64 start) {
         u32 count = sum & 0xffff;
         return {count, count > 0 ? start + (sum >> 16) : 0};
     }
 
     template <class S>
-    static __device__ __forceinline__ Sum of_lanes(const S& sum, u64 tile_start) {
+    static __device__ __forceinline__ Sum of_chunks(const S& sum, u64 tile_start) {
         u32 count = __reduce_add_sync(ALL_LANES, (u32)sum.count);
         u32 last = sum.count > 0 ? (u32)(sum.last - tile_start) : 0;
         last = __reduce_max_sync(ALL_LANES, last);
@@ -83,9 +136,9 @@ struct FlagsAndLast {
 };
 
 template <bool MEASURES>
-struct FoldedFlags : Flags {};
+struct FoldedFlags : FlagCount {};
 template <>
-struct FoldedFlags<true> : FlagsAndLast {};
+struct FoldedFlags<true> : FlagCountAndLast {};
 
 /// KEEPS, SPLITS and PLACES say what is stored: the items that have a flag, the others, and the
 /// positions of those that have one. With items and positions the distances between positions are
@@ -99,6 +152,9 @@ struct Select {
     using Operator = typename Folded::Operator;
     using InChunk = typename Folded::InChunk;
     using Item = Tuple<T, bool>;
+    using Stored = T;
+    template <int RUN, int ROWS>
+    using Flags = FlagBits<RUN, ROWS>;
     using A = typename Folded::Sum;
     using P = Prefix<Operator, A>;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
@@ -137,99 +193,76 @@ struct Select {
     }
     __device__ __forceinline__ P before() const { return {A{}, true}; }
 
-    /// Appends a run to a chunk's sum. `first` is the place of its first item in the chunk, and only
-    /// items before place `end` count.
-    template <int RUN>
-    static __device__ __forceinline__ void append_run(u32& sum, const Item (&items)[RUN], int first,
-                                                      int end = CHUNKS_END) {
-#pragma unroll
-        for (int i = 0; i < RUN; i++)
-            InChunk::append(sum, items[i]._1 && (end == CHUNKS_END || first + i < end), first + i);
-    }
-    static constexpr int CHUNKS_END = 0x7fffffff;
-
-    /// There are no trees over rows.
-    template <int RUN, int ROWS>
-    struct Rows {
-        __device__ __forceinline__ A up_sweep(const Select&, const Item (&)[ROWS][RUN]) {
-            return A{};
-        }
-    };
-
-    __device__ __forceinline__ void begin_tile(u64, const A&) const {}
-    __device__ __forceinline__ int results(int elements, bool) const { return elements; }
     __device__ __forceinline__ Chunk begin_chunk(u64 start, const A& sum) const {
         return {start, (int)Folded::count(sum), 0, 0, 0};
     }
 
     /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
     /// may be the chunk itself: no more is kept of rows than was read. With SPLITS these must be
-    /// all rows of the chunk then.
+    /// all rows of the chunk then. The rows start at item `first` of the tile, of which only
+    /// `elements` are there.
     template <int RUN, int ROWS, class Store>
-    __device__ __forceinline__ void emit(Chunk& chunk, Rows<RUN, ROWS>&,
-                                         const Item (&items)[ROWS][RUN], const P&, const A&, u64,
-                                         int first, int results, const Store& store) const {
-        int lane = threadIdx.x % WARP;
-        static_assert(RUN <= 16,
-                      "flags of a run fit into a word, and counts of a row into half of one");
+    __device__ __forceinline__ void pack(Chunk& chunk, const T (&items)[ROWS][RUN],
+                                         const FlagBits<RUN, ROWS>& flags, int first, int elements,
+                                         const Store& store) const {
         constexpr int ALL = ROWS * WARP * RUN;
-        u32 flags[ROWS], there[ROWS];
+        int lane = threadIdx.x % WARP;
+        u32 kept[ROWS], there[ROWS];
+        bool whole = first + ALL <= elements;
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            flags[k] = 0;
-            there[k] = (1u << RUN) - 1;
-#pragma unroll
-            for (int i = 0; i < RUN; i++) flags[k] |= items[k][i]._1 ? 1u << i : 0;
+            there[k] = whole ? FlagBits<RUN, ROWS>::ALL : flags.present(k, elements - first);
+            kept[k] = flags.row(k) & there[k];
         }
-        if (first + ALL > results) {
-#pragma unroll
-            for (int k = 0; k < ROWS; k++) {
-                int count = results - first - (k * WARP + lane) * RUN;
-                if (count < RUN) there[k] = count > 0 ? (1u << count) - 1 : 0;
-                flags[k] &= there[k];
-            }
-        }
-        // The counts of two rows share a word on their way through the tree over the lanes.
-        constexpr int WORDS = (ROWS + 1) / 2;
-        LaneTrees<Flags::InChunk, u32, WARP, WORDS> lanes;
-        u32 counts[WORDS];
-        Prefix<Flags::InChunk, u32> before[WORDS];
+        // Counts of rows share words on their way over the lanes.
+        constexpr int BITS = RUN <= 4 ? 8 : 16, PER_WORD = 32 / BITS;
+        constexpr int WORDS = (ROWS + PER_WORD - 1) / PER_WORD;
+        u32 before[WORDS], counts[WORDS];
 #pragma unroll
         for (int word = 0; word < WORDS; word++) {
-            counts[word] = __popc(flags[2 * word]);
-            if (2 * word + 1 < ROWS) counts[word] |= __popc(flags[(2 * word + 1) % ROWS]) << 16;
-            before[word] = {0, true};
+            u32 own = 0;
+#pragma unroll
+            for (int i = 0; i < PER_WORD; i++)
+                if (word * PER_WORD + i < ROWS)
+                    own |= (u32)__popc(kept[(word * PER_WORD + i) % ROWS]) << i * BITS;
+            u32 sum = own;
+#pragma unroll
+            for (int lanes = 1; lanes < WARP; lanes *= 2) {
+                u32 other = __shfl_up_sync(ALL_LANES, sum, lanes);
+                if (lane >= lanes) sum += other;
+            }
+            before[word] = sum - own;
+            counts[word] = shuffle(sum, WARP - 1);
         }
-        lanes.up_sweep(counts);
-        lanes.down_sweep(before);
         __syncwarp();  // all lanes have read these rows
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            int shift = k % 2 * 16,
-                place = chunk.kept + (int)(before[k / 2].value >> shift & 0xffff);
+            constexpr u32 MASK = (1u << BITS) - 1;
+            int shift = k % PER_WORD * BITS,
+                place = chunk.kept + (int)(before[k / PER_WORD] >> shift & MASK);
             int at = place * (int)sizeof(T), run = chunk.read + (k * WARP + lane) * RUN;
             int other = (chunk.in_all + run - place) * (int)sizeof(T);
             u16* position = positions_of(store) + place;
 #pragma unroll
             for (int i = 0; i < RUN; i++) {
-                if ((flags[k] >> i & 1) != 0) {
+                if ((kept[k] >> i & 1) != 0) {
                     if constexpr (KEEPS) {
-                        *reinterpret_cast<T*>(store.room + at) = items[k][i]._0;
+                        *reinterpret_cast<T*>(store.room + at) = items[k][i];
                         at += (int)sizeof(T);
                     }
                     if constexpr (PLACES) *position++ = (u16)(run + i);
                 } else if constexpr (SPLITS) {
                     if ((there[k] >> i & 1) != 0) {
-                        *reinterpret_cast<T*>(store.room + other) = items[k][i]._0;
+                        *reinterpret_cast<T*>(store.room + other) = items[k][i];
                         other += (int)sizeof(T);
                     }
                 }
             }
-            chunk.kept += (int)(counts[k / 2] >> shift & 0xffff);
+            chunk.kept += (int)(counts[k / PER_WORD] >> shift & MASK);
         }
         chunk.read += ALL;
         if constexpr (SPLITS || MEASURES) {
-            int rest = results - first;
+            int rest = elements - first;
             chunk.there += rest < ALL ? rest > 0 ? rest : 0 : ALL;
         }
     }
@@ -289,7 +322,7 @@ struct Select {
     /// Stores how long the runs are that end where the chunk's heads are; the last chunk also that
     /// of the last run, which ends with the source.
     __device__ __forceinline__ void store_lengths(const Chunk& chunk,
-                                                  const FlagsAndLast::Sum& before,
+                                                  const FlagCountAndLast::Sum& before,
                                                   const u16* position, bool is_last) const {
         // Head i of the chunk ends run i - 1, if it is not the first of all.
         int begin = before.count > 0 ? 0 : 1, ended = chunk.kept - begin;

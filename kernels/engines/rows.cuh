@@ -31,10 +31,8 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
     static constexpr int ROOM = Sink::NEEDS_ROWS ? ROW : CHUNK;
     using Rows = SourceRows<Source, RUN, ROWS>;
     using Store = RowStore<RUN, ROOM>;
-    using Batch = typename Sink::template Rows<RUN, BATCH>;
-    using Kept = typename Sink::Chunk;
     /// Whether the up-sweep's trees are kept for the down-sweep.
-    static constexpr bool KEEPS = BATCH == ROWS && Sink::NEEDS_ROWS;
+    static constexpr bool KEEPS = BATCH == ROWS;
 
     struct Shared {
         A warp_sums[Policy::MOST_WARPS];
@@ -55,24 +53,25 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
-        Chunk chunk;
-        if (empty) chunk.sum = A{};
-        else chunk.fold(sink, rows, tile.start + warp * CHUNK, tile.valid - warp * CHUNK);
-        if (threadIdx.x % WARP == 0) shared().warp_sums[warp] = chunk.sum;
-        __syncthreads();
-        LaneTree<Operator, A, Policy::MOST_WARPS> warps;
-        A sum = fold_warps(warps);
-        bool there = warp * CHUNK < tile.valid;
         if constexpr (Sink::NEEDS_ROWS) {
+            Chunk chunk;
+            chunk.fold(sink, rows);
+            LaneTree<Operator, A, Policy::MOST_WARPS> warps;
+            A sum = fold_warps(warps, chunk.sum);
             P before = look_back(tile, state, sum);
             if (tile.number > 0 && threadIdx.x == 0) sink.begin_tile(tile.start, before.value);
-            if (there) emit(rows, chunk, tile, warps, before, sum);
+            if (warp * CHUNK < tile.valid) emit(rows, chunk, tile, warps, before, sum);
         } else {
+            FlaggedChunk chunk{};
+            if (!empty) chunk.fold(rows, tile, warp);
+            LaneTree<Operator, A, Policy::MOST_WARPS> warps;
+            A sum = fold_warps(warps, chunk.sum);
             // What comes before the tile decides only where its items go. They are packed while
             // that is on its way.
             publish(tile, state, sum);
+            bool there = warp * CHUNK < tile.valid;
             Store store = store_of(warp);
-            Kept kept = sink.begin_chunk(tile.start + warp * CHUNK, chunk.sum);
+            auto kept = sink.begin_chunk(tile.start + warp * CHUNK, chunk.sum);
             if (there) pack(rows, chunk, tile, kept, store);
             P of_warps = warps.down_sweep(look_back(tile, state, sum));
             if (there)
@@ -84,27 +83,13 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
 
     /// The rows of a warp, folded.
     struct Chunk {
-        Batch trees;
+        typename Sink::template Rows<RUN, BATCH> trees;
         Item batch[BATCH][RUN];
         A sum;
         LaneTree<Operator, A, ROWS> rows;
 
-        /// The rows start at position `start`. Of a counted source only `there` items count.
-        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from, u64 start,
-                                             int there) {
-            if constexpr (!Sink::NEEDS_ROWS) {
-                u32 flags = 0;
-#pragma unroll
-                for (int row = 0; row < ROWS; row++) {
-                    Item items[RUN];
-#pragma unroll
-                    for (int i = 0; i < RUN; i++) items[i] = from.item(row, i);
-                    int run = (row * WARP + (int)(threadIdx.x % WARP)) * RUN;
-                    Sink::append_run(flags, items, run, COUNTED ? there : Sink::CHUNKS_END);
-                }
-                flags = LaneTree<typename Sink::InChunk, u32, WARP>().up_sweep(flags);
-                sum = Sink::Folded::of_chunk(flags, start);
-            } else if constexpr (KEEPS) {
+        __device__ __forceinline__ void fold(const Sink& sink, const Rows& from) {
+            if constexpr (KEEPS) {
                 unpack(from, 0);
                 sum = rows.up_sweep(trees.up_sweep(sink, batch));
             } else {
@@ -131,10 +116,36 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         }
     };
 
-    /// The sum of the tile, and the tree over its warps.
-    static __device__ __forceinline__ A
-    fold_warps(LaneTree<Operator, A, Policy::MOST_WARPS>& tree) {
-        int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    /// The rows of a warp, of which only flags are folded.
+    struct FlaggedChunk {
+        typename Sink::template Flags<RUN, ROWS> flags;
+        A sum;
+
+        /// Of a counted source only the items that are there count.
+        __device__ __forceinline__ void fold(const Rows& from, const Tile& tile, int warp) {
+            flags.clear();
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                u32 bits = 0;
+#pragma unroll
+                for (int i = 0; i < RUN; i++)
+                    if (from.item(row, i)._1) bits |= 1u << i;
+                if (COUNTED) bits &= flags.present(row, tile.valid - warp * CHUNK);
+                flags.add(row, bits);
+            }
+            using Folded = typename Sink::Folded;
+            u32 folded =
+                LaneTree<typename Folded::InChunk, u32, WARP>().up_sweep(Folded::of_lane(flags));
+            sum = Folded::of_chunk(folded, tile.start + warp * CHUNK);
+        }
+    };
+
+    /// The sum of the tile, and the tree over its warps. Synchronises the block.
+    static __device__ __forceinline__ A fold_warps(LaneTree<Operator, A, Policy::MOST_WARPS>& tree,
+                                                   const A& of_chunk) {
+        int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
+        if (lane == 0) shared().warp_sums[warp] = of_chunk;
+        __syncthreads();
         // Lanes without a warp take the first one's sum; nothing reads what they compute.
         return shuffle(tree.up_sweep_over(shared().warp_sums[lane < warps ? lane : 0], warps), 0);
     }
@@ -191,7 +202,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
             results = sink.results(tile.valid, tile.whole);
         }
         P own = chunk.rows.down_sweep(P{shuffle(of_warps.value, warp), present});
-        Kept kept;
+        typename Sink::Chunk kept;
         Store store = store_of(warp);
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
@@ -207,14 +218,22 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         }
     }
 
-    /// Emits rows to a sink that wants no prefixes for that.
-    __device__ __forceinline__ void pack(const Rows& rows, Chunk& chunk, const Tile& tile,
-                                         Kept& kept, const Store& store) const {
+    /// Packs what a sink keeps of flagged rows.
+    template <class Kept>
+    __device__ __forceinline__ void pack(const Rows& rows, const FlaggedChunk& chunk,
+                                         const Tile& tile, Kept& kept, const Store& store) const {
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
-            chunk.unpack(rows, first);
-            sink.emit(kept, chunk.trees, chunk.batch, P{}, A{}, tile.start,
-                      warp_index() * CHUNK + first * ROW, tile.valid, store);
+            typename Sink::template Flags<RUN, BATCH> flags;
+            typename Sink::Stored items[BATCH][RUN];
+            flags.clear();
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                flags.add(k, chunk.flags.row(first + k));
+#pragma unroll
+                for (int i = 0; i < RUN; i++) items[k][i] = rows.item(first + k, i)._0;
+            }
+            sink.pack(kept, items, flags, warp_index() * CHUNK + first * ROW, tile.valid, store);
         }
     }
 

@@ -58,6 +58,16 @@ struct WarpRooms<T, WARPS, 0> {
     __device__ __forceinline__ T* of(int) { return nullptr; }
 };
 
+/// What reducers leave for emitters: the sum of each row, or the flags of its items.
+template <class A, int WARPS, int ROWS, int RUN, bool SUMS>
+struct OfRows {
+    A sums[WARPS * ROWS];
+};
+template <class A, int WARPS, int ROWS, int RUN>
+struct OfRows<A, WARPS, ROWS, RUN, false> {
+    u32 flags[WARPS][(ROWS * RUN + 31) / 32][WARP];
+};
+
 template <class Sink, class Source, class Policy>
 struct WaveEngine {
     using Operator = typename Sink::Operator;
@@ -73,8 +83,6 @@ struct WaveEngine {
     static constexpr bool ANYWHERE = Policy::ANYWHERE;
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
     using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
-    using Batch = typename Sink::template Rows<RUN, BATCH>;
-    using Kept = typename Sink::Chunk;
     /// Whether results of several words a run are stored by way of the rows that they were made of.
     static constexpr bool STAGED = Sink::NEEDS_ROWS && !ANYWHERE && RUN * sizeof(Item) > 16 &&
                                    Stage::ROOM >= (int)sizeof(Item);
@@ -83,7 +91,8 @@ struct WaveEngine {
     /// What a stage holds besides the tile.
     struct Notes {
         u64 tile;
-        A row_sums[WARPS * ROWS], warp_sums[WARPS];
+        OfRows<A, WARPS, ROWS, RUN, Sink::NEEDS_ROWS> rows;
+        A warp_sums[WARPS];
         A wave_prefix, prefix;
         Mbarrier taken, loaded, summed, waved, prefixed, free;
     };
@@ -180,12 +189,12 @@ struct WaveEngine {
                     for (int chunk = warp; chunk < WARPS; chunk += REDUCERS)
                         reduce_chunk(turn, tile, notes, chunk);
                 } else {
-                    count_chunks(turn, tile, notes, warp);
+                    reduce_flags(turn, tile, notes, warp);
                 }
             }
             __syncwarp();
             // Each lane that has left a sum arrives itself. By now the rest of the warp has read
-            // its part of the stage.
+            // its part of the stage, and left its flags.
             if (lane < ROWS) mbarrier_arrive(notes.summed);
         }
     }
@@ -204,33 +213,38 @@ struct WaveEngine {
         }
         RowsTree<typename Sum::Operator, typename Sum::Value, ROWS> tree;
         A sum = Sum::value(tree.up_sweep(row_sums));
-        if (lane < ROWS) notes.row_sums[chunk * ROWS + lane] = sum;
+        if (lane < ROWS) notes.rows.sums[chunk * ROWS + lane] = sum;
         sum = LaneTree<Operator, A, ROWS>().up_sweep(sum);
         if (lane == 0) notes.warp_sums[chunk] = sum;
     }
 
-    /// The sums of all chunks of a reducer at once, where those of rows are not needed.
-    __device__ __forceinline__ void count_chunks(Turn turn, u64 tile, Notes& notes, int warp) {
+    /// The flags of all chunks of a reducer, and their sums, where those of rows are not needed.
+    __device__ __forceinline__ void reduce_flags(Turn turn, u64 tile, Notes& notes, int warp) {
+        using Folded = typename Sink::Folded;
         constexpr int CHUNKS = WARPS / REDUCERS;
         int lane = threadIdx.x % WARP;
-        u32 flags[CHUNKS];
+        u32 sums[CHUNKS];
 #pragma unroll
         for (int k = 0; k < CHUNKS; k++) {
-            flags[k] = 0;
+            int chunk = warp + k * REDUCERS;
+            typename Sink::template Flags<RUN, ROWS> flags;
+            flags.clear();
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 Item items[RUN];
-                turn.items().read(source, tile, ((warp + k * REDUCERS) * ROWS + row) * WARP + lane,
-                                  items);
-                Sink::append_run(flags[k], items, (row * WARP + lane) * RUN);
+                turn.items().read(source, tile, (chunk * ROWS + row) * WARP + lane, items);
+                flags.add(row, items);
             }
+#pragma unroll
+            for (int i = 0; i < flags.WORDS; i++) notes.rows.flags[chunk][i][lane] = flags.words[i];
+            sums[k] = Folded::of_lane(flags);
         }
-        LaneTrees<typename Sink::InChunk, u32, WARP, CHUNKS>().up_sweep(flags);
+        LaneTrees<typename Folded::InChunk, u32, WARP, CHUNKS>().up_sweep(sums);
 #pragma unroll
         for (int k = 0; k < CHUNKS; k++) {
             int chunk = warp + k * REDUCERS;
             u64 start = tile * TILE + chunk * CHUNK;
-            if (lane == k) notes.warp_sums[chunk] = Sink::Folded::of_chunk(flags[k], start);
+            if (lane == k) notes.warp_sums[chunk] = Folded::of_chunk(sums[k], start);
         }
     }
 
@@ -313,96 +327,6 @@ struct WaveEngine {
 
     // ---- the emitters ----
 
-    __device__ __forceinline__ void emit(Turn turn, int warp) {
-        int lane = threadIdx.x % WARP;
-        u64 count = tiles();
-        for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
-            Notes& notes = turn.notes();
-            mbarrier_wait(notes.summed, turn.phase);
-            int elements = valid(tile);
-            if constexpr (Sink::NEEDS_ROWS) emit_scanned(turn, tile, warp, elements);
-            else emit_packed(turn, tile, warp, elements);
-            __syncwarp();
-            if (lane == 0) mbarrier_arrive(notes.free);
-        }
-    }
-
-    /// For sinks that want the prefix of each row.
-    __device__ __forceinline__ void emit_scanned(Turn turn, u64 tile, int warp, int elements) {
-        int lane = threadIdx.x % WARP;
-        Notes& notes = turn.notes();
-        LaneTree<Operator, A, ROWS> rows;
-        LaneTree<Operator, A, WARPS> warps;
-        if (elements > 0) {
-            rows.up_sweep(notes.row_sums[warp * ROWS + lane % ROWS]);
-            warps.up_sweep(notes.warp_sums[lane % WARPS]);
-        }
-        mbarrier_wait(notes.prefixed, turn.phase);
-        bool present = sink.seeded || tile > 0;
-        A prefix = notes.prefix;
-        if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
-        if (elements == 0) return;
-        P of_warps = warps.down_sweep(P{prefix, present});
-        P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
-        A next = shuffle(of_warps.value, (warp + 1) % WARPS);
-        P of_rows = rows.down_sweep(of_chunk);
-        Kept kept;
-        auto ends_of = [&](int first, P& before, A& after) {
-            before = {shuffle(of_rows.value, first + lane % BATCH), of_chunk.present || first > 0};
-            A of_next = shuffle(of_rows.value, (first + BATCH) % ROWS);
-            after = choose(first + BATCH < ROWS, of_next, next);
-        };
-        emit_rows(turn, tile, warp, kept, ends_of, sink.results(elements, elements == TILE));
-    }
-
-    /// For sinks that count: what comes before the tile decides only where its items go. They are
-    /// packed while that is on its way.
-    __device__ __forceinline__ void emit_packed(Turn turn, u64 tile, int warp, int elements) {
-        int lane = threadIdx.x % WARP;
-        Notes& notes = turn.notes();
-        u64 begin = tile * TILE + warp * CHUNK;
-        Kept kept = sink.begin_chunk(begin, notes.warp_sums[warp]);
-        A before{};
-        if (elements > 0) {
-            before = Sink::Folded::of_lanes(lane < warp ? notes.warp_sums[lane] : A{}, tile * TILE);
-            emit_rows(turn, tile, warp, kept, [](int, P&, A&) {}, elements);
-        }
-        mbarrier_wait(notes.prefixed, turn.phase);
-        if (elements == 0) return;
-        bool is_last = begin < length && begin + CHUNK >= length;
-        sink.end_chunk(kept, Operator::combine(notes.prefix, before),
-                       store_of(turn, warp, warp * CHUNK), is_last);
-    }
-
-    /// Emits the rows of a warp. `ends_of` says what comes before the rows of a batch, for lane l
-    /// before row l % BATCH, and before the next batch.
-    template <class Ends>
-    __device__ __forceinline__ void emit_rows(Turn turn, u64 tile, int warp, Kept& kept,
-                                              const Ends& ends_of, int results) {
-#pragma unroll 1
-        for (int first = 0; first < ROWS; first += BATCH) {
-            Store store = store_of(turn, warp, warp * CHUNK + (STAGED ? first * ROW : 0));
-            int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
-            Item items[BATCH][RUN];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                constexpr bool AGAIN =
-                    requires { turn.items().read_again(source, tile, 0, items[k]); };
-                if constexpr (AGAIN)
-                    turn.items().read_again(source, tile, index + k * WARP, items[k]);
-                else turn.items().read(source, tile, index + k * WARP, items[k]);
-            }
-            P before;
-            A after;
-            ends_of(first, before, after);
-            Batch trees;
-            trees.up_sweep(sink, items);
-            sink.emit(kept, trees, items, before, after, tile * TILE, (warp * ROWS + first) * ROW,
-                      results, store);
-        }
-        if constexpr (STAGED) fence_proxy_async();
-    }
-
     /// Stores from registers.
     struct Store {
         /// How many items the room is for.
@@ -431,6 +355,115 @@ struct WaveEngine {
             else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
         }
     };
+
+    /// For sinks that want the prefix of each row.
+    __device__ __forceinline__ void emit(Turn turn, int warp) {
+        int lane = threadIdx.x % WARP;
+        u64 count = tiles();
+        for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
+            Notes& notes = turn.notes();
+            mbarrier_wait(notes.summed, turn.phase);
+            emit_tile(turn, tile, warp, valid(tile));
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(notes.free);
+        }
+    }
+
+    __device__ __forceinline__ void emit_tile(Turn turn, u64 tile, int warp, int elements) {
+        int lane = threadIdx.x % WARP;
+        Notes& notes = turn.notes();
+        LaneTree<Operator, A, ROWS> rows;
+        LaneTree<Operator, A, WARPS> warps;
+        if (elements > 0) {
+            rows.up_sweep(notes.rows.sums[warp * ROWS + lane % ROWS]);
+            warps.up_sweep(notes.warp_sums[lane % WARPS]);
+        }
+        mbarrier_wait(notes.prefixed, turn.phase);
+        bool present = sink.seeded || tile > 0;
+        A prefix = notes.prefix;
+        if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
+        if (elements == 0) return;
+        P of_warps = warps.down_sweep(P{prefix, present});
+        P of_chunk{shuffle(of_warps.value, warp), present || warp > 0};
+        A next = shuffle(of_warps.value, (warp + 1) % WARPS);
+        P of_rows = rows.down_sweep(of_chunk);
+        auto ends_of = [&](int first, P& before, A& after) {
+            before = {shuffle(of_rows.value, first + lane % BATCH), of_chunk.present || first > 0};
+            A of_next = shuffle(of_rows.value, (first + BATCH) % ROWS);
+            after = choose(first + BATCH < ROWS, of_next, next);
+        };
+        emit_rows(turn, tile, warp, ends_of, sink.results(elements, elements == TILE));
+    }
+
+    /// Emits the rows of a warp. `ends_of` says what comes before the rows of a batch, for lane l
+    /// before row l % BATCH, and before the next batch.
+    template <class Ends>
+    __device__ __forceinline__ void emit_rows(Turn turn, u64 tile, int warp, const Ends& ends_of,
+                                              int results) {
+        typename Sink::Chunk kept;
+#pragma unroll 1
+        for (int first = 0; first < ROWS; first += BATCH) {
+            Store store = store_of(turn, warp, warp * CHUNK + (STAGED ? first * ROW : 0));
+            int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
+            Item items[BATCH][RUN];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++)
+                turn.items().read(source, tile, index + k * WARP, items[k]);
+            P before;
+            A after;
+            ends_of(first, before, after);
+            typename Sink::template Rows<RUN, BATCH> trees;
+            trees.up_sweep(sink, items);
+            sink.emit(kept, trees, items, before, after, tile * TILE, (warp * ROWS + first) * ROW,
+                      results, store);
+        }
+        if constexpr (STAGED) fence_proxy_async();
+    }
+
+    /// For sinks that count: what comes before the tile decides only where its items go. They are
+    /// packed while that is on its way.
+    __device__ __forceinline__ void emit_packed(Turn turn, int warp) {
+        using Folded = typename Sink::Folded;
+        int lane = threadIdx.x % WARP;
+        u64 count = tiles();
+        for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
+            Notes& notes = turn.notes();
+            mbarrier_wait(notes.summed, turn.phase);
+            Store store = store_of(turn, warp, warp * CHUNK);
+            u64 begin = tile * TILE + warp * CHUNK;
+            auto kept = sink.begin_chunk(begin, notes.warp_sums[warp]);
+            A before = Folded::of_chunks(lane < warp ? notes.warp_sums[lane] : A{}, tile * TILE);
+            pack_rows(notes, warp, kept, valid(tile), store);
+            mbarrier_wait(notes.prefixed, turn.phase);
+            bool is_last = begin < length && begin + CHUNK >= length;
+            sink.end_chunk(kept, Operator::combine(notes.prefix, before), store, is_last);
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(notes.free);
+        }
+    }
+
+    /// Packs what the sink keeps of the rows of a warp. They lie where it is packed.
+    template <class Kept>
+    __device__ __forceinline__ void pack_rows(Notes& notes, int warp, Kept& kept, int elements,
+                                              const Store& store) {
+        using T = typename Sink::Stored;
+        constexpr int BITS = BATCH * RUN;
+        int lane = threadIdx.x % WARP;
+#pragma unroll 1
+        for (int first = 0; first < ROWS; first += BATCH) {
+            T items[BATCH][RUN];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++)
+                read_staged_run(store.room, (first + k) * WARP + lane, items[k]);
+            typename Sink::template Flags<RUN, BATCH> flags;
+            const auto& words = notes.rows.flags[warp];
+#pragma unroll
+            for (int i = 0; i < flags.WORDS; i++)
+                flags.words[i] = words[first * RUN / 32 + i][lane];
+            if constexpr (BITS < 32) flags.words[0] >>= first * RUN % 32;
+            sink.pack(kept, items, flags, (warp * ROWS + first) * ROW, elements, store);
+        }
+    }
 
     /// A warp's store, with its room in the stage from `item` on.
     static __device__ __forceinline__ Store store_of(Turn& turn, int warp, int item) {
@@ -466,8 +499,10 @@ struct WaveEngine {
         int warp = threadIdx.x / WARP;
         TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
         Turn turn{shared};
-        if (warp < WARPS) emit(turn, warp);
-        else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
+        if (warp < WARPS) {
+            if constexpr (Sink::NEEDS_ROWS) emit(turn, warp);
+            else emit_packed(turn, warp);
+        } else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
         else if (warp == WARPS + REDUCERS) load(shared);
         else if (warp == WARPS + REDUCERS + 1) publish(turn, tile_sums);
         else if (warp == WARPS + REDUCERS + 2) remember(turn, tile_sums);

@@ -18,9 +18,6 @@ namespace warpfold {
 ///                         barrier and has told it the bytes; the other lanes arrive afterwards
 ///   read(s, tile, run, items)
 ///                         the items of a run
-///   read_again(s, tile, run, items)
-///                         the same, when others may have overwritten the runs before. Only where
-///                         that matters
 ///   room(item)            where a slice's items lie from one on, with flags beside them or not;
 ///                         null for other sources
 ///
@@ -34,6 +31,23 @@ struct Fetch {
     const void* from;
     int bytes;
 };
+
+/// Reads a run, of those that lie in shared memory one after the other. Neighbouring lanes read
+/// neighbouring runs.
+template <class T, int RUN>
+__device__ __forceinline__ void read_staged_run(const unsigned char* runs, int run,
+                                                T (&items)[RUN]) {
+    constexpr int WORDS = Run<T, RUN>::BYTES / 16;
+    const Word<16>* from = reinterpret_cast<const Word<16>*>(runs) + run * WORDS;
+    Word<16> words[WORDS];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) words[i] = from[i ^ Turns<WORDS>::turn()];
+    Turns<WORDS>::sort(words);
+    Run<T, RUN> moved;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) moved.template words<16>()[i] = words[i];
+    moved.items_by_words(items);
+}
 
 template <class T, int RUN, int TILE, bool ANYWHERE>
 struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
@@ -126,20 +140,12 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
 
     /// Neighbouring lanes read neighbouring runs.
     __device__ __forceinline__ void read(const Slice<T>& s, u64, int run, T (&items)[RUN]) {
-        constexpr int WORDS = R::BYTES / 16;
-        const Word16* from = words() + run * WORDS;
-        R moved;
         if constexpr (DISPLACED) {
-            moved = Runs::read(from, offset_of(s.data));
+            R moved = Runs::read(words() + run * (R::BYTES / 16), offset_of(s.data));
+            moved.items_by_words(items);
         } else {
-            Word16 run_words[WORDS];
-#pragma unroll
-            for (int i = 0; i < WORDS; i++) run_words[i] = from[i ^ Turns<WORDS>::turn()];
-            Turns<WORDS>::sort(run_words);
-#pragma unroll
-            for (int i = 0; i < WORDS; i++) moved.template words<16>()[i] = run_words[i];
+            read_staged_run(bytes, run, items);
         }
-        moved.items_by_words(items);
     }
 };
 
@@ -196,8 +202,7 @@ struct SourceStage<UpTo<S>, RUN, TILE, ANYWHERE> {
     }
 };
 
-/// The item before the tile comes with the tile. Emitters may overwrite items that they have read.
-/// So the first to read a run notes what comes before it, for those that read it again.
+/// The item before the tile comes with the tile.
 template <auto SAME, class T, int RUN, int TILE, bool ANYWHERE>
 struct SourceStage<Heads<SAME, Slice<T>>, RUN, TILE, ANYWHERE> {
     using H = Heads<SAME, Slice<T>>;
@@ -206,8 +211,6 @@ struct SourceStage<Heads<SAME, Slice<T>>, RUN, TILE, ANYWHERE> {
 
     SourceStage<Slice<T>, RUN, TILE, ANYWHERE> inner;
     alignas(16) unsigned char before_tile[BYTES];
-    /// The item before each row of runs.
-    T before_rows[TILE / RUN / WARP];
 
     static constexpr int ROOM = (int)sizeof(T);
     __device__ __forceinline__ unsigned char* room(int item) { return inner.room(item); }
@@ -235,29 +238,17 @@ struct SourceStage<Heads<SAME, Slice<T>>, RUN, TILE, ANYWHERE> {
         return reinterpret_cast<T*>(before_tile + BYTES - (int)sizeof(T));
     }
 
-    /// Whole warps call these, a lane a run.
+    /// Whole warps call this, a lane a run.
     __device__ __forceinline__ void read(const H& s, u64 tile, int run,
                                          typename H::Item (&items)[RUN]) {
         T own[RUN], before{};
         inner.read(s.source, tile, run, own);
-        if (threadIdx.x % WARP == 0) {
+        int lane = threadIdx.x % WARP;
+        if (lane == 0) {
             T left[RUN];
             if (run > 0) inner.read(s.source, tile, run - 1, left);
             before = run > 0 ? left[RUN - 1] : tile > 0 ? *last_before() : own[0];
-            before_rows[run / WARP] = before;
         }
-        mark(own, before, tile, run, items);
-    }
-    __device__ __forceinline__ void read_again(const H& s, u64 tile, int run,
-                                               typename H::Item (&items)[RUN]) {
-        T own[RUN];
-        inner.read(s.source, tile, run, own);
-        mark(own, before_rows[run / WARP], tile, run, items);
-    }
-    /// `before` is what comes before the first lane's run.
-    static __device__ __forceinline__ void mark(const T (&own)[RUN], const T& before, u64 tile,
-                                                int run, typename H::Item (&items)[RUN]) {
-        int lane = threadIdx.x % WARP;
         T left = choose(lane == 0, before, shuffle(own[RUN - 1], (lane + WARP - 1) % WARP));
 #pragma unroll
         for (int i = 0; i < RUN; i++) {

@@ -386,8 +386,8 @@ pub(crate) struct Shape {
     item: u32,
     /// The size and the alignment of what is folded.
     accumulator: (u32, u32),
-    /// The bytes for each item of a tile that warps hold beside the stages.
-    beside: u32,
+    /// Of a select, the bytes for each item of a tile that warps hold beside the stages.
+    select: Option<u32>,
 }
 
 impl Shape {
@@ -397,13 +397,16 @@ impl Shape {
 
     /// What is folded are counts of 64 bits.
     pub(crate) fn of_select<T: Element, F: Form>() -> Shape {
-        Shape::of::<F, T, u64>()
+        Shape {
+            select: Some(0),
+            ..Shape::of::<F, T, u64>()
+        }
     }
 
     /// The position of the last item goes with the count. Warps hold positions of 16 bits.
     pub(crate) fn of_runs<T: Element, F: Form>() -> Shape {
         Shape {
-            beside: 2,
+            select: Some(2),
             ..Shape::of::<F, T, [u64; 2]>()
         }
     }
@@ -413,7 +416,7 @@ impl Shape {
             leaves: F::LEAVES,
             item: size_of::<T>() as u32,
             accumulator: (size_of::<A>() as u32, align_of::<A>() as u32),
-            beside: 0,
+            select: None,
         }
     }
 }
@@ -457,17 +460,28 @@ impl WavePolicy {
     /// The policy for a select of items of type `T` from a form; `None` as for
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
-        WavePolicy::for_packing::<F>(capability, Shape::of_select::<T, F>())
+        WavePolicy::for_packing::<F>(wave::selects(capability), Shape::of_select::<T, F>())
+    }
+
+    /// The same for a select that stores the other items too: a partition.
+    pub fn for_partition<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
+        let shape = Shape::of_select::<T, F>();
+        let policy = WavePolicy::for_packing::<F>(wave::partitions(capability), shape)?;
+        // A warp takes all its rows at once.
+        Some(WavePolicy {
+            batch: policy.rows,
+            ..policy
+        })
     }
 
     /// The same for a select that stores positions and lengths of runs too.
     pub fn for_runs<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
-        WavePolicy::for_packing::<F>(capability, Shape::of_runs::<T, F>())
+        WavePolicy::for_packing::<F>(wave::selects(capability), Shape::of_runs::<T, F>())
     }
 
-    fn for_packing<F: Form>(capability: u32, shape: Shape) -> Option<WavePolicy> {
+    fn for_packing<F: Form>(table: &[WaveRow], shape: Shape) -> Option<WavePolicy> {
         F::LEAVES.kept.then_some(())?;
-        let policy = WavePolicy::for_shape(wave::selects(capability), SELECT_RUN_BYTES, shape)?;
+        let policy = WavePolicy::for_shape(table, SELECT_RUN_BYTES, shape)?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
         // rows it has under way, the better. Runs read their neighbours too.
         let batch = policy.rows.min((32 / policy.run).max(1));
@@ -584,18 +598,17 @@ impl WavePolicy {
         } else {
             0
         };
-        // Of runs, what comes before the tile, and before each row.
-        let before = match leaves.before as u32 {
-            0 => 0,
-            bytes => bytes.next_multiple_of(16) + self.warps * self.rows * bytes,
-        };
         let tile = self.tile() as u32 * leaves.bytes as u32 + spare * leaves.count as u32;
-        let tile = tile + before.next_multiple_of(16);
-        // In this order: the tile's number, a sum for each row and each warp, two prefixes, six
-        // barriers.
-        let sums = (self.warps * self.rows + self.warps + 2) * size;
-        let notes = (align + sums).next_multiple_of(8) + 6 * 8;
-        let launch = 8 + self.tile() as u32 * shape.beside;
+        // Of runs, what comes before the tile.
+        let tile = tile + (leaves.before as u32).next_multiple_of(16);
+        // In this order: the tile's number, a sum for each row or a flag for each item, a sum for
+        // each warp, two prefixes, six barriers.
+        let of_rows = match shape.select {
+            None => self.warps * self.rows * size,
+            Some(_) => self.warps * (self.rows * self.run).div_ceil(32) * 32 * 4,
+        };
+        let notes = (align + of_rows + (self.warps + 2) * size).next_multiple_of(8) + 6 * 8;
+        let launch = 8 + self.tile() as u32 * shape.select.unwrap_or(0);
         let all = self.stages * (tile + notes.next_multiple_of(align)) + launch;
         // Tiles are aligned to words of 16.
         all.next_multiple_of(align.max(16))

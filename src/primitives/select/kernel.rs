@@ -111,13 +111,11 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The policy of the wave engine; `None` if it cannot do the select.
     pub fn wave_policy(capability: u32) -> Option<WavePolicy> {
-        let policy = if Self::MEASURES {
-            WavePolicy::for_runs::<T, F>(capability)
-        } else {
-            WavePolicy::for_select::<T, F>(capability)
+        let policy = match (O::OTHERS, Self::MEASURES) {
+            (true, _) => WavePolicy::for_partition::<T, F>(capability),
+            (_, true) => WavePolicy::for_runs::<T, F>(capability),
+            _ => WavePolicy::for_select::<T, F>(capability),
         }?;
-        let batch = if O::OTHERS { policy.rows } else { policy.batch };
-        let policy = WavePolicy { batch, ..policy };
         Self::fault(Engine::Wave(policy))
             .is_none()
             .then_some(policy)

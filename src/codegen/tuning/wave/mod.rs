@@ -23,6 +23,7 @@ pub(in crate::codegen) struct WaveRow {
 
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
+const PARTITIONS: &Tables<[WaveRow]> = &[(90, select_sm_90::PARTITION)];
 
 /// The table of scans for GPUs of a compute capability. Those that cannot run the engine get one
 /// too: its source can be shown.
@@ -33,4 +34,9 @@ pub(in crate::codegen) fn scans(capability: u32) -> &'static [WaveRow] {
 /// The same for selects.
 pub(in crate::codegen) fn selects(capability: u32) -> &'static [WaveRow] {
     choose(SELECTS, capability)
+}
+
+/// The same for partitions.
+pub(in crate::codegen) fn partitions(capability: u32) -> &'static [WaveRow] {
+    choose(PARTITIONS, capability)
 }
