@@ -35,7 +35,7 @@
 //   barrier      who arrives                                     who waits
 //   taken        the loader, lane 0                              all other warps
 //   loaded       the loader, all lanes; the copy engine          reducers
-//   summed       each reducer's lanes with a row's sum           publisher, look-back, emitters
+//   summed       each reducer's lanes that leave something       publisher, look-back, emitters
 //   waved        the historian, all lanes                        look-back
 //   prefixed     the look-back, all lanes                        emitters
 //   free         each emitter and the publisher, lane 0          the loader, STAGES turns later
@@ -86,6 +86,8 @@ struct WaveEngine {
     /// Whether results of several words a run are stored by way of the rows that they were made of.
     static constexpr bool STAGED = Sink::NEEDS_ROWS && !ANYWHERE && RUN * sizeof(Item) > 16 &&
                                    Stage::ROOM >= (int)sizeof(Item);
+    /// How many lanes of a reducer leave something for emitters: sums of rows, or flags.
+    static constexpr int LEAVERS = Sink::NEEDS_ROWS ? ROWS : WARP;
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
 
     /// What a stage holds besides the tile.
@@ -193,9 +195,9 @@ struct WaveEngine {
                 }
             }
             __syncwarp();
-            // Each lane that has left a sum arrives itself. By now the rest of the warp has read
-            // its part of the stage, and left its flags.
-            if (lane < ROWS) mbarrier_arrive(notes.summed);
+            // Each lane that has left something arrives itself. By now the rest of the warp has
+            // read its part of the stage.
+            if (lane < LEAVERS) mbarrier_arrive(notes.summed);
         }
     }
 
@@ -487,7 +489,7 @@ struct WaveEngine {
                 Notes& notes = shared.notes[i];
                 mbarrier_init(notes.taken, 1);
                 mbarrier_init(notes.loaded, WARP);
-                mbarrier_init(notes.summed, REDUCERS * ROWS);
+                mbarrier_init(notes.summed, REDUCERS * LEAVERS);
                 mbarrier_init(notes.waved, WARP);
                 mbarrier_init(notes.prefixed, WARP);
                 mbarrier_init(notes.free, WARPS + 1);
