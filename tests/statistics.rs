@@ -15,7 +15,8 @@ use warpfold::{
 
 /// Lengths at the ends of runs, rows, blocks and chunks of the CPU.
 const LENGTHS: &[usize] = &[
-    0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 4095, 4096, 4097, 65_535, 65_537, 300_007,
+    0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1024, 1025, 4095, 4096, 4097, 32_767, 32_769,
+    65_535, 65_537, 300_007,
 ];
 
 fn check_extremes<T>()

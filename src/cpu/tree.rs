@@ -246,7 +246,7 @@ const fn is_number<A>() -> bool {
 /// The fold of elements in any order, by an operator that is exact and commutes. There is one
 /// element at least.
 #[inline(always)]
-pub(crate) fn fold_exactly<T: Element>(
+fn fold_exactly<T: Element>(
     input: &[T],
     combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy,
 ) -> T::Accumulator {

@@ -1,82 +1,228 @@
-//! Extremes on the CPU.
+//! Statistics on the CPU.
 //!
 //! There a reduction of pairs, of a least and a greatest number or of a rank and a position, does
-//! several times the work of a reduction of numbers. So a block is reduced by one operator after
-//! the other, and a position is looked for in one block only.
+//! several times the work of a reduction of numbers. So extremes are found as integers that have
+//! the numbers' order, and a position is looked for in one chunk only. Sums and moments are merged
+//! level by level of the law's tree. The parts of moments lie in arrays of their own, and their
+//! counts are known.
 
 use super::Number;
-use crate::Function;
+use super::moments::{Merge, Moments};
+use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
-use crate::cpu::tree::fold_exactly;
+use crate::cpu::stream::prefetch;
 use crate::cpu::with_simd;
 use crate::ops::{maximum, minimum};
 use crate::source::Items;
+use crate::{Function, Monoid};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The items of a block, which is read twice: the second time from the L1 cache.
-const BLOCK: usize = 1 << 12;
-
 /// The items of a chunk, the work of a thread. Reading that much takes far longer than handing it
 /// to a thread.
-const CHUNK: usize = 1 << 17;
+const CHUNK: usize = 1 << 15;
+
+/// The items of a block, whose sums stay in the L1 cache.
+const BLOCK: usize = 1 << LEVELS;
+
+/// The pairs of items that are read between two requests for memory.
+const STRIP: usize = 32;
+
+/// How many items ahead memory is asked for. Between two blocks the tree over the first one is
+/// merged. Left alone, processors let memory wait meanwhile, which takes half as long again.
+const AHEAD: usize = 512;
+
+/// The levels of the tree over a block.
+const LEVELS: u32 = 10;
+
+/// What `of_chunk` makes of each chunk, in order.
+fn chunks<T: Number, R: Send>(
+    items: &Items<'_, T>,
+    of_chunk: impl Fn(&mut Vec<T>, Range<usize>) -> R + Sync,
+) -> Vec<R> {
+    let len = items.len();
+    let of_chunk =
+        |room: &mut Vec<T>, start| in_rust_mode(|| of_chunk(room, start..len.min(start + CHUNK)));
+    if len <= CHUNK {
+        let starts = (0..len).step_by(CHUNK);
+        return starts
+            .map(|start| of_chunk(&mut Vec::new(), start))
+            .collect();
+    }
+    let starts = (0..len).into_par_iter().step_by(CHUNK);
+    starts.map_init(Vec::new, of_chunk).collect()
+}
 
 /// The least and the greatest of all items, and `None` if there is none.
 pub(super) fn min_max<T: Number>(items: &Items<'_, T>) -> Option<(T, T)> {
-    let of_block = |block: &[T], _| {
-        with_simd(
-            #[inline(always)]
-            || (fold_exactly(block, minimum), fold_exactly(block, maximum)),
-        )
-    };
-    let combine = |a: (_, _), b: (_, _)| (minimum(a.0, b.0), maximum(a.1, b.1));
-    let (min, max) = fold_blocks(items, of_block, combine)?;
-    Some((T::narrow(min), T::narrow(max)))
+    let keys = chunks(items, |room, range| keys(items, room, range));
+    let (lo, hi) = keys.into_iter().reduce(outer)?;
+    // The key of a NaN is the least or the greatest. So both get it.
+    let (lo, hi) = (T::of_key(lo).widen(), T::of_key(hi).widen());
+    let extremes = in_rust_mode(|| (minimum(lo, hi), maximum(lo, hi)));
+    Some((T::narrow(extremes.0), T::narrow(extremes.1)))
 }
 
 /// The position of the first of the least items by `Rank`, and `None` if there is none.
 ///
-/// `combine` gives the lesser of two by that rank, and any of two that are equal.
+/// The rank grows with the number, or falls. A NaN has the least.
 pub(super) fn first<T: Number, Rank: Function<Input = (T,), Output = u64>>(
     items: &Items<'_, T>,
-    combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy + Sync,
 ) -> Option<usize> {
-    let of_block = |block: &[T], start| {
-        let least = with_simd(
-            #[inline(always)]
-            || fold_exactly(block, combine),
-        );
-        (Rank::call((T::narrow(least),)), start)
-    };
-    let (rank, start) = fold_blocks(items, of_block, |a, b| a.min(b))?;
+    let rank = |key| Rank::call((T::of_key(key),));
+    let ranks = chunks(items, |room, range| {
+        let start = range.start;
+        let (lo, hi) = keys(items, room, range);
+        (rank(lo).min(rank(hi)), start)
+    });
+    let (rank, start) = ranks.into_iter().min()?;
     let mut room = Vec::new();
-    let block = items.range(start..items.len().min(start + BLOCK), &mut room);
-    let in_block = block.iter().position(|&x| Rank::call((x,)) == rank);
-    Some(start + in_block.expect("the least item of the block"))
+    let chunk = items.range(start..items.len().min(start + CHUNK), &mut room);
+    let in_chunk = in_rust_mode(|| chunk.iter().position(|&x| Rank::call((x,)) == rank));
+    Some(start + in_chunk.expect("the least item of the chunk"))
 }
 
-/// The fold of what blocks give, each with its first position, by an operator that is exact and
-/// commutes. `None` if there is no block.
-fn fold_blocks<T: Number, V: Send>(
+/// The least and the greatest key of some items. There is one item at least.
+fn keys<T: Number>(
     items: &Items<'_, T>,
-    of_block: impl Fn(&[T], usize) -> V + Sync,
-    combine: impl Fn(V, V) -> V + Sync,
-) -> Option<V> {
-    let of_range = |room: &mut Vec<T>, range: Range<usize>| {
-        let blocks = range.clone().step_by(BLOCK).map(|start| {
-            let block = items.range(start..range.end.min(start + BLOCK), room);
-            of_block(block, start)
-        });
-        in_rust_mode(|| blocks.reduce(&combine))
+    room: &mut Vec<T>,
+    range: Range<usize>,
+) -> (T::Key, T::Key) {
+    let of_slice = match size_of::<T>() {
+        1 => keys_in_lanes::<T, 128>,
+        2 => keys_in_lanes::<T, 64>,
+        4 => keys_in_lanes::<T, 32>,
+        _ => keys_in_lanes::<T, 16>,
     };
-    if items.len() <= CHUNK {
-        return of_range(&mut Vec::new(), 0..items.len());
+    if let Some(slice) = items.slice(range.clone()) {
+        return of_slice(slice);
     }
-    let chunks = (0..items.len()).into_par_iter().step_by(CHUNK);
-    chunks
-        .map_init(Vec::new, |room, start| {
-            of_range(room, start..items.len().min(start + CHUNK))
-        })
-        .flatten()
-        .reduce_with(&combine)
+    let blocks = range.clone().step_by(BLOCK);
+    let of_block = |start| of_slice(items.range(start..range.end.min(start + BLOCK), room));
+    blocks.map(of_block).reduce(outer).expect("an item")
+}
+
+/// The same of a slice: every `LANES`th item goes to one of as many pairs, which stay in registers.
+fn keys_in_lanes<T: Number, const LANES: usize>(slice: &[T]) -> (T::Key, T::Key) {
+    with_simd(
+        #[inline(always)]
+        || {
+            let (rows, rest) = slice.as_chunks::<LANES>();
+            let (mut least, mut greatest) = ([slice[0].key(); LANES], [slice[0].key(); LANES]);
+            for row in rows {
+                for ((least, greatest), x) in least.iter_mut().zip(&mut greatest).zip(row) {
+                    (*least, *greatest) = outer((*least, *greatest), (x.key(), x.key()));
+                }
+            }
+            let of_rest = rest.iter().map(|x| (x.key(), x.key()));
+            let of_rows = least.into_iter().zip(greatest);
+            of_rows.chain(of_rest).reduce(outer).expect("lanes")
+        },
+    )
+}
+
+#[inline(always)]
+fn outer<K: Ord>(a: (K, K), b: (K, K)) -> (K, K) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+/// The sum of all items in `f64`, in the law's order: the first part of [`moments`].
+pub(super) fn sum<T: Number>(items: &Items<'_, T>) -> f64 {
+    merged::<T, false>(items).sum()
+}
+
+/// The moments of all items, in the law's order.
+pub(super) fn moments<T: Number>(items: &Items<'_, T>) -> Moments {
+    merged::<T, true>(items)
+}
+
+/// The moments of all items; without `DEVIATIONS`, only their count and sum.
+fn merged<T: Number, const DEVIATIONS: bool>(items: &Items<'_, T>) -> Moments {
+    let counters = chunks(items, |room, range| {
+        let mut counter = Counter::at(range.start as u64);
+        let mut levels = [Level::EMPTY; 2];
+        for (level, block) in blocks(range.start as u64, range.len(), LEVELS) {
+            let block = range.start + block.start..range.start + block.end;
+            let moments = merge::<T, DEVIATIONS>(items.range(block, room), &mut levels);
+            counter.push(level, moments, Merge::combine);
+        }
+        counter
+    });
+    in_rust_mode(|| {
+        let mut all = Counter::at(0);
+        for counter in &counters {
+            all.append(counter, Merge::combine);
+        }
+        all.prefix(None, Merge::combine).unwrap_or(Moments::EMPTY)
+    })
+}
+
+/// A level of the tree over a block: the sums of its complete parts, and their deviations.
+#[repr(align(64))]
+struct Level {
+    sums: [f64; BLOCK / 2],
+    deviations: [f64; BLOCK / 2],
+}
+
+impl Level {
+    const EMPTY: Level = Level {
+        sums: [0.0; BLOCK / 2],
+        deviations: [0.0; BLOCK / 2],
+    };
+}
+
+/// The moments of a power of two of items, at most a block, as [`Merge`] merges them. Levels of the
+/// tree go to the two places in turn.
+fn merge<T: Number, const DEVIATIONS: bool>(items: &[T], levels: &mut [Level; 2]) -> Moments {
+    if let [x] = items {
+        return Moments::of(T::AsF64::call((*x,)));
+    }
+    with_simd(
+        #[inline(always)]
+        || match items.len() {
+            // The compiler knows the length of nearly every block.
+            BLOCK => merge_levels::<T, DEVIATIONS>(&items[..BLOCK], levels),
+            _ => merge_levels::<T, DEVIATIONS>(items, levels),
+        },
+    )
+}
+
+#[inline(always)]
+fn merge_levels<T: Number, const DEVIATIONS: bool>(
+    items: &[T],
+    [level, above]: &mut [Level; 2],
+) -> Moments {
+    let (mut level, mut above) = (level, above);
+    let (pairs, _) = items.as_chunks::<2>();
+    for (i, strip) in pairs.chunks(STRIP).enumerate() {
+        let ahead = items.as_ptr().wrapping_add(2 * STRIP * i + AHEAD);
+        prefetch(ahead.cast(), size_of_val(strip));
+        let sums = level.sums[STRIP * i..].iter_mut();
+        let targets = sums.zip(&mut level.deviations[STRIP * i..]);
+        for ((sum, deviations), &pair) in targets.zip(strip) {
+            let [a, b] = pair.map(|x| T::AsF64::call((x,)));
+            *sum = a + b;
+            if DEVIATIONS {
+                let difference = a - b;
+                *deviations = difference * (difference * 0.5);
+            }
+        }
+    }
+    let (mut len, mut weight) = (items.len() / 2, 0.5);
+    while len > 1 {
+        weight *= 0.5;
+        let (sums, _) = level.sums[..len].as_chunks::<2>();
+        let (deviations, _) = level.deviations[..len].as_chunks::<2>();
+        let targets = above.sums.iter_mut().zip(&mut above.deviations);
+        for ((to, merged), (&[a, b], &[of_a, of_b])) in targets.zip(sums.iter().zip(deviations)) {
+            *to = a + b;
+            if DEVIATIONS {
+                let difference = a - b;
+                *merged = (of_a + of_b) + difference * (difference * weight);
+            }
+        }
+        std::mem::swap(&mut level, &mut above);
+        len /= 2;
+    }
+    Moments::new(items.len() as f64, level.sums[0], level.deviations[0])
 }

@@ -132,7 +132,7 @@ fn arg_min_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<usize>> {
-    let input = match on.on_cpu(input, |items| cpu::first::<T, T::RankUp>(items, minimum))? {
+    let input = match on.on_cpu(input, cpu::first::<T, T::RankUp>)? {
         ControlFlow::Break(position) => return Ok(position),
         ControlFlow::Continue(input) => input,
     };
@@ -145,7 +145,7 @@ fn arg_max_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<usize>> {
-    let input = match on.on_cpu(input, |items| cpu::first::<T, T::RankDown>(items, maximum))? {
+    let input = match on.on_cpu(input, cpu::first::<T, T::RankDown>)? {
         ControlFlow::Break(position) => return Ok(position),
         ControlFlow::Continue(input) => input,
     };

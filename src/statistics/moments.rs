@@ -1,10 +1,11 @@
 //! Counts, sums and squared deviations: mean, variance and standard deviation.
 
-use super::Number;
 use super::on::{HostData, On};
+use super::{Number, cpu};
 use crate::ops::Add;
 use crate::source::{Map, Place, Slice, Source};
 use crate::{Device, Element, Monoid, Result, function, map, monoid};
+use std::ops::ControlFlow;
 
 /// What the numbers are, of which a variance is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,6 +42,15 @@ impl Moments {
     /// Those of one number.
     pub fn of(x: f64) -> Moments {
         single(x)
+    }
+
+    /// Those of `count` numbers.
+    pub(super) fn new(count: f64, sum: f64, deviations: f64) -> Moments {
+        Moments {
+            count,
+            sum,
+            deviations,
+        }
     }
 
     /// How many numbers there are.
@@ -228,7 +238,7 @@ pub fn std_dev<T: Number>(input: impl Source<Item = T>, estimate: Estimate) -> R
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn moments<T: Number>(input: impl Source<Item = T>) -> Result<Moments> {
-    HostData.reduce::<Moments, Merge>(measured::<T, _>(input))
+    moments_on(&HostData, input)
 }
 
 /// # Statistics: moments
@@ -270,11 +280,25 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn moments<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<Moments> {
-        self.reduce::<Moments, Merge>(measured::<T, _>(input))
+        moments_on(self, input)
     }
 }
 
 fn mean_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<f64> {
     let len = input.items()?;
-    Ok(on.reduce::<f64, Add>(map::<T::AsF64, _>(input))? / len as f64)
+    let sum = match on.on_cpu(input, cpu::sum)? {
+        ControlFlow::Break(sum) => sum,
+        ControlFlow::Continue(input) => on.reduce::<f64, Add>(map::<T::AsF64, _>(input))?,
+    };
+    Ok(sum / len as f64)
+}
+
+fn moments_on<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<Moments> {
+    match on.on_cpu(input, cpu::moments)? {
+        ControlFlow::Break(moments) => Ok(moments),
+        ControlFlow::Continue(input) => on.reduce::<Moments, Merge>(measured::<T, _>(input)),
+    }
 }
