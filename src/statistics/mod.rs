@@ -2,8 +2,8 @@
 //!
 //! Each is one [reduction](crate::reduce()) of a [source](crate::source) with a monoid. So it reads
 //! its input once, takes any source, runs wherever a reduction does, and gives the same bits there.
-//! On the CPU there are shorter ways to those bits: extremes are looked for among integers that have
-//! the numbers' order, and moments are merged level by level of the law's tree.
+//! On the CPU there are shorter ways to those bits: extremes are looked for among integers that
+//! have the numbers' order, and moments are merged level by level of the law's tree.
 //!
 //! ```
 //! use warpfold::{arg_max, mean, min_max, std_dev, statistics::Estimate};
