@@ -332,6 +332,11 @@ fn statistics(c: &mut Criterion) {
     group.bench_function("variance", |b| {
         b.iter(|| variance(black_box(&x), Estimate::Population));
     });
+    let wide: Vec<f64> = x[..x.len() / 2].iter().map(|&x| f64::from(x)).collect();
+    group.bench_function("mean f64", |b| b.iter(|| mean(black_box(&wide))));
+    group.bench_function("variance f64", |b| {
+        b.iter(|| variance(black_box(&wide), Estimate::Population));
+    });
     group.bench_function("min_max", |b| b.iter(|| min_max(black_box(&x))));
     group.bench_function("arg_max", |b| b.iter(|| arg_max(black_box(&x))));
     group.bench_function("arg_max u8", |b| b.iter(|| arg_max(black_box(&bytes))));

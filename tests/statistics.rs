@@ -15,8 +15,8 @@ use warpfold::{
 
 /// Lengths at the ends of runs, rows, blocks and chunks of the CPU.
 const LENGTHS: &[usize] = &[
-    0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1024, 1025, 4095, 4096, 4097, 32_767, 32_769,
-    65_535, 65_537, 300_007,
+    0, 1, 2, 3, 31, 32, 33, 170, 171, 255, 256, 257, 1009, 1024, 1025, 4095, 4096, 4097, 32_767,
+    32_769, 65_535, 65_537, 131_072, 131_073, 300_007,
 ];
 
 fn check_extremes<T>()
@@ -368,6 +368,12 @@ fn every_source_has_statistics() {
     let (x, y) = (sample::<f32>(70_001, 23), sample::<f32>(70_001, 24));
     let products: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
     let source = || map::<product, _>(zip(&x, &y));
+    let extremes = |x: &[f32]| {
+        let min = oracle::reduce::<f32, ops::Min>(x, None);
+        Ok(Some((min, oracle::reduce::<f32, ops::Max>(x, None))))
+    };
+    assert_eq!(min_max(source()), extremes(&products));
+    assert_eq!(mean(source()), Ok(moments_of(&products).mean()));
     assert_eq!(arg_min(source()), Ok(first(&products, Ordering::Less)));
     assert_same(
         &[moments(source()).unwrap()],
@@ -380,6 +386,8 @@ fn every_source_has_statistics() {
         .copied()
         .collect();
     let source = || strided(&x[..70_000], 2, 7);
+    assert_eq!(min_max(source()), extremes(&columns));
+    assert_eq!(mean(source()), Ok(moments_of(&columns).mean()));
     assert_eq!(arg_max(source()), Ok(first(&columns, Ordering::Greater)));
     assert_same(
         &[moments(source()).unwrap()],

@@ -150,51 +150,87 @@ pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
 
 /// The sum of a whole block of items, which are evaluated on the way: item `i` of it is `get(i)`.
 ///
-/// The sums of runs stay in registers. There compilers see which parts of an item are constants,
-/// and leave out what only those ask for.
+/// `prefetch(i)` is called before items `i..i + STRIP` are evaluated.
 #[inline(always)]
 pub(crate) fn block_sum_of<T: Element, Op: Monoid<T>>(
     tree: &mut Tree<T::Accumulator>,
     get: impl Fn(usize) -> T,
+    prefetch: impl Fn(usize),
 ) -> T::Accumulator {
     with_simd(
         #[inline(always)]
         || {
-            let get = get;
-            let mut len = block_len::<T::Accumulator>();
-            if is_number::<T::Accumulator>() && Op::EXACT && Op::COMMUTATIVE {
+            let (get, prefetch) = (get, prefetch);
+            let len = block_len::<T::Accumulator>();
+            if !is_number::<T::Accumulator>() {
+                (0..len).step_by(STRIP).for_each(prefetch);
+                fold_runs::<T, Op>(&mut tree.levels, len, get)
+            } else if Op::EXACT && Op::COMMUTATIVE {
+                (0..len).step_by(STRIP).for_each(prefetch);
                 let mut lanes: [_; 32] = std::array::from_fn(|i| get(i).widen());
                 for row in (lanes.len()..len).step_by(lanes.len()) {
                     for (i, lane) in lanes.iter_mut().enumerate() {
                         *lane = Op::combine(*lane, get(row + i).widen());
                     }
                 }
-                return fold_lanes(lanes, Op::combine);
-            }
-            len /= RUN;
-            let mut levels = tree.levels[RUN.ilog2() as usize - 1..].iter_mut();
-            let mut level = levels.next().expect("a block is longer than a run");
-            for (number, to) in level[..len].iter_mut().enumerate() {
-                let mut run: [_; RUN] = std::array::from_fn(|i| get(number * RUN + i).widen());
-                for log in (0..RUN.ilog2()).rev() {
-                    for i in 0..1 << log {
-                        run[i] = Op::combine(run[2 * i], run[2 * i + 1]);
+                fold_lanes(lanes, Op::combine)
+            } else {
+                for (strip, to) in tree.levels[0][..len / 2].chunks_mut(STRIP / 2).enumerate() {
+                    prefetch(STRIP * strip);
+                    for (pair, to) in to.iter_mut().enumerate() {
+                        let i = STRIP * strip + 2 * pair;
+                        *to = Op::combine(get(i).widen(), get(i + 1).widen());
                     }
                 }
-                *to = run[0];
+                fold_levels(&mut tree.levels, len / 2, Op::combine)
             }
-            for above in levels {
-                fold_pairs(&level[..len], &mut above[..len / 2], Op::combine);
-                level = above;
-                len /= 2;
-            }
-            level[0]
         },
     )
 }
 
+/// The items of a block that memory is asked for at a time. Between two blocks the tree over the
+/// first is folded. A processor that is asked only then lets memory wait meanwhile.
+pub(crate) const STRIP: usize = 128;
+
 /// The items whose sum stays in registers. More would not fit.
 const RUN: usize = 8;
+
+/// The sum of `len` items that are structs. The sums of runs stay in registers. There compilers see
+/// which parts of an item are constants, and leave out what only those ask for.
+#[inline(always)]
+fn fold_runs<T: Element, Op: Monoid<T>>(
+    levels: &mut [Vec<T::Accumulator>],
+    len: usize,
+    get: impl Fn(usize) -> T,
+) -> T::Accumulator {
+    let (levels, len) = (&mut levels[RUN.ilog2() as usize - 1..], len / RUN);
+    for (number, to) in levels[0][..len].iter_mut().enumerate() {
+        let mut run: [_; RUN] = std::array::from_fn(|i| get(number * RUN + i).widen());
+        for log in (0..RUN.ilog2()).rev() {
+            for i in 0..1 << log {
+                run[i] = Op::combine(run[2 * i], run[2 * i + 1]);
+            }
+        }
+        *to = run[0];
+    }
+    fold_levels(levels, len, Op::combine)
+}
+
+/// The fold of the first level, which has `len` sums, a power of two.
+#[inline(always)]
+fn fold_levels<A: Copy>(
+    levels: &mut [Vec<A>],
+    mut len: usize,
+    combine: impl Fn(A, A) -> A + Copy,
+) -> A {
+    let (mut level, above) = levels.split_first_mut().expect("there are levels");
+    for above in above {
+        fold_pairs(&level[..len], &mut above[..len / 2], combine);
+        level = above;
+        len /= 2;
+    }
+    level[0]
+}
 
 /// Writes the prefixes of the elements of an aligned block to `output`, of the same length, and all
 /// of it.

@@ -2,7 +2,7 @@
 
 use super::Form;
 use crate::cpu::block_len;
-use crate::cpu::tree::{Tree, block_sum_of};
+use crate::cpu::tree::{STRIP, Tree, block_sum_of};
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 
@@ -93,12 +93,15 @@ impl<'a, T: Element> Items<'a, T> {
         work: impl FnOnce(&Items<'_, T>, Option<SumBlock<'_, T::Accumulator>>) -> R,
     ) -> R {
         let sum_block = |tree: &mut Tree<_>, start: usize| {
-            let (block, ahead) = (block_len::<T::Accumulator>(), start + AHEAD_ITEMS);
-            assert!(start + block <= len);
-            F::prefetch(arguments, ahead.min(len)..(ahead + block).min(len));
+            assert!(start + block_len::<T::Accumulator>() <= len);
             let arguments = *arguments;
             // SAFETY: the positions are below `len`; the rest is the caller's.
-            block_sum_of::<T, Op>(tree, move |i| unsafe { F::get(&arguments, start + i) })
+            let get = move |i| unsafe { F::get(&arguments, start + i) };
+            let prefetch = move |i: usize| {
+                let ahead = start + i + AHEAD_ITEMS;
+                F::prefetch(&arguments, ahead.min(len)..(ahead + STRIP).min(len));
+            };
+            block_sum_of::<T, Op>(tree, get, prefetch)
         };
         let work = |items: &Items<'_, T>| match F::LEAVES.plain {
             true => work(items, None),

@@ -2,8 +2,8 @@
 //!
 //! There a reduction of pairs, of a least and a greatest number or of a rank and a position, does
 //! several times the work of a reduction of numbers. So extremes are found as integers that have
-//! the numbers' order, and a position is looked for in one chunk only. Sums and moments are merged
-//! level by level of the law's tree. The parts of moments lie in arrays of their own, and their
+//! the numbers' order, and a position is looked for in one block only. Moments are merged level by
+//! level of the law's tree: their sums and their deviations lie in arrays of their own, and their
 //! counts are known.
 
 use super::Number;
@@ -20,20 +20,7 @@ use std::ops::Range;
 
 /// The items of a chunk, the work of a thread. Reading that much takes far longer than handing it
 /// to a thread.
-const CHUNK: usize = 1 << 15;
-
-/// The items of a block, whose sums stay in the L1 cache.
-const BLOCK: usize = 1 << LEVELS;
-
-/// The pairs of items that are read between two requests for memory.
-const STRIP: usize = 32;
-
-/// How many items ahead memory is asked for. Between two blocks the tree over the first one is
-/// merged. Left alone, processors let memory wait meanwhile, which takes half as long again.
-const AHEAD: usize = 512;
-
-/// The levels of the tree over a block.
-const LEVELS: u32 = 10;
+const CHUNK: usize = 1 << 17;
 
 /// What `of_chunk` makes of each chunk, in order.
 fn chunks<T: Number, R: Send>(
@@ -43,20 +30,22 @@ fn chunks<T: Number, R: Send>(
     let len = items.len();
     let of_chunk =
         |room: &mut Vec<T>, start| in_rust_mode(|| of_chunk(room, start..len.min(start + CHUNK)));
-    if len <= CHUNK {
-        let starts = (0..len).step_by(CHUNK);
-        return starts
-            .map(|start| of_chunk(&mut Vec::new(), start))
-            .collect();
+    match len {
+        0 => vec![],
+        1..=CHUNK => vec![of_chunk(&mut Vec::new(), 0)],
+        _ => {
+            let starts = (0..len).into_par_iter().step_by(CHUNK);
+            starts.map_init(Vec::new, of_chunk).collect()
+        }
     }
-    let starts = (0..len).into_par_iter().step_by(CHUNK);
-    starts.map_init(Vec::new, of_chunk).collect()
 }
+
+/// The items whose extremes are found before they are compared with those of others.
+const BLOCK: usize = 1 << 12;
 
 /// The least and the greatest of all items, and `None` if there is none.
 pub(super) fn min_max<T: Number>(items: &Items<'_, T>) -> Option<(T, T)> {
-    let keys = chunks(items, |room, range| keys(items, room, range));
-    let (lo, hi) = keys.into_iter().reduce(outer)?;
+    let (lo, hi) = fold_blocks(items, |block, _| extreme_keys(block), outer)?;
     // The key of a NaN is the least or the greatest. So both get it.
     let (lo, hi) = (T::of_key(lo).widen(), T::of_key(hi).widen());
     let extremes = in_rust_mode(|| (minimum(lo, hi), maximum(lo, hi)));
@@ -70,45 +59,51 @@ pub(super) fn first<T: Number, Rank: Function<Input = (T,), Output = u64>>(
     items: &Items<'_, T>,
 ) -> Option<usize> {
     let rank = |key| Rank::call((T::of_key(key),));
-    let ranks = chunks(items, |room, range| {
-        let start = range.start;
-        let (lo, hi) = keys(items, room, range);
+    let of_block = |block: &[T], start| {
+        let (lo, hi) = extreme_keys(block);
         (rank(lo).min(rank(hi)), start)
-    });
-    let (rank, start) = ranks.into_iter().min()?;
+    };
+    let (rank, start) = fold_blocks(items, of_block, |a, b| a.min(b))?;
     let mut room = Vec::new();
-    let chunk = items.range(start..items.len().min(start + CHUNK), &mut room);
-    let in_chunk = in_rust_mode(|| chunk.iter().position(|&x| Rank::call((x,)) == rank));
-    Some(start + in_chunk.expect("the least item of the chunk"))
+    let block = items.range(start..items.len().min(start + BLOCK), &mut room);
+    let in_block = in_rust_mode(|| block.iter().position(|&x| Rank::call((x,)) == rank));
+    Some(start + in_block.expect("the least item of the block"))
+}
+
+/// The fold of what blocks give, each with its first position, by an operator that is exact and
+/// commutes. `None` if there is no block.
+fn fold_blocks<T: Number, V: Send>(
+    items: &Items<'_, T>,
+    of_block: impl Fn(&[T], usize) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+) -> Option<V> {
+    let of_chunks = chunks(items, |room, chunk| {
+        let blocks = chunk.clone().step_by(BLOCK).map(|start| {
+            let block = items.range(start..chunk.end.min(start + BLOCK), room);
+            of_block(block, start)
+        });
+        blocks.reduce(&combine).expect("a chunk has a block")
+    });
+    of_chunks.into_iter().reduce(&combine)
 }
 
 /// The least and the greatest key of some items. There is one item at least.
-fn keys<T: Number>(
-    items: &Items<'_, T>,
-    room: &mut Vec<T>,
-    range: Range<usize>,
-) -> (T::Key, T::Key) {
-    let of_slice = match size_of::<T>() {
-        1 => keys_in_lanes::<T, 128>,
-        2 => keys_in_lanes::<T, 64>,
-        4 => keys_in_lanes::<T, 32>,
-        _ => keys_in_lanes::<T, 16>,
-    };
-    if let Some(slice) = items.slice(range.clone()) {
-        return of_slice(slice);
+fn extreme_keys<T: Number>(items: &[T]) -> (T::Key, T::Key) {
+    match size_of::<T>() {
+        1 => keys_in_lanes::<T, 128>(items),
+        2 => keys_in_lanes::<T, 64>(items),
+        4 => keys_in_lanes::<T, 32>(items),
+        _ => keys_in_lanes::<T, 16>(items),
     }
-    let blocks = range.clone().step_by(BLOCK);
-    let of_block = |start| of_slice(items.range(start..range.end.min(start + BLOCK), room));
-    blocks.map(of_block).reduce(outer).expect("an item")
 }
 
-/// The same of a slice: every `LANES`th item goes to one of as many pairs, which stay in registers.
-fn keys_in_lanes<T: Number, const LANES: usize>(slice: &[T]) -> (T::Key, T::Key) {
+/// The same: every `LANES`th item goes to one of as many pairs, which stay in registers.
+fn keys_in_lanes<T: Number, const LANES: usize>(items: &[T]) -> (T::Key, T::Key) {
     with_simd(
         #[inline(always)]
         || {
-            let (rows, rest) = slice.as_chunks::<LANES>();
-            let (mut least, mut greatest) = ([slice[0].key(); LANES], [slice[0].key(); LANES]);
+            let (rows, rest) = items.as_chunks::<LANES>();
+            let (mut least, mut greatest) = ([items[0].key(); LANES], [items[0].key(); LANES]);
             for row in rows {
                 for ((least, greatest), x) in least.iter_mut().zip(&mut greatest).zip(row) {
                     (*least, *greatest) = outer((*least, *greatest), (x.key(), x.key()));
@@ -126,24 +121,27 @@ fn outer<K: Ord>(a: (K, K), b: (K, K)) -> (K, K) {
     (a.0.min(b.0), a.1.max(b.1))
 }
 
-/// The sum of all items in `f64`, in the law's order: the first part of [`moments`].
-pub(super) fn sum<T: Number>(items: &Items<'_, T>) -> f64 {
-    merged::<T, false>(items).sum()
-}
+/// The items of a block, whose moments stay in the L1 cache.
+const MERGED: usize = 1 << LEVELS;
+
+/// The levels of the tree over a block.
+const LEVELS: u32 = 10;
+
+/// The pairs of items that are read between two requests for memory.
+const STRIP: usize = 32;
+
+/// How many items ahead memory is asked for: half a block. Left alone, processors let memory wait
+/// while the tree over a block is merged.
+const AHEAD: usize = MERGED / 2;
 
 /// The moments of all items, in the law's order.
 pub(super) fn moments<T: Number>(items: &Items<'_, T>) -> Moments {
-    merged::<T, true>(items)
-}
-
-/// The moments of all items; without `DEVIATIONS`, only their count and sum.
-fn merged<T: Number, const DEVIATIONS: bool>(items: &Items<'_, T>) -> Moments {
-    let counters = chunks(items, |room, range| {
-        let mut counter = Counter::at(range.start as u64);
+    let counters = chunks(items, |room, chunk| {
+        let mut counter = Counter::at(chunk.start as u64);
         let mut levels = [Level::EMPTY; 2];
-        for (level, block) in blocks(range.start as u64, range.len(), LEVELS) {
-            let block = range.start + block.start..range.start + block.end;
-            let moments = merge::<T, DEVIATIONS>(items.range(block, room), &mut levels);
+        for (level, block) in blocks(chunk.start as u64, chunk.len(), LEVELS) {
+            let block = chunk.start + block.start..chunk.start + block.end;
+            let moments = merge(items.range(block, room), &mut levels);
             counter.push(level, moments, Merge::combine);
         }
         counter
@@ -160,20 +158,20 @@ fn merged<T: Number, const DEVIATIONS: bool>(items: &Items<'_, T>) -> Moments {
 /// A level of the tree over a block: the sums of its complete parts, and their deviations.
 #[repr(align(64))]
 struct Level {
-    sums: [f64; BLOCK / 2],
-    deviations: [f64; BLOCK / 2],
+    sums: [f64; MERGED / 2],
+    deviations: [f64; MERGED / 2],
 }
 
 impl Level {
     const EMPTY: Level = Level {
-        sums: [0.0; BLOCK / 2],
-        deviations: [0.0; BLOCK / 2],
+        sums: [0.0; MERGED / 2],
+        deviations: [0.0; MERGED / 2],
     };
 }
 
 /// The moments of a power of two of items, at most a block, as [`Merge`] merges them. Levels of the
 /// tree go to the two places in turn.
-fn merge<T: Number, const DEVIATIONS: bool>(items: &[T], levels: &mut [Level; 2]) -> Moments {
+fn merge<T: Number>(items: &[T], levels: &mut [Level; 2]) -> Moments {
     if let [x] = items {
         return Moments::of(T::AsF64::call((*x,)));
     }
@@ -181,17 +179,14 @@ fn merge<T: Number, const DEVIATIONS: bool>(items: &[T], levels: &mut [Level; 2]
         #[inline(always)]
         || match items.len() {
             // The compiler knows the length of nearly every block.
-            BLOCK => merge_levels::<T, DEVIATIONS>(&items[..BLOCK], levels),
-            _ => merge_levels::<T, DEVIATIONS>(items, levels),
+            MERGED => merge_levels(&items[..MERGED], levels),
+            _ => merge_levels(items, levels),
         },
     )
 }
 
 #[inline(always)]
-fn merge_levels<T: Number, const DEVIATIONS: bool>(
-    items: &[T],
-    [level, above]: &mut [Level; 2],
-) -> Moments {
+fn merge_levels<T: Number>(items: &[T], [level, above]: &mut [Level; 2]) -> Moments {
     let (mut level, mut above) = (level, above);
     let (pairs, _) = items.as_chunks::<2>();
     for (i, strip) in pairs.chunks(STRIP).enumerate() {
@@ -202,10 +197,8 @@ fn merge_levels<T: Number, const DEVIATIONS: bool>(
         for ((sum, deviations), &pair) in targets.zip(strip) {
             let [a, b] = pair.map(|x| T::AsF64::call((x,)));
             *sum = a + b;
-            if DEVIATIONS {
-                let difference = a - b;
-                *deviations = difference * (difference * 0.5);
-            }
+            let difference = a - b;
+            *deviations = difference * (difference * 0.5);
         }
     }
     let (mut len, mut weight) = (items.len() / 2, 0.5);
@@ -216,10 +209,8 @@ fn merge_levels<T: Number, const DEVIATIONS: bool>(
         let targets = above.sums.iter_mut().zip(&mut above.deviations);
         for ((to, merged), (&[a, b], &[of_a, of_b])) in targets.zip(sums.iter().zip(deviations)) {
             *to = a + b;
-            if DEVIATIONS {
-                let difference = a - b;
-                *merged = (of_a + of_b) + difference * (difference * weight);
-            }
+            let difference = a - b;
+            *merged = (of_a + of_b) + difference * (difference * weight);
         }
         std::mem::swap(&mut level, &mut above);
         len /= 2;

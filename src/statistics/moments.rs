@@ -2,6 +2,7 @@
 
 use super::on::{HostData, On};
 use super::{Number, cpu};
+use crate::cpu::short::is_short;
 use crate::ops::Add;
 use crate::source::{Map, Place, Slice, Source};
 use crate::{Device, Element, Monoid, Result, function, map, monoid};
@@ -286,17 +287,16 @@ impl Device {
 
 fn mean_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<f64> {
     let len = input.items()?;
-    let sum = match on.on_cpu(input, cpu::sum)? {
-        ControlFlow::Break(sum) => sum,
-        ControlFlow::Continue(input) => on.reduce::<f64, Add>(map::<T::AsF64, _>(input))?,
-    };
-    Ok(sum / len as f64)
+    Ok(on.reduce::<f64, Add>(map::<T::AsF64, _>(input))? / len as f64)
 }
 
 fn moments_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Moments> {
+    if is_short::<Moments>(input.items()?) {
+        return on.reduce::<Moments, Merge>(measured::<T, _>(input));
+    }
     match on.on_cpu(input, cpu::moments)? {
         ControlFlow::Break(moments) => Ok(moments),
         ControlFlow::Continue(input) => on.reduce::<Moments, Merge>(measured::<T, _>(input)),
