@@ -18,7 +18,7 @@ namespace warpfold {
 /// Guesses at a bin: those in src/primitives/histogram/guess.rs, which says why they can be
 /// trusted.
 struct Guess {
-    f64 origin, scale, low, high;
+    f64 origin, scale, low;
 };
 struct FixedGuess {
     u64 bias;
@@ -105,13 +105,12 @@ struct ByGuess {
         for (int i = 0; i < COUNT; i++) {
             f64 guessed = ((f64)x[i] - guess.origin) * guess.scale, sum = guessed + UNITS;
             f64 beyond = guessed - (sum - UNITS);
-            // The bin is the nearest integer or the one before. For no number that has a bin is it
-            // −1. What is outside is guessed to be anything.
-            bool before = beyond < guess.high - 1;
-            u32 bin = (u32)bits_of(sum) - before;
+            // The nearest integer is the bin or the next one. What is outside is guessed to be
+            // anything.
+            u32 bin = (u32)bits_of(sum);
             of.bins[i] = bin < last ? bin : last;
             of.there[i] = table.has(x[i]);
-            certain &= before || beyond >= guess.low || !of.there[i];
+            certain &= beyond > guess.low || !of.there[i];
         }
         if (certain) return;
         // For all of them: what is right stays as it is.

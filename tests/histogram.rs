@@ -178,6 +178,30 @@ fn values_of_every_length() {
     }
 }
 
+/// Bytes that all have a bin are counted where they lie; those that do not, or are signed, or parts
+/// of a pixel, are not.
+#[test]
+fn bytes_of_every_kind() {
+    let mut random = Random::new(5);
+    for len in [0, 1, 63, 64, 65, 1023, 5000, 200_000] {
+        let bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+        let signed: Vec<i8> = bytes.iter().map(|&x| x as i8).collect();
+        let (pixels, _) = bytes.as_chunks::<3>();
+        for bins in [200, 256, 257, 2047, 2048, 5000] {
+            let places = |x: &u8| (usize::from(*x) < bins).then_some(usize::from(*x));
+            let counts = histogram::<u64, _>(&bytes, &Bins::values(bins).unwrap()).unwrap();
+            assert_eq!(counts, expected::<u64>(bins, bytes.iter().map(places)));
+            let counts = histogram::<u32, _>(&signed, &Bins::values(bins).unwrap()).unwrap();
+            let places_of = |x: &i8| usize::try_from(*x).ok();
+            assert_eq!(counts, expected::<u32>(bins, signed.iter().map(places_of)));
+            let counts = histogram::<u32, _>(pixels, &Bins::values(bins).unwrap()).unwrap();
+            let parts = pixels.iter().flat_map(|pixel| pixel.iter().enumerate());
+            let places = parts.map(|(part, x)| Some(part * bins + places(x)?));
+            assert_eq!(counts, expected::<u32>(3 * bins, places));
+        }
+    }
+}
+
 #[test]
 fn negative_values_have_no_bin() {
     let bins = Bins::values(3).unwrap();

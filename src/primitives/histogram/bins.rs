@@ -2,7 +2,8 @@
 
 use super::even::{Even, fault};
 use super::guess::{FixedGuess, Guess};
-use super::number::{Binned, Integer, first_number};
+use super::index::Index;
+use super::number::{Binned, Integer, first_number, first_of_equal};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -11,6 +12,11 @@ use std::sync::Arc;
 
 /// The most bins of a histogram, over all channels.
 pub(crate) const MOST_BINS: usize = 1 << 24;
+
+/// Guesses are tried if less than so much of a bin is uncertain; and those of fewer bits only if
+/// few groups of items that are placed together would have to be compared.
+const MOST_UNCERTAIN: f64 = 0.75;
+const FEW_UNCERTAIN: f64 = 1.0 / 512.0;
 
 /// What is counted where: the bins of a [`histogram`](crate::histogram()) of numbers of type `T`.
 ///
@@ -49,15 +55,24 @@ pub struct Bins<T: Binned> {
 
 /// How an item gets its bin.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rule<T> {
+pub(crate) enum Rule<T: Binned> {
     /// It is the number of its bin.
     Values,
-    /// It lies in the last bin whose first number is not above it.
-    Search(Arc<Table<T>>),
-    /// The same, found by a guess.
-    Guess(Arc<Table<T>>, Guess),
+    /// It lies in the last bin whose first number is not above it. On the CPU an index tells about
+    /// where that is.
+    Search(Arc<Table<T>>, Arc<Index<T>>),
+    /// The same, found by a guess: in `f64`, and on the CPU in the type of NumPy's edges, if that
+    /// is exact enough.
+    Guess(Arc<Table<T>>, Guess, Option<Guess<T::Edge>>),
     /// The same, found by a guess in fixed point.
     Fixed(Arc<Table<T>>, FixedGuess),
+}
+
+impl<T: Binned> Rule<T> {
+    fn search(table: Table<T>) -> Rule<T> {
+        let index = Index::new(&table);
+        Rule::Search(Arc::new(table), Arc::new(index))
+    }
 }
 
 /// The first number of each bin, in order, as far as the type has one; and the last of all. If
@@ -120,13 +135,14 @@ impl<T: Binned> Bins<T> {
         let (firsts, last) = even.numbers();
         let edges: Arc<[f64]> = even.edges.iter().map(|&edge| edge.into()).collect();
         let table = Table::new(firsts, last);
-        let (lo, hi) = (edges[0], edges[count]);
-        let rule = match FixedGuess::new(&table, lo, hi, count) {
-            Some(guess) => Rule::Fixed(Arc::new(table), guess),
-            None => match Guess::new(&table, lo, hi, count) {
-                Some(guess) => Rule::Guess(Arc::new(table), guess),
-                None => Rule::Search(Arc::new(table)),
-            },
+        let ends = (edges[0], edges[count]);
+        let rule = if let Some(guess) = FixedGuess::new(&table, ends, count) {
+            Rule::Fixed(Arc::new(table), guess)
+        } else if let Some(guess) = Guess::new(&table, ends, count, MOST_UNCERTAIN) {
+            let fast = Guess::new(&table, ends, count, FEW_UNCERTAIN);
+            Rule::Guess(Arc::new(table), guess, fast)
+        } else {
+            Rule::search(table)
         };
         Bins {
             count,
@@ -172,7 +188,8 @@ impl<T: Binned> Bins<T> {
     pub fn with_edges_of(edges: &[T]) -> Result<Bins<T>> {
         check_edges(edges)?;
         let (last, firsts) = edges.split_last().expect("there are two");
-        let table = Table::new(firsts.to_vec(), Some(*last));
+        let firsts = firsts.iter().map(|&edge| first_of_equal(edge));
+        let table = Table::new(firsts.collect(), Some(*last));
         let edges = edges.iter().map(|edge| edge.to_f64());
         Ok(Bins::of_edges(table, edges.collect()))
     }
@@ -181,7 +198,7 @@ impl<T: Binned> Bins<T> {
         Bins {
             count: edges.len() - 1,
             channels: None,
-            rule: Rule::Search(Arc::new(table)),
+            rule: Rule::search(table),
             edges,
         }
     }
@@ -222,7 +239,7 @@ impl<T: Binned> Bins<T> {
     fn table(&self) -> Option<&Table<T>> {
         match &self.rule {
             Rule::Values => None,
-            Rule::Search(table) | Rule::Guess(table, _) | Rule::Fixed(table, _) => Some(table),
+            Rule::Search(table, _) | Rule::Guess(table, ..) | Rule::Fixed(table, _) => Some(table),
         }
     }
 
@@ -241,13 +258,12 @@ impl<T: Binned> Bins<T> {
     #[doc(hidden)]
     pub fn searched_bytes(&self) -> usize {
         match &self.rule {
-            Rule::Search(table) => size_of_val(&table.firsts[..]),
+            Rule::Search(table, _) => size_of_val(&table.firsts[..]),
             Rule::Values | Rule::Guess(..) | Rule::Fixed(..) => 0,
         }
     }
 
     /// Whether all numbers have a bin, which is that of their value.
-    #[cfg(feature = "cuda")]
     pub(crate) fn have_all(&self) -> bool {
         let has = |x: T| x.to_bin() < self.count as u64;
         matches!(self.rule, Rule::Values) && has(T::ENDS.0) && has(T::ENDS.1)

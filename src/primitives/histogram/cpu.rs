@@ -5,9 +5,11 @@
 //! tables.
 
 use super::bins::{Bins, Rule, Table};
+use super::index::Index;
 use super::number::{Binned, Count, Counted};
 use crate::Element;
 use crate::cpu::mode::in_rust_mode;
+use crate::cpu::stream::prefetch;
 use crate::cpu::with_simd;
 use crate::source::Items;
 use bytemuck::Zeroable;
@@ -66,11 +68,17 @@ fn count_part<C: Count, X: Counted>(
         let end = part.end.min(start + MOST_BETWEEN_MERGES / X::CHANNELS);
         for block in (start..end).step_by(BLOCK) {
             let items = input.range(block..(block + BLOCK).min(end), &mut room);
+            if tables == TABLES
+                && let Some(bytes) = bytes(items, bins)
+            {
+                count_in::<u8, TABLES>(bytes, &mut counters);
+                continue;
+            }
             places.resize(items.len() * X::CHANNELS, 0);
             place(items, bins, all, &mut places);
             match tables {
-                TABLES => count_in::<TABLES>(&places, &mut counters),
-                _ => count_in::<1>(&places, &mut counters),
+                TABLES => count_in::<u32, TABLES>(&places, &mut counters),
+                _ => count_in::<u32, 1>(&places, &mut counters),
             }
         }
         let mut counts = lock(counts);
@@ -86,20 +94,31 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The items, if they are bytes and each is the number of its bin.
+fn bytes<'i, X: Counted>(items: &'i [X], bins: &Bins<X::Value>) -> Option<&'i [u8]> {
+    let are_bytes = size_of::<X>() == 1 && bins.have_all();
+    are_bytes.then(|| bytemuck::cast_slice(items))
+}
+
 /// Counts what was placed, in tables that lie one after the other.
-fn count_in<const TABLES: usize>(places: &[u32], counters: &mut [u32]) {
+fn count_in<P: Copy + Into<u32>, const TABLES: usize>(places: &[P], counters: &mut [u32]) {
     let table = counters.len() / TABLES;
     let mut tables = counters.chunks_exact_mut(table);
     let mut tables: [&mut [u32]; TABLES] =
         std::array::from_fn(|_| tables.next().expect("there are as many"));
-    let mut groups = places.chunks_exact(TABLES);
-    for group in &mut groups {
-        for (table, &place) in tables.iter_mut().zip(group) {
-            table[place as usize] += 1;
+    let (groups, rest) = places.as_chunks::<GROUP>();
+    for group in groups {
+        if size_of::<P>() == 1 {
+            prefetch_behind(group);
+        }
+        for places in group.as_chunks::<TABLES>().0 {
+            for (table, &place) in tables.iter_mut().zip(places) {
+                table[place.into() as usize] += 1;
+            }
         }
     }
-    for &place in groups.remainder() {
-        tables[0][place as usize] += 1;
+    for &place in rest {
+        tables[0][place.into() as usize] += 1;
     }
 }
 
@@ -126,12 +145,14 @@ pub(crate) fn place<X: Counted>(
                 })
             });
         }
-        Rule::Search(table) => place_by_search(table, values, places, none),
-        Rule::Guess(table, guess) => {
+        Rule::Search(table, index) => place_by_search(table, index, values, places, none),
+        Rule::Guess(table, _, Some(guess)) => {
             let guess = *guess;
-            // SAFETY: items are in the range of all bins.
-            let bin = move |x| unsafe { guess.near_bin(x) };
-            place_by_guess(table, values, places, none, bin);
+            place_by_guess(table, values, places, none, move |x| guess.near_bin(x));
+        }
+        Rule::Guess(table, guess, None) => {
+            let guess = *guess;
+            place_by_guess(table, values, places, none, move |x| guess.near_bin(x));
         }
         Rule::Fixed(table, guess) => {
             let (guess, first) = (*guess, table.ends().0);
@@ -172,8 +193,9 @@ fn place_by_guess<T: Binned>(
     place_groups(values, places, move |group| {
         let (mut bins, mut are_certain) = ([0; GROUP], true);
         for (bin, &x) in bins.iter_mut().zip(group) {
-            let there = x >= first && x <= last;
-            let (guessed, is_certain) = guess(if there { x } else { first });
+            let nearest = nearest(x, first, last);
+            let there = nearest == x;
+            let (guessed, is_certain) = guess(nearest);
             *bin = if there { guessed.min(last_bin) } else { none };
             are_certain &= is_certain || !there;
         }
@@ -188,14 +210,27 @@ fn place_by_guess<T: Binned>(
     });
 }
 
-/// A binary search. Those of a group go on together.
-fn place_by_search<T: Binned>(table: &Table<T>, values: &[T], places: &mut [u32], none: u32) {
+/// A binary search within a cell of the index. Those of a group go on together.
+fn place_by_search<T: Binned>(
+    table: &Table<T>,
+    index: &Index<T>,
+    values: &[T],
+    places: &mut [u32],
+    none: u32,
+) {
     let ((first, last), firsts) = (table.ends(), &table.firsts[..]);
     if firsts.is_empty() {
         return places.fill(none);
     }
     place_groups(values, places, move |group| {
-        let (mut bins, mut rest) = ([0; GROUP], firsts.len() as u32);
+        let (mut bins, mut rest) = ([0; GROUP], index.most);
+        for (bin, &x) in bins.iter_mut().zip(group) {
+            *bin = index.cell(nearest(x, first, last));
+        }
+        for bin in &mut bins {
+            // SAFETY: an item from the first number to the last has a cell.
+            *bin = unsafe { *index.bins.get_unchecked(*bin as usize) };
+        }
         while rest > 1 {
             let half = rest / 2;
             rest -= half;
@@ -206,12 +241,32 @@ fn place_by_search<T: Binned>(table: &Table<T>, values: &[T], places: &mut [u32]
                 *bin = if first <= x { next } else { *bin };
             }
         }
-        for (bin, &x) in bins.iter_mut().zip(group) {
-            let there = x >= first && x <= last;
-            *bin = if there { *bin } else { none };
+        let mut places = [none; GROUP];
+        for ((place, bin), &x) in places.iter_mut().zip(bins).zip(group) {
+            // Two masks: of a choice the compiler would make one between two addresses.
+            let there = u32::from(x >= first && x <= last).wrapping_neg();
+            *place = bin & there | none & !there;
         }
-        bins
+        places
     });
+}
+
+/// The number from `first` to `last` that is nearest to an item; of a NaN, `first`.
+#[inline(always)]
+fn nearest<T: Binned>(x: T, first: T, last: T) -> T {
+    let x = if x > first { x } else { first };
+    if x < last { x } else { last }
+}
+
+/// How far ahead of the items the caches fetch. Placing and counting alternate; without this the
+/// memory would be idle while items are counted.
+const AHEAD_BYTES: usize = 4 << 10;
+
+/// Has the caches fetch what comes behind a group of items.
+#[inline(always)]
+fn prefetch_behind<T>(group: &[T]) {
+    let ahead = group.as_ptr().wrapping_byte_add(AHEAD_BYTES);
+    prefetch(ahead.cast(), size_of_val(group));
 }
 
 #[inline(always)]
@@ -226,6 +281,7 @@ fn place_groups<T: Element>(
             let (groups, rest) = values.as_chunks::<GROUP>();
             let (targets, last) = places.as_chunks_mut::<GROUP>();
             for (target, group) in targets.iter_mut().zip(groups) {
+                prefetch_behind(group);
                 *target = bins(group);
             }
             if !rest.is_empty() {

@@ -220,7 +220,7 @@ impl<V: Binned> LoadedFor<V> {
         let request = match bins.rule() {
             Rule::Values if bins.have_all() => Request::of::<K::Kernels<ByAnyValue>>(),
             Rule::Values => Request::of::<K::Kernels<ByValue>>(),
-            Rule::Search(_) => Request::of::<K::Kernels<BySearch>>(),
+            Rule::Search(..) => Request::of::<K::Kernels<BySearch>>(),
             Rule::Guess(..) => Request::of::<K::Kernels<ByGuess>>(),
             Rule::Fixed(..) => Request::of::<K::Kernels<ByFixedGuess>>(),
         };

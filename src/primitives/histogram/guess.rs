@@ -5,24 +5,22 @@
 //! off, and what is not certain is compared with the first numbers of the bins.
 
 use super::bins::Table;
-use super::number::{Binned, before};
+use super::number::{Binned, Edge, before};
 
-/// A guess at an item's bin: the integer part of `(x - origin) * scale`, in `f64`.
+/// A guess at an item's bin: the integer that is nearest to `(x - origin) * scale`, in `f64` or in
+/// `f32`.
 ///
-/// If the fraction is at least `low` and less than `high`, the guess is right. Below `low` the bin
-/// may be the one before, and from `high` on the next one. Between them lies 1/2, so the bin is the
-/// integer that is nearest to the guess, or the one before that.
+/// For the first number of each bin it is right. For others it is the bin or the next one. It is
+/// the bin where `(x - origin) * scale` less that integer is greater than `low`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
-pub struct Guess {
-    /// About the first edge.
-    pub origin: f64,
+pub struct Guess<E = f64> {
+    /// About the middle of the first bin.
+    pub origin: E,
     /// About the number of bins in a range of 1.
-    pub scale: f64,
-    /// The least fraction that is certain.
-    pub low: f64,
-    /// The least fraction that is no longer certain.
-    pub high: f64,
+    pub scale: E,
+    /// The greatest distance from the integer that is not certain; −1 if all are.
+    pub low: E,
 }
 
 /// A guess at the bin of an integer of up to 32 bits, in fixed point: the integer part of
@@ -50,65 +48,77 @@ impl Guess {
         origin: 0.0,
         scale: 0.0,
         low: 0.0,
-        high: 0.0,
     };
+}
 
-    /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`.
-    pub(super) fn new<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<Guess> {
-        let mut guess = Guess {
-            origin: lo,
-            scale: bins as f64 / (hi - lo),
-            low: 0.0,
-            high: 1.0,
+impl<E: Edge> Guess<E> {
+    /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`. There is none
+    /// if more than `uncertain` of the items of a bin, which is less than 1, would have to be
+    /// compared.
+    pub(super) fn new<T: Binned>(
+        table: &Table<T>,
+        (lo, hi): (f64, f64),
+        bins: usize,
+        uncertain: f64,
+    ) -> Option<Guess<E>> {
+        let scale = bins as f64 / (hi - lo);
+        let with_margin = |margin: f64| Guess {
+            origin: E::of(lo + (0.5 - margin) / scale),
+            scale: E::of(scale),
+            low: E::of(-1.0),
         };
-        if !guess.scale.is_normal() || table.firsts.is_empty() {
+        if !scale.is_normal() || !E::of(scale).is_normal() || table.firsts.is_empty() {
             return None;
         }
-        // How far the guess for a bin's first number lies below the bin, and how far that for its
-        // last one reaches into the next. Items that are guessed beyond the last bin get that.
-        let (mut below, mut above) = (0.0_f64, -1.0_f64);
+        // Guesses are raised by a margin, so that none is too low. If it is a power of two, and
+        // large beside what is rounded, it rounds no number that was not rounded without it.
+        let rounded = E::epsilon().into() * (bins as f64 + (lo * scale).abs());
+        let (below, _) = with_margin(0.0).reach(table);
+        let least = (4.0 * rounded).max(2.0 * below);
+        let mut margin = least.log2().ceil().exp2();
+        while margin < uncertain {
+            let mut guess = with_margin(margin);
+            let (below, above) = guess.reach(table);
+            if below < 0.0 {
+                guess.low = guess.low.max(E::of(above));
+                return (above < uncertain - 0.5).then_some(guess);
+            }
+            margin *= 2.0;
+        }
+        None
+    }
+
+    /// How far the guess for a bin's first number lies below that bin's, at the most, and how far
+    /// that for its last number lies above the next bin's middle. Both may be negative. Numbers
+    /// that are guessed beyond the last bin get that.
+    fn reach<T: Binned>(&self, table: &Table<T>) -> (f64, f64) {
+        let (mut below, mut above) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let at = |x: T| -> f64 { self.at(x).into() };
         for (bin, &first) in table.firsts.iter().enumerate() {
             let next = table.firsts.get(bin + 1);
             if next == Some(&first) {
                 continue;
             }
-            below = below.max(bin as f64 - guess.at(first));
+            below = below.max(bin as f64 - 0.5 - at(first));
             if let Some(&next) = next {
-                above = above.max(guess.at(before(next)) - (bin + 1) as f64);
+                above = above.max(at(before(next)) - (bin + 1) as f64);
             }
         }
-        if below > 0.0 {
-            guess.high = (1.0 - below).next_down();
-        }
-        if above >= 0.0 {
-            guess.low = above.next_up();
-        }
-        (guess.high > 0.5 && guess.low < 0.5).then_some(guess)
+        (below, above)
     }
 
     #[inline(always)]
-    fn at<T: Binned>(&self, x: T) -> f64 {
-        (x.to_f64() - self.origin) * self.scale
+    fn at<T: Binned>(&self, x: T) -> E {
+        (E::of(x.to_f64()) - self.origin) * self.scale
     }
 
     /// The bin of an item from the first number of all to the last, and true; or that or the next
     /// one, and false. Without a branch, so that loops become SIMD code.
-    ///
-    /// # Safety
-    ///
-    /// The item lies there.
     #[inline(always)]
-    pub(crate) unsafe fn near_bin<T: Binned>(&self, x: T) -> (u32, bool) {
-        // A sum with this is rounded to an integer.
-        const UNITS: f64 = 6_755_399_441_055_744.0;
+    pub(crate) fn near_bin<T: Binned>(&self, x: T) -> (u32, bool) {
         let guess = self.at(x);
-        let nearest = (guess + UNITS) - UNITS;
-        let beyond = guess - nearest;
-        let is_before = beyond < self.high - 1.0;
-        // SAFETY: the guess is off by less than two bins, of which there are up to 2^24.
-        let nearest = unsafe { nearest.to_int_unchecked::<i32>() };
-        let bin = nearest - i32::from(is_before);
-        (bin as u32, is_before || beyond >= self.low)
+        let sum = guess + E::UNITS;
+        (sum.units(), guess - (sum - E::UNITS) > self.low)
     }
 }
 
@@ -123,7 +133,7 @@ impl FixedGuess {
 
     /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`. There is none
     /// for other types, nor where bins are narrower than 1.
-    fn rough<T: Binned>(table: &Table<T>, lo: f64, hi: f64, bins: usize) -> Option<FixedGuess> {
+    fn rough<T: Binned>(table: &Table<T>, (lo, hi): (f64, f64), bins: usize) -> Option<FixedGuess> {
         let (&first, ratio) = (table.firsts.first()?, bins as f64 / (hi - lo));
         if !T::IS_SHORT_INTEGER || !ratio.is_normal() {
             return None;
@@ -143,11 +153,10 @@ impl FixedGuess {
 
     pub(super) fn new<T: Binned>(
         table: &Table<T>,
-        lo: f64,
-        hi: f64,
+        ends: (f64, f64),
         bins: usize,
     ) -> Option<FixedGuess> {
-        let mut guess = FixedGuess::rough(table, lo, hi, bins)?;
+        let mut guess = FixedGuess::rough(table, ends, bins)?;
         let origin = table.firsts[0];
         let exact = |guess: &FixedGuess, x: T| {
             i128::from(x.offset(origin)) * i128::from(guess.scale) + i128::from(guess.bias)
@@ -207,7 +216,7 @@ mod tests {
     fn check<T: Counted<Value = T> + Binned>(lo: f64, hi: f64, count: usize) -> bool {
         let bins = Bins::<T>::even(lo, hi, count).unwrap();
         let table = match bins.rule() {
-            Rule::Guess(table, _) | Rule::Fixed(table, _) => table.clone(),
+            Rule::Guess(table, ..) | Rule::Fixed(table, _) => table.clone(),
             rule => panic!("{rule:?}"),
         };
         let ends = (T::ENDS.0.rank(), T::ENDS.1.rank());
@@ -262,6 +271,32 @@ mod tests {
                 rule => panic!("{rule:?}"),
             }
         }
+    }
+
+    /// Few bins of `f32` are guessed in `f32`, and many in `f64`.
+    #[test]
+    fn guesses_in_floats_of_both_widths() {
+        let is_fast = |lo: f64, hi: f64, count: usize| {
+            check::<f32>(lo, hi, count);
+            match Bins::<f32>::even(lo, hi, count).unwrap().rule() {
+                Rule::Guess(_, _, fast) => fast.is_some(),
+                rule => panic!("{rule:?}"),
+            }
+        };
+        for count in [1, 10, 100, 256, 1000] {
+            assert!(is_fast(0.0, 1.0, count), "{count}");
+            assert!(is_fast(-3.3, 7.1, count), "{count}");
+            assert!(is_fast(0.0, count as f64, count), "{count}");
+        }
+        assert!(!is_fast(-0.7, 0.9, 100_000));
+        assert!(!is_fast(1e6, 1e6 + 300.0, 1000));
+        for (lo, hi) in [(0.0, 1.0), (-1e300, 1e299), (1e9, 1e9 + 1.0)] {
+            for count in [1, 10, 1000, 100_000] {
+                check::<f64>(lo, hi, count);
+            }
+        }
+        check::<i64>(-1e18, 1e18, 1000);
+        check::<u64>(0.0, 1e19, 777);
     }
 
     /// What is wider than the type is guessed as well: bins without numbers, and a last number far

@@ -102,7 +102,7 @@ impl<V: Binned> HistogramArguments<(), V> {
             counts,
             firsts,
             guess: match bins.rule() {
-                Rule::Guess(_, guess) => *guess,
+                Rule::Guess(_, guess, _) => *guess,
                 _ => Guess::NONE,
             },
             fixed: match bins.rule() {

@@ -6,6 +6,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 mod even;
 pub(crate) mod guess;
+mod index;
 pub(crate) mod kernel;
 mod number;
 pub(crate) mod plan;

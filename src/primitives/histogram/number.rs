@@ -49,6 +49,11 @@ pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     #[doc(hidden)]
     fn of_rank(rank: u64) -> Self;
 
+    /// How many numbers lie from `first` to this one, which is not below it: over 2^`shift`,
+    /// rounded down.
+    #[doc(hidden)]
+    fn ranks_from(self, first: Self, shift: u32) -> u32;
+
     /// `greatest - least` as NumPy subtracts two numbers of the type, as an edge.
     #[doc(hidden)]
     fn width(least: Self, greatest: Self) -> Self::Edge;
@@ -59,19 +64,42 @@ pub trait Integer: Binned {}
 
 /// What edges are computed in: `f32` or `f64`.
 #[doc(hidden)]
-pub trait Edge: Float + Into<f64> + Send + Sync + std::fmt::Display {
+pub trait Edge: Float + Into<f64> + Send + Sync + std::fmt::Debug + std::fmt::Display {
+    /// 1.5 times a power of two. In a sum with it a small number is rounded to an integer, which
+    /// stands in the low bits. Conversions to integers and back take longer.
+    const UNITS: Self;
+
     fn of(value: f64) -> Self;
+
+    /// The integer that was added to `UNITS`. It is not negative.
+    fn units(self) -> u32;
 }
 
 impl Edge for f32 {
+    const UNITS: f32 = 12_582_912.0;
+
+    #[inline(always)]
     fn of(value: f64) -> f32 {
         value as f32
+    }
+
+    #[inline(always)]
+    fn units(self) -> u32 {
+        self.to_bits().wrapping_sub(Self::UNITS.to_bits())
     }
 }
 
 impl Edge for f64 {
+    const UNITS: f64 = 6_755_399_441_055_744.0;
+
+    #[inline(always)]
     fn of(value: f64) -> f64 {
         value
+    }
+
+    #[inline(always)]
+    fn units(self) -> u32 {
+        self.to_bits() as u32
     }
 }
 
@@ -120,6 +148,11 @@ macro_rules! integers {
                 (rank as $bits).wrapping_add($ty::MIN as $bits) as $ty
             }
 
+            #[inline(always)]
+            fn ranks_from(self, first: $ty, shift: u32) -> u32 {
+                ((self as $bits).wrapping_sub(first as $bits) >> shift) as u32
+            }
+
             fn width(least: $ty, greatest: $ty) -> f64 {
                 (greatest as $bits).wrapping_sub(least as $bits) as f64
             }
@@ -164,10 +197,16 @@ macro_rules! floats {
                 value as $ty
             }
 
+            #[inline(always)]
             fn rank(self) -> u64 {
                 const SIGN: $bits = 1 << ($bits::BITS - 1);
                 let bits = self.to_bits();
                 u64::from(if bits & SIGN == 0 { bits | SIGN } else { !bits })
+            }
+
+            #[inline(always)]
+            fn ranks_from(self, first: $ty, shift: u32) -> u32 {
+                ((self.rank() as $bits).wrapping_sub(first.rank() as $bits) >> shift) as u32
             }
 
             fn of_rank(rank: u64) -> $ty {
@@ -288,6 +327,12 @@ pub(super) fn first_number<T: Binned>(hint: T, holds: impl Fn(T) -> bool) -> Opt
         }
     }
     Some(T::of_rank(high))
+}
+
+/// The first number that is equal to another one: −0 for 0.
+pub(super) fn first_of_equal<T: Binned>(number: T) -> T {
+    let before = number.rank().checked_sub(1).map(T::of_rank);
+    before.filter(|&x| x == number).unwrap_or(number)
 }
 
 /// The number before another one, which is not the least.
