@@ -70,20 +70,20 @@ impl<E: Edge> Guess<E> {
         if !scale.is_normal() || !E::of(scale).is_normal() || table.firsts.is_empty() {
             return None;
         }
-        // Guesses are raised by a margin, so that none is too low. If it is a power of two, and
-        // large beside what is rounded, it rounds no number that was not rounded without it.
+        // Guesses are raised by a margin, so that none is too low. A power of two that is large
+        // beside what is rounded rounds no number that was not rounded without it.
         let rounded = E::epsilon().into() * (bins as f64 + (lo * scale).abs());
-        let (below, _) = with_margin(0.0).reach(table);
-        let least = (4.0 * rounded).max(2.0 * below);
-        let mut margin = least.log2().ceil().exp2();
-        while margin < uncertain {
+        let mut step = (4.0 * rounded).log2().ceil().exp2();
+        let below = with_margin(0.0).reach(table).0.max(0.0);
+        while below + step < uncertain {
+            let margin = below + step;
             let mut guess = with_margin(margin);
             let (below, above) = guess.reach(table);
             if below < 0.0 {
                 guess.low = guess.low.max(E::of(above));
                 return (above < uncertain - 0.5).then_some(guess);
             }
-            margin *= 2.0;
+            step *= 2.0;
         }
         None
     }

@@ -37,7 +37,9 @@ impl<T: Binned> Index<T> {
             return index;
         }
         let bits = u64::BITS - (last.rank() - first.rank()).leading_zeros();
-        let most_bits = bits.min(MOST_CELLS.ilog2());
+        let most_bits = bits
+            .min(MOST_CELLS.ilog2())
+            .min(table.firsts.len().ilog2() + 8);
         let mut cells = table.firsts.len().ilog2().max(1).min(most_bits);
         loop {
             index.shift = bits - cells;
