@@ -13,9 +13,11 @@ use std::sync::Arc;
 /// The most bins of a histogram, over all channels.
 pub(crate) const MOST_BINS: usize = 1 << 24;
 
-/// Guesses are tried if less than so much of a bin is uncertain; and those of fewer bits only if
-/// few groups of items that are placed together would have to be compared.
+/// Bins are guessed if less than so much of each is uncertain. Otherwise they are searched.
 const MOST_UNCERTAIN: f64 = 0.75;
+
+/// They are guessed in the type of their edges if less than this is: few groups of items that are
+/// placed together then have to be compared.
 const FEW_UNCERTAIN: f64 = 1.0 / 512.0;
 
 /// What is counted where: the bins of a [`histogram`](crate::histogram()) of numbers of type `T`.
