@@ -65,7 +65,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8, i8, u16, i16, u32, u64);
+integers!(u8, i8, u16, i16, u32, i32, u64);
 
 /// Of magnitude ½ to 1½, one in four negative, so that sums grow and rounding shows.
 impl Sample for f64 {
@@ -103,6 +103,12 @@ impl Sample for Affine {
     fn sample(random: u64) -> Affine {
         let [slope, offset] = Sample::sample(random);
         Affine { slope, offset }
+    }
+}
+
+impl Sample for [u8; 3] {
+    fn sample(random: u64) -> Self {
+        std::array::from_fn(|i| u8::sample(random >> (8 * i)))
     }
 }
 

@@ -11,25 +11,28 @@ use std::cell::RefCell;
 use warpfold::cuda::cudarc::driver::{DevicePtr, DevicePtrMut};
 use warpfold::cuda::{HistogramOf, WeightedHistogramOf, Workspace};
 use warpfold::ops::Add;
-use warpfold::{Binned, Bins, Counted, Monoid, bytemuck};
+use warpfold::{Bins, Counted, Monoid, bytemuck};
 
 const LENGTHS: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
+/// Of the types that only show what the item's size costs.
+const FEW: &[usize] = &[1_000_000, 1 << 26];
 
 pub(crate) fn run(bench: &mut Bench) {
     let bytes = Bins::values(256).expect("bins");
     for spread in Spread::ALL {
-        family::<u8>(bench, "u8", "256", spread, &bytes, Check::Bits);
+        family::<u8>(bench, "u8", "256", spread, &bytes, LENGTHS, Check::Bits);
         for count in [256, 4096] {
             let bins = Bins::even(0.0, 2.0_f64.powi(31), count).expect("bins");
             let name = count.to_string();
-            family::<u32>(bench, "u32", &name, spread, &bins, Check::Bits);
+            family::<u32>(bench, "u32", &name, spread, &bins, LENGTHS, Check::Bits);
         }
         // CUB rounds otherwise near edges.
         for count in [57_000, 1 << 20] {
             let bins = Bins::even(0.0, 1.0, count).expect("bins");
             let name = count.to_string();
-            family::<f32>(bench, "f32", &name, spread, &bins, Check::Nothing);
+            family::<f32>(bench, "f32", &name, spread, &bins, LENGTHS, Check::Nothing);
         }
+        others(bench, spread);
     }
     for spread in [Spread::Uniform, Spread::Equal] {
         for count in [256, 4096, 1 << 20] {
@@ -38,6 +41,31 @@ pub(crate) fn run(bench: &mut Bench) {
         weights::<f64>(bench, "f64", 256, spread);
         weights::<u32>(bench, "u32", 256, spread);
         weights::<u64>(bench, "u64", 256, spread);
+    }
+}
+
+/// Other numbers, and other bins.
+fn others(bench: &mut Bench, spread: Spread) {
+    let pixels = Bins::values(256).expect("bins");
+    family::<[u8; 3]>(bench, "pixel", "256", spread, &pixels, FEW, Check::Nothing);
+    let all = Bins::values(1 << 16).expect("bins");
+    family::<u16>(bench, "u16", "65536", spread, &all, FEW, Check::Nothing);
+    let hundred = Bins::even(0.0, 2.0_f64.powi(31), 100).expect("bins");
+    family::<i32>(bench, "i32", "100", spread, &hundred, FEW, Check::Nothing);
+    let thousand = Bins::even(0.0, 2.0_f64.powi(63), 1000).expect("bins");
+    family::<u64>(bench, "u64", "1000", spread, &thousand, FEW, Check::Nothing);
+    let few = Bins::even(0.0, 1.0, 10).expect("bins");
+    family::<f32>(bench, "f32", "10", spread, &few, FEW, Check::Nothing);
+    let thousand = Bins::even(0.0, 1.0, 1000).expect("bins");
+    family::<f64>(bench, "f64", "1000", spread, &thousand, FEW, Check::Nothing);
+    for count in [100, 10_000] {
+        let part = |i: usize| (i as f64 / count as f64).powi(2);
+        let edges: Vec<f64> = (0..=count).map(part).collect();
+        let name = format!("{count} edges");
+        let bins = Bins::with_edges(&edges).expect("bins");
+        family::<f32>(bench, "f32", &name, spread, &bins, FEW, Check::Nothing);
+        let bins = Bins::with_edges(&edges).expect("bins");
+        family::<f64>(bench, "f64", &name, spread, &bins, FEW, Check::Nothing);
     }
 }
 
@@ -64,8 +92,38 @@ impl Spread {
 }
 
 /// A number from 0 to 1 as one of the range of all bins.
-trait Ranged: Sample + Binned {
+trait Ranged: Sample + Counted {
     fn of(part: f64) -> Self;
+}
+
+impl Ranged for [u8; 3] {
+    fn of(part: f64) -> [u8; 3] {
+        [1.0, 7.0, 31.0].map(|times| u8::of((part * times).fract()))
+    }
+}
+
+impl Ranged for u16 {
+    fn of(part: f64) -> u16 {
+        (part * 65536.0) as u16
+    }
+}
+
+impl Ranged for i32 {
+    fn of(part: f64) -> i32 {
+        (part * 2.0_f64.powi(31)) as i32
+    }
+}
+
+impl Ranged for u64 {
+    fn of(part: f64) -> u64 {
+        (part * 2.0_f64.powi(63)) as u64
+    }
+}
+
+impl Ranged for f64 {
+    fn of(part: f64) -> f64 {
+        part
+    }
 }
 
 impl Ranged for u8 {
@@ -101,10 +159,11 @@ fn family<T>(
     element: &'static str,
     bins_name: &str,
     spread: Spread,
-    bins: &Bins<T>,
+    bins: &Bins<T::Value>,
+    lengths: &[usize],
     cub: Check,
 ) where
-    T: Ranged + Counted<Value = T>,
+    T: Ranged,
 {
     let operator = format!("{bins_name} {}", spread.name());
     let name = Name {
@@ -116,15 +175,16 @@ fn family<T>(
         return;
     }
     let stream = bench.stream.clone();
-    let longest = *LENGTHS.iter().max().expect("lengths");
+    let longest = *lengths.iter().max().expect("lengths");
     let items = items::<T>(longest, spread);
     let upload = stream.clone_htod(&items).expect("memory on the device");
     let arena = RefCell::new(Arena::new(&stream, upload, longest));
     let histogram = HistogramOf::<u32, T>::load(&stream, bins).expect("kernels");
-    let counts = stream.alloc_zeros::<u32>(bins.count()).expect("memory");
+    let all = bins.count() * T::CHANNELS;
+    let counts = stream.alloc_zeros::<u32>(all).expect("memory");
     let counts = RefCell::new(counts);
     let function = format!("histogram_{element}_{bins_name}");
-    for &length in LENGTHS {
+    for &length in lengths {
         let expected = warpfold::histogram::<u32, _>(&items[..length], bins).expect("counts");
         let expected = stream.clone_htod(&expected).expect("memory");
         arena.borrow_mut().arrange(length, 0);
@@ -162,12 +222,12 @@ fn family<T>(
             moved: Some(length * size_of::<T>()),
             contenders,
             poison: Box::new(|| {
-                let all = vec![0xA5A5_A5A5_u32; bins.count()];
+                let all = vec![0xA5A5_A5A5_u32; all];
                 let copied = stream.memcpy_htod(&all, &mut *counts.borrow_mut());
                 copied.expect("a copy");
             }),
             fault: Box::new(|comparer, contender| {
-                let (counts, all) = (counts.borrow(), ..bins.count());
+                let (counts, all) = (counts.borrow(), ..all);
                 let (got, expected) = (counts.slice(all), expected.slice(all));
                 let at = comparer.first_difference(contender.check, &got, &expected)?;
                 Some(format!("differs at byte {at}"))

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use warpfold::cuda::cudarc::driver::{
     CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
 };
-use warpfold::cuda::{PartitionBy, Positions, Runs, Select, SelectBy, Unique, Workspace};
+use warpfold::cuda::{PartitionBy, Positions, Runs, Select, SelectBy, Workspace};
 use warpfold::source::{Equal, Flagged, Form, Heads, Map, NonZero, Slice, Zip};
-use warpfold::{Element, Function, flagged, flags, function, heads, zip};
+use warpfold::{Element, Function, flagged, flags, function, heads_by, zip};
 
 #[derive(Clone, Copy, Debug, Element)]
 #[repr(C)]
@@ -52,6 +52,51 @@ fn half_of_bytes(x: u8) -> bool {
     x < 128
 }
 
+#[function]
+fn few_bytes(x: u8) -> bool {
+    x < 13
+}
+
+#[function]
+fn half_of_words(x: u16) -> bool {
+    x < 0x8000
+}
+
+#[function]
+fn half_of_f64(x: f64) -> bool {
+    x > 0.75
+}
+
+#[function]
+fn half_of_pixels(x: [u8; 3]) -> bool {
+    x[1] < 128
+}
+
+#[function]
+fn half_of_triples(x: [f32; 3]) -> bool {
+    x[1] > 0.75
+}
+
+#[function]
+fn same_triples(a: [f32; 3], b: [f32; 3]) -> bool {
+    a[0] == b[0] && a[1] == b[1] && a[2] == b[2]
+}
+
+#[function]
+fn half_of_fours(x: [f32; 4]) -> bool {
+    x[1] > 0.75
+}
+
+#[function]
+fn half_of_sixes(x: [f32; 6]) -> bool {
+    x[1] > 0.75
+}
+
+#[function]
+fn half_of_blocks(x: [f32; 16]) -> bool {
+    x[1] > 0.75
+}
+
 const EVERY: &[usize] = &[
     1,
     1000,
@@ -67,6 +112,8 @@ const EVERY: &[usize] = &[
     1 << 30,
 ];
 const SOME: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
+/// Of the types that only show what the element's size costs.
+const FEW: &[usize] = &[1_000_000, 1 << 26];
 
 pub(crate) fn run(bench: &mut Bench) {
     select::<u32, half>(bench, "u32", "half", EVERY, half);
@@ -74,10 +121,31 @@ pub(crate) fn run(bench: &mut Bench) {
     select::<Pair, half_of_pairs>(bench, "pair", "half", SOME, half_of_pairs);
     select::<u8, half_of_bytes>(bench, "u8", "half", SOME, half_of_bytes);
     select_flags(bench);
-    partition(bench);
+    partition::<u32, half>(bench, "u32", SOME, half);
     positions(bench);
-    unique(bench);
-    runs(bench);
+    unique::<_, Equal<u32>>(bench, "u32", "fours", SOME, |run| run);
+    runs::<_, Equal<u32>>(bench, "u32", "fours", SOME, |run| run);
+
+    select::<u8, few_bytes>(bench, "u8", "twentieth", FEW, few_bytes);
+    select::<u16, half_of_words>(bench, "u16", "half", FEW, half_of_words);
+    select::<f64, half_of_f64>(bench, "f64", "half", FEW, half_of_f64);
+    select::<[u8; 3], half_of_pixels>(bench, "pixel", "half", FEW, half_of_pixels);
+    select::<[f32; 3], half_of_triples>(bench, "f32x3", "half", FEW, half_of_triples);
+    select::<[f32; 4], half_of_fours>(bench, "f32x4", "half", FEW, half_of_fours);
+    select::<[f32; 6], half_of_sixes>(bench, "f32x6", "half", FEW, half_of_sixes);
+    select::<[f32; 16], half_of_blocks>(bench, "f32x16", "half", FEW, half_of_blocks);
+    partition::<u8, half_of_bytes>(bench, "u8", FEW, half_of_bytes);
+    partition::<u16, half_of_words>(bench, "u16", FEW, half_of_words);
+    partition::<f64, half_of_f64>(bench, "f64", FEW, half_of_f64);
+    partition::<[f32; 3], half_of_triples>(bench, "f32x3", FEW, half_of_triples);
+    unique::<_, Equal<u8>>(bench, "u8", "fours", FEW, |run| run as u8);
+    unique::<_, Equal<u16>>(bench, "u16", "fours", FEW, |run| run as u16);
+    unique::<_, Equal<f64>>(bench, "f64", "fours", FEW, f64::from);
+    unique::<_, same_triples>(bench, "f32x3", "fours", FEW, |run| [run as f32, 0.0, 1.0]);
+    unique::<_, Equal<u32>>(bench, "u32", "thousands", FEW, |run| run / 256);
+    runs::<_, Equal<u8>>(bench, "u8", "fours", FEW, |run| run as u8);
+    runs::<_, Equal<f64>>(bench, "f64", "fours", FEW, f64::from);
+    runs::<_, Equal<u32>>(bench, "u32", "thousands", FEW, |run| run / 256);
 }
 
 fn select<T, P>(
@@ -96,7 +164,7 @@ fn select<T, P>(
         element,
         operator,
         lengths,
-        elements: data::<T>,
+        elements: &data::<T>,
         keeps: &|elements, i| holds(elements[i]),
         stored: &[Stored::Kept],
         flag_bytes: 0,
@@ -122,7 +190,7 @@ fn select_flags(bench: &mut Bench) {
         element: "u32",
         operator: "flags",
         lengths: SOME,
-        elements: data::<u32>,
+        elements: &data::<u32>,
         keeps: &|_, i| flag(i) != 0,
         stored: &[Stored::Kept],
         flag_bytes: 1,
@@ -142,22 +210,31 @@ fn select_flags(bench: &mut Bench) {
     });
 }
 
-fn partition(bench: &mut Bench) {
+fn partition<T, P>(
+    bench: &mut Bench,
+    element: &'static str,
+    lengths: &'static [usize],
+    holds: fn(T) -> bool,
+) where
+    T: Sample,
+    P: Function<Input = (T,), Output = bool>,
+    Flagged<P, Slice<T>>: Form<Item = (T, bool)>,
+{
     let family = Family {
         primitive: "partition",
-        element: "u32",
+        element,
         operator: "half",
-        lengths: SOME,
-        elements: data::<u32>,
-        keeps: &|elements: &[u32], i| half(elements[i]),
+        lengths,
+        elements: &data::<T>,
+        keeps: &|elements: &[T], i| holds(elements[i]),
         stored: &[Stored::Kept, Stored::Others],
         flag_bytes: 0,
     };
     family.run(bench, |stream, bench| {
-        let partition = PartitionBy::<u32, half>::load(&bench.context).expect("kernels");
+        let partition = PartitionBy::<T, P>::load(&bench.context).expect("kernels");
         let bytes = partition.workspace_bytes(family.longest());
-        let call: Call<'_, u32> = Box::new(move |input, output, more| {
-            let (source, count) = (flagged::<half, _>(input), &mut more.count);
+        let call: Call<'_, T> = Box::new(move |input, output, more| {
+            let (source, count) = (flagged::<P, _>(input), &mut more.count);
             let (others, workspace) = (&mut more.others, &mut more.workspace);
             partition
                 .enqueue(stream, source, output, others, count, workspace)
@@ -173,7 +250,7 @@ fn positions(bench: &mut Bench) {
         element: "u8",
         operator: "flags",
         lengths: SOME,
-        elements: |length| (0..length).map(flag).collect(),
+        elements: &|length| (0..length).map(flag).collect(),
         keeps: &|elements: &[u8], i| elements[i] != 0,
         stored: &[Stored::Starts],
         flag_bytes: 0,
@@ -192,22 +269,32 @@ fn positions(bench: &mut Bench) {
     });
 }
 
-fn unique(bench: &mut Bench) {
+fn unique<T, Same>(
+    bench: &mut Bench,
+    element: &'static str,
+    operator: &'static str,
+    lengths: &'static [usize],
+    item: fn(u32) -> T,
+) where
+    T: Sample + PartialEq,
+    Same: Function<Input = (T, T), Output = bool>,
+    Heads<Same, Slice<T>>: Form<Item = (T, bool)>,
+{
     let family = Family {
         primitive: "unique",
-        element: "u32",
-        operator: "fours",
-        lengths: SOME,
-        elements: fours,
-        keeps: &is_head,
+        element,
+        operator,
+        lengths,
+        elements: &|length| fours(length, item),
+        keeps: &is_head::<T>,
         stored: &[Stored::Kept],
         flag_bytes: 0,
     };
     family.run(bench, |stream, bench| {
-        let unique = Unique::<u32>::load(&bench.context).expect("kernels");
+        let unique = Select::<T, Heads<Same, Slice<T>>>::load(&bench.context).expect("kernels");
         let bytes = unique.workspace_bytes(family.longest());
-        let call: Call<'_, u32> = Box::new(move |input, output, more| {
-            let (source, count) = (heads::<u32, _>(input), &mut more.count);
+        let call: Call<'_, T> = Box::new(move |input, output, more| {
+            let (source, count) = (heads_by::<Same, _>(input), &mut more.count);
             unique
                 .enqueue(stream, source, output, count, &mut more.workspace)
                 .expect("a launch");
@@ -216,26 +303,41 @@ fn unique(bench: &mut Bench) {
     });
 }
 
-fn runs(bench: &mut Bench) {
+fn runs<T, Same>(
+    bench: &mut Bench,
+    element: &'static str,
+    operator: &'static str,
+    lengths: &'static [usize],
+    item: fn(u32) -> T,
+) where
+    T: Sample + PartialEq,
+    Same: Function<Input = (T, T), Output = bool>,
+    Heads<Same, Slice<T>>: Form<Item = (T, bool)>,
+{
     let family = Family {
         primitive: "runs",
-        element: "u32",
-        operator: "fours",
-        lengths: SOME,
-        elements: fours,
-        keeps: &is_head,
+        element,
+        operator,
+        lengths,
+        elements: &|length| fours(length, item),
+        keeps: &is_head::<T>,
         stored: &[Stored::Kept, Stored::Starts, Stored::Lengths],
         flag_bytes: 0,
     };
     family.run(bench, |stream, bench| {
-        let runs = Runs::<u32, Heads<Equal<u32>, Slice<u32>>>::load(&bench.context);
-        let runs = runs.expect("kernels");
+        let runs = Runs::<T, Heads<Same, Slice<T>>>::load(&bench.context).expect("kernels");
         let bytes = runs.workspace_bytes(family.longest());
-        let call: Call<'_, u32> = Box::new(move |input, output, more| {
+        let call: Call<'_, T> = Box::new(move |input, output, more| {
             let outputs = (output, &mut more.starts, &mut more.lengths);
             let (count, workspace) = (&mut more.count, &mut more.workspace);
-            runs.enqueue(stream, heads::<u32, _>(input), outputs, count, workspace)
-                .expect("a launch");
+            runs.enqueue(
+                stream,
+                heads_by::<Same, _>(input),
+                outputs,
+                count,
+                workspace,
+            )
+            .expect("a launch");
         });
         (bytes, call)
     });
@@ -246,18 +348,18 @@ fn flag(i: usize) -> u8 {
     (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).count_ones() as u8 & 1
 }
 
-/// Runs of four on average.
-fn fours(length: usize) -> Vec<u32> {
+/// Runs of four on average. `item` gives the items of a run, by its number.
+fn fours<T>(length: usize, item: fn(u32) -> T) -> Vec<T> {
     let mut run = 0;
     let heads = (0..length).map(|i| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62 == 0);
     let next = |is_head| {
         run += u32::from(is_head);
-        run
+        item(run)
     };
     heads.map(next).collect()
 }
 
-fn is_head(elements: &[u32], i: usize) -> bool {
+fn is_head<T: PartialEq>(elements: &[T], i: usize) -> bool {
     i == 0 || elements[i] != elements[i - 1]
 }
 
@@ -290,7 +392,7 @@ struct Family<'f, T> {
     operator: &'static str,
     lengths: &'static [usize],
     /// So many elements.
-    elements: fn(usize) -> Vec<T>,
+    elements: &'f dyn Fn(usize) -> Vec<T>,
     /// Whether it keeps the element at a position.
     keeps: &'f dyn Fn(&[T], usize) -> bool,
     stored: &'static [Stored],

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use warpfold::cuda::{Collect, Reduce, Scan, Workspace, allocate};
+use warpfold::half::f16;
 use warpfold::ops::Add;
 use warpfold::source::{Map, Slice, Zip};
 use warpfold::statistics::{
@@ -42,13 +43,15 @@ type Bytes = Reduce<u64, Add, Map<widen, Slice<u8>>>;
 type Squares = Scan<f32, Add, Map<square, Slice<f32>>>;
 
 const LENGTHS: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
+/// Of the types that only show what the item's size costs.
+const FEW: &[usize] = &[1_000_000, 1 << 26];
 
 /// A call on input, output and workspace.
 type Call<'a, T> = Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut Workspace) + 'a>;
 
 pub(crate) fn run(bench: &mut Bench) {
     // The first half of the input times the second.
-    family::<f32>(bench, "reduce", "f32", "dot", |stream, bench| {
+    family::<f32>(bench, LENGTHS, "reduce", "f32", "dot", |stream, bench| {
         let dot = Dot::load(&bench.context).expect("kernels");
         let bytes = dot.workspace_bytes(1 << 28);
         let call: Call<'_, f32> = Box::new(move |input, output, workspace| {
@@ -61,7 +64,7 @@ pub(crate) fn run(bench: &mut Bench) {
         (bytes, call)
     });
     // The result, of 64 bits, goes elsewhere.
-    family::<u8>(bench, "reduce", "u8", "wide", |stream, bench| {
+    family::<u8>(bench, LENGTHS, "reduce", "u8", "wide", |stream, bench| {
         let sum = Bytes::load(&bench.context).expect("kernels");
         let bytes = sum.workspace_bytes(1 << 28);
         let mut result = stream.alloc_zeros::<u64>(1).expect("memory");
@@ -72,7 +75,7 @@ pub(crate) fn run(bench: &mut Bench) {
         });
         (bytes, call)
     });
-    family::<f32>(bench, "scan", "f32", "squares", |stream, bench| {
+    family::<f32>(bench, LENGTHS, "scan", "f32", "squares", |stream, bench| {
         let scan = Squares::load(&bench.context).expect("kernels");
         let bytes = scan.workspace_bytes(1 << 28);
         let call: Call<'_, f32> = Box::new(move |input, output, workspace| {
@@ -85,17 +88,24 @@ pub(crate) fn run(bench: &mut Bench) {
     // Wider than what is read; it goes elsewhere.
     macro_rules! statistic {
         ($operator:literal, $reduce:ty, |$input:ident| $source:expr) => {
-            family::<f32>(bench, "reduce", "f32", $operator, |stream, bench| {
-                let reduce = <$reduce>::load(&bench.context).expect("kernels");
-                let bytes = reduce.workspace_bytes(1 << 28);
-                let mut result = allocate(stream, 1).expect("memory");
-                let call: Call<'_, f32> = Box::new(move |$input, _, workspace| {
-                    reduce
-                        .enqueue(stream, $source, &mut result, workspace)
-                        .expect("a launch");
-                });
-                (bytes, call)
-            });
+            family::<f32>(
+                bench,
+                LENGTHS,
+                "reduce",
+                "f32",
+                $operator,
+                |stream, bench| {
+                    let reduce = <$reduce>::load(&bench.context).expect("kernels");
+                    let bytes = reduce.workspace_bytes(1 << 28);
+                    let mut result = allocate(stream, 1).expect("memory");
+                    let call: Call<'_, f32> = Box::new(move |$input, _, workspace| {
+                        reduce
+                            .enqueue(stream, $source, &mut result, workspace)
+                            .expect("a launch");
+                    });
+                    (bytes, call)
+                },
+            );
         };
     }
     statistic!("argmax", Reduce<Place, First, Ranked<RankDown, Slice<f32>>>, |input| {
@@ -103,19 +113,83 @@ pub(crate) fn run(bench: &mut Bench) {
     });
     statistic!("minmax", Reduce<[f32; 2], Extremes, Twice<f32>>, |input| twice::<f32, _>(input));
     statistic!("moments", Reduce<Moments, Merge, Measured<f32>>, |input| measured::<f32, _>(input));
-    family::<f32>(bench, "collect", "f32", "squares", |stream, bench| {
-        let collect = Collect::<Map<square, Slice<f32>>>::load(&bench.context).expect("kernels");
-        let call: Call<'_, f32> = Box::new(move |input, output, _| {
-            collect
-                .enqueue(stream, map::<square, _>(input), output)
-                .expect("a launch");
+    of_numbers::<u8>(bench, "u8");
+    of_numbers::<i16>(bench, "i16");
+    of_numbers::<f16>(bench, "f16");
+    of_numbers::<u32>(bench, "u32");
+    of_numbers::<u64>(bench, "u64");
+    of_numbers::<f64>(bench, "f64");
+    family::<f32>(
+        bench,
+        LENGTHS,
+        "collect",
+        "f32",
+        "squares",
+        |stream, bench| {
+            let collect =
+                Collect::<Map<square, Slice<f32>>>::load(&bench.context).expect("kernels");
+            let call: Call<'_, f32> = Box::new(move |input, output, _| {
+                collect
+                    .enqueue(stream, map::<square, _>(input), output)
+                    .expect("a launch");
+            });
+            (0, call)
+        },
+    );
+}
+
+/// The statistics of other numbers than `f32`.
+fn of_numbers<T: Sample + Number>(bench: &mut Bench, element: &str) {
+    type Places<T> = Ranked<<T as Number>::RankDown, Slice<T>>;
+    family::<T>(bench, FEW, "reduce", element, "argmax", |stream, bench| {
+        let reduce = Reduce::<Place, First, Places<T>>::load(&bench.context).expect("kernels");
+        let bytes = reduce.workspace_bytes(1 << 28);
+        let mut result = allocate(stream, 1).expect("memory");
+        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+            let source = greatest::<T, _>(input, input.len());
+            let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
+            enqueued.expect("a launch");
         });
-        (0, call)
+        (bytes, call)
+    });
+    family::<T>(bench, FEW, "reduce", element, "minmax", |stream, bench| {
+        let reduce = Reduce::<[T::Accumulator; 2], Extremes, Twice<T>>::load(&bench.context);
+        let reduce = reduce.expect("kernels");
+        let bytes = reduce.workspace_bytes(1 << 28);
+        let mut result = allocate(stream, 1).expect("memory");
+        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+            let enqueued = reduce.enqueue(stream, twice::<T, _>(input), &mut result, workspace);
+            enqueued.expect("a launch");
+        });
+        (bytes, call)
+    });
+    family::<T>(bench, FEW, "reduce", element, "moments", |stream, bench| {
+        let reduce = Reduce::<Moments, Merge, Measured<T>>::load(&bench.context).expect("kernels");
+        let bytes = reduce.workspace_bytes(1 << 28);
+        let mut result = allocate(stream, 1).expect("memory");
+        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+            let enqueued = reduce.enqueue(stream, measured::<T, _>(input), &mut result, workspace);
+            enqueued.expect("a launch");
+        });
+        (bytes, call)
+    });
+    family::<T>(bench, FEW, "reduce", element, "mean", |stream, bench| {
+        let reduce = Reduce::<f64, Add, Map<T::AsF64, Slice<T>>>::load(&bench.context);
+        let reduce = reduce.expect("kernels");
+        let bytes = reduce.workspace_bytes(1 << 28);
+        let mut result = allocate(stream, 1).expect("memory");
+        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+            let source = map::<T::AsF64, _>(input);
+            let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
+            enqueued.expect("a launch");
+        });
+        (bytes, call)
     });
 }
 
 fn family<T: Sample>(
     bench: &mut Bench,
+    lengths: &[usize],
     primitive: &str,
     element: &str,
     operator: &str,
@@ -130,13 +204,13 @@ fn family<T: Sample>(
         return;
     }
     let stream = bench.stream.clone();
-    let longest = 1 << 28;
+    let longest = *lengths.iter().max().expect("lengths");
     let elements = stream.clone_htod(&data::<T>(longest)).expect("memory");
     let arena = RefCell::new(Arena::new(&stream, elements, longest));
     let (bytes, call) = load(&stream, bench);
     let call = RefCell::new(call);
     let workspace = RefCell::new(Workspace::new(&stream, bytes).expect("memory"));
-    for &length in LENGTHS {
+    for &length in lengths {
         arena.borrow_mut().arrange(length, 0);
         let ours: Work<'_> = Box::new(|| {
             let mut arena = arena.borrow_mut();
