@@ -7,7 +7,7 @@ use crate::support::oracle;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use warpfold::half::f16;
-use warpfold::statistics::{Estimate, Moments};
+use warpfold::statistics::{Estimate, Moments, greatest_packed, least_packed, position_of};
 use warpfold::{
     Device, Element, Error, Function, Monoid, Scalar, all, any, arg_max, arg_min, bools, constant,
     count, function, map, mean, min_max, moments, ops, reduce, std_dev, strided, variance, zip,
@@ -417,6 +417,44 @@ fn a_mean_is_the_sum_over_the_count() {
 }
 
 /// NVRTC takes the kernels of numbers of every kind.
+/// The words of `least_packed` and `greatest_packed` lead to the places that `arg_min` and `arg_max`
+/// give.
+fn check_packed<T: Real>() {
+    for length in [1, 2, 33, 1000] {
+        let data = numbers::<T>(length, 3, 2);
+        let lowest = least_packed::<T, _>(&data[..], length).unwrap();
+        let highest = greatest_packed::<T, _>(&data[..], length).unwrap();
+        let least = position_of(reduce::<u64, ops::Min>(lowest).unwrap());
+        let greatest = position_of(reduce::<u64, ops::Min>(highest).unwrap());
+        let what = format!("{} × {length}", std::any::type_name::<T>());
+        assert_eq!(Some(least as usize), first(&data, Ordering::Less), "{what}");
+        assert_eq!(
+            Some(greatest as usize),
+            first(&data, Ordering::Greater),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_rank_and_a_position_in_one_word_are_compared_as_both_are() {
+    check_packed::<i8>();
+    check_packed::<u16>();
+    check_packed::<i32>();
+    check_packed::<f16>();
+    check_packed::<f32>();
+}
+
+#[test]
+fn places_that_do_not_fit_are_not_packed() {
+    let bytes: &[u8] = &[];
+    assert!(least_packed::<u8, _>(bytes, 1 << 32).is_some());
+    assert!(least_packed::<u8, _>(bytes, (1 << 32) + 1).is_none());
+    assert!(greatest_packed::<u8, _>(bytes, (1 << 32) + 1).is_none());
+    assert!(greatest_packed::<u64, _>(&[1_u64][..], 1).is_none());
+    assert!(least_packed::<f64, _>(&[1.0][..], 1).is_none());
+}
+
 #[cfg(feature = "cuda")]
 #[test]
 fn the_kernels_of_statistics_compile() {
@@ -424,8 +462,11 @@ fn the_kernels_of_statistics_compile() {
     use crate::support::skip;
     use warpfold::codegen::{Engine, Order, RowPolicy, kernels, source};
     use warpfold::cuda::nvrtc::{self, Target};
+    use warpfold::ops::Min;
     use warpfold::source::{Form, Slice};
-    use warpfold::statistics::{Extremes, First, Measured, Merge, Number, Place, Ranked, Twice};
+    use warpfold::statistics::{
+        Extremes, First, Measured, Merge, Number, Packed, Place, Ranked, Twice,
+    };
     if let Err(error) = nvrtc::version() {
         return skip("nvrtc", &error.to_string());
     }
@@ -447,6 +488,8 @@ fn the_kernels_of_statistics_compile() {
         compile::<[T::Accumulator; 2], Extremes, Twice<T>>();
         compile::<Place, First, Ranked<T::RankUp, Slice<T>>>();
         compile::<Place, First, Ranked<T::RankDown, Slice<T>>>();
+        compile::<u64, Min, Packed<T::RankUp, Slice<T>>>();
+        compile::<u64, Min, Packed<T::RankDown, Slice<T>>>();
     }
 
     compile_all::<u8>();

@@ -7,9 +7,11 @@ use std::cmp::Ordering;
 use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use warpfold::cuda::{Reduce, Workspace, allocate, download, upload};
 use warpfold::half::{bf16, f16};
+use warpfold::ops::Min;
 use warpfold::source::Slice;
 use warpfold::statistics::{
-    Estimate, First, Measured, Merge, Moments, Place, Ranked, least, measured,
+    Estimate, First, Measured, Merge, Moments, Packed, Place, Ranked, least, least_packed,
+    measured, position_of,
 };
 use warpfold::{Device, flags};
 
@@ -91,13 +93,16 @@ fn check_views<T: Real + DeviceRepr + ValidAsZeroBits>(lengths: &[usize]) {
     };
     let moments = Reduce::<Moments, Merge, Measured<T>>::load(&context).unwrap();
     let places = Reduce::<Place, First, Ranked<T::RankUp, Slice<T>>>::load(&context).unwrap();
+    let packed = Reduce::<u64, Min, Packed<T::RankUp, Slice<T>>>::load(&context).unwrap();
     let most = lengths[lengths.len() - 1];
     let bytes = moments
         .workspace_bytes(most)
-        .max(places.workspace_bytes(most));
+        .max(places.workspace_bytes(most))
+        .max(packed.workspace_bytes(most));
     let mut workspace = Workspace::new(&stream, bytes).unwrap();
     let mut moments_out = allocate::<Moments>(&stream, 1).unwrap();
     let mut place_out = allocate::<Place>(&stream, 1).unwrap();
+    let mut packed_out = stream.alloc_zeros::<u64>(1).unwrap();
     for (number, &length) in lengths.iter().enumerate() {
         let start = [0, 1, 3, 5][number % 4];
         let data = numbers::<T>(length + start, number as u64, number % 3);
@@ -125,6 +130,15 @@ fn check_views<T: Real + DeviceRepr + ValidAsZeroBits>(lengths: &[usize]) {
         let got = download(&stream, &place_out).unwrap()[0];
         let position = (length > 0).then_some(got.position() as usize);
         assert_eq!(position, first(data, Ordering::Less), "{what}");
+        let Some(source) = least_packed::<T, _>(&view, length) else {
+            continue;
+        };
+        packed
+            .enqueue(&stream, source, &mut packed_out, &mut workspace)
+            .unwrap();
+        let got = position_of(stream.clone_dtoh(&packed_out).unwrap()[0]);
+        let position = (length > 0).then_some(got as usize);
+        assert_eq!(position, first(data, Ordering::Less), "packed {what}");
     }
 }
 

@@ -14,11 +14,11 @@ use warpfold::Prefixes;
 use warpfold::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use warpfold::cuda::{Collect, Reduce, Scan, Workspace, allocate};
 use warpfold::half::f16;
-use warpfold::ops::Add;
+use warpfold::ops::{Add, Min};
 use warpfold::source::{Map, Slice, Zip};
 use warpfold::statistics::{
-    Extremes, First, Measured, Merge, Moments, Number, Place, Ranked, Twice, greatest, measured,
-    twice,
+    Extremes, First, Measured, Merge, Moments, Number, Packed, Place, Ranked, Twice, greatest,
+    greatest_packed, measured, twice,
 };
 use warpfold::{function, map, zip};
 
@@ -108,8 +108,8 @@ pub(crate) fn run(bench: &mut Bench) {
             );
         };
     }
-    statistic!("argmax", Reduce<Place, First, Ranked<RankDown, Slice<f32>>>, |input| {
-        greatest::<f32, _>(input, input.len())
+    statistic!("argmax", Reduce<u64, Min, Packed<RankDown, Slice<f32>>>, |input| {
+        greatest_packed::<f32, _>(input, input.len()).expect("32 bits")
     });
     statistic!("minmax", Reduce<[f32; 2], Extremes, Twice<f32>>, |input| twice::<f32, _>(input));
     statistic!("moments", Reduce<Moments, Merge, Measured<f32>>, |input| measured::<f32, _>(input));
@@ -141,7 +141,20 @@ pub(crate) fn run(bench: &mut Bench) {
 /// The statistics of other numbers than `f32`.
 fn of_numbers<T: Sample + Number>(bench: &mut Bench, element: &str) {
     type Places<T> = Ranked<<T as Number>::RankDown, Slice<T>>;
+    type InWords<T> = Packed<<T as Number>::RankDown, Slice<T>>;
     family::<T>(bench, FEW, "reduce", element, "argmax", |stream, bench| {
+        // In one word, if the number leaves room for its position.
+        if size_of::<T>() <= 4 {
+            let reduce = Reduce::<u64, Min, InWords<T>>::load(&bench.context).expect("kernels");
+            let bytes = reduce.workspace_bytes(1 << 28);
+            let mut result = allocate(stream, 1).expect("memory");
+            let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+                let source = greatest_packed::<T, _>(input, input.len()).expect("32 bits");
+                let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
+                enqueued.expect("a launch");
+            });
+            return (bytes, call);
+        }
         let reduce = Reduce::<Place, First, Places<T>>::load(&bench.context).expect("kernels");
         let bytes = reduce.workspace_bytes(1 << 28);
         let mut result = allocate(stream, 1).expect("memory");
@@ -174,6 +187,19 @@ fn of_numbers<T: Sample + Number>(bench: &mut Bench, element: &str) {
         (bytes, call)
     });
     family::<T>(bench, FEW, "reduce", element, "mean", |stream, bench| {
+        // As integers, where these are exact.
+        if T::MOST_EXACT > 0 {
+            let reduce = Reduce::<i64, Add, Map<T::AsI64, Slice<T>>>::load(&bench.context);
+            let reduce = reduce.expect("kernels");
+            let bytes = reduce.workspace_bytes(1 << 28);
+            let mut result = allocate(stream, 1).expect("memory");
+            let call: Call<'_, T> = Box::new(move |input, _, workspace| {
+                let source = map::<T::AsI64, _>(input);
+                let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
+                enqueued.expect("a launch");
+            });
+            return (bytes, call);
+        }
         let reduce = Reduce::<f64, Add, Map<T::AsF64, Slice<T>>>::load(&bench.context);
         let reduce = reduce.expect("kernels");
         let bytes = reduce.workspace_bytes(1 << 28);

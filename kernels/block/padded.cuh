@@ -13,32 +13,42 @@
 
 namespace warpfold {
 
-template <class T, int LENGTH>
-struct PaddedArray {
+/// A value in shared memory, as the words that it is moved in.
+template <class T>
+struct InWords {
     static constexpr int WORD = word_bytes((int)sizeof(T));
     static constexpr int WORDS = (int)sizeof(T) / WORD;
+
+    static __device__ __forceinline__ T get(const unsigned char* at) {
+        Run<T, 1> value;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            value.template words<WORD>()[i] = reinterpret_cast<const Word<WORD>*>(at)[i];
+        return value.items[0];
+    }
+
+    static __device__ __forceinline__ void set(unsigned char* at, const T& element) {
+        Run<T, 1> value;
+        value.items[0] = element;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            reinterpret_cast<Word<WORD>*>(at)[i] = value.template words<WORD>()[i];
+    }
+};
+
+template <class T, int LENGTH>
+struct PaddedArray {
+    static constexpr int WORD = InWords<T>::WORD, WORDS = InWords<T>::WORDS;
     static constexpr int STRIDE = (WORDS % 2 == 0 ? WORDS + 1 : WORDS) * WORD;
     static constexpr int BYTES = LENGTH * STRIDE + LENGTH / WARP * WORD;
 
     alignas(16) unsigned char bytes[BYTES];
 
-    __device__ __forceinline__ Word<WORD>* at(int i) {
-        return reinterpret_cast<Word<WORD>*>(bytes + i * STRIDE + (int)((u32)i / WARP) * WORD);
+    __device__ __forceinline__ unsigned char* at(int i) {
+        return bytes + i * STRIDE + (int)((u32)i / WARP) * WORD;
     }
-
-    __device__ __forceinline__ T get(int i) {
-        Run<T, 1> value;
-#pragma unroll
-        for (int word = 0; word < WORDS; word++) value.template words<WORD>()[word] = at(i)[word];
-        return value.items[0];
-    }
-
-    __device__ __forceinline__ void set(int i, const T& element) {
-        Run<T, 1> value;
-        value.items[0] = element;
-#pragma unroll
-        for (int word = 0; word < WORDS; word++) at(i)[word] = value.template words<WORD>()[word];
-    }
+    __device__ __forceinline__ T get(int i) { return InWords<T>::get(at(i)); }
+    __device__ __forceinline__ void set(int i, const T& element) { InWords<T>::set(at(i), element); }
 };
 
 }  // namespace warpfold

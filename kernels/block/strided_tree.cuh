@@ -6,13 +6,24 @@
 
 namespace warpfold {
 
+/// Values in shared memory, STRIDE bytes from one to the next.
+template <class A, int STRIDE>
+struct Apart {
+    unsigned char* first;
+
+    __device__ __forceinline__ A get(int i) const { return InWords<A>::get(first + i * STRIDE); }
+    __device__ __forceinline__ void set(int i, const A& value) const {
+        InWords<A>::set(first + i * STRIDE, value);
+    }
+};
+
 /// The tree over the neighbouring items of one lane, which nobody else needs to walk. Four nodes
 /// are folded at a time: fewer of them are loaded and stored again. COUNT is a power of two.
 template <class Operator, class A, int COUNT>
 struct ShareTree {
     static constexpr bool HAS_PAIR = LOG2<COUNT> % 2 != 0;
 
-    A* leaves;
+    Apart<A, (int)sizeof(A)> leaves;
 
     /// Turns the leaves into the sums of their subtrees.
     __device__ __forceinline__ void up_sweep() const {
@@ -42,28 +53,28 @@ private:
     __device__ __forceinline__ void up_sweep_over(int first, int width) const {
         A nodes[NODES];
 #pragma unroll
-        for (int i = 0; i < NODES; i++) nodes[i] = leaves[first + i * width];
+        for (int i = 0; i < NODES; i++) nodes[i] = leaves.get(first + i * width);
         run_up_sweep<Operator, true>(nodes, NODES);
 #pragma unroll
-        for (int i = 1; i < NODES; i += 2) leaves[first + i * width] = nodes[i];
+        for (int i = 1; i < NODES; i += 2) leaves.set(first + i * width, nodes[i]);
     }
 
     template <int NODES>
     __device__ __forceinline__ void down_sweep_over(int first, int width, bool present) const {
         A nodes[NODES];
 #pragma unroll
-        for (int i = 0; i < NODES; i++) nodes[i] = leaves[first + i * width];
+        for (int i = 0; i < NODES; i++) nodes[i] = leaves.get(first + i * width);
         run_down_sweep<Operator, true>(nodes, NODES, nodes[NODES - 1], present);
 #pragma unroll
-        for (int i = 0; i < NODES; i++) leaves[first + i * width] = nodes[i];
+        for (int i = 0; i < NODES; i++) leaves.set(first + i * width, nodes[i]);
     }
 };
 
-/// A tree whose leaves lie STRIDE apart, or some of its levels. A warp walks them. `count` is the
-/// number of leaves, a power of two.
+/// A tree whose leaves lie STRIDE bytes apart, or some of its levels. A warp walks them. `count` is
+/// the number of leaves, a power of two.
 template <class Operator, class A, int STRIDE>
 struct StridedTree {
-    A* leaves;
+    Apart<A, STRIDE> leaves;
     int count;
 
     /// Makes nodes of `end` leaves of those of `width`.
@@ -72,8 +83,8 @@ struct StridedTree {
         for (; width < end; width *= 2) {
 #pragma unroll 1
             for (int k = threadIdx.x % WARP; k < count / (2 * width); k += WARP) {
-                A& right = node(2 * k + 1, width);
-                right = Operator::combine(node(2 * k, width), right);
+                A right = node(2 * k + 1, width);
+                set_node(2 * k + 1, width, Operator::combine(node(2 * k, width), right));
             }
             __syncwarp();
         }
@@ -88,17 +99,20 @@ struct StridedTree {
             for (int k = threadIdx.x % WARP; k < count / (2 * end); k += WARP) {
                 A left = node(2 * k, end);
                 Prefix<Operator, A> prefix{node(2 * k + 1, end), present || k > 0};
-                node(2 * k, end) = prefix.value;
+                set_node(2 * k, end, prefix.value);
                 prefix.append(left);
-                node(2 * k + 1, end) = prefix.value;
+                set_node(2 * k + 1, end, prefix.value);
             }
             __syncwarp();
         }
     }
 
     /// The node over `width` leaves with this number.
-    __device__ __forceinline__ A& node(int number, int width) const {
-        return leaves[((number + 1) * width - 1) * STRIDE];
+    __device__ __forceinline__ A node(int number, int width) const {
+        return leaves.get((number + 1) * width - 1);
+    }
+    __device__ __forceinline__ void set_node(int number, int width, const A& value) const {
+        leaves.set((number + 1) * width - 1, value);
     }
 };
 

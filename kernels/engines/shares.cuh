@@ -27,9 +27,10 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
         typename Tiles::Tile, typename Tiles::Sums;
     static constexpr int WARPS = Policy::WARPS, THREADS = WARPS * WARP;
-    /// The items of a lane's share. A lane has room for one more, so that equal places of different
-    /// shares lie in different banks.
-    static constexpr int SHARE = CHUNK / WARP, STRIDE = SHARE + 1;
+    /// The items of a lane's share, and the bytes from one share to the next. A word lies between
+    /// them, so that equal places of different shares lie in different banks (padded.cuh).
+    static constexpr int SHARE = CHUNK / WARP, SIZE = (int)sizeof(A);
+    static constexpr int STRIDE = SHARE * SIZE + InWords<A>::WORD;
     using Share = ShareTree<Operator, A, SHARE>;
     using SumsTree = StridedTree<Operator, A, STRIDE>;
     /// The shares that each warp sums itself. The first warp goes on with fewer leaves.
@@ -40,9 +41,9 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
 
     struct Shared {
         alignas(16) unsigned char rooms[WARPS][(Sink::room_bytes(ROW) + 15) / 16 * 16];
-        A nodes[THREADS * STRIDE];
+        alignas(16) unsigned char nodes[THREADS * STRIDE];
         /// What precedes the items of each warp; then, what follows those of the last one.
-        A before[WARPS + 1];
+        alignas(16) unsigned char before[(WARPS + 1) * SIZE];
         /// What precedes the group of tiles that the tile belongs to.
         A group;
         u64 tile, tag;
@@ -58,10 +59,10 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
-        A* chunk = shared().nodes + warp * WARP * STRIDE;
+        unsigned char* chunk = shared().nodes + warp * WARP * STRIDE;
         fill(chunk, tile, warp * CHUNK);
         __syncwarp();
-        Share share{chunk + lane * STRIDE};
+        Share share{{chunk + lane * STRIDE}};
         share.up_sweep();
         if (gridDim.x > 1 && threadIdx.x == 0) {
             workspace.require(state);
@@ -75,10 +76,12 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     }
 
     /// The place of an item in the room of a chunk.
-    static __device__ __forceinline__ int place(int item) { return item + item / SHARE; }
+    static __device__ __forceinline__ int place(int item) {
+        return item * SIZE + item / SHARE * InWords<A>::WORD;
+    }
 
     /// Loads the items of a warp, from item `first` of the tile on.
-    __device__ __forceinline__ void fill(A* chunk, const Tile& tile, int first) const {
+    __device__ __forceinline__ void fill(unsigned char* chunk, const Tile& tile, int first) const {
         int lane = threadIdx.x % WARP;
 #pragma unroll 1
         for (int row = 0; row < ROWS; row += BATCH) {
@@ -93,15 +96,15 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
                 sink.values(values, items);
 #pragma unroll
                 for (int i = 0; i < RUN; i++)
-                    chunk[place((row + k) * ROW + lane * RUN + i)] = values[i];
+                    InWords<A>::set(chunk + place((row + k) * ROW + lane * RUN + i), values[i]);
             }
         }
     }
 
     /// Turns the sums of all shares into their prefixes. Synchronises the block.
     __device__ __forceinline__ void scan_shares(const Tile& tile, int warp) const {
-        A* sums = shared().nodes + SHARE - 1;
-        SumsTree of_warp{sums + warp * WARP * STRIDE, WARP}, of_tile{sums, THREADS};
+        unsigned char* sums = shared().nodes + (SHARE - 1) * SIZE;
+        SumsTree of_warp{{sums + warp * WARP * STRIDE}, WARP}, of_tile{{sums}, THREADS};
         typename Sums::DigitByLoops just_before;
         of_warp.up_sweep(1, GROUP);
         __syncthreads();
@@ -133,29 +136,30 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     __device__ __forceinline__ void begin(const Tile& tile, const SumsTree& of_tile,
                                           P before) const {
         int lane = threadIdx.x % WARP;
-        A& root = of_tile.node(0, THREADS);
-        A sum = root;
+        Apart<A, SIZE> of_warps{shared().before};
+        A sum = of_tile.node(0, THREADS);
         __syncwarp();
         if (lane == 0) {
-            root = before.value;
+            of_tile.set_node(0, THREADS, before.value);
             if (gridDim.x > 1) this->end_launch(tile, shared().tag);
             if (tile.number > 0) sink.begin_tile(tile.start, before.value);
         }
         __syncwarp();
         of_tile.down_sweep(GROUP, THREADS, before.present);
-        if (lane < WARPS) shared().before[lane] = of_tile.node(lane * (WARP / GROUP), GROUP);
+        if (lane < WARPS) of_warps.set(lane, of_tile.node(lane * (WARP / GROUP), GROUP));
         // Where there are several tiles, the next one's block stores the result that this is for.
         if (gridDim.x == 1) before.append(sum);
-        if (lane == 0) shared().before[WARPS] = before.value;
+        if (lane == 0) of_warps.set(WARPS, before.value);
     }
 
     /// Stores what a chunk holds now: the prefixes of its items.
-    __device__ __forceinline__ void emit(const A* chunk, const Tile& tile, int warp) const {
+    __device__ __forceinline__ void emit(const unsigned char* chunk, const Tile& tile, int warp) const {
         int lane = threadIdx.x % WARP;
         Store store{shared().rooms[warp], is_aligned(sink.out, 16)};
         int results = gridDim.x == 1 ? tile.valid : sink.results(tile.valid, tile.whole);
         // An inclusive result is the prefix of the next item.
         int next = sink.inclusive ? 1 : 0;
+        const unsigned char* after = shared().before + (warp + 1) * SIZE;
 #pragma unroll 1
         for (int row = 0; row < ROWS; row++) {
             int first = row * ROW + lane * RUN + next;
@@ -163,7 +167,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
 #pragma unroll
             for (int i = 0; i < RUN; i++)
                 prefixes[i] =
-                    *(first + i < CHUNK ? chunk + place(first + i) : shared().before + warp + 1);
+                    InWords<A>::get(first + i < CHUNK ? chunk + place(first + i) : after);
             sink.store_row(prefixes, tile.start, warp * CHUNK + row * ROW, results, store);
         }
     }

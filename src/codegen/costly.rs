@@ -40,15 +40,18 @@ impl SharePolicy {
         32 * self.warps
     }
 
-    /// The bytes of shared memory of a block, for elements of type `T`: a tile with an element more
-    /// for each lane, and a row of results for each warp.
+    /// The bytes of shared memory of a block, for elements of type `T`: a tile with a word more for
+    /// each lane, a row of results and a sum for each warp, two sums more, and two numbers.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let SharePolicy {
             run, rows, warps, ..
         } = self;
-        let nodes = 32 * warps * (run * rows + 1) + warps + 2;
+        let size = accumulator_bytes::<T>();
+        let word = 1 << size.trailing_zeros().min(4);
+        let nodes = self.threads() * (run * rows * size + word);
         let results = (32 * run * size_of::<T>() as u32).next_multiple_of(16);
-        warps * results + nodes * accumulator_bytes::<T>() + 32
+        let sums = ((warps + 1) * size).next_multiple_of(16) + size.next_multiple_of(16);
+        (warps * results + nodes).next_multiple_of(16) + sums + 32
     }
 
     /// What is wrong with a policy for elements of type `T`, if anything, where runs have

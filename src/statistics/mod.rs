@@ -31,7 +31,7 @@
 //! **Numbers** are `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`. Means and variances are
 //! computed in `f64`, to which all of them but the 64-bit integers convert exactly; those are
 //! rounded to nearest. A sum of integers is exact as long as it, and what it is made of, stays
-//! within ±2^53.
+//! within ±2^53. Those of 8 and 16 bits are added up as integers, which gives the same bits sooner.
 //!
 //! **NaN** follows NumPy: if there is one, minimum, maximum, mean and variance are NaN, and
 //! [`arg_min`] and [`arg_max`] give the position of the first. To leave NaNs out,
@@ -44,7 +44,8 @@
 //!
 //! [`cuda::Reduce`](crate::cuda::Reduce) has the reduction, and this module the monoids and the
 //! sources: [`Merge`] with [`measured`], [`Extremes`] with [`twice`], [`First`] with [`least`] and
-//! [`greatest`]. For sums and counts, use [`ops`](crate::ops) and [`map`](crate::map()).
+//! [`greatest`], and [`ops::Min`](crate::ops::Min) with [`least_packed`] and [`greatest_packed`],
+//! which are faster. For sums and counts, use [`ops`](crate::ops) and [`map`](crate::map()).
 //!
 //! ```no_run
 //! # #[cfg(feature = "cuda")] {
@@ -75,12 +76,13 @@ mod on;
 
 pub use counts::{all, any, count};
 pub use extremes::{
-    Extremes, First, Place, Ranked, Twice, arg_max, arg_min, greatest, least, min_max, twice,
+    Extremes, First, Packed, Place, Ranked, Twice, arg_max, arg_min, greatest, greatest_packed,
+    least, least_packed, min_max, position_of, twice,
 };
 pub use moments::{Estimate, Measured, Merge, Moments, mean, measured, moments, std_dev, variance};
 pub use number::Number;
 
 #[doc(hidden)]
-pub use extremes::{pair, place};
+pub use extremes::{pack, pair, place};
 #[doc(hidden)]
 pub use moments::single;

@@ -287,7 +287,12 @@ impl Device {
 
 fn mean_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<f64> {
     let len = input.items()?;
-    Ok(on.reduce::<f64, Add>(map::<T::AsF64, _>(input))? / len as f64)
+    let sum = if len as u64 <= T::MOST_EXACT {
+        on.reduce::<i64, Add>(map::<T::AsI64, _>(input))? as f64
+    } else {
+        on.reduce::<f64, Add>(map::<T::AsF64, _>(input))?
+    };
+    Ok(sum / len as f64)
 }
 
 fn moments_on<P: Place, T: Number>(

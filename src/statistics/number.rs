@@ -14,6 +14,15 @@ pub trait Number: Comparable<Accumulator: Scalar> {
     #[doc(hidden)]
     type AsF64: Function<Input = (Self,), Output = f64>;
 
+    /// The number as an integer, if it is one of up to 16 bits.
+    #[doc(hidden)]
+    type AsI64: Function<Input = (Self,), Output = i64>;
+
+    /// The sum of so many numbers is exact in `f64`, and all sums on the way are, however it is
+    /// bracketed.
+    #[doc(hidden)]
+    const MOST_EXACT: u64;
+
     /// A rank that grows with the number. Equal numbers have one rank, and NaN the least.
     #[doc(hidden)]
     type RankUp: Function<Input = (Self,), Output = u64>;
@@ -108,7 +117,7 @@ macro_rules! numbers {
     ($(
         $module:ident: $number:ty as $wide:ty,
         |$x:ident| $widened:expr, $rank:expr, $number_mask:expr,
-        $key:ty: $to_key:path, $of_key:path;
+        $key:ty: $to_key:path, $of_key:path, $most_exact:expr;
     )*) => {$(
         #[doc(hidden)]
         #[allow(clippy::unnecessary_cast)]
@@ -126,6 +135,11 @@ macro_rules! numbers {
             }
 
             #[function]
+            pub fn as_i64($x: $number) -> i64 {
+                $widened as i64
+            }
+
+            #[function]
             pub fn rank_up($x: $number) -> u64 {
                 ($rank & $number_mask) as u64
             }
@@ -139,9 +153,12 @@ macro_rules! numbers {
         impl Number for $number {
             type Widened = $module::widened;
             type AsF64 = $module::as_f64;
+            type AsI64 = $module::as_i64;
             type RankUp = $module::rank_up;
             type RankDown = $module::rank_down;
             type Key = $key;
+
+            const MOST_EXACT: u64 = $most_exact;
 
             #[inline(always)]
             fn key(self) -> $key {
@@ -156,23 +173,26 @@ macro_rules! numbers {
     )*};
 }
 
+/// Of integers below 2^16: their sum is below 2^53.
+const SHORT: u64 = 1 << 37;
+
 numbers! {
-    of_u8: u8 as u8, |x| x, x as u32, !0, u8: same, same;
-    of_i8: i8 as i8, |x| x, rank_i32(x as i32), !0, i8: same, same;
-    of_u16: u16 as u16, |x| x, x as u32, !0, u16: same, same;
-    of_i16: i16 as i16, |x| x, rank_i32(x as i32), !0, i16: same, same;
-    of_u32: u32 as u32, |x| x, x as u32, !0, u32: same, same;
-    of_i32: i32 as i32, |x| x, rank_i32(x as i32), !0, i32: same, same;
-    of_u64: u64 as u64, |x| x, x, !0, u64: same, same;
-    of_i64: i64 as i64, |x| x, rank_i64(x), !0, i64: same, same;
+    of_u8: u8 as u8, |x| x, x as u32, !0, u8: same, same, SHORT;
+    of_i8: i8 as i8, |x| x, rank_i32(x as i32), !0, i8: same, same, SHORT;
+    of_u16: u16 as u16, |x| x, x as u32, !0, u16: same, same, SHORT;
+    of_i16: i16 as i16, |x| x, rank_i32(x as i32), !0, i16: same, same, SHORT;
+    of_u32: u32 as u32, |x| x, x as u32, !0, u32: same, same, 0;
+    of_i32: i32 as i32, |x| x, rank_i32(x as i32), !0, i32: same, same, 0;
+    of_u64: u64 as u64, |x| x, x, !0, u64: same, same, 0;
+    of_i64: i64 as i64, |x| x, rank_i64(x), !0, i64: same, same, 0;
     of_f16: f16 as f32, |x| f32::from(x), rank_f32(f32::from(x)), number_mask(f32::from(x)),
-        i16: key_f16, of_key_f16;
+        i16: key_f16, of_key_f16, 0;
     of_bf16: bf16 as f32, |x| f32::from(x), rank_f32(f32::from(x)), number_mask(f32::from(x)),
-        i16: key_bf16, of_key_bf16;
+        i16: key_bf16, of_key_bf16, 0;
     of_f32: f32 as f32, |x| x, rank_f32(x), number_mask(x),
-        i32: key_f32, of_key_f32;
+        i32: key_f32, of_key_f32, 0;
     of_f64: f64 as f64, |x| x, rank_f64(x), number_mask_f64(x),
-        i64: key_f64, of_key_f64;
+        i64: key_f64, of_key_f64, 0;
 }
 
 #[cfg(test)]

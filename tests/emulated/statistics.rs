@@ -4,9 +4,10 @@
 use super::sources::{Case, MOST, check_reductions, leaf_of, slice};
 use crate::support::numbers::{Real, numbers};
 use warpfold::half::{bf16, f16};
+use warpfold::ops::Min;
 use warpfold::source::{IndexArguments, Slice, ZipArguments};
 use warpfold::statistics::{
-    Extremes, First, Measured, Merge, Moments, Number, Place, Ranked, Twice,
+    Extremes, First, Measured, Merge, Moments, Number, Packed, Place, Ranked, Twice,
 };
 use warpfold::{Function, Monoid};
 
@@ -58,6 +59,21 @@ fn check_places<T: Real, Rank: Function<Input = (T,), Output = u64>>() {
     check_reductions::<Place, First, _>(&name, &case);
 }
 
+fn check_packed<T: Real, Rank: Function<Input = (T,), Output = u64>>() {
+    let data = data::<T>();
+    let case = Case::<Packed<Rank, Slice<T>>> {
+        arguments: |_| ZipArguments(slice("a"), IndexArguments { first: 0 }),
+        leaves: vec![leaf_of("a", &data)],
+        elements: |length| length,
+        items: (0..)
+            .zip(&data)
+            .map(|(position, &x)| Rank::call((x,)) << 32 | position)
+            .collect(),
+    };
+    let name = format!("packed places of {}", std::any::type_name::<Rank>());
+    check_reductions::<u64, Min, _>(&name, &case);
+}
+
 #[test]
 fn moments_of_numbers() {
     check_moments::<u8>();
@@ -78,4 +94,6 @@ fn places_of_the_first() {
     check_places::<f32, <f32 as Number>::RankUp>();
     check_places::<bf16, <bf16 as Number>::RankDown>();
     check_places::<f64, <f64 as Number>::RankDown>();
+    check_packed::<i8, <i8 as Number>::RankUp>();
+    check_packed::<f32, <f32 as Number>::RankDown>();
 }
