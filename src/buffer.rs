@@ -2,6 +2,7 @@
 
 use crate::device::Backend;
 use crate::{Device, Element, Error, Result};
+use std::mem::MaybeUninit;
 use std::ops::{Bound, Range, RangeBounds};
 
 /// An array of `T` in the memory of a [`Device`].
@@ -111,6 +112,15 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn as_host_mut(&mut self) -> &mut [T] {
         match &mut self.storage {
             Storage::Cpu(data) => data,
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(_) => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+
+    /// The memory that was reserved, if the buffer's device is the CPU.
+    pub(crate) fn spare(&mut self) -> &mut [MaybeUninit<T>] {
+        match &mut self.storage {
+            Storage::Cpu(data) => data.spare_capacity_mut(),
             #[cfg(feature = "cuda")]
             Storage::Cuda(_) => unreachable!("a buffer's storage is its device's"),
         }

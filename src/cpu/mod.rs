@@ -8,6 +8,7 @@
 //! in turns ([`turns`]).
 
 pub(crate) mod compact;
+pub(crate) mod concat;
 pub(crate) mod counter;
 pub(crate) mod fold;
 pub(crate) mod mode;
