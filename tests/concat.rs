@@ -1,4 +1,4 @@
-//! Joined buffers hold the elements of their parts, in order, on every device.
+//! Buffers joined, flattened and cut into arrays hold the elements that they held, on every device.
 
 use crate::support::data::{Sample, assert_same, sample};
 use warpfold::ops::Add;
@@ -87,4 +87,35 @@ fn more_than_there_is_memory_for_is_an_error() {
     let error = cpu.concat(&vec![&part; 1 << 20]).unwrap_err();
     let requested = 1 << 50;
     assert_eq!(error, Error::OutOfHostMemory { requested });
+}
+
+#[test]
+fn arrays_are_flattened_and_put_together_again() {
+    for device in Device::available() {
+        for length in [0, 1, 2, 3, 1000] {
+            let data = sample::<[u16; 3]>(length, 4);
+            let flat = device.upload(&data).unwrap().into_flattened();
+            let expected = data.as_flattened();
+            assert_same(&flat.to_vec().unwrap(), expected, "flattened");
+            let sum = expected.iter().fold(0, |sum: u16, x| sum.wrapping_add(*x));
+            assert_eq!(device.reduce::<u16, Add>(&flat), Ok(sum), "{device}");
+            let again = flat.into_chunks::<3>();
+            assert_same(&again.into_vec().unwrap(), &data, "put together");
+
+            // What fills no array is given up.
+            let all = sample::<u32>(length, 5);
+            let pairs = device.upload(&all).unwrap().into_chunks::<2>();
+            assert_eq!(pairs.len(), length / 2);
+            assert_same(&pairs.into_vec().unwrap(), all.as_chunks().0, "pairs");
+        }
+    }
+}
+
+/// A vector may have more room than it has elements.
+#[test]
+fn spare_room_is_no_part_of_an_array() {
+    let mut data = Vec::with_capacity(101);
+    data.extend(0..7_u32);
+    let arrays = Device::cpu().upload_vec(data).unwrap().into_chunks::<3>();
+    assert_eq!(arrays.into_vec().unwrap(), [[0, 1, 2], [3, 4, 5]]);
 }

@@ -431,6 +431,31 @@ impl<T> DeviceArray<T> {
     }
 }
 
+impl<T> DeviceArray<T> {
+    /// As many arrays as the elements fill, in the same memory.
+    pub(crate) fn into_chunks<const N: usize>(self) -> DeviceArray<[T; N]> {
+        DeviceArray {
+            memory: self.memory,
+            stream: self.stream,
+            len: self.len / N,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<T, const N: usize> DeviceArray<[T; N]> {
+    /// The elements of all arrays, in the same memory.
+    pub(crate) fn into_flattened(self) -> DeviceArray<T> {
+        DeviceArray {
+            memory: self.memory,
+            stream: self.stream,
+            // The memory has as many bytes, so their number is none too large.
+            len: self.len * N,
+            element: PhantomData,
+        }
+    }
+}
+
 impl<T> DeviceSlice<T> for DeviceArray<T> {
     fn len(&self) -> usize {
         self.len
