@@ -20,7 +20,7 @@ use super::kernel::{Outputs, Sides};
 use super::{Target, Targets};
 use crate::Element;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{chunk_len, compact::compact, stream};
+use crate::cpu::{chunk_len, compact::compact, shared_chunk_len, stream};
 use crate::source::FlaggedItems;
 use rayon::prelude::*;
 use std::mem::MaybeUninit;
@@ -28,6 +28,9 @@ use std::ops::Range;
 
 /// The bytes of a chunk. What it keeps must stay in the L2 cache; the rest is read once.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// The bytes of the shortest chunk. It must take longer than a turn.
+const LEAST_BYTES: usize = 64 << 10;
 
 /// The bytes of items that are evaluated at a time. Blocks are so short that a CPU begins the next
 /// one while the memory for this one is still on its way.
@@ -159,7 +162,8 @@ fn in_chunks<T: Element, O: Outputs>(
     outputs: Outlets<T>,
     in_place: bool,
 ) -> Kept {
-    let (len, chunk) = (input.len(), chunk_len::<T, T>(CHUNK_BYTES));
+    let len = input.len();
+    let chunk = shared_chunk_len::<T>(CHUNK_BYTES, LEAST_BYTES, len);
     let chunks = (0..len.div_ceil(chunk)).map(|number| {
         let start = number * chunk;
         start..(start + chunk).min(len)
