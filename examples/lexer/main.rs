@@ -99,17 +99,17 @@ fn is_token(token: Token) -> bool {
 }
 
 /// The tokens of `text`: a scan, its runs, and a select. There are fewer than 2^32 bytes.
-fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Token>> {
+fn in_parallel(device: &Device, text: &Buffer<u8>) -> Result<Buffer<Token>> {
     let bytes = padded(device, text)?;
     let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
     let runs = device.runs_by::<u32, is_same_token>(map::<state, _>(&states))?;
     let tokens = map::<token, _>(zip3(&runs.items, &runs.starts, &runs.lengths));
-    device.select::<Token, is_token>(tokens)?.into_vec()
+    device.select::<Token, is_token>(tokens)
 }
 
 /// The bytes, and two blanks.
-fn padded(device: &Device, text: &[u8]) -> Result<Buffer<u8>> {
-    device.upload_vec([text, b"  "].concat())
+fn padded(device: &Device, text: &Buffer<u8>) -> Result<Buffer<u8>> {
+    device.concat(&[text, &device.upload(b"  ")?])
 }
 
 /// Each byte as a function. They are made where the scan needs them, in registers.
@@ -135,8 +135,8 @@ fn main() -> Result<()> {
     }
     report.sequential(|| sequential::tokens(&text));
     for device in support::devices() {
-        assert!(in_parallel(&device, &text)? == expected, "token by token");
-        report.parallel(&device, || in_parallel(&device, &text))?;
+        let tokens = report.parallel(&device, &text, in_parallel)?;
+        assert!(tokens == expected, "token by token");
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ mod tests {
     use warpfold::{flagged, heads_by};
 
     fn check(text: &str) -> Result<Vec<(u32, &str)>> {
-        let tokens = in_parallel(&Device::cpu(), text.as_bytes())?;
+        let tokens = support::answer(&Device::cpu(), text.as_bytes(), in_parallel)?;
         assert_eq!(tokens, sequential::tokens(text.as_bytes()), "{text:?}");
         let texts = tokens.iter().map(|token| {
             (
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn the_kernels_compile_as_cuda() -> Result<()> {
         let device = Device::cpu();
-        let bytes = padded(&device, b"a")?;
+        let bytes = padded(&device, &device.upload(b"a")?)?;
         support::check_scan::<Transition, Compose, _>(transitions(&bytes));
         let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
         let heads = heads_by::<is_same_token, _>(map::<state, _>(&states));
