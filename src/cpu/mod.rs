@@ -38,16 +38,16 @@ pub(crate) const fn chunk_len<T, A>(bytes: usize) -> usize {
     }
 }
 
-/// The elements of a chunk of up to `bytes` bytes, where `len` elements are shared out, and any cut
-/// will do. If they fill one chunk only, one thread is enough. Otherwise chunks are short enough for
-/// each thread to get some, but no shorter than `least` bytes.
-pub(crate) fn shared_chunk_len<T>(bytes: usize, least: usize, len: usize) -> usize {
-    let most = chunk_len::<T, T>(bytes);
+/// The elements of a chunk of up to `bytes` bytes, where `len` elements are shared out: a power of
+/// two, and at least one block. If they fill one chunk only, one thread is enough. Otherwise chunks
+/// are short enough for each thread to get some, but no shorter than `least` bytes.
+pub(crate) fn shared_chunk_len<T, A>(bytes: usize, least: usize, len: usize) -> usize {
+    let most = chunk_len::<T, A>(bytes);
     if len <= most {
         return most;
     }
     let share = len / (CHUNKS_PER_THREAD * rayon::current_num_threads());
-    let least = chunk_len::<T, T>(least);
+    let least = chunk_len::<T, A>(least);
     share.next_power_of_two().clamp(least, most)
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_thread_gets_chunks_of_an_input_of_some_length() {
-        let lens = |len| shared_chunk_len::<u32>(256 << 10, 32 << 10, len);
+        let lens = |len| shared_chunk_len::<u32, u32>(256 << 10, 32 << 10, len);
         let with = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let (few, many) = (with(2).unwrap(), with(16).unwrap());
         for pool in [&few, &many] {

@@ -48,7 +48,7 @@ impl<T: Element> Target<T> {
 pub(crate) unsafe fn collect<T: Element>(items: &Items<'_, T>, target: *mut T, in_place: bool) {
     let target = Target(target);
     let streams = !in_place && items.len() * size_of::<T>() > STREAM_BYTES;
-    let chunk = shared_chunk_len::<T>(CHUNK_BYTES, LEAST_BYTES, items.len());
+    let chunk = shared_chunk_len::<T, T>(CHUNK_BYTES, LEAST_BYTES, items.len());
     let store = |room: &mut Vec<T>, number: usize| {
         let end = items.len().min((number + 1) * chunk);
         if !streams && !in_place {

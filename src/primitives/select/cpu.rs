@@ -163,7 +163,7 @@ fn in_chunks<T: Element, O: Outputs>(
     in_place: bool,
 ) -> Kept {
     let len = input.len();
-    let chunk = shared_chunk_len::<T>(CHUNK_BYTES, LEAST_BYTES, len);
+    let chunk = shared_chunk_len::<T, T>(CHUNK_BYTES, LEAST_BYTES, len);
     let chunks = (0..len.div_ceil(chunk)).map(|number| {
         let start = number * chunk;
         start..(start + chunk).min(len)
