@@ -12,8 +12,7 @@
 mod support;
 
 use support::Report;
-use warpfold::bytemuck::allocation::cast_vec;
-use warpfold::{Device, Result, map};
+use warpfold::{Buffer, Device, Result, map};
 
 /// The most bytes that one byte becomes.
 const SLOTS: usize = 6;
@@ -44,12 +43,10 @@ fn is_used(slot: u8) -> bool {
 }
 
 /// The escaped text: a map, and a select.
-fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<u8>> {
-    let text = device.upload(text)?;
-    let slots = device.collect(map::<escaped, _>(&text))?;
+fn in_parallel(device: &Device, text: &Buffer<u8>) -> Result<Buffer<u8>> {
+    let slots = device.collect(map::<escaped, _>(text))?;
     // The same memory, a slot after the other.
-    let slots = device.upload_vec(cast_vec::<[u8; SLOTS], u8>(slots.into_vec()?))?;
-    device.select::<u8, is_used>(&slots)?.into_vec()
+    device.select::<u8, is_used>(&slots.into_flattened())
 }
 
 /// The sequential program: one output behind the other.
@@ -80,8 +77,8 @@ fn main() -> Result<()> {
     println!("{length} bytes become {}", expected.len());
     report.sequential(|| sequentially(&text));
     for device in support::devices() {
-        assert_eq!(in_parallel(&device, &text)?, expected);
-        report.parallel(&device, || in_parallel(&device, &text))?;
+        let escaped = report.parallel(&device, &text, in_parallel)?;
+        assert_eq!(escaped, expected);
     }
     Ok(())
 }
@@ -92,14 +89,18 @@ mod tests {
     use warpfold::codegen::kernels::Kept;
     use warpfold::flagged;
 
+    fn on_the_cpu(text: &[u8]) -> Result<Vec<u8>> {
+        support::answer(&Device::cpu(), text, in_parallel)
+    }
+
     #[test]
     fn a_line_of_code_is_escaped() -> Result<()> {
-        let escaped = in_parallel(&Device::cpu(), b"if a<b && c > \"d\"\r\n")?;
+        let escaped = on_the_cpu(b"if a<b && c > \"d\"\r\n")?;
         assert_eq!(
             escaped.escape_ascii().to_string(),
             "if a&lt;b &amp;&amp; c &gt; &quot;d&quot;\\n"
         );
-        assert_eq!(in_parallel(&Device::cpu(), b"\r\r")?, b"");
+        assert_eq!(on_the_cpu(b"\r\r")?, b"");
         Ok(())
     }
 
@@ -108,7 +109,7 @@ mod tests {
         for length in [0, 1, 100, 20_000] {
             let letter = |bits| b"a<&>\r\""[(bits % 6) as usize];
             let text: Vec<u8> = support::random(11).map(letter).take(length).collect();
-            assert_eq!(in_parallel(&Device::cpu(), &text)?, sequentially(&text));
+            assert_eq!(on_the_cpu(&text)?, sequentially(&text));
         }
         Ok(())
     }

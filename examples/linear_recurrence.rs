@@ -145,16 +145,21 @@ fn output(parts: Parts, x: f32, state: Affine) -> f32 {
 }
 
 /// The filtered signal, by a scan of the steps.
-fn in_parallel(device: &Device, filter: Filter, signal: &[f32]) -> Result<Vec<f32>> {
-    let Some(&first) = signal.first() else {
-        return Ok(Vec::new());
+fn in_parallel(device: &Device, filter: Filter, signal: &Buffer<f32>) -> Result<Buffer<f32>> {
+    let first = signal.slice(..signal.len().min(1)).to_vec()?;
+    let Some(&first) = first.first() else {
+        return device.collect(signal);
     };
     let parts = filter.parts();
-    let signal = device.upload(signal)?;
-    let states = device
-        .inclusive_scan_from::<Affine, Compose>(start(parts, first), steps(parts, &signal))?;
-    let outputs = zip3(constant(parts, signal.len()), &signal, &states);
-    device.collect(map::<output, _>(outputs))?.into_vec()
+    let states =
+        device.inclusive_scan_from::<Affine, Compose>(start(parts, first), steps(parts, signal))?;
+    let outputs = zip3(constant(parts, signal.len()), signal, &states);
+    device.collect(map::<output, _>(outputs))
+}
+
+/// The program that filters by `filter`.
+fn by(filter: Filter) -> impl Fn(&Device, &Buffer<f32>) -> Result<Buffer<f32>> {
+    move |device, signal| in_parallel(device, filter, signal)
 }
 
 /// The steps of all samples. They are made where the scan needs them, in registers.
@@ -214,7 +219,7 @@ fn main() -> Result<()> {
 
     let exact = sequentially(filter, &signal, |x| x);
     let sequential = sequentially(filter, &signal, |x| x as f32);
-    let trend = in_parallel(&Device::cpu(), filter, &signal)?;
+    let trend = support::answer(&Device::cpu(), &signal, by(filter))?;
     let error = |result: &[f32]| error(result, &exact);
     println!(
         "error of the sequential program in f32: {:.1e} ppm",
@@ -225,9 +230,8 @@ fn main() -> Result<()> {
 
     report.sequential(|| sequentially(filter, &signal, |x| x as f32));
     for device in support::devices() {
-        let result = in_parallel(&device, filter, &signal)?;
+        let result = report.parallel(&device, &signal, by(filter))?;
         assert!(result == trend, "the same bits on every device");
-        report.parallel(&device, || in_parallel(&device, filter, &signal))?;
     }
     for (year, july) in (1975..2015).zip((6..length).step_by(12)).step_by(13) {
         println!(
@@ -245,7 +249,7 @@ mod tests {
     #[test]
     fn a_constant_signal_passes_unchanged() -> Result<()> {
         let filter = Filter::low_pass(10.0);
-        let filtered = in_parallel(&Device::cpu(), filter, &[0.5; 1000])?;
+        let filtered = support::answer(&Device::cpu(), &[0.5; 1000][..], by(filter))?;
         assert!(filtered.iter().all(|y| (y - 0.5).abs() < 1e-5));
         Ok(())
     }
@@ -256,7 +260,7 @@ mod tests {
         for length in [0, 1, 2, 3, 1000, 30_000] {
             let noise = support::random(7).map(|bits| (bits >> 40) as f32 / (1 << 24) as f32);
             let noise: Vec<f32> = noise.take(length).collect();
-            let filtered = in_parallel(&Device::cpu(), filter, &noise)?;
+            let filtered = support::answer(&Device::cpu(), &noise, by(filter))?;
             assert_eq!(filtered.len(), length);
             assert!(error(&filtered, &sequentially(filter, &noise, |x| x)) < 1e-5);
         }
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn the_seasons_are_filtered_out() -> Result<()> {
         let signal = support::carbon_dioxide();
-        let trend = in_parallel(&Device::cpu(), Filter::low_pass(36.0), &signal)?;
+        let trend = support::answer(&Device::cpu(), &signal, by(Filter::low_pass(36.0)))?;
         let swing = |series: &[f32]| {
             let year = &series[series.len() - 12..];
             year.iter().fold(0.0, |high, y| y.max(high))

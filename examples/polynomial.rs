@@ -52,10 +52,14 @@ fn horner(coefficient: u8, points: [u32; POINTS]) -> Horner {
 }
 
 /// The values at the points, by a reduction.
-fn in_parallel(device: &Device, text: &[u8], points: [u32; POINTS]) -> Result<[u32; POINTS]> {
-    let text = device.upload(text)?;
+fn in_parallel(device: &Device, text: &Buffer<u8>, points: [u32; POINTS]) -> Result<[u32; POINTS]> {
     // The map of the whole polynomial, applied to zero.
-    Ok(device.reduce::<Horner, Compose>(maps(&text, points))?.shift)
+    Ok(device.reduce::<Horner, Compose>(maps(text, points))?.shift)
+}
+
+/// The program that evaluates at the points.
+fn at(points: [u32; POINTS]) -> impl Fn(&Device, &Buffer<u8>) -> Result<[u32; POINTS]> {
+    move |device, text| in_parallel(device, text, points)
 }
 
 /// The maps of all coefficients. They are made where the reduction needs them, in registers.
@@ -90,11 +94,11 @@ fn main() -> Result<()> {
     println!("fingerprint of the text: {expected:08x?}");
     report.sequential(|| sequentially(&text, points));
     for device in support::devices() {
-        assert_eq!(in_parallel(&device, &text, points)?, expected);
-        report.parallel(&device, || in_parallel(&device, &text, points))?;
+        let values = report.parallel(&device, &text, at(points))?;
+        assert_eq!(values, expected);
     }
     text[length / 2] ^= 1;
-    let changed = in_parallel(&Device::cpu(), &text, points)?;
+    let changed = support::answer(&Device::cpu(), &text, at(points))?;
     println!("with one bit changed:    {changed:08x?}");
     assert_ne!(changed, expected);
     Ok(())
@@ -107,7 +111,8 @@ mod tests {
     #[test]
     fn a_small_polynomial_has_its_known_values() -> Result<()> {
         // 2x² + 3x + 5; −1 is P − 1.
-        let values = in_parallel(&Device::cpu(), &[2, 3, 5], [0, 1, 10, P as u32 - 1])?;
+        let points = [0, 1, 10, P as u32 - 1];
+        let values = support::answer(&Device::cpu(), &[2, 3, 5][..], at(points))?;
         assert_eq!(values, [5, 10, 235, 4]);
         Ok(())
     }
@@ -120,7 +125,7 @@ mod tests {
                 .take(length)
                 .collect();
             let points = points(length as u64);
-            let values = in_parallel(&Device::cpu(), &text, points)?;
+            let values = support::answer(&Device::cpu(), &text, at(points))?;
             assert_eq!(values, sequentially(&text, points));
         }
         Ok(())

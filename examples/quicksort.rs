@@ -1,9 +1,10 @@
-//! Quicksort, made of partitions.
+//! Quicksort with many pivots at a time, made of partitions.
 //!
-//! A stable partition moves the keys below a pivot to one side, a second one parts the pivot's
-//! equals from the keys above it, and quicksort goes on with both sides (Hoare 1962; with three
-//! sides: Dijkstra 1976). The pivot is the median of a sample, which is every so many keys: a
-//! strided source. Parts that are too short for all cores to share are sorted by one core each.
+//! Pivots cut the keys into parts: a key's part is the number of pivots up to it. That number has a
+//! few bits. A stable partition for each bit, from the lowest, brings the parts into their order,
+//! all keys at once: as many levels of quicksort (Hoare 1962) as there are bits, without recursion,
+//! whose parts get shorter and shorter. The pivots are every so many keys of a sorted sample
+//! (Frazer & McKellar 1970), which a strided source picks. At last each part is sorted by one core.
 //!
 //! The keys are the windows of four bytes of a real text, of which there are many equal ones.
 //!
@@ -13,74 +14,82 @@ mod support;
 
 use rayon::prelude::*;
 use support::Report;
-use warpfold::{Buffer, Device, Result, Source, constant, map, strided, zip};
+use warpfold::{Buffer, Device, Result, Source, constant, map, strided, zip, zip3};
 
-/// Parts of no more keys are sorted by one core.
+/// The number of parts is a power of two.
+const BITS: u32 = 4;
+const PIVOTS: usize = (1 << BITS) - 1;
+
+/// How many keys of the sample there are for each part.
+const SAMPLE: usize = 64;
+
+/// So few keys are sorted by one core.
 const SHORT: usize = 1 << 14;
 
-/// The number of keys among which the pivot is the median.
-const SAMPLE: usize = 63;
-
+/// Whether the number of a key's part has a 0 at `bit`.
 #[warpfold::function]
-fn is_less(key: u32, pivot: u32) -> bool {
-    key < pivot
-}
-
-#[warpfold::function]
-fn is_equal(key: u32, pivot: u32) -> bool {
-    key == pivot
+fn has_zero(key: u32, pivots: [u32; PIVOTS], bit: u32) -> bool {
+    let mut part = 0_u32;
+    for i in 0..PIVOTS {
+        part += (pivots[i] <= key) as u32;
+    }
+    part >> bit & 1 == 0
 }
 
 /// The sorted keys.
-fn in_parallel(device: &Device, keys: Vec<u32>) -> Result<Vec<u32>> {
-    let mut parts = Vec::new();
-    split(device, device.upload_vec(keys)?, &mut parts)?;
-    parts.par_iter_mut().for_each(|part| part.sort_unstable());
-    Ok(parts.concat())
-}
-
-/// Adds the keys to `parts` in their order, but for the order within a short part.
-fn split(device: &Device, keys: Buffer<u32>, parts: &mut Vec<Vec<u32>>) -> Result<()> {
+fn in_parallel(device: &Device, keys: &Buffer<u32>) -> Result<Vec<u32>> {
     if keys.len() <= SHORT {
-        parts.push(keys.into_vec()?);
-        return Ok(());
+        let mut keys = keys.to_vec()?;
+        keys.sort_unstable();
+        return Ok(keys);
     }
-    let pivot = pivot(device, &keys)?;
-    let (less, others) = device.partition_flagged(flagged_less(&keys, pivot))?;
-    drop(keys);
-    let (equal, greater) = device.partition_flagged(flagged_equal(&others, pivot))?;
-    drop(others);
-    split(device, less, parts)?;
-    parts.push(equal.into_vec()?);
-    split(device, greater, parts)
+    let pivots = pivots(device, keys)?;
+    let (mut parted, _) = device.partition_flagged_joined(zeros(keys, pivots, 0))?;
+    let mut other = device.allocate(keys.len())?;
+    for bit in 1..BITS {
+        device.partition_flagged_joined_into(zeros(&parted, pivots, bit), &mut other)?;
+        std::mem::swap(&mut parted, &mut other);
+    }
+    let mut keys = parted.into_vec()?;
+    parts(&mut keys, pivots)
+        .into_par_iter()
+        .for_each(<[u32]>::sort_unstable);
+    Ok(keys)
 }
 
-/// The median of a sample.
-fn pivot(device: &Device, keys: &Buffer<u32>) -> Result<u32> {
-    let sample = strided(keys, 1, keys.len() / SAMPLE);
+/// Keys that cut all keys into parts of about the same length, in their order.
+fn pivots(device: &Device, keys: &Buffer<u32>) -> Result<[u32; PIVOTS]> {
+    let sample = strided(keys, 1, keys.len() / (SAMPLE << BITS));
     let mut sample = device.collect(sample)?.into_vec()?;
     sample.sort_unstable();
-    Ok(sample[sample.len() / 2])
+    Ok(std::array::from_fn(|i| sample[(i + 1) * SAMPLE]))
 }
 
-/// The keys, each with whether it is less than the pivot.
-fn flagged_less(keys: &Buffer<u32>, pivot: u32) -> impl Source<Device, Item = (u32, bool)> {
-    zip(
-        keys,
-        map::<is_less, _>(zip(keys, constant(pivot, keys.len()))),
-    )
+/// The keys, each with whether the number of its part has a 0 at `bit`.
+fn zeros(
+    keys: &Buffer<u32>,
+    pivots: [u32; PIVOTS],
+    bit: u32,
+) -> impl Source<Device, Item = (u32, bool)> {
+    let (pivots, bits) = (constant(pivots, keys.len()), constant(bit, keys.len()));
+    zip(keys, map::<has_zero, _>(zip3(keys, pivots, bits)))
 }
 
-/// The keys, each with whether it equals the pivot.
-fn flagged_equal(keys: &Buffer<u32>, pivot: u32) -> impl Source<Device, Item = (u32, bool)> {
-    zip(
-        keys,
-        map::<is_equal, _>(zip(keys, constant(pivot, keys.len()))),
-    )
+/// The parts of keys that lie in the order of their parts.
+fn parts(mut keys: &mut [u32], pivots: [u32; PIVOTS]) -> Vec<&mut [u32]> {
+    let mut parts = Vec::new();
+    for pivot in pivots {
+        let (part, rest) = keys.split_at_mut(keys.partition_point(|&key| key < pivot));
+        parts.push(part);
+        keys = rest;
+    }
+    parts.push(keys);
+    parts
 }
 
 /// The sequential program: the quicksort of the standard library.
-fn sequentially(mut keys: Vec<u32>) -> Vec<u32> {
+fn sequentially(keys: &[u32]) -> Vec<u32> {
+    let mut keys = keys.to_vec();
     keys.sort_unstable();
     keys
 }
@@ -100,16 +109,16 @@ fn main() -> Result<()> {
         length,
     };
 
-    let expected = sequentially(keys.clone());
+    let expected = sequentially(&keys);
     let middle = expected[length / 2].to_be_bytes();
     println!(
         "in the middle stands {:?}",
         middle.escape_ascii().to_string()
     );
-    report.sequential(|| sequentially(keys.clone()));
+    report.sequential(|| sequentially(&keys));
     for device in support::devices() {
-        assert_eq!(in_parallel(&device, keys.clone())?, expected);
-        report.parallel(&device, || in_parallel(&device, keys.clone()))?;
+        let sorted = report.parallel(&device, &keys, in_parallel)?;
+        assert_eq!(sorted, expected);
     }
     Ok(())
 }
@@ -119,31 +128,44 @@ mod tests {
     use super::*;
     use warpfold::codegen::kernels::Sides;
 
+    fn check(keys: Vec<u32>) -> Result<()> {
+        let sorted = support::answer(&Device::cpu(), &keys, in_parallel)?;
+        assert_eq!(sorted, sequentially(&keys));
+        Ok(())
+    }
+
     #[test]
     fn random_keys_are_sorted_as_by_the_standard_library() -> Result<()> {
         for (length, mask) in [(0, 0), (1, 0), (2, 1), (20_000, 3), (100_000, u32::MAX)] {
             let keys = support::random(19).map(|bits| bits as u32 & mask);
-            let keys: Vec<u32> = keys.take(length).collect();
-            assert_eq!(
-                in_parallel(&Device::cpu(), keys.clone())?,
-                sequentially(keys)
-            );
+            check(keys.take(length).collect())?;
         }
         Ok(())
     }
 
     #[test]
     fn sorted_keys_are_sorted() -> Result<()> {
-        let keys: Vec<u32> = (0..100_000).collect();
-        assert_eq!(in_parallel(&Device::cpu(), keys.clone())?, keys);
+        check((0..100_000).collect())?;
+        check((0..100_000).rev().collect())?;
+        check(vec![u32::MAX; SHORT + 1])
+    }
+
+    #[test]
+    fn the_parts_are_about_as_long_as_each_other() -> Result<()> {
+        let device = Device::cpu();
+        let keys: Vec<u32> = support::random(5).map(|x| x as u32).take(100_000).collect();
+        let pivots = pivots(&device, &device.upload(&keys)?)?;
+        let mut sorted = sequentially(&keys);
+        for part in parts(&mut sorted, pivots) {
+            assert!(part.len() < (2 * keys.len()) >> BITS, "{}", part.len());
+        }
         Ok(())
     }
 
     #[test]
-    fn the_partitions_compile_as_cuda() -> Result<()> {
+    fn the_partition_compiles_as_cuda() -> Result<()> {
         let keys = Device::cpu().upload(&[0_u32])?;
-        support::check_select::<Sides, u32, _>(flagged_less(&keys, 0));
-        support::check_select::<Sides, u32, _>(flagged_equal(&keys, 0));
+        support::check_select::<Sides, u32, _>(zeros(&keys, [0; PIVOTS], 0));
         Ok(())
     }
 }

@@ -123,19 +123,13 @@ fn power(x: f32) -> Scaled {
 }
 
 /// The ranges of all prefixes, by a scan.
-fn ranges(device: &Device, signal: &[f32]) -> Result<Vec<Range>> {
-    let signal = device.upload(signal)?;
-    device
-        .inclusive_scan::<Range, Hull>(map::<point, _>(&signal))?
-        .into_vec()
+fn ranges(device: &Device, signal: &Buffer<f32>) -> Result<Buffer<Range>> {
+    device.inclusive_scan::<Range, Hull>(map::<point, _>(signal))
 }
 
 /// The ranges from each January on, by a scan.
-fn yearly_ranges(device: &Device, signal: &[f32]) -> Result<Vec<Since>> {
-    let signal = device.upload(signal)?;
-    device
-        .inclusive_scan::<Since, HullSince>(months(&signal))?
-        .into_vec()
+fn yearly_ranges(device: &Device, signal: &Buffer<f32>) -> Result<Buffer<Since>> {
+    device.inclusive_scan::<Since, HullSince>(months(signal))
 }
 
 fn months(signal: &Buffer<f32>) -> impl Source<Device, Item = Since> {
@@ -143,11 +137,8 @@ fn months(signal: &Buffer<f32>) -> impl Source<Device, Item = Since> {
 }
 
 /// The sums of the powers of e of all prefixes, by a scan.
-fn sums_of_powers(device: &Device, signal: &[f32]) -> Result<Vec<Scaled>> {
-    let signal = device.upload(signal)?;
-    device
-        .inclusive_scan::<Scaled, LogAddExp>(map::<power, _>(&signal))?
-        .into_vec()
+fn sums_of_powers(device: &Device, signal: &Buffer<f32>) -> Result<Buffer<Scaled>> {
+    device.inclusive_scan::<Scaled, LogAddExp>(map::<power, _>(signal))
 }
 
 /// The sequential program for the ranges.
@@ -234,8 +225,8 @@ fn main() -> Result<()> {
     };
     report.sequential(|| ranges_sequentially(&signal));
     for device in support::devices() {
-        assert_eq!(ranges(&device, &signal)?, expected);
-        report.parallel(&device, || ranges(&device, &signal))?;
+        let ranges = report.parallel(&device, &signal, ranges)?;
+        assert_eq!(ranges, expected);
     }
 
     let expected = yearly_ranges_sequentially(&signal);
@@ -245,8 +236,8 @@ fn main() -> Result<()> {
     };
     report.sequential(|| yearly_ranges_sequentially(&signal));
     for device in support::devices() {
-        assert_eq!(yearly_ranges(&device, &signal)?, expected);
-        report.parallel(&device, || yearly_ranges(&device, &signal))?;
+        let ranges = report.parallel(&device, &signal, yearly_ranges)?;
+        assert_eq!(ranges, expected);
     }
 
     let exact = exact_logarithms(&signal);
@@ -262,11 +253,11 @@ fn main() -> Result<()> {
     };
     report.sequential(|| sums_of_powers_sequentially(&signal));
     for device in support::devices() {
-        let error = error(&sums_of_powers(&device, &signal)?, &exact);
+        let sums = report.parallel(&device, &signal, sums_of_powers)?;
+        let error = error(&sums, &exact);
         let bound = error_bound(length);
         println!("error of the scan on {device}: {error:.1e}, at most {bound:.1e}");
         assert!(error <= bound);
-        report.parallel(&device, || sums_of_powers(&device, &signal))?;
     }
     Ok(())
 }
@@ -285,11 +276,11 @@ mod tests {
         for length in [0, 1, 2, 1000, 30_000] {
             let signal = noise(length);
             assert_eq!(
-                ranges(&Device::cpu(), &signal)?,
+                support::answer(&Device::cpu(), &signal, ranges)?,
                 ranges_sequentially(&signal)
             );
             assert_eq!(
-                yearly_ranges(&Device::cpu(), &signal)?,
+                support::answer(&Device::cpu(), &signal, yearly_ranges)?,
                 yearly_ranges_sequentially(&signal)
             );
         }
@@ -298,7 +289,7 @@ mod tests {
 
     #[test]
     fn equal_powers_add_up() -> Result<()> {
-        let sums = sums_of_powers(&Device::cpu(), &[1000.0; 8])?;
+        let sums = support::answer(&Device::cpu(), &[1000.0; 8][..], sums_of_powers)?;
         assert_eq!(
             sums[7],
             Scaled {
@@ -315,7 +306,7 @@ mod tests {
             for scale in [1.0, 0.01, 1e-5] {
                 let signal: Vec<f32> = noise(length).iter().map(|x| x * scale).collect();
                 let error = error(
-                    &sums_of_powers(&Device::cpu(), &signal)?,
+                    &support::answer(&Device::cpu(), &signal, sums_of_powers)?,
                     &exact_logarithms(&signal),
                 );
                 assert!(error <= error_bound(length), "{length}, {scale}: {error}");

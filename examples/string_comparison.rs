@@ -31,19 +31,15 @@ fn order(left: u8, right: u8) -> i8 {
 }
 
 /// How `left` compares with `right`, by a reduction.
-fn in_parallel(device: &Device, left: &[u8], right: &[u8]) -> Result<Ordering> {
-    let common = left.len().min(right.len());
-    let both = (
-        device.upload(&left[..common])?,
-        device.upload(&right[..common])?,
-    );
-    let first = device.reduce::<i8, FirstDifference>(orders(&both.0, &both.1))?;
+fn in_parallel(device: &Device, (left, right): &(Buffer<u8>, Buffer<u8>)) -> Result<Ordering> {
+    let first = device.reduce::<i8, FirstDifference>(orders(left, right))?;
     Ok(first.cmp(&0).then(left.len().cmp(&right.len())))
 }
 
-/// How each byte compares with its counterpart.
+/// How each byte compares with its counterpart, as far as both texts go.
 fn orders(left: &Buffer<u8>, right: &Buffer<u8>) -> impl Source<Device, Item = i8> {
-    map::<order, _>(zip(left, right))
+    let common = left.len().min(right.len());
+    map::<order, _>(zip(left.slice(..common), right.slice(..common)))
 }
 
 /// The sequential program: from the start to the first difference.
@@ -70,10 +66,12 @@ fn main() -> Result<()> {
     let expected = sequentially(&text, &edited);
     println!("the text is {expected:?} than its edited copy");
     report.sequential(|| sequentially(&text, &edited));
+    let (both, reversed) = ((text.clone(), edited.clone()), (edited, text));
     for device in support::devices() {
-        assert_eq!(in_parallel(&device, &text, &edited)?, expected);
-        assert_eq!(in_parallel(&device, &edited, &text)?, expected.reverse());
-        report.parallel(&device, || in_parallel(&device, &text, &edited))?;
+        let order = report.parallel(&device, &both, in_parallel)?;
+        assert_eq!(order, expected);
+        let order = support::answer(&device, &reversed, in_parallel)?;
+        assert_eq!(order, expected.reverse());
     }
     Ok(())
 }
@@ -82,12 +80,17 @@ fn main() -> Result<()> {
 mod tests {
     use super::*;
 
+    fn on_the_cpu(left: &[u8], right: &[u8]) -> Result<Ordering> {
+        let both = (left.to_vec(), right.to_vec());
+        support::answer(&Device::cpu(), &both, in_parallel)
+    }
+
     #[test]
     fn words_are_in_the_order_of_the_dictionary() -> Result<()> {
         let words = ["", "scan", "scanned", "scant", "span", "Zürich", "über"];
         for a in words {
             for b in words {
-                let order = in_parallel(&Device::cpu(), a.as_bytes(), b.as_bytes())?;
+                let order = on_the_cpu(a.as_bytes(), b.as_bytes())?;
                 assert_eq!(order, a.cmp(b), "{a:?} and {b:?}");
             }
         }
@@ -105,7 +108,7 @@ mod tests {
                 letters.take(length as usize).collect()
             };
             let (a, b) = (text(), text());
-            assert_eq!(in_parallel(&Device::cpu(), &a, &b)?, a.cmp(&b));
+            assert_eq!(on_the_cpu(&a, &b)?, a.cmp(&b));
             assert_eq!(sequentially(&a, &b), a.cmp(&b));
         }
         Ok(())

@@ -129,19 +129,19 @@ fn node(opening: Bracket, closing: Bracket) -> Node {
 }
 
 /// The nodes, level by level, and those of a level from left to right.
-fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Node>> {
-    let text = device.upload(text)?;
-    let sums = device.inclusive_scan::<Tour, AddEach>(map::<step, _>(&text))?;
-    let mut brackets = device.select::<Bracket, is_bracket>(brackets(&text, &sums))?;
+fn in_parallel(device: &Device, text: &Buffer<u8>) -> Result<Buffer<Node>> {
+    let sums = device.inclusive_scan::<Tour, AddEach>(map::<step, _>(text))?;
+    let mut brackets = device.select::<Bracket, is_bracket>(brackets(text, &sums))?;
 
     let deepest = device.reduce::<u32, Max>(map::<depth, _>(&brackets))?;
+    let mut parted = device.allocate(brackets.len())?;
     for bit in 0..u32::BITS - deepest.leading_zeros() {
-        let (zeros, ones) = device.partition_flagged(zeros(&brackets, bit))?;
-        brackets = support::joined(device, zeros, ones)?;
+        device.partition_flagged_joined_into(zeros(&brackets, bit), &mut parted)?;
+        std::mem::swap(&mut brackets, &mut parted);
     }
     let (opening, closing) = device.partition::<Bracket, is_opening>(&brackets)?;
     let nodes = map::<node, _>(zip(&opening, &closing));
-    device.collect(nodes)?.into_vec()
+    device.collect(nodes)
 }
 
 /// Each byte as a bracket.
@@ -203,8 +203,8 @@ fn main() -> Result<()> {
     );
     report.sequential(|| sequentially(&text));
     for device in support::devices() {
-        assert!(in_parallel(&device, &text)? == expected, "node by node");
-        report.parallel(&device, || in_parallel(&device, &text))?;
+        let nodes = report.parallel(&device, &text, in_parallel)?;
+        assert!(nodes == expected, "node by node");
     }
     Ok(())
 }
@@ -215,9 +215,13 @@ mod tests {
     use warpfold::codegen::kernels::{Kept, Sides};
     use warpfold::flagged;
 
+    fn on_the_cpu(text: &[u8]) -> Result<Vec<Node>> {
+        support::answer(&Device::cpu(), text, in_parallel)
+    }
+
     #[test]
     fn a_small_tree_has_its_known_depths_and_sums() -> Result<()> {
-        let nodes = in_parallel(&Device::cpu(), b"x(ab[c]{}d)(e)")?;
+        let nodes = on_the_cpu(b"x(ab[c]{}d)(e)")?;
         let node = |(opens, closes, depth, letters)| Node {
             opens,
             closes,
@@ -249,7 +253,7 @@ mod tests {
                 }
             }
             text.extend(vec![b')'; depth]);
-            assert_eq!(in_parallel(&Device::cpu(), &text)?, sequentially(&text));
+            assert_eq!(on_the_cpu(&text)?, sequentially(&text));
         }
         Ok(())
     }

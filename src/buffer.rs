@@ -2,6 +2,7 @@
 
 use crate::device::Backend;
 use crate::{Device, Element, Error, Result};
+use std::mem::MaybeUninit;
 use std::ops::{Bound, Range, RangeBounds};
 
 /// An array of `T` in the memory of a [`Device`].
@@ -116,6 +117,15 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The memory that was reserved, if the buffer's device is the CPU.
+    pub(crate) fn spare(&mut self) -> &mut [MaybeUninit<T>] {
+        match &mut self.storage {
+            Storage::Cpu(data) => data.spare_capacity_mut(),
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(_) => unreachable!("a buffer's storage is its device's"),
+        }
+    }
+
     /// A copy of the elements in host memory. Waits for the calls that write the buffer.
     ///
     /// # Errors
@@ -199,6 +209,66 @@ impl<T: Element> Buffer<T> {
             Storage::Cpu(data) => Ok(data),
             #[cfg(feature = "cuda")]
             Storage::Cuda(_) => self.to_vec(),
+        }
+    }
+}
+
+impl<T: Element, const N: usize> Buffer<[T; N]>
+where
+    [T; N]: Element,
+{
+    /// The elements of all arrays, one array behind another, in the same memory: for buffers what
+    /// [`Vec::into_flattened`] is. Copies nothing.
+    ///
+    /// ```
+    /// use warpfold::Device;
+    ///
+    /// let pairs = Device::cpu().upload(&[[1, 2], [3, 4], [5, 6]])?;
+    /// assert_eq!(pairs.into_flattened().to_vec()?, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn into_flattened(self) -> Buffer<T> {
+        let storage = match self.storage {
+            Storage::Cpu(data) => Storage::Cpu(data.into_flattened()),
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => Storage::Cuda(data.into_flattened()),
+        };
+        Buffer {
+            device: self.device,
+            storage,
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// Arrays of `N` neighbours each, in the same memory. What fills no array is given up. Copies
+    /// nothing; but host memory with room to spare gives that back, for which it may move.
+    ///
+    /// ```
+    /// use warpfold::Device;
+    ///
+    /// let x = Device::cpu().upload(&[1, 2, 3, 4, 5])?;
+    /// assert_eq!(x.into_chunks::<2>().to_vec()?, [[1, 2], [3, 4]]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn into_chunks<const N: usize>(mut self) -> Buffer<[T; N]>
+    where
+        [T; N]: Element,
+    {
+        const { assert!(N > 0, "an array holds something") };
+        self.truncate(self.len() / N * N);
+        let storage = match self.storage {
+            Storage::Cpu(data) => {
+                // A boxed slice has room for no more than its elements.
+                let data: Box<[T]> = data.into_boxed_slice();
+                Storage::Cpu(bytemuck::allocation::cast_slice_box(data).into_vec())
+            }
+            #[cfg(feature = "cuda")]
+            Storage::Cuda(data) => Storage::Cuda(data.into_chunks()),
+        };
+        Buffer {
+            device: self.device,
+            storage,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Where work is done.
 
 use crate::buffer::Storage;
+use crate::cpu::concat::concat;
+use crate::source::{DeviceBinder, Slice, Source};
 use crate::{Buffer, Element, Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -186,6 +188,65 @@ impl Device {
             #[cfg(feature = "cuda")]
             Backend::Cuda(_) => self.upload(&data),
         }
+    }
+
+    /// The elements of all parts, one part behind another, in a new buffer: NumPy's `concatenate`.
+    /// The parts are buffers of this device, or [slices](Buffer::slice) of them, of any lengths.
+    ///
+    /// ```
+    /// use warpfold::Device;
+    ///
+    /// let device = Device::cpu();
+    /// let (a, b) = (device.upload(&[1, 2, 3])?, device.upload(&[4, 5])?);
+    /// assert_eq!(device.concat(&[&a, &b])?.to_vec()?, [1, 2, 3, 4, 5]);
+    /// assert_eq!(device.concat(&[b.slice(1..), a.slice(..2)])?.to_vec()?, [5, 1, 2]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// Every element is read once and written once, and none goes by way of the host. On the CPU
+    /// all threads copy. On a GPU each part is a copy on the device's stream, which the call does
+    /// not wait for. Memory: the new buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongDevice`] if a part lives elsewhere; [`Error::OutOfMemory`] or
+    /// [`Error::OutOfHostMemory`], also if there are more elements than can be counted;
+    /// [`Error::Driver`].
+    pub fn concat<T: Element, S>(&self, parts: &[S]) -> Result<Buffer<T>>
+    where
+        S: Source<Device, Item = T, Form = Slice<T>>,
+    {
+        let mut binder = DeviceBinder::new(self);
+        let mut bound = Vec::with_capacity(parts.len());
+        for part in parts {
+            bound.push((part.bind(&mut binder)?.address, part.items()?));
+        }
+        let lengths = bound.iter().map(|&(_, len)| len);
+        let len = lengths.fold(0, usize::saturating_add);
+        let mut all = Buffer::reserve(self, len)?;
+        // SAFETY: the binder saw to it that all parts are on this device; they are borrowed, and
+        // have no part in what was reserved. That has room for all of them, and is written.
+        unsafe {
+            match &self.backend {
+                Backend::Cpu => {
+                    let slice = |&(address, len): &(u64, usize)| {
+                        std::slice::from_raw_parts(address as *const T, len)
+                    };
+                    let parts: Vec<&[T]> = bound.iter().map(slice).collect();
+                    concat(&parts, all.spare());
+                }
+                #[cfg(feature = "cuda")]
+                Backend::Cuda(gpu) => {
+                    let mut to = all.address_mut();
+                    for (from, len) in bound {
+                        gpu.copy(from, to, len * size_of::<T>())?;
+                        to += (len * size_of::<T>()) as u64;
+                    }
+                }
+            }
+            all.set_len(len);
+        }
+        Ok(all)
     }
 
     /// An error unless `buffer` lives on this device.

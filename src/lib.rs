@@ -23,7 +23,8 @@
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
-//!    device like any other.
+//!    device like any other. [`Device::partition_joined`] leaves both sides of a partition in one
+//!    buffer, and [`Device::concat`] joins any buffers.
 //! 3. **[`cuda`]**: for programs that already hold their data on a GPU through `cudarc`. Calls
 //!    enqueue on your stream, with your workspace, and do nothing else.
 //!

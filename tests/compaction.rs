@@ -6,9 +6,9 @@ use std::panic::catch_unwind;
 use warpfold::half::{bf16, f16};
 use warpfold::source::{Comparable, Feeds};
 use warpfold::{
-    Device, Element, Error, Function, Runs, bools, constant, flags, function, heads, heads_by, map,
-    ops::Add, partition, partition_flagged, positions, reduce, runs, runs_by, select_flagged,
-    unique, unique_by, zip,
+    Buffer, Device, Element, Error, Function, Runs, bools, constant, flags, function, heads,
+    heads_by, map, ops::Add, partition, partition_flagged, positions, reduce, runs, runs_by,
+    select_flagged, unique, unique_by, zip,
 };
 
 #[function]
@@ -103,6 +103,44 @@ where
             };
             assert_eq!(result, expected, "{what}, into {room} and {others_room}");
         }
+        check_joined::<T, P>(&data, &[&kept[..], &others].concat(), kept.len(), &what);
+    }
+}
+
+/// Every way to partition into one buffer, and into every room that matters.
+fn check_joined<T, P>(data: &Buffer<T>, expected: &[T], kept: usize, what: &str)
+where
+    T: Sample + Feeds<P::Input>,
+    P: Function<Output = bool>,
+{
+    let (device, all) = (data.device(), data.len());
+    let (joined, count) = device.partition_joined::<T, P>(data).unwrap();
+    assert_eq!(count, kept, "joined, {what}");
+    assert_same(&joined.into_vec().unwrap(), expected, what);
+    let source = || warpfold::flagged::<P, _>(data);
+    let (joined, count) = device.partition_flagged_joined::<T>(source()).unwrap();
+    assert_eq!(count, kept, "joined by flags, {what}");
+    assert_same(&joined.into_vec().unwrap(), expected, what);
+
+    let old = sample::<T>(all + 3, 98);
+    for room in [all.saturating_sub(1), all, all + 3] {
+        let outputs = [0, 1].map(|_| device.upload(&old[..room]).unwrap());
+        let [mut first, mut second] = outputs;
+        let results = [
+            device.partition_joined_into::<T, P>(data, &mut first),
+            device.partition_flagged_joined_into::<T>(source(), &mut second),
+        ];
+        for (result, output) in results.into_iter().zip([first, second]) {
+            let output = output.into_vec().unwrap();
+            if room < all {
+                assert_eq!(result, too_small(all, room), "{what}");
+                assert_same(&output, &old[..room], what);
+            } else {
+                assert_eq!(result, Ok(kept), "{what}, into {room}");
+                assert_same(&output[..all], expected, what);
+                assert_same(&output[all..], &old[all..room], what);
+            }
+        }
     }
 }
 
@@ -132,6 +170,34 @@ size_tests! {
     partitions_of_numbers 1 2 4 8;
     partitions_of_odd_sizes 3 12;
     partitions_of_large_sizes 24 64;
+}
+
+#[function]
+fn has_zero(x: u32, bit: u32) -> bool {
+    x >> bit & 1 == 0
+}
+
+/// A partition for each bit sorts, between two buffers.
+#[test]
+fn partitions_follow_each_other_without_the_host() {
+    for length in [0, 1, 2, 3, 1000, 100_003, 1_000_000] {
+        let input: Vec<u32> = sample::<u32>(length, 8).iter().map(|x| x >> 20).collect();
+        let mut expected = input.clone();
+        expected.sort_unstable();
+        for device in Device::available() {
+            let mut x = device.upload(&input).unwrap();
+            let mut parted = device.allocate::<u32>(length).unwrap();
+            for bit in 0..12 {
+                let zeros = map::<has_zero, _>(zip(&x, constant(bit, length)));
+                let zeros = zip(&x, zeros);
+                let count = device.partition_flagged_joined_into(zeros, &mut parted);
+                let zeros = input.iter().filter(|x| *x >> bit & 1 == 0).count();
+                assert_eq!(count, Ok(zeros), "{device}");
+                std::mem::swap(&mut x, &mut parted);
+            }
+            assert_same(&x.into_vec().unwrap(), &expected, &format!("{device}"));
+        }
+    }
 }
 
 #[test]
@@ -371,6 +437,9 @@ fn a_function_that_panics_stops_the_call_and_no_thread_waits() {
         let mut bad = good.clone();
         bad[place] = 0;
         assert!(catch_unwind(|| partition::<u32, divides>(&bad)).is_err());
+        let cpu = Device::cpu();
+        let data = cpu.upload(&bad).unwrap();
+        assert!(catch_unwind(|| cpu.partition_joined::<u32, divides>(&data)).is_err());
         assert!(catch_unwind(|| positions(map::<divides, _>(&bad))).is_err());
         assert!(catch_unwind(|| runs_by::<u32, same_quotient>(&bad)).is_err());
     }
@@ -399,12 +468,17 @@ proptest! {
             .filter(|&i| i == 0 || input[i as usize] % 4 != input[i as usize - 1] % 4)
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let (sides, found) = pool.install(|| {
+        let cpu = Device::cpu();
+        let data = cpu.upload(&input).unwrap();
+        let (sides, joined, found) = pool.install(|| {
             (
                 partition::<u32, even>(&input).unwrap(),
+                cpu.partition_joined::<u32, even>(&data).unwrap(),
                 runs_by::<u32, same_rest>(&input).unwrap(),
             )
         });
+        prop_assert_eq!(joined.1, kept.len());
+        prop_assert_eq!(joined.0.into_vec().unwrap(), [&kept[..], &others].concat());
         prop_assert_eq!(sides, (kept, others));
         prop_assert_eq!(found.starts, starts);
     }

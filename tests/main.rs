@@ -8,6 +8,7 @@ mod collect;
 mod compaction;
 #[cfg(feature = "cuda")]
 mod compaction_on_the_gpu;
+mod concat;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
@@ -15,6 +16,8 @@ mod golden;
 mod histogram;
 #[cfg(feature = "cuda")]
 mod histograms_on_the_gpu;
+#[cfg(feature = "cuda")]
+mod joined_on_the_gpu;
 mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;

@@ -127,6 +127,20 @@ fn what_is_evaluated_takes_a_chunk_for_each_thread() {
         assert!(in_place <= threads(288), "in place, {len}: {in_place}");
         let (kept, _) = peak(|| select::<f32, positive_float>(&input).unwrap());
         assert_eq!((kept.len(), kept.capacity()), (len / 2, len / 2));
+        let mut output = cpu.allocate::<f32>(len).unwrap();
+        let data = cpu.upload(&input).unwrap();
+        let [joined, into] = pool.install(|| {
+            [
+                peak(|| cpu.partition_joined::<f32, positive_float>(&data).unwrap()).1,
+                peak(|| {
+                    cpu.partition_joined_into::<f32, positive_float>(&data, &mut output)
+                        .unwrap()
+                })
+                .1,
+            ]
+        });
+        assert!(joined <= bytes + threads(544), "joined, {len}: {joined}");
+        assert!(into <= threads(544), "joined into, {len}: {into}");
     }
 }
 

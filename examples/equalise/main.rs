@@ -16,7 +16,7 @@ use picture::Picture;
 use rayon::prelude::*;
 use support::Report;
 use warpfold::ops::Add;
-use warpfold::{Bins, Device, Result};
+use warpfold::{Bins, Buffer, Device, Result};
 
 /// A part of the Hubble eXtreme Deep Field, in grey (NASA and ESA, 2012; public domain).
 const BEFORE: &[u8] = include_bytes!("../pictures/before.png");
@@ -25,14 +25,23 @@ const BEFORE: &[u8] = include_bytes!("../pictures/before.png");
 const LEVELS: usize = 256;
 
 /// The equalised picture: a histogram, its scan, and a look into a table for each pixel.
-fn in_parallel(device: &Device, pixels: &[u8]) -> Result<Vec<u8>> {
-    let resident = device.upload(pixels)?;
-    let histogram = device.histogram::<u32, _>(&resident, &Bins::values(LEVELS)?)?;
+/// For the last of these the pixels are wanted in host memory, too.
+fn in_parallel(device: &Device, there: &Buffer<u8>, pixels: &[u8]) -> Result<Vec<u8>> {
+    let histogram = device.histogram::<u32, _>(there, &Bins::values(LEVELS)?)?;
     let ranks = device.inclusive_scan::<u32, Add>(&histogram)?.into_vec()?;
     let levels = levels(&ranks);
     // By the CPU's cores: no source looks into a table of this length.
     let equalised = pixels.par_iter().map(|&pixel| levels[pixel as usize]);
     Ok(equalised.collect())
+}
+
+/// The program for pixels that lie in host memory, too.
+fn of(pixels: &[u8]) -> impl Fn(&Device, &Buffer<u8>) -> Result<Vec<u8>> {
+    move |device, there| in_parallel(device, there, pixels)
+}
+
+fn on_the_cpu(pixels: &[u8]) -> Result<Vec<u8>> {
+    support::answer(&Device::cpu(), pixels, of(pixels))
 }
 
 /// The new grey values, from how many pixels are as dark as the old ones or darker: the darkest
@@ -79,12 +88,12 @@ fn main() -> Result<()> {
     let expected = sequentially(&pixels);
     report.sequential(|| sequentially(&pixels));
     for device in support::devices() {
-        assert!(in_parallel(&device, &pixels)? == expected, "pixel by pixel");
-        report.parallel(&device, || in_parallel(&device, &pixels))?;
+        let equalised = report.parallel(&device, &pixels, of(&pixels))?;
+        assert!(equalised == expected, "pixel by pixel");
     }
 
     let after = Picture {
-        pixels: in_parallel(&Device::cpu(), &before.pixels)?,
+        pixels: on_the_cpu(&before.pixels)?,
         ..before
     };
     match path {
@@ -107,9 +116,8 @@ mod tests {
 
     #[test]
     fn four_shades_are_spread_from_black_to_white() -> Result<()> {
-        let equalised = |pixels: &[u8]| in_parallel(&Device::cpu(), pixels);
-        assert_eq!(equalised(&[10, 11, 12, 13])?, [0, 85, 170, 255]);
-        assert_eq!(equalised(&[7, 7, 7, 200])?, [0, 0, 0, 255]);
+        assert_eq!(on_the_cpu(&[10, 11, 12, 13])?, [0, 85, 170, 255]);
+        assert_eq!(on_the_cpu(&[7, 7, 7, 200])?, [0, 0, 0, 255]);
         Ok(())
     }
 
@@ -119,7 +127,7 @@ mod tests {
             let dark = |bits: u64| (bits as u8 >> 2) & (bits >> 8) as u8;
             for shade in [dark, |bits: u64| bits as u8] {
                 let pixels: Vec<u8> = support::random(31).map(shade).take(area).collect();
-                assert_eq!(in_parallel(&Device::cpu(), &pixels)?, sequentially(&pixels));
+                assert_eq!(on_the_cpu(&pixels)?, sequentially(&pixels));
             }
         }
         Ok(())
@@ -129,7 +137,7 @@ mod tests {
     fn the_picture_shown_is_the_one_the_program_makes() -> Result<()> {
         let before = Picture::read(BEFORE);
         let after = Picture::read(include_bytes!("../pictures/after.png"));
-        assert!(in_parallel(&Device::cpu(), &before.pixels)? == after.pixels);
+        assert!(on_the_cpu(&before.pixels)? == after.pixels);
         Ok(())
     }
 }

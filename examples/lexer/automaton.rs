@@ -29,24 +29,41 @@ enum Class {
     Other,
 }
 
-/// The states after a byte of each class, as tables.
-const SPACE: u64 = table(Class::Space);
-const NEWLINE: u64 = table(Class::Newline);
-const LETTER: u64 = table(Class::Letter);
-const DIGIT: u64 = table(Class::Digit);
-const POINT: u64 = table(Class::Point);
-const QUOTE: u64 = table(Class::Quote);
-const CHAR_QUOTE: u64 = table(Class::CharQuote);
-const APOSTROPHE: u64 = table(Class::Apostrophe);
-const BACKSLASH: u64 = table(Class::Backslash);
-const SLASH_SLASH: u64 = table(Class::SlashSlash);
-const SLASH_STAR: u64 = table(Class::SlashStar);
-const STAR_SLASH: u64 = table(Class::StarSlash);
-const OTHER: u64 = table(Class::Other);
+impl Class {
+    const ALL: [Class; 13] = [
+        Class::Space,
+        Class::Newline,
+        Class::Letter,
+        Class::Digit,
+        Class::Point,
+        Class::Quote,
+        Class::CharQuote,
+        Class::Apostrophe,
+        Class::Backslash,
+        Class::SlashSlash,
+        Class::SlashStar,
+        Class::StarSlash,
+        Class::Other,
+    ];
+}
 
-/// The states after a byte, as a table, from the two bytes that follow it.
+const SPACE: u8 = Class::Space as u8;
+const NEWLINE: u8 = Class::Newline as u8;
+const LETTER: u8 = Class::Letter as u8;
+const DIGIT: u8 = Class::Digit as u8;
+const POINT: u8 = Class::Point as u8;
+const QUOTE: u8 = Class::Quote as u8;
+const CHAR_QUOTE: u8 = Class::CharQuote as u8;
+const APOSTROPHE: u8 = Class::Apostrophe as u8;
+const BACKSLASH: u8 = Class::Backslash as u8;
+const SLASH_SLASH: u8 = Class::SlashSlash as u8;
+const SLASH_STAR: u8 = Class::SlashStar as u8;
+const STAR_SLASH: u8 = Class::StarSlash as u8;
+const OTHER: u8 = Class::Other as u8;
+
+/// The class of a byte, from the two bytes that follow it.
 #[warpfold::function]
-pub(crate) fn table_of(byte: u8, next: u8, second: u8) -> u64 {
+pub(crate) fn class_of(byte: u8, next: u8, second: u8) -> u8 {
     match byte {
         b'\n' => NEWLINE,
         b' ' | b'\t' | b'\r' => SPACE,
@@ -140,6 +157,22 @@ const fn table(class: Class) -> u64 {
         state += 1;
     }
     table
+}
+
+/// The states after a byte of each class, as tables.
+const TABLES: [u64; 16] = {
+    let (mut tables, mut class) = ([0; 16], 0);
+    while class < Class::ALL.len() {
+        tables[class] = table(Class::ALL[class]);
+        class += 1;
+    }
+    tables
+};
+
+/// The states after a byte of a class, as a table.
+#[warpfold::function]
+pub(crate) fn table_of(class: u8) -> u64 {
+    TABLES[(class & 15) as usize]
 }
 
 /// The kinds of all states, as a table.

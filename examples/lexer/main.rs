@@ -2,10 +2,11 @@
 //!
 //! A lexer is a finite automaton: each byte takes it from one state to the next, and in which state
 //! a byte is read depends on everything before it, such as a quotation mark a hundred lines above.
-//! But a byte *is* a function from states to states, functions compose associatively, and so their
-//! inclusive scan gives the state after every byte (Ladner & Fischer 1980; as a parallel lexer:
-//! Hillis & Steele 1986). Whether a byte goes on with the token of the one before it shows in the
-//! two states. So tokens, and the blanks between them, are the runs of the states; a select drops
+//! But a byte *is* a function from states to states, and so is a block of bytes. Functions compose
+//! associatively, and so their scan gives the state before every block (Ladner & Fischer 1980; as a
+//! parallel lexer: Hillis & Steele 1986). From there on the automaton runs through each block.
+//! Whether a byte goes on with the token of the one before it shows in the two states. A select
+//! keeps the places where something begins: tokens, and the blanks between them. A second one drops
 //! the blanks.
 //!
 //! The language is Rust's without raw strings, and with comments nested to a depth of two: a finite
@@ -19,9 +20,9 @@ mod sequential;
 #[path = "../support/mod.rs"]
 mod support;
 
-use automaton::{is_same_token, kind, look_up, table_of};
+use automaton::{class_of, is_same_token, kind, look_up, table_of};
 use support::Report;
-use warpfold::{Buffer, Device, Element, Result, Source, map, zip3};
+use warpfold::{Buffer, Device, Element, Result, Source, constant, index, map, zip, zip3};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +54,7 @@ impl Token {
     }
 }
 
-/// A function from states to states: the table of its values.
+/// A function from states to states: the table of its values, four bits each.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 struct Transition {
@@ -70,26 +71,74 @@ fn compose(first: Transition, then: Transition) -> Transition {
     Transition { table }
 }
 
-/// A byte as a function, from the two bytes that follow it.
+/// How many bytes a block has: one function of 8 bytes is stored for it.
+const BLOCK: usize = 8;
+
+/// All bytes of a block as one function, from their classes: where the automaton gets to from each
+/// state. That takes three operations for a byte and a state, which a CPU does on vectors.
 #[warpfold::function]
-fn transition(byte: u8, next: u8, second: u8) -> Transition {
-    let table = table_of(byte, next, second);
+fn transition(classes: [u8; BLOCK]) -> Transition {
+    let mut states = [0_u64; 16];
+    for state in 0..16 {
+        states[state] = table_of(classes[0]) >> (4 * state) & 15;
+    }
+    for i in 1..BLOCK {
+        let then = table_of(classes[i]);
+        for state in 0..16 {
+            states[state] = then >> (4 * states[state]) & 15;
+        }
+    }
+    let mut table = 0;
+    for state in 0..16 {
+        table |= states[state] << (4 * state);
+    }
     Transition { table }
 }
 
-/// The state after a byte, from the function of all bytes up to it. A text begins as after a blank.
+/// What begins at each byte of a block: 0 if nothing does, or else one more than a [`Kind`]. A text
+/// begins as after a blank.
 #[warpfold::function]
-fn state(all: Transition) -> u32 {
-    look_up(all.table, 0)
+fn marks(classes: [u8; BLOCK], before: Transition) -> [u8; BLOCK] {
+    let mut state = look_up(before.table, 0);
+    let mut marks = classes;
+    for i in 0..BLOCK {
+        let after = look_up(table_of(classes[i]), state);
+        marks[i] = if is_same_token(state, after) {
+            0
+        } else {
+            1 + kind(after) as u8
+        };
+        state = after;
+    }
+    marks
 }
 
-/// A run of states as a token.
+/// A token, or the blanks between two.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Start {
+    place: u32,
+    /// A [`Kind`].
+    kind: u32,
+}
+
+/// What begins at a place, and whether anything does. Behind the text the last token ends.
 #[warpfold::function]
-fn token(first: u32, start: u64, length: u64) -> Token {
+fn start(place: u64, length: u64, mark: u8) -> (Start, bool) {
+    let start = Start {
+        place: place as u32,
+        kind: (mark as u32).wrapping_sub(1),
+    };
+    (start, mark != 0 || place == length)
+}
+
+/// What begins at a place and ends where the next begins.
+#[warpfold::function]
+fn token(start: Start, next: Start) -> Token {
     Token {
-        start: start as u32,
-        end: (start + length) as u32,
-        kind: kind(first),
+        start: start.place,
+        end: next.place,
+        kind: start.kind,
     }
 }
 
@@ -98,25 +147,33 @@ fn is_token(token: Token) -> bool {
     token.kind != 0
 }
 
-/// The tokens of `text`: a scan, its runs, and a select. There are fewer than 2^32 bytes.
-fn in_parallel(device: &Device, text: &[u8]) -> Result<Vec<Token>> {
-    let bytes = padded(device, text)?;
-    let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
-    let runs = device.runs_by::<u32, is_same_token>(map::<state, _>(&states))?;
-    let tokens = map::<token, _>(zip3(&runs.items, &runs.starts, &runs.lengths));
-    device.select::<Token, is_token>(tokens)?.into_vec()
+/// The tokens of `text`: a scan, and two selects. There are fewer than 2^32 bytes.
+fn in_parallel(device: &Device, text: &Buffer<u8>) -> Result<Buffer<Token>> {
+    let classes = classes(device, text)?;
+    let before = device.scan::<Transition, Compose>(map::<transition, _>(&classes))?;
+    let marks = device.collect(map::<marks, _>(zip(&classes, &before)))?;
+    let marks = marks.into_flattened();
+    let starts = device.select_flagged::<Start>(starts(&marks, text.len()))?;
+    let count = starts.len() - 1;
+    let tokens = map::<token, _>(zip(starts.slice(..count), starts.slice(1..)));
+    device.select::<Token, is_token>(tokens)
 }
 
-/// The bytes, and two blanks.
-fn padded(device: &Device, text: &[u8]) -> Result<Buffer<u8>> {
-    device.upload_vec([text, b"  "].concat())
-}
-
-/// Each byte as a function. They are made where the scan needs them, in registers.
-fn transitions(bytes: &Buffer<u8>) -> impl Source<Device, Item = Transition> {
-    let len = bytes.len() - 2;
+/// The classes of all bytes, and of at least one blank behind them, in blocks. The class of a byte
+/// depends on two bytes more.
+fn classes(device: &Device, text: &Buffer<u8>) -> Result<Buffer<[u8; BLOCK]>> {
+    let len = (text.len() + 1).next_multiple_of(BLOCK);
+    let blanks = device.upload(&vec![b' '; len + 2 - text.len()])?;
+    let bytes = device.concat(&[text, &blanks])?;
     let [byte, next, second] = [0, 1, 2].map(|ahead| bytes.slice(ahead..ahead + len));
-    map::<transition, _>(zip3(byte, next, second))
+    let classes = device.collect(map::<class_of, _>(zip3(byte, next, second)))?;
+    Ok(classes.into_chunks())
+}
+
+fn starts(marks: &Buffer<u8>, length: usize) -> impl Source<Device, Item = (Start, bool)> {
+    let places = length + 1;
+    let length = constant(length as u64, places);
+    map::<start, _>(zip3(index(places), length, marks.slice(..places)))
 }
 
 fn main() -> Result<()> {
@@ -135,8 +192,8 @@ fn main() -> Result<()> {
     }
     report.sequential(|| sequential::tokens(&text));
     for device in support::devices() {
-        assert!(in_parallel(&device, &text)? == expected, "token by token");
-        report.parallel(&device, || in_parallel(&device, &text))?;
+        let tokens = report.parallel(&device, &text, in_parallel)?;
+        assert!(tokens == expected, "token by token");
     }
     Ok(())
 }
@@ -144,11 +201,11 @@ fn main() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::codegen::kernels::{Kept, RunParts};
-    use warpfold::{flagged, heads_by};
+    use warpfold::codegen::kernels::Kept;
+    use warpfold::flagged;
 
     fn check(text: &str) -> Result<Vec<(u32, &str)>> {
-        let tokens = in_parallel(&Device::cpu(), text.as_bytes())?;
+        let tokens = support::answer(&Device::cpu(), text.as_bytes(), in_parallel)?;
         assert_eq!(tokens, sequential::tokens(text.as_bytes()), "{text:?}");
         let texts = tokens.iter().map(|token| {
             (
@@ -241,13 +298,15 @@ mod tests {
     #[test]
     fn the_kernels_compile_as_cuda() -> Result<()> {
         let device = Device::cpu();
-        let bytes = padded(&device, b"a")?;
-        support::check_scan::<Transition, Compose, _>(transitions(&bytes));
-        let states = device.inclusive_scan::<Transition, Compose>(transitions(&bytes))?;
-        let heads = heads_by::<is_same_token, _>(map::<state, _>(&states));
-        support::check_select::<RunParts, u32, _>(heads);
-        let numbers = device.upload(&[0_u64])?;
-        let tokens = map::<token, _>(zip3(map::<state, _>(&states), &numbers, &numbers));
+        let classes = classes(&device, &device.upload(b"a")?)?;
+        let before = device.scan::<Transition, Compose>(map::<transition, _>(&classes))?;
+        support::check_scan::<Transition, Compose, _>(map::<transition, _>(&classes));
+        let marks = map::<marks, _>(zip(&classes, &before));
+        support::check_collect(marks);
+        let marks = device.upload(&[0; 2])?;
+        support::check_select::<Kept, Start, _>(starts(&marks, 1));
+        let begins = device.select_flagged::<Start>(starts(&marks, 1))?;
+        let tokens = map::<token, _>(zip(&begins, &begins));
         support::check_select::<Kept, Token, _>(flagged::<is_token, _>(tokens));
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // No example uses all of it.
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -66,15 +67,76 @@ pub(crate) fn devices() -> Vec<Device> {
     }
 }
 
-/// One buffer behind another. The data goes by way of the host, which a CPU does not notice.
-pub(crate) fn joined<T: Element>(
+/// What a program is given, in host memory.
+pub(crate) trait Input {
+    /// The same on a device.
+    type There;
+
+    fn upload(&self, device: &Device) -> Result<Self::There>;
+}
+
+impl<T: Element> Input for [T] {
+    type There = Buffer<T>;
+
+    fn upload(&self, device: &Device) -> Result<Buffer<T>> {
+        device.upload(self)
+    }
+}
+
+impl<T: Element> Input for Vec<T> {
+    type There = Buffer<T>;
+
+    fn upload(&self, device: &Device) -> Result<Buffer<T>> {
+        device.upload(self)
+    }
+}
+
+impl<A: Input, B: Input> Input for (A, B) {
+    type There = (A::There, B::There);
+
+    fn upload(&self, device: &Device) -> Result<Self::There> {
+        Ok((self.0.upload(device)?, self.1.upload(device)?))
+    }
+}
+
+/// What a program gives, on the device or in host memory already.
+pub(crate) trait Answer {
+    /// The same in host memory.
+    type Here;
+
+    fn download(self) -> Result<Self::Here>;
+}
+
+impl<T: Element> Answer for Buffer<T> {
+    type Here = Vec<T>;
+
+    fn download(self) -> Result<Vec<T>> {
+        self.into_vec()
+    }
+}
+
+/// Answers that the program has fetched itself.
+macro_rules! answers_of_the_host {
+    ($($answer:ty),*) => {$(
+        impl Answer for $answer {
+            type Here = $answer;
+
+            fn download(self) -> Result<$answer> {
+                Ok(self)
+            }
+        }
+    )*};
+}
+
+answers_of_the_host!(Vec<u8>, Vec<u32>, [u32; 4], Ordering);
+
+/// The answer of a program to what lies in host memory.
+pub(crate) fn answer<I: Input + ?Sized, A: Answer>(
     device: &Device,
-    first: Buffer<T>,
-    second: Buffer<T>,
-) -> Result<Buffer<T>> {
-    let mut all = first.into_vec()?;
-    all.extend(second.into_vec()?);
-    device.upload_vec(all)
+    input: &I,
+    program: impl Fn(&Device, &I::There) -> Result<A>,
+) -> Result<A::Here> {
+    program(device, &input.upload(device)?)?.download()
 }
 
 /// The kernel of a reduction of `source` exists in CUDA, and compiles where there is NVRTC.
@@ -130,7 +192,11 @@ fn check_cuda<K: Kernels>(policy: RowPolicy) {
 }
 
 /// Prints the times of one example, a line each: the example, how long its input is, where it ran,
-/// and how long that took. Each time is that of the whole computation.
+/// and how long that took.
+///
+/// The input stays as it is, in the memory of the device that works on it: for the CPU that is host
+/// memory. The answer is new memory there. On a GPU a second time is taken, from host memory to
+/// host memory, with both copies.
 pub(crate) struct Report {
     pub(crate) example: &'static str,
     pub(crate) length: usize,
@@ -139,23 +205,29 @@ pub(crate) struct Report {
 impl Report {
     /// The sequential program.
     pub(crate) fn sequential<R>(&self, mut program: impl FnMut() -> R) {
-        let mut run = || {
-            black_box(program());
-            Ok(())
-        };
-        let time = median(&mut run).expect("nothing in it fails");
+        let time = median(|| Ok(program())).expect("nothing in it fails");
         self.line("sequential", time);
     }
 
-    /// The parallel program, with the copies to the device and back.
-    pub(crate) fn parallel<R>(
+    /// The parallel program. Returns its answer.
+    pub(crate) fn parallel<I: Input, A: Answer>(
         &self,
         device: &Device,
-        mut program: impl FnMut() -> Result<R>,
-    ) -> Result<()> {
-        let time = median(|| program().map(|result| drop(black_box(result))))?;
+        input: &I,
+        program: impl Fn(&Device, &I::There) -> Result<A>,
+    ) -> Result<A::Here> {
+        let there = input.upload(device)?;
+        let time = median(|| {
+            let answer = program(device, &there)?;
+            wait(device)?;
+            Ok(answer)
+        })?;
         self.line(device, time);
-        Ok(())
+        if !device.is_cpu() {
+            let time = median(|| answer(device, input, &program))?;
+            self.line(format!("{device}, copies"), time);
+        }
+        program(device, &there)?.download()
     }
 
     fn line(&self, what: impl Display, time: Duration) {
@@ -169,14 +241,23 @@ impl Report {
     }
 }
 
-/// The median time of five runs, after one to warm up.
-fn median(mut run: impl FnMut() -> Result<()>) -> Result<Duration> {
+/// Waits until a GPU has done what was asked of it: a copy waits for all that was asked before.
+fn wait(device: &Device) -> Result<()> {
+    match device.is_cpu() {
+        true => Ok(()),
+        false => device.upload(&[0_u8]).map(drop),
+    }
+}
+
+/// The median time of five runs, after one to warm up. What a run gives is dropped after its time.
+fn median<R>(mut run: impl FnMut() -> Result<R>) -> Result<Duration> {
     run()?;
     let mut times = [Duration::ZERO; 5];
     for time in &mut times {
         let start = Instant::now();
-        run()?;
+        let result = run()?;
         *time = start.elapsed();
+        drop(black_box(result));
     }
     times.sort();
     Ok(times[2])

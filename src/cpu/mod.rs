@@ -8,6 +8,7 @@
 //! in turns ([`turns`]).
 
 pub(crate) mod compact;
+pub(crate) mod concat;
 pub(crate) mod counter;
 pub(crate) mod fold;
 pub(crate) mod mode;
@@ -36,6 +37,22 @@ pub(crate) const fn chunk_len<T, A>(bytes: usize) -> usize {
         len
     }
 }
+
+/// The elements of a chunk of up to `bytes` bytes, where `len` elements are shared out: a power of
+/// two, and at least one block. If they fill one chunk only, one thread is enough. Otherwise chunks
+/// are short enough for each thread to get some, but no shorter than `least` bytes.
+pub(crate) fn shared_chunk_len<T, A>(bytes: usize, least: usize, len: usize) -> usize {
+    let most = chunk_len::<T, A>(bytes);
+    if len <= most {
+        return most;
+    }
+    let share = len / (CHUNKS_PER_THREAD * rayon::current_num_threads());
+    let least = chunk_len::<T, A>(least);
+    share.next_power_of_two().clamp(least, most)
+}
+
+/// A thread that begins late, or whose chunks take longer, leaves some of its share to others.
+const CHUNKS_PER_THREAD: usize = 4;
 
 /// Elements cut where their positions are multiples of `part`. So every cut is at the same element,
 /// whatever piece of a stream it lies in.
@@ -85,4 +102,24 @@ impl Parts {
 #[inline(always)]
 pub(crate) fn with_simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_gets_chunks_of_an_input_of_some_length() {
+        let lens = |len| shared_chunk_len::<u32, u32>(256 << 10, 32 << 10, len);
+        let with = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let (few, many) = (with(2).unwrap(), with(16).unwrap());
+        for pool in [&few, &many] {
+            assert_eq!(pool.install(|| lens(0)), 1 << 16);
+            assert_eq!(pool.install(|| lens(1 << 16)), 1 << 16, "one chunk");
+            assert_eq!(pool.install(|| lens(1 << 30)), 1 << 16, "the most");
+        }
+        assert_eq!(few.install(|| lens(1 << 19)), 1 << 16);
+        assert_eq!(many.install(|| lens(1 << 19)), 1 << 13);
+        assert_eq!(many.install(|| lens(100_000)), 1 << 13, "the least");
+    }
 }

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::primitives::reduce::cuda as reduce;
 use crate::primitives::scan::cuda as scan;
-use crate::primitives::select::Targets;
-use crate::primitives::select::kernel::Outputs;
+use crate::primitives::select::kernel::{Outputs, Sides};
+use crate::primitives::select::{Target, Targets};
 use crate::source::Form;
 use crate::{Bins, Count, Counted, Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{
@@ -323,6 +323,55 @@ impl Gpu {
         Ok(self.download(&count, 0..1)?[0] as usize)
     }
 
+    /// Partitions a source of items and flags to an address: the items that have one, and behind
+    /// them the others. Returns the number of the first.
+    ///
+    /// The others wait in memory of their own until that number is known.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Gpu::reduce). At `out` this GPU has room for all items, borrowed for
+    /// writing.
+    pub(crate) unsafe fn partition_joined<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        out: u64,
+    ) -> Result<usize> {
+        let others = self.allocate::<T>(len)?;
+        let targets = Targets {
+            kept: Target::new(out, len),
+            others: Target::new(others.address(), len),
+            ..Targets::default()
+        };
+        // SAFETY: the caller's. The others are as many as are not kept. The stream keeps the
+        // partition, the copy and the end of their memory in order.
+        unsafe {
+            let count = self.select::<T, F, Sides>(source, len, targets)?;
+            let behind = out + (count * size_of::<T>()) as u64;
+            self.copy(others.address(), behind, (len - count) * size_of::<T>())?;
+            Ok(count)
+        }
+    }
+
+    /// Enqueues a copy within the memory of this GPU.
+    ///
+    /// # Safety
+    ///
+    /// At both addresses this GPU has so many bytes, freed on its stream. They do not overlap, and
+    /// the target is borrowed for writing.
+    pub(crate) unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let stream = self.0.stream.cu_stream();
+        let bound = self.0.context.bind_to_thread();
+        bound
+            // SAFETY: the caller's.
+            .and_then(|()| unsafe { result::memcpy_dtod_async(to, from, bytes, stream) })
+            .map_err(|error| driver_error("copying on the device", error))
+    }
+
     /// Writes how many items of a source fall into each bin to `counts`.
     ///
     /// # Safety
@@ -379,6 +428,31 @@ impl<T> DeviceArray<T> {
     pub(crate) fn address(&self) -> u64 {
         let memory = self.memory.as_ref();
         memory.map_or(0, |memory| memory.device_ptr(&self.stream).0)
+    }
+}
+
+impl<T> DeviceArray<T> {
+    /// As many arrays as the elements fill, in the same memory.
+    pub(crate) fn into_chunks<const N: usize>(self) -> DeviceArray<[T; N]> {
+        DeviceArray {
+            memory: self.memory,
+            stream: self.stream,
+            len: self.len / N,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<T, const N: usize> DeviceArray<[T; N]> {
+    /// The elements of all arrays, in the same memory.
+    pub(crate) fn into_flattened(self) -> DeviceArray<T> {
+        DeviceArray {
+            memory: self.memory,
+            stream: self.stream,
+            // The memory has as many bytes, so their number is none too large.
+            len: self.len * N,
+            element: PhantomData,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Collect on the CPU: threads evaluate chunks.
 
 use crate::Element;
-use crate::cpu::chunk_len;
 use crate::cpu::mode::in_rust_mode;
+use crate::cpu::shared_chunk_len;
 use crate::cpu::stream;
 use crate::cpu::turns::STREAM_BYTES;
 use crate::source::Items;
@@ -11,6 +11,9 @@ use std::mem::MaybeUninit;
 
 /// The bytes of a chunk. Storing that much takes far longer than handing it to a thread.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// The bytes of the shortest chunk: a function may take some time for each item of them.
+const LEAST_BYTES: usize = 32 << 10;
 
 /// The bytes of items that are evaluated at a time, and stay in the L1 cache on their way.
 const BLOCK_BYTES: usize = 8 << 10;
@@ -45,7 +48,7 @@ impl<T: Element> Target<T> {
 pub(crate) unsafe fn collect<T: Element>(items: &Items<'_, T>, target: *mut T, in_place: bool) {
     let target = Target(target);
     let streams = !in_place && items.len() * size_of::<T>() > STREAM_BYTES;
-    let chunk = chunk_len::<T, T>(CHUNK_BYTES);
+    let chunk = shared_chunk_len::<T, T>(CHUNK_BYTES, LEAST_BYTES, items.len());
     let store = |room: &mut Vec<T>, number: usize| {
         let end = items.len().min((number + 1) * chunk);
         if !streams && !in_place {

@@ -11,13 +11,16 @@ use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{Parts, PrefixKind, block_len, chunk_len, short, stream};
+use crate::cpu::{Parts, PrefixKind, block_len, shared_chunk_len, short, stream};
 use crate::source::Items;
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
 
 /// The bytes of a chunk. It is read twice, and must stay in the L2 cache between.
 const CHUNK_BYTES: usize = 128 << 10;
+
+/// The bytes of the shortest chunk. It must take longer than a turn.
+const LEAST_BYTES: usize = 32 << 10;
 
 /// A part of the data: where its items start, and where their prefixes go.
 struct Chunk<'a, T> {
@@ -108,9 +111,10 @@ pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
         position,
         init,
         prefixes: prefixes.kind,
+        chunk: shared_chunk_len::<T, T::Accumulator>(CHUNK_BYTES, LEAST_BYTES, len),
         streams: matches!(output, Output::Into(_)) && bytes > STREAM_BYTES,
     };
-    let chunks = Parts::new(position, len, Scan::<T>::CHUNK).ranges();
+    let chunks = Parts::new(position, len, scan.chunk).ranges();
     let chunks: Vec<_> = chunks
         .map(|range| Chunk {
             start: range.start,
@@ -130,13 +134,10 @@ struct Scan<'a, T: Element> {
     position: u64,
     init: Option<T::Accumulator>,
     prefixes: PrefixKind,
+    /// The elements of a chunk, a power of two and at least a block.
+    chunk: usize,
     /// Whether results go past the caches.
     streams: bool,
-}
-
-impl<T: Element> Scan<'_, T> {
-    /// The elements of a chunk.
-    const CHUNK: usize = chunk_len::<T, T::Accumulator>(CHUNK_BYTES);
 }
 
 /// A thread's working memory.
@@ -159,7 +160,7 @@ impl<'s, T: Element> Worker<'s, T> {
             scan,
             tree: Tree::new(),
             items: Vec::new(),
-            sums: Vec::with_capacity(Scan::<T>::CHUNK / block),
+            sums: Vec::with_capacity(scan.chunk / block),
             results: vec![MaybeUninit::uninit(); block],
         }
     }
@@ -206,7 +207,7 @@ impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Wo
         counter: &mut Counter<T::Accumulator>,
     ) -> Self::Place {
         let (init, combine) = (self.scan.init, self.scan.fold.combine);
-        let (base, before) = counter.split(Scan::<T>::CHUNK.ilog2(), init, combine);
+        let (base, before) = counter.split(self.scan.chunk.ilog2(), init, combine);
         counter.append(&counted, combine);
         let end = counter.prefix(init, combine).expect("there are elements");
         Place { base, before, end }

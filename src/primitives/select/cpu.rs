@@ -11,18 +11,26 @@
 //! they keep is elsewhere, and their old memory is free. No chunk after it is touched. The last
 //! element of a chunk stays until the next one was evaluated, whose first flag may depend on it:
 //! only a chunk that keeps all, where it lies, would write there, and it writes nothing.
+//!
+//! Where both sides of a partition go to one buffer, the first of the others lies behind all that
+//! is kept. Nobody knows that place before the last turn. But the end of the buffer is known. So
+//! the others are stored from there on, backwards, and turned round at last.
 
-use super::kernel::Outputs;
+use super::kernel::{Outputs, Sides};
 use super::{Target, Targets};
 use crate::Element;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{chunk_len, compact::compact, stream};
+use crate::cpu::{chunk_len, compact::compact, shared_chunk_len, stream};
 use crate::source::FlaggedItems;
+use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// The bytes of a chunk. What it keeps must stay in the L2 cache; the rest is read once.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// The bytes of the shortest chunk. It must take longer than a turn.
+const LEAST_BYTES: usize = 64 << 10;
 
 /// The bytes of items that are evaluated at a time. Blocks are so short that a CPU begins the next
 /// one while the memory for this one is still on its way.
@@ -89,26 +97,80 @@ pub(crate) unsafe fn select<T: Element, O: Outputs>(
     targets: Targets,
     in_place: bool,
 ) -> usize {
-    let (len, chunk) = (input.len(), chunk_len::<T, T>(CHUNK_BYTES));
-    let chunks = (0..len.div_ceil(chunk)).map(|number| {
-        let start = number * chunk;
-        start..(start + chunk).min(len)
-    });
+    let len = input.len();
     let outputs = Outlets {
         kept: Output::new(targets.kept, len, in_place),
         others: Output::new(targets.others, len, false),
         places: Output::new(targets.places, len, false),
         lengths: Output::new(targets.lengths, len, false),
+        joined: false,
     };
-    let all = in_turns(chunks, Kept::default(), || {
-        Worker::new::<O>(input, outputs, chunk.min(len), in_place)
-    });
+    let all = in_chunks::<T, O>(input, outputs, in_place);
     if O::KEPT && O::PLACES && all.count > 0 {
         let last = [MaybeUninit::new(len as u64 - all.last)];
         // SAFETY: the distance behind all others, which no chunk has stored.
         unsafe { outputs.lengths.store(&last, all.count - 1) };
     }
     all.count
+}
+
+/// Stores the items of `input` that have a flag from `target` on, and the others behind them, each
+/// kind in its order. Returns how many flags are set.
+///
+/// # Safety
+///
+/// There is room for all items, and nothing else uses it meanwhile.
+pub(crate) unsafe fn partition_joined<T: Element>(
+    input: &FlaggedItems<'_, T>,
+    target: *mut T,
+) -> usize {
+    let len = input.len();
+    let all = Target::new(target as u64, len);
+    let outputs = Outlets {
+        kept: Output::new(all, len, false),
+        others: Output::new(all, len, false),
+        places: Output::new(Target::default(), 0, false),
+        lengths: Output::new(Target::default(), 0, false),
+        joined: true,
+    };
+    let count = in_chunks::<T, Sides>(input, outputs, false).count;
+    // SAFETY: the others, all of which were stored, and which nothing else uses.
+    turn_round(unsafe { std::slice::from_raw_parts_mut(target.add(count), len - count) });
+    count
+}
+
+/// Reverses the order of elements, on all threads.
+fn turn_round<T: Element>(elements: &mut [T]) {
+    let chunk = chunk_len::<T, T>(CHUNK_BYTES);
+    if elements.len() <= chunk {
+        return elements.reverse();
+    }
+    // The one in the middle stays.
+    let (front, back) = elements.split_at_mut(elements.len() / 2);
+    let pairs = front.par_chunks_mut(chunk).zip(back.par_rchunks_mut(chunk));
+    pairs.for_each(|(front, back)| {
+        let back = back.iter_mut().rev();
+        front.iter_mut().zip(back).for_each(|(a, b)| {
+            std::mem::swap(a, b);
+        });
+    });
+}
+
+/// Has all threads store what `O` names, chunk by chunk.
+fn in_chunks<T: Element, O: Outputs>(
+    input: &FlaggedItems<'_, T>,
+    outputs: Outlets<T>,
+    in_place: bool,
+) -> Kept {
+    let len = input.len();
+    let chunk = shared_chunk_len::<T, T>(CHUNK_BYTES, LEAST_BYTES, len);
+    let chunks = (0..len.div_ceil(chunk)).map(|number| {
+        let start = number * chunk;
+        start..(start + chunk).min(len)
+    });
+    in_turns(chunks, Kept::default(), || {
+        Worker::new::<O>(input, outputs, chunk.min(len), in_place)
+    })
 }
 
 /// Where everything goes.
@@ -118,6 +180,8 @@ struct Outlets<T> {
     others: Output<T>,
     places: Output<u64>,
     lengths: Output<u64>,
+    /// Whether `others` is the memory of `kept`, and filled from its end.
+    joined: bool,
 }
 
 /// How many items were kept, and the position of the last one, where positions are stored.
@@ -234,8 +298,13 @@ impl<T: Element> turns::Worker<Range<usize>, Kept> for Worker<'_, T> {
                 to.kept.store(&self.kept[..count], start);
             }
             if !self.others.is_empty() {
-                let others = &self.others[..chunk.len() - count];
-                to.others.store(others, chunk.start - start);
+                let others = &mut self.others[..chunk.len() - count];
+                let mut place = chunk.start - start;
+                if to.joined {
+                    others.reverse();
+                    place = to.others.room - place - others.len();
+                }
+                to.others.store(others, place);
             }
             if !self.places.is_empty() {
                 to.places.store(&self.places[..count], start);

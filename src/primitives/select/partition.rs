@@ -1,8 +1,12 @@
 //! Partition: the items that a predicate keeps, and the others.
 
 use super::kernel::Sides;
-use super::{Target, Targets, check_room};
-use crate::source::{DeviceBinder, Feeds, Form, HostBinder, Source, flagged};
+use super::{Target, Targets, check_room, cpu};
+#[cfg(doc)]
+use crate::Error;
+use crate::device::Backend;
+use crate::element::assert_element_size;
+use crate::source::{DeviceBinder, Feeds, FlaggedItems, Form, HostBinder, Source, flagged};
 use crate::{Buffer, Device, Element, Function, Result};
 
 /// The items that the predicate `P` keeps, and the others, both in their order.
@@ -69,6 +73,12 @@ fn partition_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<(
 /// # Partition
 ///
 /// Costs and errors are those of a select. Every item is written once, to one of the two outputs.
+///
+/// The *joined* forms leave both sides in one buffer, the items that are kept first. Nothing but
+/// their number goes by way of the host. The others are read and written once more: on the CPU in
+/// the buffer itself, by all threads; on a GPU by a copy within its memory, of which the call takes
+/// as much as all items need while it runs. A loop of passes, such as a radix sort, takes turns
+/// between two buffers, and needs no third one on the CPU.
 impl Device {
     /// The items that `P` keeps, and the others, in two new buffers; see
     /// [`partition`](crate::partition()).
@@ -141,6 +151,157 @@ impl Device {
         others: &mut Buffer<T>,
     ) -> Result<usize> {
         self.partition_source_into(input, kept, others)
+    }
+
+    /// The items that `P` keeps, and behind them the others, both in their order, in one new
+    /// buffer, with the number of the first.
+    ///
+    /// ```
+    /// use warpfold::{Device, function};
+    ///
+    /// #[function]
+    /// fn positive(x: f32) -> bool {
+    ///     x > 0.0
+    /// }
+    ///
+    /// let device = Device::cpu();
+    /// let samples = device.upload(&[0.5_f32, -1.0, 2.0, -0.0])?;
+    /// let (samples, count) = device.partition_joined::<f32, positive>(&samples)?;
+    /// assert_eq!(samples.slice(..count).to_vec()?, [0.5, 2.0]);
+    /// assert_eq!(samples.slice(count..).to_vec()?, [-1.0, -0.0]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn partition_joined<T, P>(
+        &self,
+        input: impl Source<Device, Item = T>,
+    ) -> Result<(Buffer<T>, usize)>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        self.partition_joined_source(flagged::<P, _>(input))
+    }
+
+    /// The first parts of the pairs whose second part is true, and behind them those of the others,
+    /// in one new buffer, with the number of the first; see
+    /// [`partition_joined`](Device::partition_joined).
+    pub fn partition_flagged_joined<T: Element>(
+        &self,
+        input: impl Source<Device, Item = (T, bool)>,
+    ) -> Result<(Buffer<T>, usize)> {
+        self.partition_joined_source(input)
+    }
+
+    /// Writes the items that `P` keeps to the front of `output`, the others behind them, and
+    /// returns the number of the first. What comes after all items stays as it is.
+    ///
+    /// Two buffers are enough for any number of passes. Here a pass for each bit sorts:
+    ///
+    /// ```
+    /// use warpfold::{Device, constant, function, map, zip};
+    ///
+    /// #[function]
+    /// fn has_zero(x: u32, bit: u32) -> bool {
+    ///     x >> bit & 1 == 0
+    /// }
+    ///
+    /// let device = Device::cpu();
+    /// let mut x = device.upload(&[3_u32, 7, 0, 5, 6, 1])?;
+    /// let mut parted = device.allocate(x.len())?;
+    /// for bit in 0..3 {
+    ///     let zeros = map::<has_zero, _>(zip(&x, constant(bit, x.len())));
+    ///     device.partition_flagged_joined_into(zip(&x, zeros), &mut parted)?;
+    ///     std::mem::swap(&mut x, &mut parted);
+    /// }
+    /// assert_eq!(x.to_vec()?, [0, 1, 3, 5, 6, 7]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], with the size needed, if `output` is shorter than the input. Then it is
+    /// as it was, as after every other error.
+    pub fn partition_joined_into<T, P>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize>
+    where
+        T: Element + Feeds<P::Input>,
+        P: Function<Output = bool>,
+    {
+        self.partition_joined_source_into(flagged::<P, _>(input), output)
+    }
+
+    /// Writes the first parts of the pairs whose second part is true to the front of `output`,
+    /// those of the others behind them, and returns the number of the first. What comes after all
+    /// of them stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`partition_joined_into`](Device::partition_joined_into).
+    pub fn partition_flagged_joined_into<T: Element>(
+        &self,
+        input: impl Source<Device, Item = (T, bool)>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        self.partition_joined_source_into(input, output)
+    }
+
+    fn partition_joined_source<T: Element, S: Source<Device, Item = (T, bool)>>(
+        &self,
+        input: S,
+    ) -> Result<(Buffer<T>, usize)> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let mut output = Buffer::reserve(self, len)?;
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
+        // output has room for all items, and all of them are written.
+        unsafe {
+            let count = self.store_joined::<T, S::Form>(arguments, len, output.address_mut())?;
+            output.set_len(len);
+            Ok((output, count))
+        }
+    }
+
+    fn partition_joined_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
+        &self,
+        input: S,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        self.check_owns(output)?;
+        check_room(len, output.len())?;
+        // SAFETY: as in `partition_joined_source`; the output is borrowed for writing.
+        unsafe { self.store_joined::<T, S::Form>(arguments, len, output.address_mut()) }
+    }
+
+    /// Stores the items that have a flag from an address on, and the others behind them. Returns
+    /// how many flags are set.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed. There is room for as many at the address, borrowed for writing.
+    unsafe fn store_joined<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+        address: u64,
+    ) -> Result<usize> {
+        const { assert_element_size::<T>() };
+        match &self.backend {
+            // SAFETY: the caller's.
+            Backend::Cpu => Ok(unsafe {
+                FlaggedItems::with::<F, _>(&arguments, len, |items| {
+                    cpu::partition_joined(items, address as *mut T)
+                })
+            }),
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller's.
+            Backend::Cuda(gpu) => unsafe { gpu.partition_joined::<T, F>(arguments, len, address) },
+        }
     }
 
     fn partition_source<T: Element, S: Source<Device, Item = (T, bool)>>(

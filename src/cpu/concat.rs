@@ -1,0 +1,40 @@
+//! Copying slices one behind another, on all threads.
+
+use super::turns::STREAM_BYTES;
+use super::{chunk_len, stream};
+use crate::Element;
+use rayon::prelude::*;
+use std::mem::MaybeUninit;
+
+/// The bytes of a piece. To copy that much takes far longer than to hand it to a thread.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Copies all elements of `parts`, one part behind another, to the front of `to`.
+pub(crate) fn concat<T: Element>(parts: &[&[T]], mut to: &mut [MaybeUninit<T>]) {
+    let len: usize = parts.iter().map(|part| part.len()).sum();
+    let (streams, piece) = (
+        size_of::<T>() * len > STREAM_BYTES,
+        chunk_len::<T, T>(PIECE_BYTES),
+    );
+    let mut pieces = Vec::new();
+    for part in parts {
+        let (front, rest) = to.split_at_mut(part.len());
+        pieces.extend(part.chunks(piece).zip(front.chunks_mut(piece)));
+        to = rest;
+    }
+    let copy = |(from, to): (&[T], &mut [MaybeUninit<T>])| {
+        // SAFETY: `MaybeUninit<T>` has the layout of `T`.
+        let from = unsafe { &*(&raw const *from as *const [MaybeUninit<T>]) };
+        if streams {
+            // SAFETY: the elements are initialised.
+            unsafe { stream::copy(from, to) };
+            stream::finish();
+        } else {
+            to.copy_from_slice(from);
+        }
+    };
+    if len <= piece {
+        return pieces.into_iter().for_each(copy);
+    }
+    pieces.into_par_iter().for_each(copy);
+}
