@@ -457,6 +457,14 @@ impl WavePolicy {
         )
     }
 
+    /// Whether the engine is the fastest for long scans of a form by an operator that does not
+    /// commute, of some [`cost`](super::cost).
+    #[cfg(feature = "cuda")]
+    pub(crate) fn is_for_ordered<F: Form<Item: Element>>(cost: u32) -> bool {
+        let (_, most) = *row_for(wave::ORDERED, |row| row.0, accumulator_bytes::<F::Item>());
+        cost <= most
+    }
+
     /// The policy for a select of items of type `T` from a form; `None` as for
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {

@@ -57,77 +57,35 @@ impl Class for f64 {
     }
 }
 
-impl Class for [f32; 3] {
-    type Operator = SumsOfThree;
+macro_rules! arrays {
+    ($($length:literal $name:literal;)*) => {$(
+        impl Class for [f32; $length] {
+            type Operator = Sums;
 
-    const NAME: &'static str = "[f32; 3]";
+            const NAME: &'static str = $name;
 
-    fn sample(random: u64) -> [f32; 3] {
-        [0, 16, 32].map(|bits| f32::sample(random.rotate_left(bits)))
-    }
+            fn sample(random: u64) -> [f32; $length] {
+                std::array::from_fn(|i| f32::sample(random.rotate_left(6 * i as u32)))
+            }
+        }
+    )*};
 }
 
-impl Class for [f32; 4] {
-    type Operator = Sums;
-
-    const NAME: &'static str = "[f32; 4]";
-
-    fn sample(random: u64) -> [f32; 4] {
-        [0, 16, 32, 48].map(|bits| f32::sample(random.rotate_left(bits)))
-    }
-}
-
-impl Class for [f32; 6] {
-    type Operator = SumsOfSix;
-
-    const NAME: &'static str = "[f32; 6]";
-
-    fn sample(random: u64) -> [f32; 6] {
-        [0, 10, 20, 30, 40, 50].map(|bits| f32::sample(random.rotate_left(bits)))
-    }
-}
-
-impl Class for [f32; 10] {
-    type Operator = SumsOfTen;
-
-    const NAME: &'static str = "[f32; 10]";
-
-    fn sample(random: u64) -> [f32; 10] {
-        std::array::from_fn(|i| f32::sample(random.rotate_left(6 * i as u32)))
-    }
+arrays! {
+    3 "[f32; 3]";
+    4 "[f32; 4]";
+    5 "[f32; 5]";
+    6 "[f32; 6]";
+    7 "[f32; 7]";
+    8 "[f32; 8]";
+    9 "[f32; 9]";
+    10 "[f32; 10]";
 }
 
 /// Sums component by component.
-#[monoid(name = SumsOfThree, identity = [0.0; 3], commutative)]
-pub(crate) fn sum_of_three(mut a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    for i in 0..3 {
-        a[i] += b[i];
-    }
-    a
-}
-
-/// Sums component by component.
-#[monoid(name = Sums, identity = [0.0; 4], commutative)]
-pub(crate) fn sum(mut a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
-    for i in 0..4 {
-        a[i] += b[i];
-    }
-    a
-}
-
-/// Sums component by component.
-#[monoid(name = SumsOfSix, identity = [0.0; 6], commutative)]
-pub(crate) fn sum_of_six(mut a: [f32; 6], b: [f32; 6]) -> [f32; 6] {
-    for i in 0..6 {
-        a[i] += b[i];
-    }
-    a
-}
-
-/// Sums component by component.
-#[monoid(name = SumsOfTen, identity = [0.0; 10], commutative)]
-pub(crate) fn sum_of_ten(mut a: [f32; 10], b: [f32; 10]) -> [f32; 10] {
-    for i in 0..10 {
+#[monoid(name = Sums, identity = [0.0; N], commutative)]
+pub(crate) fn sum<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
+    for i in 0..N {
         a[i] += b[i];
     }
     a
@@ -148,6 +106,10 @@ pub(crate) fn for_each_class<V: Visitor>(visitor: &mut V) -> Result<(), V::Error
     visitor.visit::<f64>()?;
     visitor.visit::<[f32; 3]>()?;
     visitor.visit::<[f32; 4]>()?;
+    visitor.visit::<[f32; 5]>()?;
     visitor.visit::<[f32; 6]>()?;
+    visitor.visit::<[f32; 7]>()?;
+    visitor.visit::<[f32; 8]>()?;
+    visitor.visit::<[f32; 9]>()?;
     visitor.visit::<[f32; 10]>()
 }

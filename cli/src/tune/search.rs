@@ -34,7 +34,7 @@ impl Axis {
         match self {
             Axis::Stages => &[5, 6, 7, 10, 12, 14],
             Axis::Loads => &[1, 2, 3, 4, 6, 8],
-            Axis::Warps => &[8, 16],
+            Axis::Warps => &[4, 8, 16],
             Axis::Reducers => &[2, 4, 8],
             Axis::Batch => &[1, 2, 4, 8],
             Axis::Wave => &[64, 128],

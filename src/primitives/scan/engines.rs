@@ -15,6 +15,8 @@ pub(super) enum Engines {
     Levels {
         /// For what few blocks hold.
         short: Option<Rows>,
+        /// For much more than the GPU holds at once, if it is the fastest there.
+        shares: Option<Shares>,
         /// For what fills the GPU.
         wave: Option<Wave>,
         /// The levels engine ([`Engine::Levels`]), for everything else.
@@ -98,12 +100,16 @@ impl Engines {
     ) -> Engines {
         let wave = WavePolicy::for_form::<F>(capability)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
+        let cost = cost();
+        let costly = CostlyScanPolicy::of::<F>(capability, cost);
+        let shares = costly.map(|costly| Shares::new(request, costly.shares));
         if size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT {
             let policy = RowPolicy::for_scan::<F>(capability, false);
+            let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
             return Engines::Levels {
                 short: Some(Rows::new(request, policy)),
-                // To exchange large values costs more where the order of operands counts.
-                wave: wave.filter(|_| commutes).map(|policy| Wave {
+                shares,
+                wave: wave.map(|policy| Wave {
                     kernels: Lazy::new(request, Engine::Wave(policy)),
                     policy,
                     anywhere: None,
@@ -112,8 +118,6 @@ impl Engines {
                 levels: Lazy::new(request, Engine::Levels),
             };
         }
-        let costly = CostlyScanPolicy::of::<F>(capability, cost());
-        let shares = costly.map(|costly| Shares::new(request, costly.shares));
         match (shares, costly.and_then(|costly| costly.short)) {
             (Some(shares), Some(short)) => Engines::Shares {
                 short: Some(Rows::new(request, short)),
@@ -133,6 +137,7 @@ impl Engines {
         match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
+                shares: None,
                 wave: None,
                 levels: Lazy::new(request, engine),
             },
@@ -184,13 +189,14 @@ impl Engines {
         let kernels = match self {
             Engines::Levels {
                 short,
+                shares,
                 wave,
                 levels,
             } => [
                 short.as_ref().map(|short| &short.kernels),
+                shares.as_ref().map(|shares| &shares.kernels),
                 wave.as_ref().map(|wave| &wave.kernels),
                 Some(levels),
-                None,
             ],
             Engines::OneLaunch {
                 shares,
@@ -221,6 +227,7 @@ impl Engines {
         let most = match self {
             Engines::Levels {
                 short,
+                shares,
                 wave,
                 levels: _,
             } => {
@@ -230,9 +237,9 @@ impl Engines {
                 };
                 [
                     short.as_ref().map(of_few_blocks),
+                    shares.as_ref().map(of_shares),
                     wave.as_ref().map(of_wave),
                     Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
-                    None,
                 ]
             }
             Engines::OneLaunch {
@@ -268,6 +275,7 @@ impl Engines {
         match self {
             Engines::Levels {
                 short,
+                shares,
                 wave,
                 levels,
             } => {
@@ -275,6 +283,12 @@ impl Engines {
                     let plan = plan(short);
                     if plan.blocks <= Rows::FEW_BLOCKS {
                         return Choice::Rows(&short.kernels, plan);
+                    }
+                }
+                if let Some(shares) = shares {
+                    let plan = SharePlan::new(shares.policy, len);
+                    if plan.is_long(multiprocessors) {
+                        return Choice::Shares(&shares.kernels, plan);
                     }
                 }
                 if let Some((kernels, policy)) = wave.as_ref().and_then(|wave| wave.at(aligned)) {
@@ -443,13 +457,22 @@ mod tests {
         assert_eq!(names(&turing), ["rows", "rows", "rows, in turns"]);
     }
 
+    /// Where the order of operands counts, the wave engine is for cheap operators on elements that
+    /// are not too long.
     #[test]
     fn long_elements() {
         let ordered = engines::<[f64; 4]>(90, false, CHEAP);
         assert_eq!(names(&ordered), ["rows", "levels", "levels"]);
+        assert_eq!(name(&ordered, 1 << 28, true), "levels");
         let commuting = engines::<[f64; 4]>(90, true, CHEAP);
         assert_eq!(names(&commuting), ["rows", "levels", "levels"]);
         assert_eq!(name(&commuting, 1 << 28, true), "wave");
+        let shorter = engines::<[f64; 3]>(90, false, CHEAP);
+        assert_eq!(names(&shorter), ["rows", "levels", "levels"]);
+        assert_eq!(name(&shorter, 1 << 28, true), "wave");
+        let costly = engines::<[f64; 3]>(90, false, COSTLY);
+        assert_eq!(names(&costly), ["rows", "levels", "shares"]);
+        assert_eq!(name(&costly, 1 << 28, true), "shares");
     }
 
     #[test]

@@ -65,6 +65,10 @@ pub(super) const ROWS: RowTables = RowTables {
             accumulator: 16, least: 24, alone: 48, short_rows: 2, short_warps: 8,
             share: 8, warps: 8, blocks: 5,
         },
+        CostlyScanRow {
+            accumulator: 24, least: 25, alone: u32::MAX, short_rows: 2, short_warps: 8,
+            share: 16, warps: 4, blocks: 4,
+        },
     ],
     select: SelectRow {
         bytes: 128, items: 32, rows: 8, batch: 2, blocks: [3, 2], warps: 8, sums: 4,

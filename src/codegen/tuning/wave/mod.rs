@@ -21,6 +21,12 @@ pub(in crate::codegen) struct WaveRow {
     pub(in crate::codegen) batch: u32,
 }
 
+/// Operators that do not commute: the largest accumulators, in bytes, and the greatest
+/// [`cost`](crate::codegen::cost) of an operator for whose scans the wave engine is the fastest.
+/// Where the order of operands counts, more is exchanged between lanes.
+#[cfg(feature = "cuda")]
+pub(in crate::codegen) const ORDERED: &[(u32, u32)] = &[(16, u32::MAX), (28, 24), (64, 0)];
+
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
 const PARTITIONS: &Tables<[WaveRow]> = &[(90, select_sm_90::PARTITION)];
