@@ -8,8 +8,11 @@
 // of its number. With 32 copies every lane has a bank of its own. Then additions of a warp never
 // conflict, whatever the items.
 //
-// Counters that do not fit into shared memory are those in global memory. There too items of one
-// bin would wait for each other, so a block keeps counters of the bins that come often, in a cache.
+// Counters of 16 bits take half of the room. A block empties those that are full into the result.
+//
+// Counters that do not fit into shared memory either are those in global memory. There too items of
+// one bin would wait for each other, so a block keeps counters of the bins that come often, in a
+// cache.
 #pragma once
 #include "source/source_rows.cuh"
 
@@ -25,6 +28,112 @@ struct FixedGuess {
     u32 scale, shift, low;
 };
 
+/// What a lookup takes: that in src/primitives/histogram/lookup.rs, which says what it is.
+struct LookupShape {
+    u64 origin;
+    u32 drop, last, log_segment, segments, cells, log_bin;
+};
+
+/// The place of a number in the order of all numbers of its type: `Binned::rank`.
+template <class V>
+__device__ __forceinline__ auto rank_of(V x) {
+    constexpr bool IS_SIGNED = (V)-1 < (V)0;
+    if constexpr (sizeof(V) == 8) {
+        constexpr u64 SIGN = (u64)1 << 63;
+        if constexpr (!SAME<V, f64>) return IS_SIGNED ? (u64)x ^ SIGN : (u64)x;
+        else return bits_of(x) ^ ((u64)((i64)bits_of(x) >> 63) | SIGN);
+    } else {
+        constexpr u32 SIGN = 1u << 31;
+        if constexpr (SAME<V, f32>) return bits_of(x) ^ ((u32)((i32)bits_of(x) >> 31) | SIGN);
+        else if constexpr (sizeof(V) == 4) return IS_SIGNED ? (u32)x ^ SIGN : (u32)x;
+        else return (u32)((i32)x + (IS_SIGNED ? 1 << (8 * sizeof(V) - 1) : 0));
+    }
+}
+
+/// The lookup of a block, in shared memory: for each segment where its cells begin and how many
+/// numbers a cell has, and the cells, 2^log_copies copies of each.
+struct Lookup {
+    LookupShape shape;
+    /// In global memory.
+    const u32* words;
+    u32 log_copies;
+    /// Where segments lie in shared memory, the lane's first cell, and the bytes from one to the
+    /// next.
+    u32 segments, own, stride;
+
+    __device__ __forceinline__ u32 segment_words() const { return (2 * shape.segments + 3) / 4 * 4; }
+    /// One cell more than there are numbers for.
+    __device__ __forceinline__ u32 cell_words() const { return (shape.cells + 1 + 3) / 4 * 4; }
+    __device__ __forceinline__ u32 bytes() const {
+        return 4 * (segment_words() + (cell_words() << log_copies));
+    }
+
+    /// Copies it to behind `offset` bytes of shared memory, a multiple of 16.
+    __device__ __forceinline__ void copy(u32 offset) {
+        u32 lanes_copy = threadIdx.x & ((1u << log_copies) - 1);
+        segments = offset;
+        own = in_register(offset + 4 * segment_words() + 4 * lanes_copy);
+        stride = 4u << log_copies;
+        copy_words(offset, words, segment_words() / 4, 0);
+        copy_words(offset + 4 * segment_words(), words + segment_words(), cell_words() / 4,
+                   log_copies);
+    }
+
+    /// The offset of a number from the origin, as far as the lookup looks at it. That of numbers
+    /// that have no bin is one that has a cell.
+    template <class V>
+    __device__ __forceinline__ u32 offset_of(V x) const {
+        u32 offset;
+        if constexpr (sizeof(V) == 8) offset = (u32)((rank_of(x) - shape.origin) >> shape.drop);
+        else offset = rank_of(x) - (u32)shape.origin;
+        return offset < shape.last ? offset : shape.last;
+    }
+
+    /// Where the cell of an offset lies.
+    __device__ __forceinline__ u32 cell_at(u32 offset) const {
+        u32 at = segments + 8 * (offset >> shape.log_segment);
+        u64 segment = *reinterpret_cast<const u64*>(dynamic_shared() + at);
+        return own + ((u32)segment + (offset >> (u32)(segment >> 32))) * stride;
+    }
+    __device__ __forceinline__ u32 cell(u32 at) const {
+        return *reinterpret_cast<const u32*>(dynamic_shared() + at);
+    }
+
+    /// The lowest bits of a cell are the bin of its first number, and whether to search.
+    __device__ __forceinline__ u32 bin(u32 cell) const {
+        return cell & ((1u << (shape.log_bin - 1)) - 1);
+    }
+    __device__ __forceinline__ u32 flag() const { return 1u << (shape.log_bin - 1); }
+
+private:
+    /// Copies words of 16 bytes, each word of 4 bytes to 2^log_copies places side by side. Several
+    /// loads are on their way at a time.
+    static __device__ __forceinline__ void copy_words(u32 offset, const u32* from, u32 count,
+                                                      u32 log_copies) {
+        constexpr int AT_ONCE = 4;
+        struct alignas(16) Four {
+            u32 words[4];
+        };
+        const Four* fours = reinterpret_cast<const Four*>(from);
+        u32* to = reinterpret_cast<u32*>(dynamic_shared() + offset);
+        if (log_copies > 0) {
+            for (u32 i = threadIdx.x; i < 4 * count << log_copies; i += blockDim.x)
+                to[i] = from[i >> log_copies];
+            return;
+        }
+        for (u32 first = threadIdx.x; first < count; first += AT_ONCE * blockDim.x) {
+            Four four[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (first + i * blockDim.x < count) four[i] = fours[first + i * blockDim.x];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (first + i * blockDim.x < count)
+                    reinterpret_cast<Four*>(to)[first + i * blockDim.x] = four[i];
+        }
+    }
+};
+
 /// Where the bins of numbers lie: `Table` in src/primitives/histogram/bins.rs.
 template <class V>
 struct BinTable {
@@ -35,6 +144,7 @@ struct BinTable {
     V first, last;
     Guess guess;
     FixedGuess fixed;
+    Lookup lookup;
     u32 bins;
 
     __device__ __forceinline__ bool has(V x) const { return x >= first && x <= last; }
@@ -65,26 +175,42 @@ struct ByNumber {
 using ByValue = ByNumber<false>;
 using ByAnyValue = ByNumber<true>;
 
-/// The last bin whose first number is not above ours, by a binary search. Searches do not wait for
-/// each other, and none ends earlier than another.
+/// The last bin whose first number is not above ours, by a lookup. The few items whose cell does not
+/// tell take a binary search in what is left.
 struct BySearch {
     static constexpr bool SEARCHES = true;
 
     template <class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
                                                 BinsOf<COUNT>& of) {
+        const Lookup& lookup = table.lookup;
+        u32 at[COUNT], cells[COUNT];
+        bool unsure[COUNT], are_sure = true;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) of.bins[i] = 0;
-#pragma unroll 1
-        for (u32 rest = table.known; rest > 1;) {
-            u32 half = rest / 2;
-            rest -= half;
-#pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                if (table.firsts[of.bins[i] + half] <= x[i]) of.bins[i] += half;
+        for (int i = 0; i < COUNT; i++) {
+            u32 offset = lookup.offset_of(x[i]), key = offset << lookup.shape.log_bin;
+            at[i] = lookup.cell_at(offset);
+            u32 cell = cells[i] = lookup.cell(at[i]);
+            of.bins[i] = lookup.bin(cell) + (cell < key);
+            of.there[i] = table.has(x[i]);
+            unsure[i] = (cell & lookup.flag()) != 0;
+            // Numbers of 64 bits may differ in bits that were dropped.
+            if constexpr (sizeof(V) == 8) unsure[i] |= (cell ^ key) < 2 * lookup.flag();
+            are_sure &= !unsure[i];
         }
+        if (are_sure) return;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) of.there[i] = table.has(x[i]);
+        for (int i = 0; i < COUNT; i++) {
+            if (!unsure[i]) continue;
+            u32 bin = lookup.bin(cells[i]);
+            u32 rest = lookup.bin(lookup.cell(at[i] + lookup.stride)) - bin + 1;
+            while (rest > 1) {
+                u32 half = rest / 2;
+                rest -= half;
+                if (table.firsts[bin + half] <= x[i]) bin += half;
+            }
+            of.bins[i] = bin;
+        }
     }
 };
 
@@ -214,6 +340,16 @@ struct SharedCounters {
         for (u32 i = threadIdx.x; i < words(); i += blockDim.x) counters()[i] = 0;
     }
 
+    /// Nothing is kept from one unit to the next.
+    __device__ __forceinline__ void end_unit() const {}
+
+    template <int COUNT>
+    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
+                                        const Amount (&amounts)[COUNT]) const {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) add(at[i], is_counted[i], amounts[i]);
+    }
+
     __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
         u32 at = (is_counted ? place : places) * stride + own;
         u32* counter = reinterpret_cast<u32*>(dynamic_shared() + at);
@@ -246,6 +382,118 @@ struct SharedCounters {
     }
 };
 
+/// Counters of 16 bits in shared memory, two in a word, for items that count once. That of place p
+/// is the lower half of word p, or the upper half of word p - words(). What has no bin is counted
+/// behind the others.
+///
+/// No counter overflows, whatever the items. From 2^log_full on, where log_full is at most 15, a
+/// counter is full. A thread that adds to one that was full before empties it before it goes on to
+/// the next items: it moves all from 2^log_full on to the result. So from the moment when a counter
+/// becomes full until a thread empties it, each thread adds to it the items of one run at most,
+/// beside the one that made it full. These are fewer than 2^15, so the counter stays below 2^16.
+///
+/// Additions to one word wait for each other. So a warp counts the items of one place by itself, in
+/// registers, as long as most of its lanes meet that place in each unit.
+template <class Count>
+struct NarrowCounters {
+    using Amount = u32;
+    /// A place that no item has.
+    static constexpr u32 NONE = 0xffffffffu;
+
+    Count* counts;
+    u32 places, full;
+    /// Behind the counters, one for each lane.
+    u32 idle;
+    /// The place that the warp counts by itself, and how many such items the lane had: in all, and
+    /// before this unit.
+    u32 hot = NONE, hits = 0, hits_before = 0;
+    /// A place that the lane met last.
+    u32 latest = NONE;
+
+    __device__ __forceinline__ NarrowCounters(Count* counts, u32 places, u32 log_full)
+        : counts(counts),
+          places(places),
+          full((0xffffu & ~((1u << log_full) - 1)) * 0x10001u),
+          idle(words() + threadIdx.x % WARP) {}
+
+    __device__ __forceinline__ u32* counters() const {
+        return reinterpret_cast<u32*>(dynamic_shared());
+    }
+    __device__ __forceinline__ u32 words() const { return (places + 2) / 2; }
+    __device__ __forceinline__ u32 bytes() const { return 4 * (words() + WARP); }
+
+    __device__ __forceinline__ void clear() const {
+        for (u32 i = threadIdx.x; i < words() + WARP; i += blockDim.x) counters()[i] = 0;
+    }
+
+    template <int COUNT>
+    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
+                                        const u32 (&)[COUNT]) {
+        static_assert(COUNT <= 16, "a block of 1024 threads adds fewer than 2^15 at a time");
+        u32 before = 0;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            u32 place = is_counted[i] ? at[i] : places;
+            bool is_hot = place == hot;
+            hits += is_hot;
+            // A hot item adds nothing to a word that is the lane's alone: a branch would take longer.
+            u32 word = is_hot ? idle : word_of(place);
+            u32 one = place < words() ? 1u : 0x10000u;
+            before |= atomicAdd(counters() + word, is_hot ? 0u : one);
+            latest = place;
+        }
+        if ((before & full) == 0) return;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) empty(is_counted[i] ? at[i] : places);
+    }
+
+    /// Has the warp count another place by itself, if few of its lanes met the one that it has.
+    __device__ __forceinline__ void end_unit() {
+        u32 met = __ballot_sync(ALL_LANES, hits != hits_before);
+        if (__popc(met) < WARP / 2) {
+            add_hits();
+            hot = __shfl_sync(ALL_LANES, latest, 0);
+        }
+        hits_before = hits;
+    }
+
+    /// Adds up what is left, and clears the counters if another round comes. The counts were clear
+    /// before.
+    __device__ __forceinline__ void finish_round(bool, bool is_last) {
+        add_hits();
+        hits_before = 0;
+        for (u32 i = threadIdx.x; i < words(); i += blockDim.x) {
+            u32 word = counters()[i], upper = i + words();
+            if ((word & 0xffff) != 0 && i < places) atomicAdd(counts + i, (Count)(word & 0xffff));
+            if (word >> 16 != 0 && upper < places) atomicAdd(counts + upper, (Count)(word >> 16));
+            if (!is_last) counters()[i] = 0;
+        }
+    }
+
+private:
+    __device__ __forceinline__ u32 word_of(u32 place) const {
+        // A place of the lower half wraps.
+        u32 upper = place - words();
+        return place < upper ? place : upper;
+    }
+
+    /// Moves what is full of a counter to the result.
+    __device__ __forceinline__ void empty(u32 place) const {
+        u32 shift = place < words() ? 0 : 16, bits = full & (0xffffu << shift);
+        u32 more = atomicAnd(counters() + word_of(place), ~bits) & bits;
+        if (more != 0 && place < places) atomicAdd(counts + place, (Count)(more >> shift));
+    }
+
+    __device__ __forceinline__ void add_hits() {
+        if (!__any_sync(ALL_LANES, hits != 0)) return;
+        u32 sum = hits;
+#pragma unroll
+        for (int by = WARP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, by);
+        if (threadIdx.x % WARP == 0 && hot < places) atomicAdd(counts + hot, (Count)sum);
+        hits = 0;
+    }
+};
+
 /// Counters in global memory, and a cache of 2^log_slots of them in shared memory. A slot belongs
 /// to the first bin that comes, which most likely is one that comes often. Items of other bins of
 /// that slot are counted in global memory. So are all amounts of 64 bits.
@@ -271,6 +519,15 @@ struct CachedCounters {
             bins()[slot] = NONE;
             counters()[slot] = 0;
         }
+    }
+
+    __device__ __forceinline__ void end_unit() const {}
+
+    template <int COUNT>
+    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
+                                        const Amount (&amounts)[COUNT]) const {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) add(at[i], is_counted[i], amounts[i]);
     }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
@@ -314,12 +571,13 @@ struct Histogram {
     Count* counts;
     /// How many parts are counted.
     u32 channels;
-    /// The logarithm of how many copies counters in shared memory have, or of the slots of a cache.
+    /// The logarithm of how many copies counters in shared memory have, of the slots of a cache, or
+    /// of where a narrow counter is full.
     u32 log_copies;
     /// After how many units of a warp the block adds its counters to the result. None may reach
     /// 2^32 before.
     u32 units_a_round;
-    /// Whether the table is searched in shared memory.
+    /// Whether the first numbers of bins are copied to shared memory.
     bool copies_table;
     /// Whether every unit is a row.
     bool by_rows;
@@ -338,13 +596,16 @@ struct Histogram {
     __device__ __forceinline__ SharedCounters<Count, Amount> shared() const {
         return SharedCounters<Count, Amount>(counts, places(), log_copies);
     }
+    __device__ __forceinline__ NarrowCounters<Count> narrow() const {
+        return NarrowCounters<Count>(counts, places(), log_copies);
+    }
     __device__ __forceinline__ CachedCounters<Count, Amount> cached() const {
         return {counts, log_copies};
     }
 
     /// Counts. The counters are clear, once the block has synchronised.
     template <class Counters>
-    __device__ __forceinline__ void run(const Counters& counters) {
+    __device__ __forceinline__ void run(Counters& counters) {
         copy_table(counters.bytes());
         u64 batches = by_rows ? 0 : length / BATCH, rest = length - batches * BATCH;
         u64 units = batches + (rest + ROW - 1) / ROW;
@@ -367,7 +628,9 @@ struct Histogram {
 
     /// Stores the counter of each part of each item, and `places()` for those that have none. The
     /// address is a multiple of 16 bytes.
-    __device__ __forceinline__ void store_places(u32* to) const {
+    __device__ __forceinline__ void store_places(u32* to) {
+        copy_table(0);
+        __syncthreads();
         u64 step = (u64)gridDim.x * (blockDim.x / WARP) * BATCH;
         u64 from = ((u64)blockIdx.x * (blockDim.x / WARP) + warp_index()) * BATCH;
         for (; from < length; from += step) {
@@ -420,18 +683,22 @@ struct Histogram {
         for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < places(); i += step) counts[i] = 0;
     }
 
-    /// Has the table searched in shared memory, behind `offset` bytes, if it is to be. The block
-    /// must synchronise before.
+    /// Copies what bins are found by to behind `offset` bytes of shared memory, as far as it is to
+    /// be there. The block must synchronise before it is used.
     __device__ __forceinline__ void copy_table(u32 offset) {
-        if (!Rule::SEARCHES || !copies_table) return;
-        V* firsts = reinterpret_cast<V*>(dynamic_shared() + offset);
-        for (u32 i = threadIdx.x; i < table.known; i += blockDim.x) firsts[i] = table.firsts[i];
-        table.firsts = firsts;
+        if constexpr (Rule::SEARCHES) {
+            offset = (offset + 15) / 16 * 16;
+            table.lookup.copy(offset);
+            if (!copies_table) return;
+            V* firsts = reinterpret_cast<V*>(dynamic_shared() + offset + table.lookup.bytes());
+            for (u32 i = threadIdx.x; i < table.known; i += blockDim.x) firsts[i] = table.firsts[i];
+            table.firsts = firsts;
+        }
     }
 
     /// Counts a unit. Only one of a single row can be unfinished.
     template <int ROWS, class Counters>
-    __device__ __forceinline__ void count_unit(const Counters& counters, u64 from) const {
+    __device__ __forceinline__ void count_unit(Counters& counters, u64 from) const {
         SourceRows<Source, RUN, ROWS> rows;
         int here = ROWS > 1 || length - from > ROW ? ROWS * ROW : (int)(length - from);
         load_rows<Source, RUN, ROWS>(rows, source, from, here, 0, length, from);
@@ -446,13 +713,17 @@ struct Histogram {
 #pragma unroll
                 for (int i = 0; i < RUN; i++) x[i] = part_of(Of::value(rows.item(row, i)), part);
                 Rule::find(table, x, of);
+                Amount amounts[RUN];
 #pragma unroll
-                for (int i = 0; i < RUN; i++)
-                    counters.add(of.bins[i] + part * table.bins,
-                                 of.there[i] && (ROWS > 1 || first + i < here),
-                                 Of::amount(rows.item(row, i)));
+                for (int i = 0; i < RUN; i++) {
+                    of.bins[i] += part * table.bins;
+                    of.there[i] &= ROWS > 1 || first + i < here;
+                    amounts[i] = Of::amount(rows.item(row, i));
+                }
+                counters.add(of.bins, of.there, amounts);
             }
         }
+        counters.end_unit();
     }
 };
 

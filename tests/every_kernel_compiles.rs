@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use warpfold::codegen::kernels::{
-    self, BinRule, ByFixedGuess, ByGuess, BySearch, ByValue, Kept, Outputs, Places, RunParts, Sides,
+    self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Kept, Outputs, Places,
+    RunParts, Sides,
 };
 use warpfold::codegen::{
     CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source,
@@ -241,6 +242,9 @@ fn histograms_of_every_kind() {
     sources.histogram::<u32, Slice<u32>, ByFixedGuess>();
     sources.histogram::<u32, Slice<f64>, BySearch>();
     sources.histogram::<u64, Slice<[f32; 3]>, BySearch>();
+    sources.histogram::<u32, Slice<u16>, ByAnyValue>();
+    sources.histogram::<u64, Slice<i8>, BySearch>();
+    sources.histogram::<u32, Slice<u64>, BySearch>();
     compile(&sources.0);
 }
 
@@ -271,6 +275,7 @@ fn weighted_histograms_of_every_kind() {
     sums::<Slice<f32>, ByGuess, u8>(&mut sources);
     sums::<Slice<u8>, ByValue, u32>(&mut sources);
     sums::<Slice<[u8; 4]>, ByValue, u64>(&mut sources);
+    sums::<Slice<f64>, BySearch, u64>(&mut sources);
     weights::<u8>(&mut sources);
     weights::<warpfold::half::f16>(&mut sources);
     weights::<f32>(&mut sources);

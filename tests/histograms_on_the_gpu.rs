@@ -68,6 +68,19 @@ fn sanitized_values_are_counted() {
 }
 
 #[test]
+fn sanitized_edges_are_looked_up() {
+    let edges = [100, 3000].map(squares);
+    let bins = edges.map(|edges| Bins::with_edges(&edges).unwrap());
+    check(&sample::<f32>(100_000, 1), &bins);
+}
+
+/// Squares from 0 to 1.
+fn squares(count: usize) -> Vec<f64> {
+    let square = |i: usize| (i as f64 / count as f64).powi(2);
+    (0..=count).map(square).collect()
+}
+
+#[test]
 fn values_of_every_type() {
     if stream().is_none() {
         return;
@@ -79,6 +92,8 @@ fn values_of_every_type() {
     );
     let words: Vec<u32> = sample::<u32>(MOST, 1).into_iter().map(|x| x >> 8).collect();
     check(&words, &values(&[256, 1 << 20, 1 << 24]));
+    let words: Vec<u32> = words.into_iter().map(|x| x >> 7).collect();
+    check(&words, &values(&[58_113, 100_000, 116_159, 116_160]));
     check(&sample::<u64>(MOST / 4, 1), &values(&[256]));
 }
 
@@ -88,11 +103,28 @@ fn equal_items() {
         return;
     }
     check(&vec![200_u8; MOST], &values(&[256]));
-    check(&vec![9_u32; MOST], &values(&[256, 57_000, 1 << 20]));
+    check(&vec![9_u32; MOST], &values(&[256, 57_000, 99_999, 1 << 20]));
+    check(&vec![65_535_u16; MOST], &values(&[65_535, 65_536]));
     check(
         &vec![0.5_f32; MOST],
         &[Bins::even(0.0, 1.0, 57_000).unwrap()],
     );
+}
+
+/// More items than 16 bits hold of two places that share a word, in each block. A third place is the
+/// one that warps count by themselves.
+#[test]
+fn narrow_counters_do_not_overflow() {
+    if stream().is_none() {
+        return;
+    }
+    let item = |i: usize| match i % 8 {
+        7 => 70_000,
+        i if i % 2 == 0 => 3,
+        _ => 3 + 50_001,
+    };
+    let items: Vec<u32> = (0..MOST).map(item).collect();
+    check(&items, &values(&[100_000, 100_001]));
 }
 
 /// What comes often changes from part to part, or is a few bins of very many.
@@ -101,7 +133,7 @@ fn items_in_order_and_skewed_items() {
     if stream().is_none() {
         return;
     }
-    let bins = values(&[57_000, 1 << 20]);
+    let bins = values(&[57_000, 100_000, 1 << 20]);
     let ordered: Vec<u32> = (0..MOST).map(|i| (i / 25) as u32).collect();
     check(&ordered, &bins);
     let skewed = |x: &f32| (f64::from(x.abs()).powi(12) * 1e6) as u32;
@@ -152,6 +184,67 @@ fn edges_of_every_type() {
     check(&sample::<f64>(MOST / 4, 3), &all);
     let words = Bins::with_edges(&[0.0, 1e3, 1e6, 1.5e6, 4e9]).unwrap();
     check(&sample::<u32>(MOST, 3), &[words]);
+    let bytes: Vec<f64> = (0..=16).map(|i| f64::from(i * i)).collect();
+    check(&sample::<u8>(MOST, 3), &[Bins::with_edges(&bytes).unwrap()]);
+    let wide = [-9e18, -1e9, -1.0, 0.0, 1e17, 8e18];
+    check(
+        &sample::<i64>(MOST / 4, 3),
+        &[Bins::with_edges(&wide).unwrap()],
+    );
+}
+
+/// Edges that a lookup tells apart, and some that it has no room for.
+#[test]
+fn very_many_edges() {
+    if stream().is_none() {
+        return;
+    }
+    let all = [10_000, 30_000, 50_000, 90_000].map(squares);
+    let bins: Vec<_> = all
+        .iter()
+        .map(|edges| Bins::with_edges(edges).unwrap())
+        .collect();
+    check(&sample::<f32>(MOST / 2, 3), &bins);
+    let bins: Vec<_> = all
+        .iter()
+        .map(|edges| Bins::with_edges(edges).unwrap())
+        .collect();
+    check(&sample::<f64>(MOST / 4, 3), &bins);
+    let near = (0..20_000).map(|i| 1.0 + f64::from(i) * f64::EPSILON);
+    let edges: Vec<f64> = [-1e300].into_iter().chain(near).chain([1e300]).collect();
+    let bins = Bins::with_edges_of(&edges).unwrap();
+    let item = |x: &f64| match *x {
+        x if x < 0.0 => x,
+        x => 1.0 + x * 3e4 * f64::EPSILON,
+    };
+    let items: Vec<f64> = sample::<f64>(MOST / 4, 4).iter().map(item).collect();
+    check(&items, &[bins]);
+}
+
+/// Items that are equal to edges, in pairs with those just before and after them.
+#[test]
+fn items_at_edges() {
+    if stream().is_none() {
+        return;
+    }
+    fn around<T: Sample + Binned + Counted<Value = T> + DeviceRepr + ValidAsZeroBits>(edges: &[T]) {
+        let bins = Bins::with_edges_of(edges).unwrap();
+        let item = |i: usize| {
+            let rank = edges[i / 3 % edges.len()].rank() + (i % 3) as u64;
+            T::of_rank(
+                rank.saturating_sub(1)
+                    .clamp(T::ENDS.0.rank(), T::ENDS.1.rank()),
+            )
+        };
+        check(&(0..100_040).map(item).collect::<Vec<_>>(), &[bins]);
+    }
+    around(&squares(500));
+    around(&squares(5000).iter().map(|&x| x as f32).collect::<Vec<_>>());
+    around(&[f32::NEG_INFINITY, -1.0, -0.0, 1.0, f32::INFINITY]);
+    around(&[f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY]);
+    around(&(-100..100).map(|i| i * i * i * 1000).collect::<Vec<i32>>());
+    around(&[0, 1, 1 << 40, u64::MAX - 1, u64::MAX]);
+    around(&[i64::MIN, -5, 0, i64::MAX]);
 }
 
 #[test]
@@ -314,6 +407,10 @@ fn weights_of_every_type() {
     check_weights::<f32, u64>(&items, &few, WEIGHTS);
     let edges = Bins::with_edges(&[-1.0, 0.0, 0.1, 0.25, 1.0]).unwrap();
     check_weights::<f32, f32>(&items, &edges, WEIGHTS);
+    check_weights::<f32, u32>(&items, &edges, WEIGHTS);
+    let many = Bins::with_edges(&squares(20_000)).unwrap();
+    check_weights::<f32, f32>(&items, &many, WEIGHTS);
+    check_weights::<f32, u64>(&items, &many, WEIGHTS);
     let pixels = sample::<[u8; 4]>(100_003, 2);
     let colours = Bins::values(256).unwrap().channels(3);
     check_weights::<[u8; 4], f32>(&pixels, &colours, &[0, 1, 100_003]);

@@ -28,7 +28,11 @@ mod tuning;
 mod workspace;
 
 #[doc(hidden)]
-pub use crate::primitives::histogram::plan::{HistogramMachine, HistogramPlan};
+pub use crate::primitives::histogram::lookup::{Lookup, LookupBytes};
+#[doc(hidden)]
+pub use crate::primitives::histogram::plan::{
+    HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
+};
 #[doc(hidden)]
 pub use crate::primitives::reduce::plan::ReducePlan;
 #[doc(hidden)]

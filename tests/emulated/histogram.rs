@@ -7,7 +7,10 @@ use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
 };
-use warpfold::codegen::{Engine, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy};
+use warpfold::codegen::{
+    Engine, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan, HistogramPolicy,
+    Lookup, LookupBytes, RowPolicy,
+};
 use warpfold::source::{
     Form, Index, IndexArguments, Map, Slice, SliceArguments, Strided, StridedArguments, Zip,
     ZipArguments,
@@ -43,11 +46,13 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             .chain(lengths(rows.run as usize, share))
             .enumerate()
         {
-            let table = if R::SEARCHES {
-                bins.searched_bytes()
-            } else {
-                0
-            };
+            // A lookup that tells all edges apart, some of them, or hardly any.
+            let room = [usize::MAX, 300, 64][number % 3];
+            let lookup = bins.lookup(&[room]).filter(|_| R::SEARCHES);
+            let table = lookup
+                .as_ref()
+                .map_or(LookupBytes::default(), Lookup::bytes);
+            let behind = table.least() + table.firsts;
             // A block alone, or several, whose counters are in shared memory even for few items.
             let policy = HistogramPolicy {
                 alone: (number % 3 * share) as u32,
@@ -58,15 +63,17 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             };
             let machine = HistogramMachine {
                 multiprocessors: 3,
-                shared_bytes: match number % 4 {
+                shared_bytes: match number % 5 {
                     0 => MOST_SHARED,
-                    1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(2) + table) as u32),
+                    1 => MOST_SHARED.min((4 * (counters + 1).next_multiple_of(4) + behind) as u32),
                     2 => MOST_SHARED.min(8 * (counters + 1) as u32),
-                    _ => table as u32 % 64,
+                    3 => (2 * (counters + 1).next_multiple_of(8) + 128 + table.least()) as u32,
+                    _ => (table.least() + number % 64) as u32,
                 }
-                .max(64),
+                .max(table.least() as u32 + 64),
             };
-            let plan = HistogramPlan::new(policy, small, machine, length, counters, table);
+            let needs = HistogramCounters::of_items(counters);
+            let plan = HistogramPlan::new(policy, small, machine, length, needs, table);
             assert!(plan.shared_bytes <= machine.shared_bytes, "{plan:?}");
             // Now and then several rounds, and whole batches of an input that has few.
             let mut plan = HistogramPlan {
@@ -78,6 +85,9 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             if number % 4 == 2 {
                 (plan.blocks, plan.threads) = (1, 32);
             }
+            if plan.place == HistogramPlace::Narrow {
+                plan.log_copies = [15, 3, 0][number % 3];
+            }
 
             let mut script = script(case);
             let firsts = if [ByValue::CUDA, ByAnyValue::CUDA].contains(&R::CUDA) {
@@ -85,21 +95,21 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             } else {
                 bins.firsts()
             };
+            let words = lookup
+                .clone()
+                .map_or(Vec::new(), |mut lookup| lookup.take_words());
             script.file("firsts", bytemuck::cast_slice(firsts));
+            script.file("lookup", bytemuck::cast_slice(&words));
             script.seed(base_seed() + number as u64);
             place(&mut script, case, length, number);
             script.filled("firsts", 0, size_of_val(firsts), "firsts");
+            script.filled("lookup", 0, 4 * words.len(), "lookup");
             script.buffer("counts", 0, size_of::<C>() * counters);
-            let (source, places) = (
-                (case.arguments)(length),
-                [address("counts", 0), address("firsts", 0)],
-            );
+            let source = (case.arguments)(length);
+            let places = ["counts", "firsts", "lookup"].map(|name| address(name, 0));
+            let bins = (bins, lookup.as_ref());
             let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
-            let function = if plan.global {
-                "histogram_global"
-            } else {
-                "histogram_shared"
-            };
+            let function = function_of(&plan);
             let grid = Grid {
                 shared: plan.shared_bytes as usize,
                 ..Grid::new(plan.blocks.into(), plan.threads)
@@ -113,9 +123,17 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             let what = format!("{name}, {counters} counters, {length} items, {plan:?}");
             let output = script.run_to_the_end(&what, &module);
             let counts: Vec<C> = bytemuck::pod_collect_to_vec(&output);
-            let expected = histogram::<C, _>(&case.items[..length], bins).unwrap();
+            let expected = histogram::<C, _>(&case.items[..length], bins.0).unwrap();
             assert_same(&counts, &expected, &what);
         }
+    }
+}
+
+fn function_of(plan: &HistogramPlan) -> &'static str {
+    match plan.place {
+        HistogramPlace::Shared => "histogram_shared",
+        HistogramPlace::Narrow => "histogram_narrow",
+        HistogramPlace::Global => "histogram_global",
     }
 }
 
@@ -169,6 +187,197 @@ fn equal_values() {
     check::<u64, _, ByValue>("u64", &slice_case(vec![5_u64; MOST]), &values(&[7, 3]));
 }
 
+/// Counts items by a plan, from counts that are clear. Also tells what the kernel did.
+fn count_by<C: Sample + Count, T: Sample + Binned, R: BinRule>(
+    toolchain: &Toolchain,
+    plan: &HistogramPlan,
+    bins: &Bins<T>,
+    items: &[T],
+) -> (Vec<C>, Vec<Tally>)
+where
+    Slice<T>: Form<Item = T, Arguments = SliceArguments>,
+{
+    let rows = Histogram::<C, Slice<T>, R>::rows_policy(90);
+    let name = format!("{} {} once", std::any::type_name::<(C, T)>(), R::CUDA);
+    let module = module::<Histogram<C, Slice<T>, R>>(toolchain, &name, Engine::Rows(rows));
+    let mut lookup = bins.lookup(&[usize::MAX]).filter(|_| R::SEARCHES);
+    let words = lookup.as_mut().map_or(Vec::new(), Lookup::take_words);
+    let firsts = bins.firsts();
+    let mut script = Script::new();
+    script.seed(base_seed());
+    for (name, bytes) in [
+        ("a", bytemuck::cast_slice(items)),
+        ("firsts", bytemuck::cast_slice(firsts)),
+        ("lookup", bytemuck::cast_slice(&words)),
+        (
+            "counts",
+            bytemuck::cast_slice(&vec![C::zeroed(); bins.count()]),
+        ),
+    ] {
+        script.file(name, bytes);
+        script.filled(name, 0, bytes.len(), name);
+    }
+    let places = ["counts", "firsts", "lookup"].map(|name| address(name, 0));
+    let table = (bins, lookup.as_ref());
+    let arguments = HistogramArguments::new(plan, table, 1, slice("a"), items.len(), places);
+    let grid = Grid {
+        shared: plan.shared_bytes as usize,
+        ..Grid::new(plan.blocks.into(), plan.threads)
+    };
+    script.launch(function_of(plan), grid, &[Argument::of_struct(&arguments)]);
+    script.save("counts");
+    let (output, tallies) = script.count(&format!("{name} {plan:?}"), &module);
+    (bytemuck::pod_collect_to_vec(&output), tallies)
+}
+
+/// A plan for so many counters, with as many threads as blocks can have.
+fn narrow_plan(counters: usize, blocks: u32) -> HistogramPlan {
+    HistogramPlan {
+        blocks,
+        threads: 1024,
+        shared_bytes: 4 * ((counters + 1).div_ceil(2) + 32) as u32,
+        place: HistogramPlace::Narrow,
+        by_rows: false,
+        log_copies: 15,
+        units_a_round: 1 << 20,
+        log_cell_copies: 0,
+        copies_table: false,
+    }
+}
+
+/// More items than 16 bits hold of two places that share a word, and none of the others. A third
+/// place is the one that warps count by themselves.
+#[test]
+fn narrow_counters_do_not_overflow() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let bins = Bins::<u16>::values(100).unwrap();
+    let item = |i: usize| match i % 8 {
+        7 => 70,
+        i if i % 2 == 0 => 1,
+        _ => 52,
+    };
+    let items: Vec<u16> = (0..152_000).map(item).collect();
+    let plan = narrow_plan(100, 1);
+    let (counts, tallies) = count_by::<u32, _, ByValue>(toolchain, &plan, &bins, &items);
+    let mut expected = vec![0; 100];
+    (expected[1], expected[52], expected[70]) = (76_000, 57_000, 19_000);
+    assert_eq!(counts, expected);
+    let emptied = lanes(
+        &tallies,
+        "if (more != 0 && place < places) atomicAdd(counts + place, (Count)(more >> shift));",
+    );
+    assert!((3..=4).contains(&emptied), "{emptied}");
+}
+
+/// Equal items are counted in registers, each warp's once.
+#[test]
+fn warps_count_equal_items_by_themselves() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let bins = Bins::<u16>::values(60_000).unwrap();
+    let plan = narrow_plan(60_000, 2);
+    let items = vec![59_999; 200_000];
+    let (counts, tallies) = count_by::<u64, _, ByValue>(toolchain, &plan, &bins, &items);
+    assert_eq!(
+        (counts[59_999], counts.iter().sum()),
+        (200_000, 200_000_u64)
+    );
+    let flushed = lanes(
+        &tallies,
+        "if (threadIdx.x % WARP == 0 && hot < places) atomicAdd(counts + hot, (Count)sum);",
+    );
+    assert_eq!(flushed, 64);
+    let emptied = lanes(
+        &tallies,
+        "if (more != 0 && place < places) atomicAdd(counts + place, (Count)(more >> shift));",
+    );
+    assert_eq!(emptied, 0);
+}
+
+/// What comes often changes from unit to unit.
+#[test]
+fn warps_change_the_place_that_they_count() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let bins = Bins::<u16>::values(301).unwrap();
+    let mut random = Random::new(11);
+    let items: Vec<u16> = (0..30_000)
+        .map(|i| match random.next() % 4 {
+            0 => (random.next() % 310) as u16,
+            _ => (i / 1200 % 5 * 75) as u16,
+        })
+        .collect();
+    let expected = histogram::<u32, _>(&items, &bins).unwrap();
+    for log_full in [0, 4, 15] {
+        let plan = HistogramPlan {
+            threads: 64,
+            units_a_round: 3,
+            log_copies: log_full,
+            ..narrow_plan(301, 2)
+        };
+        let (counts, _) = count_by::<u32, _, ByValue>(toolchain, &plan, &bins, &items);
+        assert_eq!(counts, expected, "{log_full}");
+    }
+}
+
+/// As many counters as there is room for, and one fewer; and their last places.
+#[test]
+fn counters_fill_shared_memory() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let rows = Histogram::<u32, Slice<u32>, ByValue>::rows_policy(90);
+    let policy = HistogramPolicy {
+        items_a_counter: 0,
+        ..HistogramPolicy::for_capability(90)
+    };
+    let machine = HistogramMachine {
+        multiprocessors: 1,
+        shared_bytes: MOST_SHARED,
+    };
+    for (count, place) in [
+        (58_111, HistogramPlace::Shared),
+        (58_112, HistogramPlace::Narrow),
+        (116_158, HistogramPlace::Narrow),
+        (116_159, HistogramPlace::Narrow),
+        (116_160, HistogramPlace::Global),
+    ] {
+        let bins = Bins::<u32>::values(count).unwrap();
+        let last = count as u32 - 1;
+        let near = [
+            0,
+            last / 2 - 1,
+            last / 2,
+            last / 2 + 1,
+            last / 2 + 2,
+            last - 1,
+            last,
+        ];
+        let items: Vec<u32> = (0..20_000)
+            .map(|i| near.get(i % 8).map_or(last + 1, |x| *x))
+            .collect();
+        let needs = HistogramCounters::of_items(count);
+        let lookup = LookupBytes::default();
+        let plan = HistogramPlan::new(policy, rows, machine, items.len(), needs, lookup);
+        assert_eq!(plan.place, place, "{plan:?}");
+        let (counts, _) = count_by::<u32, _, ByValue>(toolchain, &plan, &bins, &items);
+        assert!(
+            counts == histogram::<u32, _>(&items, &bins).unwrap(),
+            "{plan:?}"
+        );
+    }
+}
+
+/// How many lanes were active in an atomic operation, which is there once.
+fn lanes(tallies: &[Tally], line: &str) -> u64 {
+    let place = place_of(line);
+    Tally::sum(tallies, |t| t.place == place && t.operation == "atomic").lanes
+}
+
 /// Where a line of the kernels is.
 fn place_of(line: &str) -> String {
     let text = include_str!("../../kernels/histogram.cuh");
@@ -199,10 +408,11 @@ fn a_cache_gathers_the_items_of_a_bin() {
         blocks,
         threads,
         shared_bytes: 64,
-        global: true,
+        place: HistogramPlace::Global,
         by_rows: true,
         log_copies: 3,
         units_a_round: 1 << 20,
+        log_cell_copies: 0,
         copies_table: false,
     };
     let mut script = Script::new();
@@ -210,8 +420,9 @@ fn a_cache_gathers_the_items_of_a_bin() {
     script.file("zeros", &[0; 400]);
     script.filled("a", 0, 8 * items.len(), "items");
     script.filled("counts", 0, 400, "zeros");
-    let places = [address("counts", 0), 0];
-    let arguments = HistogramArguments::new(&plan, &bins, 1, slice("a"), items.len(), places);
+    let places = [address("counts", 0), 0, 0];
+    let bins = (&bins, None);
+    let arguments = HistogramArguments::new(&plan, bins, 1, slice("a"), items.len(), places);
     let grid = Grid {
         shared: plan.shared_bytes as usize,
         ..Grid::new(blocks.into(), threads)
@@ -221,11 +432,7 @@ fn a_cache_gathers_the_items_of_a_bin() {
     let (output, tallies) = script.count("a cache", &module);
     let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&output);
     assert_eq!((counts[5], counts[6]), (990, 10));
-    let lanes = |line| {
-        let place = place_of(line);
-        let sum = Tally::sum(&tallies, |t| t.place == place && t.operation == "atomic");
-        sum.lanes
-    };
+    let lanes = |line| lanes(&tallies, line);
     let by_themselves = lanes("else atomicAdd(counts + place, (Count)amount);");
     let gathered = lanes("if (bin == place) atomicAdd(counters() + slot, (u32)amount);");
     let at_the_end = lanes("if (count != 0) atomicAdd(counts + bins()[slot], (Count)count);");
@@ -300,8 +507,17 @@ fn floats_that_are_not_numbers_have_no_bin() {
         &slice_case(data.clone()),
         &one_channel([even]),
     );
-    let edges = Bins::with_edges(&[f64::NEG_INFINITY, 0.0, 1.0, f64::INFINITY]).unwrap();
-    check::<u32, _, BySearch>("special f32", &slice_case(data), &one_channel([edges]));
+    let all = [f64::NEG_INFINITY, 0.0, 1.0, f64::INFINITY];
+    let edges = [&all[..], &all[1..3], &all[..2]].map(|edges| Bins::with_edges(edges).unwrap());
+    check::<u32, _, BySearch>("special f32", &slice_case(data), &one_channel(edges));
+    let data: Vec<_> = special
+        .into_iter()
+        .map(f64::from)
+        .cycle()
+        .take(MOST)
+        .collect();
+    let edges = [&all[..], &all[1..3], &all[..2]].map(|edges| Bins::with_edges(edges).unwrap());
+    check::<u32, _, BySearch>("special f64", &slice_case(data), &one_channel(edges));
 }
 
 fn check_edges<T: Sample + Binned>(name: &str, edges: &[f64])
@@ -317,10 +533,70 @@ where
 fn bins_between_edges() {
     check_edges::<f32>("f32", &[-1.0, -0.3, 0.0, 0.1, 0.100001, 2.0]);
     check_edges::<f64>("f64", &[0.5, 0.75]);
+    check_edges::<i8>("i8", &[-128.0, -3.0, 7.5, 100.0]);
+    check_edges::<i16>("i16", &[-3000.0, 5.0, 6.0, 7.0, 32_767.0]);
+    check_edges::<u32>("u32", &[0.0, 1.0, 3e9, 4_294_967_295.0]);
+    check_edges::<i64>("i64", &[-1e18, -1.0, 0.0, 3.0, 8e18]);
+    check_edges::<u64>("u64", &[0.0, 1e3, 1.8e19]);
     check_edges::<u8>("u8", &[0.0, 3.5, 77.0, 77.5, 200.0, 300.0, 400.0]);
     check_edges::<i32>("i32", &[-1e9, -1e8, 0.0, 0.5, 1e9]);
     let edges: Vec<f64> = (0..1000).map(|i| f64::from(i * i)).collect();
     check_edges::<u16>("u16", &edges);
+}
+
+/// Numbers of 64 bits that differ from an edge in bits that the lookup drops, or that are equal to
+/// it.
+#[test]
+fn edges_that_are_close_to_items() {
+    let edges = [
+        0.0,
+        1.0,
+        1.0 + 3.0 * f64::EPSILON,
+        1.5,
+        2.0 - f64::EPSILON,
+        3.0,
+    ];
+    let bins = Bins::with_edges(&edges).unwrap();
+    let mut random = Random::new(3);
+    let item = |_| {
+        let edge = edges[random.next() as usize % edges.len()].rank() + random.next() % 9;
+        f64::of_rank(edge - 4)
+    };
+    let data = (0..MOST).map(item).collect();
+    check::<u32, _, BySearch>("f64 close", &slice_case(data), &one_channel([bins]));
+}
+
+/// Far more edges in one place than cells tell apart.
+#[test]
+fn very_many_edges_in_one_place() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let near = (0..20_000).map(|i| 1.0 + f64::from(i) * f64::EPSILON);
+    let edges: Vec<f64> = [-1e300].into_iter().chain(near).chain([1e300]).collect();
+    let bins = Bins::with_edges_of(&edges).unwrap();
+    let items = near_items(&bins, 3000);
+    let rows = Histogram::<u32, Slice<f64>, BySearch>::rows_policy(90);
+    let policy = HistogramPolicy {
+        items_a_counter: 0,
+        ..HistogramPolicy::for_capability(90)
+    };
+    let machine = HistogramMachine {
+        multiprocessors: 2,
+        shared_bytes: MOST_SHARED,
+    };
+    let lookup = bins.lookup(&[usize::MAX]).unwrap().bytes();
+    let needs = HistogramCounters::of_items(bins.count());
+    let plan = HistogramPlan::new(policy, rows, machine, items.len(), needs, lookup);
+    let (counts, _) = count_by::<u32, _, BySearch>(toolchain, &plan, &bins, &items);
+    assert!(
+        counts == histogram::<u32, _>(&items, &bins).unwrap(),
+        "{plan:?}"
+    );
+}
+
+fn near_items<T: Sample + Binned>(bins: &Bins<T>, count: usize) -> Vec<T> {
+    near(bins, sample::<T>(count, 5))
 }
 
 #[test]

@@ -11,7 +11,8 @@ use warpfold::codegen::kernels::{
     SumsOf, Weight, Weighted, WeightedArguments, WeightedForm,
 };
 use warpfold::codegen::{
-    Engine, Function, HistogramMachine, HistogramPlan, HistogramPolicy, RowPolicy, WeightedPlan,
+    Engine, Function, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
+    HistogramPolicy, Lookup, LookupBytes, RowPolicy, WeightedPlan,
 };
 use warpfold::half::f16;
 use warpfold::ops::Add;
@@ -49,9 +50,18 @@ impl<'a> Launch<'a> {
     }
 
     fn reads<T: bytemuck::NoUninit>(&mut self, name: &'static str, data: &[T]) -> u64 {
+        self.reads_from(name, align_of::<T>(), data)
+    }
+
+    /// Data that start so many bytes after an address that is well aligned.
+    fn reads_from<T: bytemuck::NoUninit>(
+        &mut self,
+        name: &'static str,
+        offset: usize,
+        data: &[T],
+    ) -> u64 {
         self.script.file(name, bytemuck::cast_slice(data));
-        self.script
-            .filled(name, align_of::<T>(), size_of_val(data), name);
+        self.script.filled(name, offset, size_of_val(data), name);
         address(name, 0)
     }
 
@@ -367,10 +377,25 @@ where
             .buffer("to", 0, size_of::<u32>() * length * parts);
         launch.outputs.push("to");
         let firsts = launch.reads("firsts", bins.firsts());
-        let plan = HistogramPlan::of_places(rows, length, 1);
-        let places = [to, firsts];
+        let machine = HistogramMachine {
+            multiprocessors: 1,
+            shared_bytes: 227 << 10,
+        };
+        // Now and then one that does not tell the edges apart.
+        let room = [64, HistogramPlan::lookup_room_of_places(machine)][length % 2];
+        let mut lookup = bins.lookup(&[room]);
+        let words = lookup.as_mut().map_or(Vec::new(), Lookup::take_words);
+        let words = launch.reads_from("lookup", 0, &words);
+        let bytes = lookup
+            .as_ref()
+            .map_or(LookupBytes::default(), Lookup::bytes);
+        let plan = HistogramPlan::of_places(rows, machine, length, bytes);
+        let (bins, places) = ((bins, lookup.as_ref()), [to, firsts, words]);
         let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
-        let grid = Grid::new(plan.blocks.into(), plan.threads);
+        let grid = Grid {
+            shared: plan.shared_bytes as usize,
+            ..Grid::new(plan.blocks.into(), plan.threads)
+        };
         let output = launch.run(&HistogramArguments::PLACES, grid, arguments);
         assert_eq!(
             vec_of::<u32>(&output),
@@ -425,6 +450,11 @@ where
         .for_each(|weight| *weight = upper);
     let wide: Vec<W::Sum> = weights.iter().map(|&weight| weight.into()).collect();
     let counters = bins.count() * X::CHANNELS;
+    let mut lookup = bins.lookup(&[2000]).filter(|_| R::SEARCHES);
+    let words = lookup.as_mut().map_or(Vec::new(), Lookup::take_words);
+    let table = lookup
+        .as_ref()
+        .map_or(LookupBytes::default(), Lookup::bytes);
     for (number, length) in [0, 1, 33, 700, data.len()].into_iter().enumerate() {
         for global in [false, true] {
             let policy = HistogramPolicy {
@@ -436,10 +466,14 @@ where
             };
             let machine = HistogramMachine {
                 multiprocessors: 3,
-                shared_bytes: if global { 64 } else { 64 << (2 * number) },
+                shared_bytes: table.least() as u32 + (64 << if global { 0 } else { 2 * number }),
             };
-            let room = W::WORDS * (counters + 1) - 1;
-            let mut plan = HistogramPlan::new(policy, small, machine, length, room, 0);
+            let needs = HistogramCounters {
+                count: counters,
+                words: W::WORDS,
+                once: false,
+            };
+            let mut plan = HistogramPlan::new(policy, small, machine, length, needs, table);
             // Now and then one warp alone, in several rounds.
             if number % 2 == 1 {
                 (plan.blocks, plan.threads, plan.units_a_round) = (1, 32, 1);
@@ -456,15 +490,16 @@ where
             );
             let sums = launch.writes::<W::Sum>("sums", counters);
             let firsts = launch.reads("firsts", bins.firsts());
-            let arguments =
-                HistogramArguments::new(&plan, bins, X::CHANNELS, source, length, [sums, firsts]);
+            let words = launch.reads_from("lookup", 0, &words);
+            let (table, at) = ((bins, lookup.as_ref()), [sums, firsts, words]);
+            let arguments = HistogramArguments::new(&plan, table, X::CHANNELS, source, length, at);
             if plan.adds() {
                 let argument = Argument::of_struct(&arguments);
                 launch
                     .script
                     .launch("histogram_clear", Grid::new(2, 64), &[argument]);
             }
-            let function = if plan.global {
+            let function = if plan.place == HistogramPlace::Global {
                 "histogram_global"
             } else {
                 "histogram_shared"
@@ -490,6 +525,9 @@ fn sums_of_integers() {
     let values = Bins::values(256).unwrap();
     check_sums::<[u8; 4], ByAnyValue, u64>("[u8; 4]", &sample::<[u8; 4]>(1500, 2), &values);
     check_sums::<u8, ByAnyValue, u16>("u8", &sample::<u8>(3000, 3), &values);
+    let edges = Bins::with_edges(&[-1.0, -0.3, 0.0, 0.1, 0.7]).unwrap();
+    check_sums::<f32, BySearch, u16>("f32", &data, &edges);
+    check_sums::<f32, BySearch, u64>("f32", &data, &edges);
     // All of one bin: words wrap, and carry.
     check_sums::<u8, ByAnyValue, u64>("equal u8", &[9; 3000], &values);
 }

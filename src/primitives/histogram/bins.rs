@@ -3,6 +3,7 @@
 use super::even::{Even, fault};
 use super::guess::{FixedGuess, Guess};
 use super::index::Index;
+use super::lookup::Lookup;
 use super::number::{Binned, Integer, first_number, first_of_equal};
 #[cfg(doc)]
 use crate::Error;
@@ -61,7 +62,7 @@ pub(crate) enum Rule<T: Binned> {
     /// It is the number of its bin.
     Values,
     /// It lies in the last bin whose first number is not above it. On the CPU an index tells about
-    /// where that is.
+    /// where that is, and on GPUs a [`Lookup`].
     Search(Arc<Table<T>>, Arc<Index<T>>),
     /// The same, found by a guess: in `f64`, and on the CPU in the type of NumPy's edges, if that
     /// is exact enough.
@@ -256,12 +257,12 @@ impl<T: Binned> Bins<T> {
         self.table().map_or(T::ENDS, Table::ends)
     }
 
-    /// The bytes of what is searched for each item.
+    /// What a GPU looks bins up in, with one of so many bytes, if it does; see [`Lookup::new`].
     #[doc(hidden)]
-    pub fn searched_bytes(&self) -> usize {
+    pub fn lookup(&self, rooms: &[usize]) -> Option<Lookup> {
         match &self.rule {
-            Rule::Search(table, _) => size_of_val(&table.firsts[..]),
-            Rule::Values | Rule::Guess(..) | Rule::Fixed(..) => 0,
+            Rule::Search(table, _) => Some(in_rust_mode(|| Lookup::new(table, rooms))),
+            Rule::Values | Rule::Guess(..) | Rule::Fixed(..) => None,
         }
     }
 

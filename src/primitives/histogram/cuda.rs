@@ -6,7 +6,8 @@ use super::kernel::{
 };
 use super::{Binned, Bins, Count, Counted, Rule, check};
 use crate::codegen::{
-    Engine, HistogramMachine, HistogramPlan, HistogramPolicy, Kernels, Named, RowPolicy,
+    Engine, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan, HistogramPolicy,
+    Kernels, Lookup, LookupBytes, Named, RowPolicy,
 };
 use crate::cuda::checks::bind;
 use crate::cuda::kernels::{Loaded, Request};
@@ -51,13 +52,20 @@ use std::sync::Arc;
 /// its own, and then equal items take no longer than others. Private counters in shared memory are
 /// those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
 ///
+/// More of them, up to 116,159, have 16 bits each there. A block adds what is more than that to the
+/// counts at once. Items of one bin would wait for each other, so each warp counts the bin that
+/// comes most often by itself.
+///
 /// More counters than there is room for, or than a quarter of the items, are counted in global
 /// memory, at the speed of its atomic additions. There each block has a cache of up to 16,384 of
 /// them. Most likely they are those of the bins that come often, whose items do not wait for each
 /// other then.
 ///
-/// Bins of one width cost some operations on an item. For other edges each item takes a binary
-/// search, in shared memory where there is room.
+/// Bins of one width cost some operations on an item. Other edges have a lookup, which lies in
+/// shared memory beside the counters. Where it has room to tell the edges apart, it gives the bin
+/// of an item by two loads. Elsewhere a binary search follows, between the few edges that it does
+/// not tell apart. On the device bins take the size of a number each, and the lookup no more than a
+/// block's shared memory.
 #[derive(Debug)]
 pub struct Histogram<C: Count, F: Form<Item: Counted>> {
     loaded: LoadedFor<Value<F>>,
@@ -101,8 +109,10 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         let channels = bins.channels_of(F::Item::CHANNELS)?;
         let capability = context_capability(stream.context())?;
         let rows = RowPolicy::for_histogram::<F>(capability);
+        let counters = HistogramCounters::of_items(channels * bins.count());
+        let rooms = |machine| HistogramPlan::lookup_rooms(rows, machine, counters);
         Ok(Histogram {
-            loaded: LoadedFor::load::<Counts<C, F>>(stream, bins, rows)?,
+            loaded: LoadedFor::load::<Counts<C, F>>(stream, bins, rows, rooms)?,
             policy: HistogramPolicy::for_capability(capability),
             bins: bins.clone(),
             channels,
@@ -159,7 +169,7 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
             policy: self.policy,
             bins: &self.bins,
             channels: self.channels,
-            words: 1,
+            counters: HistogramCounters::of_items(self.counts()),
         };
         // SAFETY: the caller's.
         unsafe { self.loaded.count(stream, &of, source, len, counts) }
@@ -199,6 +209,8 @@ struct LoadedFor<V> {
     rows: RowPolicy,
     /// The first number of each bin, if kernels look at it.
     firsts: Option<Arc<CudaSlice<V>>>,
+    /// What bins are looked up in, without its words, and these.
+    lookup: Option<Arc<(Lookup, CudaSlice<u32>)>>,
 }
 
 /// What is counted, and how.
@@ -206,15 +218,16 @@ struct Counting<'a, V: Binned> {
     policy: HistogramPolicy,
     bins: &'a Bins<V>,
     channels: usize,
-    /// The words of a counter in shared memory.
-    words: usize,
+    counters: HistogramCounters,
 }
 
 impl<V: Binned> LoadedFor<V> {
+    /// `lookup_rooms` tells how many bytes a lookup may have.
     fn load<K: ForEachRule>(
         stream: &Arc<CudaStream>,
         bins: &Bins<V>,
         rows: RowPolicy,
+        lookup_rooms: impl FnOnce(HistogramMachine) -> Vec<usize>,
     ) -> Result<LoadedFor<V>> {
         let (context, engine) = (stream.context(), Engine::Rows(rows));
         let request = match bins.rule() {
@@ -224,20 +237,40 @@ impl<V: Binned> LoadedFor<V> {
             Rule::Guess(..) => Request::of::<K::Kernels<ByGuess>>(),
             Rule::Fixed(..) => Request::of::<K::Kernels<ByFixedGuess>>(),
         };
+        let kernels = Loaded::get(request, context, engine)?;
+        let lookup = bins.lookup(&lookup_rooms(machine_of(&kernels)));
         Ok(LoadedFor {
-            kernels: Loaded::get(request, context, engine)?,
+            kernels,
             rows,
             firsts: match bins.firsts() {
                 [] => None,
                 firsts => Some(Arc::new(upload(stream, firsts)?)),
             },
+            lookup: match lookup {
+                None => None,
+                Some(mut lookup) => {
+                    let words = upload(stream, &lookup.take_words())?;
+                    Some(Arc::new((lookup, words)))
+                }
+            },
         })
     }
 
-    /// Where the first number of each bin lies.
-    fn firsts_at(&self, stream: &CudaStream) -> u64 {
-        let firsts = self.firsts.as_ref();
-        firsts.map_or(0, |firsts| firsts.device_ptr(stream).0)
+    /// Where the first number of each bin lies, and the words of the lookup.
+    fn tables_at(&self, stream: &CudaStream) -> [u64; 2] {
+        let (firsts, lookup) = (self.firsts.as_ref(), self.lookup.as_ref());
+        [
+            firsts.map_or(0, |firsts| firsts.device_ptr(stream).0),
+            lookup.map_or(0, |lookup| lookup.1.device_ptr(stream).0),
+        ]
+    }
+
+    fn lookup(&self) -> Option<&Lookup> {
+        self.lookup.as_ref().map(|lookup| &lookup.0)
+    }
+
+    fn lookup_bytes(&self) -> LookupBytes {
+        self.lookup().map_or(LookupBytes::default(), Lookup::bytes)
     }
 
     /// Enqueues the launches that count, or add up, from nothing on.
@@ -255,17 +288,12 @@ impl<V: Binned> LoadedFor<V> {
         len: usize,
         counts: u64,
     ) -> Result<()> {
-        let machine = HistogramMachine {
-            multiprocessors: self.kernels.multiprocessors(),
-            shared_bytes: self.kernels.shared_bytes(),
-        };
-        let all = of.channels * of.bins.count();
-        // A counter of two words takes the room of two. So does the one for what has no bin.
-        let room = of.words * (all + 1) - 1;
-        let table = of.bins.searched_bytes();
-        let plan = HistogramPlan::new(of.policy, self.rows, machine, len, room, table);
-        let places = [counts, self.firsts_at(stream)];
-        let arguments = HistogramArguments::new(&plan, of.bins, of.channels, source, len, places);
+        let machine = machine_of(&self.kernels);
+        let (all, lookup) = (of.counters.count, self.lookup_bytes());
+        let plan = HistogramPlan::new(of.policy, self.rows, machine, len, of.counters, lookup);
+        let [firsts, words] = self.tables_at(stream);
+        let (table, at) = ((of.bins, self.lookup()), [counts, firsts, words]);
+        let arguments = HistogramArguments::new(&plan, table, of.channels, source, len, at);
         let grid = Grid {
             blocks: plan.blocks,
             threads: plan.threads,
@@ -288,12 +316,20 @@ impl<V: Binned> LoadedFor<V> {
                 )
             }?;
         }
-        let function = match plan.global {
-            true => HistogramArguments::GLOBAL,
-            false => HistogramArguments::SHARED,
+        let function = match plan.place {
+            HistogramPlace::Shared => HistogramArguments::SHARED,
+            HistogramPlace::Narrow => HistogramArguments::NARROW,
+            HistogramPlace::Global => HistogramArguments::GLOBAL,
         };
-        // SAFETY: the caller's; the first numbers are here.
+        // SAFETY: the caller's; the tables are here.
         unsafe { launch(&self.kernels, stream, &function, grid, arguments) }
+    }
+}
+
+fn machine_of(kernels: &Loaded) -> HistogramMachine {
+    HistogramMachine {
+        multiprocessors: kernels.multiprocessors(),
+        shared_bytes: kernels.shared_bytes(),
     }
 }
 
@@ -304,19 +340,26 @@ pub(crate) struct SumKernels<F: Form<Item: Counted>> {
     policy: HistogramPolicy,
     bins: Bins<Value<F>>,
     channels: usize,
-    words: usize,
+    counters: HistogramCounters,
 }
 
 impl<F: Form<Item: Counted>> SumKernels<F> {
     pub(crate) fn load<W: Weight>(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         let capability = context_capability(stream.context())?;
         let rows = RowPolicy::for_histogram::<WeightedForm<F, W>>(capability);
+        let channels = bins.channels_of(F::Item::CHANNELS)?;
+        let counters = HistogramCounters {
+            count: channels * bins.count(),
+            words: W::WORDS,
+            once: false,
+        };
+        let rooms = |machine| HistogramPlan::lookup_rooms(rows, machine, counters);
         Ok(SumKernels {
-            loaded: LoadedFor::load::<Sums<F, W>>(stream, bins, rows)?,
+            loaded: LoadedFor::load::<Sums<F, W>>(stream, bins, rows, rooms)?,
             policy: HistogramPolicy::for_capability(capability),
             bins: bins.clone(),
-            channels: bins.channels_of(F::Item::CHANNELS)?,
-            words: W::WORDS,
+            channels,
+            counters,
         })
     }
 
@@ -339,7 +382,7 @@ impl<F: Form<Item: Counted>> SumKernels<F> {
             policy: self.policy,
             bins: &self.bins,
             channels: self.channels,
-            words: self.words,
+            counters: self.counters,
         };
         let source = ZipArguments(source, SliceArguments { address: weights });
         // SAFETY: the caller's.
@@ -359,8 +402,9 @@ pub(crate) struct PlaceKernels<F: Form<Item: Counted>> {
 impl<F: Form<Item: Counted>> PlaceKernels<F> {
     pub(crate) fn load(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         let rows = RowPolicy::for_histogram::<F>(context_capability(stream.context())?);
+        let rooms = |machine| vec![HistogramPlan::lookup_room_of_places(machine)];
         Ok(PlaceKernels {
-            loaded: LoadedFor::load::<Places<F>>(stream, bins, rows)?,
+            loaded: LoadedFor::load::<Places<F>>(stream, bins, rows, rooms)?,
             bins: bins.clone(),
             channels: bins.channels_of(F::Item::CHANNELS)?,
         })
@@ -379,11 +423,12 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
         (source, len): (F::Arguments, usize),
         to: u64,
     ) -> Result<()> {
-        let kernels = &self.loaded.kernels;
-        let plan = HistogramPlan::of_places(self.loaded.rows, len, kernels.multiprocessors());
-        let places = [to, self.loaded.firsts_at(stream)];
-        let (bins, channels) = (&self.bins, self.channels);
-        let arguments = HistogramArguments::new(&plan, bins, channels, source, len, places);
+        let (loaded, kernels) = (&self.loaded, &self.loaded.kernels);
+        let (machine, lookup) = (machine_of(kernels), loaded.lookup_bytes());
+        let plan = HistogramPlan::of_places(loaded.rows, machine, len, lookup);
+        let [firsts, words] = loaded.tables_at(stream);
+        let (table, at) = ((&self.bins, loaded.lookup()), [to, firsts, words]);
+        let arguments = HistogramArguments::new(&plan, table, self.channels, source, len, at);
         let grid = Grid {
             blocks: plan.blocks,
             threads: plan.threads,

@@ -2,6 +2,7 @@
 
 use super::bins::{Bins, Rule};
 use super::guess::{FixedGuess, Guess};
+use super::lookup::{Lookup, LookupShape};
 use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use crate::codegen::{
@@ -14,7 +15,7 @@ use crate::{CudaType, Element};
 pub trait BinRule: std::fmt::Debug + 'static {
     /// Its name in `kernels/histogram.cuh`.
     const CUDA: &'static str;
-    /// Whether the table of bins is searched for every item.
+    /// Whether bins are looked up, or searched for.
     const SEARCHES: bool;
 }
 
@@ -36,7 +37,7 @@ rules! {
     ByValue: false;
     /// The same where every number of the type has a bin.
     ByAnyValue: false;
-    /// By a binary search.
+    /// By a lookup, and a binary search where that does not tell.
     BySearch: true;
     /// By a guess that is certain, or nearly right.
     ByGuess: false;
@@ -63,6 +64,10 @@ arguments! {
         pub guess: Guess => "Guess",
         /// The guess at a bin in fixed point.
         pub fixed: FixedGuess => "FixedGuess",
+        /// What is looked up.
+        pub lookup: LookupShape => "LookupShape",
+        /// The words of the lookup.
+        pub lookup_words: u64 => "const u32*",
         /// The first number that has a bin.
         pub first: V => "Value",
         /// The last one.
@@ -73,8 +78,11 @@ arguments! {
         pub bins: u32 => "u32",
         /// How many parts of each item are counted.
         pub channels: u32 => "u32",
-        /// A block has 2^log_copies copies of its counters, or a cache of as many.
+        /// A block has 2^log_copies copies of its counters, or a cache of as many. Narrow counters
+        /// are full from that number on.
         pub log_copies: u32 => "u32",
+        /// A block has as many copies of cells.
+        pub log_cell_copies: u32 => "u32",
         /// After how many units of a warp they are added to the counts.
         pub units_a_round: u32 => "u32",
         /// Whether the first numbers are copied to shared memory.
@@ -85,15 +93,15 @@ arguments! {
 }
 
 impl<V: Binned> HistogramArguments<(), V> {
-    /// What the kernels are told of bins and of a plan. Where things lie, and how many items there
-    /// are, is for the caller to say.
+    /// What the kernels are told of bins and of a plan. Where counts, first numbers and the words
+    /// of the lookup lie, and how many items there are, is for the caller to say.
     pub fn new<S>(
         plan: &HistogramPlan,
-        bins: &Bins<V>,
+        (bins, lookup): (&Bins<V>, Option<&Lookup>),
         channels: usize,
         source: S,
         length: usize,
-        [counts, firsts]: [u64; 2],
+        [counts, firsts, lookup_words]: [u64; 3],
     ) -> HistogramArguments<S, V> {
         let (first, last) = bins.ends();
         HistogramArguments {
@@ -109,12 +117,15 @@ impl<V: Binned> HistogramArguments<(), V> {
                 Rule::Fixed(_, guess) => *guess,
                 _ => FixedGuess::NONE,
             },
+            lookup: lookup.map_or(LookupShape::NONE, |lookup| lookup.shape),
+            lookup_words,
             first,
             last,
             known: bins.firsts().len() as u32,
             bins: bins.count() as u32,
             channels: channels as u32,
             log_copies: plan.log_copies,
+            log_cell_copies: plan.log_cell_copies,
             units_a_round: plan.units_a_round,
             copies_table: u32::from(plan.copies_table),
             by_rows: u32::from(plan.by_rows),
@@ -125,6 +136,8 @@ impl<V: Binned> HistogramArguments<(), V> {
 impl<S: Copy, V: Copy> HistogramArguments<S, V> {
     /// The function that counts in shared memory.
     pub const SHARED: Function<Self> = Function::new("histogram_shared");
+    /// The one that counts there in counters of 16 bits.
+    pub const NARROW: Function<Self> = Function::new("histogram_narrow");
     /// The one that counts in global memory.
     pub const GLOBAL: Function<Self> = Function::new("histogram_global");
     /// The one that clears the counts before several blocks add to them.
@@ -133,8 +146,9 @@ impl<S: Copy, V: Copy> HistogramArguments<S, V> {
     pub const PLACES: Function<Self> = Function::new("histogram_places");
 }
 
-/// The names of the functions that count.
+/// The names of the functions that count, and of one for items that count once.
 const COUNTING: [&str; 3] = ["histogram_shared", "histogram_global", "histogram_clear"];
+const NARROW: &str = "histogram_narrow";
 
 impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
     /// The policy on GPUs of a compute capability, such as 90 for 9.0.
@@ -149,7 +163,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
         let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
-        bind::<C, F::Item, R>(definitions, arguments, false)
+        bind::<C, F::Item, R>(definitions, arguments, Does::Count)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -160,7 +174,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     }
 
     fn functions(_: Engine) -> Vec<&'static str> {
-        COUNTING.to_vec()
+        [&COUNTING[..], &[NARROW]].concat()
     }
 
     fn takes_all_shared_memory(_: Engine) -> bool {
@@ -182,7 +196,7 @@ impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
         let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
-        bind::<u32, F::Item, R>(definitions, arguments, true)
+        bind::<u32, F::Item, R>(definitions, arguments, Does::Place)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -191,6 +205,10 @@ impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
 
     fn functions(_: Engine) -> Vec<&'static str> {
         vec!["histogram_places"]
+    }
+
+    fn takes_all_shared_memory(_: Engine) -> bool {
+        true
     }
 
     fn operator() -> &'static str {
@@ -237,7 +255,7 @@ impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> 
             ArgumentsOf<WeightedForm<F, W>>,
             <F::Item as Counted>::Value,
         >::cuda();
-        bind::<W::Sum, F::Item, R>(definitions, arguments, false)
+        bind::<W::Sum, F::Item, R>(definitions, arguments, Does::AddUp)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -262,25 +280,34 @@ impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> 
 
 type ArgumentsOf<F> = <F as Form>::Arguments;
 
+/// What kernels do with items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Count,
+    AddUp,
+    Place,
+}
+
 fn bind<C: Count, X: Counted, R: BinRule>(
     definitions: &mut Definitions,
     arguments: String,
-    places: bool,
+    does: Does,
 ) -> minijinja::Value {
     fn bind(
         [value, count, arguments]: [String; 3],
         rule: &str,
         parts: usize,
-        places: bool,
+        does: Does,
     ) -> minijinja::Value {
         minijinja::context! {
             arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
             rule => rule,
             parts => parts,
-            places => places,
+            places => does == Does::Place,
+            narrow => does == Does::Count,
         }
     }
     let value = X::Value::cuda_type(definitions);
     let texts = [value, C::cuda_type(definitions), arguments];
-    bind(texts, R::CUDA, X::CHANNELS, places)
+    bind(texts, R::CUDA, X::CHANNELS, does)
 }

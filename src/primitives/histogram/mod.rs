@@ -8,6 +8,7 @@ mod even;
 pub(crate) mod guess;
 mod index;
 pub(crate) mod kernel;
+pub(crate) mod lookup;
 mod number;
 pub(crate) mod plan;
 
@@ -27,7 +28,8 @@ use crate::{Buffer, Device, Error, Result};
 /// its own channel: the counts of all bins of the first part come first, then those of the second,
 /// and so on. The counts are those of NumPy, whatever the device; [`Bins`] has the calls.
 ///
-/// Complexity: O(n) work for even bins and values; a binary search for each item for other edges.
+/// Complexity: O(n) work for even bins and values. For other edges each item takes a binary search
+/// between the few that an index does not tell apart.
 /// Every item is evaluated once. [`Device::for_host_data`] says where it runs. Memory on the CPU: 4
 /// bytes for each bin and thread, or 16 up to 2048 bins; never more than 256 MiB, or one table. To
 /// that end fewer threads take part where there are very many bins.
@@ -71,8 +73,8 @@ fn histogram_host<C: Count, X: Counted, S: Source<Item = X>>(
 ///
 /// Every item is read once. On a GPU a call is one launch for short inputs; for others the counts
 /// are cleared first. It does not wait for the result. The bins of a call are copied to the GPU,
-/// unless they are values; [`cuda::Histogram`](crate::cuda::Histogram) keeps them there. Memory on
-/// the CPU is that of [`histogram`](crate::histogram()).
+/// unless they are values; [`cuda::Histogram`](crate::cuda::Histogram) keeps them there, and says
+/// how many are counted where. Memory on the CPU is that of [`histogram`](crate::histogram()).
 ///
 /// # Errors
 ///

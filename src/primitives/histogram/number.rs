@@ -21,6 +21,11 @@ pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
     #[doc(hidden)]
     const ENDS: (Self, Self);
 
+    /// The greatest n for which any 2^n numbers from a rank on that is a multiple of 2^n are evenly
+    /// spaced: those of one exponent.
+    #[doc(hidden)]
+    const LOG_EVEN: u32;
+
     /// The number as an edge: to nearest.
     #[doc(hidden)]
     fn to_edge(self) -> Self::Edge;
@@ -116,6 +121,8 @@ macro_rules! integers {
 
             const ENDS: ($ty, $ty) = ($ty::MIN, $ty::MAX);
 
+            const LOG_EVEN: u32 = $ty::BITS;
+
             #[inline(always)]
             fn to_edge(self) -> f64 {
                 self as f64
@@ -174,6 +181,8 @@ macro_rules! floats {
             const IS_SHORT_INTEGER: bool = false;
 
             const ENDS: ($ty, $ty) = ($ty::NEG_INFINITY, $ty::INFINITY);
+
+            const LOG_EVEN: u32 = $ty::MANTISSA_DIGITS - 1;
 
             #[inline(always)]
             fn to_edge(self) -> $ty {

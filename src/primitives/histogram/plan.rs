@@ -1,5 +1,6 @@
 //! How a histogram is cut up.
 
+use super::lookup::LookupBytes;
 use crate::codegen::{HistogramPolicy, RowPolicy};
 
 /// What a GPU has for a histogram.
@@ -11,27 +12,83 @@ pub struct HistogramMachine {
     pub shared_bytes: u32,
 }
 
+/// The counters of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramCounters {
+    /// How many there are, over all channels.
+    pub count: usize,
+    /// The words of a counter in shared memory.
+    pub words: usize,
+    /// Whether each item counts once, so that narrow counters can count them.
+    pub once: bool,
+}
+
+impl HistogramCounters {
+    /// Those of items that count once.
+    pub fn of_items(count: usize) -> HistogramCounters {
+        HistogramCounters {
+            count,
+            words: 1,
+            once: true,
+        }
+    }
+
+    /// The bytes of 2^log_copies copies, and as many for what has no bin. More comes behind them at
+    /// a multiple of 16.
+    fn bytes(&self, log_copies: u32) -> u64 {
+        let words = (self.words * (self.count + 1)) as u64;
+        (words << log_copies).next_multiple_of(4) * 4
+    }
+
+    /// The bytes of narrow ones, two in a word, and of one word for each lane.
+    fn narrow_bytes(&self) -> Option<u64> {
+        let words = (self.count as u64 + 1).div_ceil(2) + 32;
+        self.once.then(|| words.next_multiple_of(4) * 4)
+    }
+}
+
+/// Where a block counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistogramPlace {
+    /// In shared memory.
+    Shared,
+    /// There too, in counters of 16 bits.
+    Narrow,
+    /// In global memory, with a cache in shared memory.
+    Global,
+}
+
 /// One histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistogramPlan {
-    /// The number of blocks. If there are several, or counters are global, the counts are cleared
-    /// before.
+    /// The number of blocks. If there are several, or counters are not all in shared memory, the
+    /// counts are cleared before.
     pub blocks: u32,
     /// The number of threads of a block.
     pub threads: u32,
-    /// The shared memory of a block: its counters or its cache, and the table that is searched.
+    /// The shared memory of a block: its counters or its cache, and what bins are looked up in.
     pub shared_bytes: u32,
-    /// Whether counters are those in global memory.
-    pub global: bool,
+    /// Where counters are.
+    pub place: HistogramPlace,
     /// Whether a unit is a row. Otherwise it is all that a warp holds at once.
     pub by_rows: bool,
-    /// A block has 2^log_copies copies of its counters, or a cache of as many.
+    /// A block has 2^log_copies copies of its counters, or a cache of as many. Narrow counters are
+    /// full from that number on.
     pub log_copies: u32,
     /// After how many units of a warp they are added to the counts.
     pub units_a_round: u32,
-    /// Whether the table is copied to shared memory.
+    /// A block has 2^log_cell_copies copies of the cells of its lookup.
+    pub log_cell_copies: u32,
+    /// Whether the first numbers of bins are copied to shared memory.
     pub copies_table: bool,
 }
+
+/// Narrow counters are full from 2^LOG_FULL on. So many more items can come before they are
+/// emptied; `NarrowCounters` in `kernels/histogram.cuh` says why.
+const LOG_FULL: u32 = 15;
+
+/// The blocks of a multiprocessor that store places.
+const PLACING_BLOCKS: u32 = 2;
 
 /// How many items a cache counts for each slot before it is emptied, if all items are in it. What
 /// comes often may change from part to part.
@@ -41,36 +98,43 @@ impl HistogramPlan {
     /// The threads of a block that clears counts.
     pub const CLEARING_THREADS: u32 = 256;
 
-    /// The plan for `length` items and this many counters, over all channels. `table` are the bytes
-    /// of the table that is searched, if one is. Shared memory has room for 64 bytes at least.
+    /// The plan for `length` items and these counters. `lookup` is what bins are looked up in.
+    /// Shared memory has room for 64 bytes beside it.
     pub fn new(
         policy: HistogramPolicy,
         rows: RowPolicy,
         machine: HistogramMachine,
         length: usize,
-        counters: usize,
-        table: usize,
+        counters: HistogramCounters,
+        lookup: LookupBytes,
     ) -> HistogramPlan {
-        let (length, counters, table) = (length as u64, counters as u64, table as u64);
+        let length = length as u64;
+        // Clearing and adding counters take as long as these many words of one.
+        let words = (counters.words * counters.count) as u64;
         let room = u64::from(machine.shared_bytes) / u64::from(rows.blocks);
-        // One more than asked for, for what has no bin. The table is behind, at a multiple of 8.
-        let counters_bytes =
-            |log_copies: u32| ((counters + 1) << log_copies).next_multiple_of(2) * 4;
-        let fits = counters_bytes(0) <= room;
-        let alone = fits
+        let least = lookup.least() as u64;
+        let fits = |bytes: u64| bytes + least <= room;
+        let fits_wide = fits(counters.bytes(0));
+        let fits_narrow = counters.narrow_bytes().is_some_and(fits);
+        let alone = fits_wide
             && length <= u64::from(policy.alone)
-            && counters <= u64::from(policy.alone_counters);
+            && words <= u64::from(policy.alone_counters);
         // For fewer items it would take longer to clear and to add counters than to count.
-        let global =
-            !alone && (!fits || length < counters.saturating_mul(policy.items_a_counter.into()));
+        let few = !alone && length < words.saturating_mul(policy.items_a_counter.into());
+        let place = match (few, fits_wide, fits_narrow) {
+            (false, true, _) => HistogramPlace::Shared,
+            (false, false, true) => HistogramPlace::Narrow,
+            _ => HistogramPlace::Global,
+        };
+        let is_global = place == HistogramPlace::Global;
 
         let resident = u64::from(machine.multiprocessors * rows.blocks);
-        let most_blocks = match (alone, global) {
+        let most_blocks = match (alone, is_global) {
             (true, _) => 1,
             (_, true) => resident,
             // With b blocks, a block counts length / b items, and then b blocks add their counters.
             // Both take equally long if b is this.
-            _ => (length * u64::from(policy.adds_an_item) / counters)
+            _ => (length * u64::from(policy.adds_an_item) / words)
                 .isqrt()
                 .clamp(1, resident),
         };
@@ -83,69 +147,115 @@ impl HistogramPlan {
         let blocks = units.div_ceil(fewest_warps).min(most_blocks);
         let share = length.div_ceil(blocks);
 
-        let least = if global { 64 } else { counters_bytes(0) };
-        let copies_table = table > 0 && least + table <= room;
-        let table = if copies_table { table } else { 0 };
         // As many copies or slots as there is room for, and as there are items for: more would take
         // longer to clear and to add than they save.
-        let bytes = |log_copies: u32| match global {
-            true => 8 << log_copies,
-            false => counters_bytes(log_copies),
+        let bytes = |log_copies: u32| match place {
+            HistogramPlace::Shared => counters.bytes(log_copies),
+            HistogramPlace::Narrow => counters.narrow_bytes().unwrap_or(0),
+            HistogramPlace::Global => (8_u64 << log_copies).next_multiple_of(16),
         };
-        let (most, words) = match global {
-            true => (policy.log_slots, 1),
-            false => (policy.log_copies, 2 * counters),
+        let (most, copied) = match place {
+            HistogramPlace::Shared => (policy.log_copies, 2 * words),
+            HistogramPlace::Narrow => (0, 0),
+            HistogramPlace::Global => (policy.log_slots, 1),
         };
         let log_copies = (0..=most)
             .rev()
-            .find(|&log| bytes(log) + table <= room && words << log <= share)
+            .find(|&log| fits(bytes(log)) && copied << log <= share)
             .unwrap_or(0);
+        // What is left is for first numbers, and for copies of cells.
+        let counter_bytes = bytes(log_copies);
+        let left = room - counter_bytes - least;
+        let firsts = lookup.firsts as u64;
+        let copies_table = firsts > 0 && firsts <= left;
+        let left = if copies_table { left - firsts } else { left };
+        let cells = lookup.cells as u64;
+        let log_cell_copies = (0..=policy.log_copies)
+            .rev()
+            .find(|&log| (cells << log) - cells <= left && cells << log <= share)
+            .unwrap_or(0);
+        let lookup_bytes = lookup.segments as u64 + (cells << log_cell_copies);
+        let table = if copies_table { firsts } else { 0 };
 
         // Warps that get no unit help with the counters.
-        let words = match global {
-            true => 1 << log_copies,
-            false => counters,
-        };
+        let words = if is_global { 1 << log_copies } else { words };
         let warps = units
             .div_ceil(blocks)
             .max(words.div_ceil(32))
             .clamp(fewest_warps, most_warps);
         // No counter may overflow.
-        let items_a_round = match global {
-            true => ITEMS_A_SLOT << log_copies,
-            false => 1 << 31,
+        let items_a_round = if is_global {
+            ITEMS_A_SLOT << log_copies
+        } else {
+            1 << 31
         };
         HistogramPlan {
             blocks: blocks as u32,
             threads: 32 * warps as u32,
-            shared_bytes: (bytes(log_copies) + table) as u32,
-            global,
+            shared_bytes: (counter_bytes + lookup_bytes + table) as u32,
+            place,
             by_rows,
-            log_copies,
+            log_copies: match place {
+                HistogramPlace::Narrow => LOG_FULL,
+                _ => log_copies,
+            },
             units_a_round: (items_a_round / (unit * warps)).max(1) as u32,
+            log_cell_copies,
             copies_table,
         }
     }
 
+    /// How many bytes a lookup may have, beside these counters: the first of these numbers, or the
+    /// next ones, if with the first ones it would be less than it could be.
+    pub fn lookup_rooms(
+        rows: RowPolicy,
+        machine: HistogramMachine,
+        counters: HistogramCounters,
+    ) -> Vec<usize> {
+        let room = u64::from(machine.shared_bytes) / u64::from(rows.blocks);
+        let beside = |bytes: u64| room.checked_sub(bytes);
+        let wide = beside(counters.bytes(0));
+        let narrow = counters.narrow_bytes().and_then(beside);
+        // Where counters leave too little, they are those in global memory.
+        let most = narrow.max(wide).unwrap_or(0);
+        let last = if most >= room / 4 { most } else { room / 2 };
+        let rooms = wide.into_iter().chain(narrow).chain([last]);
+        rooms.map(|room| room as usize).collect()
+    }
+
     /// The plan for storing places: nothing is counted.
-    pub fn of_places(rows: RowPolicy, length: usize, multiprocessors: u32) -> HistogramPlan {
+    pub fn of_places(
+        rows: RowPolicy,
+        machine: HistogramMachine,
+        length: usize,
+        lookup: LookupBytes,
+    ) -> HistogramPlan {
         let batch = rows.elements() * u64::from(rows.warps);
         let enough = (length as u64).div_ceil(batch).max(1);
+        let room = machine.shared_bytes as usize / PLACING_BLOCKS as usize;
+        let copies_table = lookup.firsts > 0 && lookup.least() + lookup.firsts <= room;
+        let firsts = if copies_table { lookup.firsts } else { 0 };
         HistogramPlan {
-            blocks: enough.min((2 * multiprocessors).into()) as u32,
+            blocks: enough.min((PLACING_BLOCKS * machine.multiprocessors).into()) as u32,
             threads: 32 * rows.warps,
-            shared_bytes: 0,
-            global: true,
+            shared_bytes: (lookup.least() + firsts) as u32,
+            place: HistogramPlace::Global,
             by_rows: false,
             log_copies: 0,
             units_a_round: 1,
-            copies_table: false,
+            log_cell_copies: 0,
+            copies_table,
         }
+    }
+
+    /// How many bytes a lookup may have where places are stored.
+    pub fn lookup_room_of_places(machine: HistogramMachine) -> usize {
+        (machine.shared_bytes / PLACING_BLOCKS) as usize
     }
 
     /// Whether the counts must be clear before the launch.
     pub fn adds(&self) -> bool {
-        self.global || self.blocks > 1
+        self.place != HistogramPlace::Shared || self.blocks > 1
     }
 
     /// The blocks that clear this many counts.
@@ -157,6 +267,7 @@ impl HistogramPlan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bins::Bins;
     use super::*;
     use crate::source::Slice;
 
@@ -170,7 +281,8 @@ mod tests {
             HistogramPolicy::for_capability(90),
             RowPolicy::for_histogram::<Slice<T>>(90),
         );
-        HistogramPlan::new(policy, rows, H200, length, counters, 0)
+        let counters = HistogramCounters::of_items(counters);
+        HistogramPlan::new(policy, rows, H200, length, counters, LookupBytes::default())
     }
 
     /// All lengths and counters that matter, by powers and some neighbours.
@@ -184,6 +296,9 @@ mod tests {
             57_000,
             58_111,
             58_112,
+            116_158,
+            116_159,
+            116_160,
             1 << 24,
         ] {
             for length in (0..34).flat_map(|log| [(1 << log) - 1, 1 << log, (1_usize << log) + 1]) {
@@ -201,9 +316,10 @@ mod tests {
             assert!((32..=1024).contains(&plan.threads), "{what}");
             assert!(plan.threads.is_multiple_of(32), "{what}");
             assert!(plan.shared_bytes <= H200.shared_bytes, "{what}");
-            let words = match plan.global {
-                true => 2 << plan.log_copies,
-                false => (counters + 1) << plan.log_copies,
+            let words = match plan.place {
+                HistogramPlace::Global => 2 << plan.log_copies,
+                HistogramPlace::Shared => (counters + 1) << plan.log_copies,
+                HistogramPlace::Narrow => (counters + 2) / 2 + 32,
             };
             assert!(4 * words <= plan.shared_bytes as usize, "{what}");
         });
@@ -214,7 +330,7 @@ mod tests {
     fn counters_of_32_bits_do_not_overflow() {
         let (bytes, floats) = ([2048, 512], [512, 128]);
         for length in [1000, 1 << 20, 1 << 33] {
-            for counters in [256, 57_000, 1 << 20] {
+            for counters in [256, 57_000, 65_536, 1 << 20] {
                 for (units, plan) in [
                     (bytes, plan_of::<u8>(length, counters)),
                     (floats, plan_of::<f32>(length, counters)),
@@ -235,9 +351,10 @@ mod tests {
     fn counters_cost_no_more_than_items() {
         all_plans(|length, counters, plan| {
             let share = length / plan.blocks as usize;
-            let words = match plan.global {
-                true => 1 << plan.log_copies,
-                false => counters << plan.log_copies,
+            let words = match plan.place {
+                HistogramPlace::Global => 1 << plan.log_copies,
+                HistogramPlace::Shared => counters << plan.log_copies,
+                HistogramPlace::Narrow => counters,
             };
             let what = format!("{length} in {counters}: {plan:?}");
             match plan.adds() {
@@ -256,17 +373,84 @@ mod tests {
         }
     }
 
+    /// What fits is in shared memory, in counters of 16 bits if no others fit.
     #[test]
-    fn very_many_counters_are_in_global_memory() {
-        for (length, counters, global) in [
-            (1000, 57_000, true),
-            (1_000_000, 57_000, false),
-            (1 << 28, 58_111, false),
-            (1 << 28, 58_112, true),
-            (1000, 1 << 20, true),
+    fn counters_are_where_there_is_room() {
+        use HistogramPlace::{Global, Narrow, Shared};
+        for (length, counters, place) in [
+            (1000, 57_000, Global),
+            (1_000_000, 57_000, Shared),
+            (1 << 28, 58_111, Shared),
+            (1 << 28, 58_112, Narrow),
+            (1 << 28, 65_536, Narrow),
+            (262_143, 65_536, Global),
+            (262_144, 65_536, Narrow),
+            (1 << 28, 116_159, Narrow),
+            (1 << 28, 116_160, Global),
+            (1000, 1 << 20, Global),
         ] {
             let plan = plan_of::<f32>(length, counters);
-            assert_eq!(plan.global, global, "{length} in {counters}: {plan:?}");
+            assert_eq!(plan.place, place, "{length} in {counters}: {plan:?}");
+            assert!(plan.adds() || place == Shared, "{plan:?}");
+            assert_eq!(place == Narrow, plan.log_copies == LOG_FULL, "{plan:?}");
+        }
+    }
+
+    /// Weights have no narrow counters.
+    #[test]
+    fn weights_are_not_added_up_in_16_bits() {
+        let (policy, rows) = (
+            HistogramPolicy::for_capability(90),
+            RowPolicy::for_histogram::<Slice<f32>>(90),
+        );
+        for (words, count) in [(1, 58_112), (2, 29_056)] {
+            let counters = HistogramCounters {
+                count,
+                words,
+                once: false,
+            };
+            let lookup = LookupBytes::default();
+            let plan = |counters| HistogramPlan::new(policy, rows, H200, 1 << 28, counters, lookup);
+            assert_eq!(plan(counters).place, HistogramPlace::Global);
+            let fewer = HistogramCounters {
+                count: count - 1,
+                ..counters
+            };
+            assert_eq!(plan(fewer).place, HistogramPlace::Shared);
+        }
+    }
+
+    /// A lookup lies beside counters of 32 bits, or else of 16 bits, as long as it is whole.
+    #[test]
+    fn lookups_fit_beside_counters() {
+        let policy = HistogramPolicy::for_capability(90);
+        let rows = RowPolicy::for_histogram::<Slice<f32>>(90);
+        for (edges, place) in [
+            (2, HistogramPlace::Shared),
+            (100, HistogramPlace::Shared),
+            (10_000, HistogramPlace::Shared),
+            (40_000, HistogramPlace::Narrow),
+            (80_000, HistogramPlace::Narrow),
+            (100_000, HistogramPlace::Global),
+            (1 << 20, HistogramPlace::Global),
+        ] {
+            let part = |i: usize| (i as f64 / edges as f64).powi(2);
+            let edges: Vec<f64> = (0..=edges).map(part).collect();
+            let bins = Bins::<f64>::with_edges_of(&edges).unwrap();
+            let counters = HistogramCounters::of_items(bins.count());
+            let rooms = HistogramPlan::lookup_rooms(rows, H200, counters);
+            let lookup = bins.lookup(&rooms).unwrap().bytes();
+            for length in [0, 1000, 1_000_000, 1 << 28] {
+                let plan = HistogramPlan::new(policy, rows, H200, length, counters, lookup);
+                let what = format!("{length} in {}: {plan:?}, {lookup:?}", bins.count());
+                assert!(plan.shared_bytes <= H200.shared_bytes, "{what}");
+                assert!(plan.shared_bytes as usize > lookup.least(), "{what}");
+                if length == 1 << 28 {
+                    assert_eq!(plan.place, place, "{what}");
+                    let is_small = lookup.cells << 5 < 64 << 10;
+                    assert!(!is_small || plan.log_cell_copies == 5, "{what}");
+                }
+            }
         }
     }
 
