@@ -245,11 +245,20 @@ struct ByGuess {
     }
 };
 
-/// The same by a guess in fixed point, for integers of up to 32 bits.
+/// The same by a guess in fixed point, for integers of up to 32 bits. Where all guesses are certain,
+/// such as in bins whose width is a power of two, nothing asks.
 struct ByFixedGuess {
     static constexpr bool SEARCHES = false;
 
     template <class V, int COUNT>
+    static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
+                                                BinsOf<COUNT>& of) {
+        if (table.fixed.low == 0) find<false>(table, x, of);
+        else find<true>(table, x, of);
+    }
+
+private:
+    template <bool UNCERTAIN, class V, int COUNT>
     static __device__ __forceinline__ void find(const BinTable<V>& table, const V (&x)[COUNT],
                                                 BinsOf<COUNT>& of) {
         const FixedGuess& guess = table.fixed;
@@ -261,7 +270,7 @@ struct ByFixedGuess {
             u64 product = (u64)offset * guess.scale + guess.bias;
             u32 bin = (u32)(product >> 32) >> (guess.shift - 32);
             if (bin > last) bin = last;
-            if (guess.low != 0 && there && (u32)(product >> (guess.shift - 32)) < guess.low &&
+            if (UNCERTAIN && there && (u32)(product >> (guess.shift - 32)) < guess.low &&
                 x[i] < table.firsts[bin])
                 bin--;
             of.bins[i] = bin;
@@ -314,7 +323,7 @@ __device__ __forceinline__ V part_of(const Array<V, PARTS>& item, int part) {
 /// no additions of 64 bits in shared memory. A lower word that wraps carries 1.
 template <class Count, class Amount = u32>
 struct SharedCounters {
-    static constexpr bool WIDE = sizeof(Amount) == 8;
+    static constexpr bool BY_RUNS = false, WIDE = sizeof(Amount) == 8;
 
     Count* counts;
     u32 places, log_copies;
@@ -342,13 +351,6 @@ struct SharedCounters {
 
     /// Nothing is kept from one unit to the next.
     __device__ __forceinline__ void end_unit() const {}
-
-    template <int COUNT>
-    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
-                                        const Amount (&amounts)[COUNT]) const {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) add(at[i], is_counted[i], amounts[i]);
-    }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
         u32 at = (is_counted ? place : places) * stride + own;
@@ -396,7 +398,8 @@ struct SharedCounters {
 /// registers, as long as most of its lanes meet that place in each unit.
 template <class Count>
 struct NarrowCounters {
-    using Amount = u32;
+    /// Whether the items of a run are added together.
+    static constexpr bool BY_RUNS = true;
     /// A place that no item has.
     static constexpr u32 NONE = 0xffffffffu;
 
@@ -427,8 +430,7 @@ struct NarrowCounters {
     }
 
     template <int COUNT>
-    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
-                                        const u32 (&)[COUNT]) {
+    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT]) {
         static_assert(COUNT <= 16, "a block of 1024 threads adds fewer than 2^15 at a time");
         u32 before = 0;
 #pragma unroll
@@ -499,6 +501,7 @@ private:
 /// that slot are counted in global memory. So are all amounts of 64 bits.
 template <class Count, class Amount = u32>
 struct CachedCounters {
+    static constexpr bool BY_RUNS = false;
     /// The bin of a slot that belongs to none.
     static constexpr u32 NONE = 0xffffffffu;
     /// A slot with fewer items in a round is there for any bin in the next one.
@@ -522,13 +525,6 @@ struct CachedCounters {
     }
 
     __device__ __forceinline__ void end_unit() const {}
-
-    template <int COUNT>
-    __device__ __forceinline__ void add(const u32 (&at)[COUNT], const bool (&is_counted)[COUNT],
-                                        const Amount (&amounts)[COUNT]) const {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) add(at[i], is_counted[i], amounts[i]);
-    }
 
     __device__ __forceinline__ void add(u32 place, bool is_counted, Amount amount) const {
         if constexpr (sizeof(Amount) == 8) {
@@ -713,14 +709,22 @@ struct Histogram {
 #pragma unroll
                 for (int i = 0; i < RUN; i++) x[i] = part_of(Of::value(rows.item(row, i)), part);
                 Rule::find(table, x, of);
-                Amount amounts[RUN];
+                auto is_counted = [&](int i) {
+                    return of.there[i] && (ROWS > 1 || first + i < here);
+                };
+                if constexpr (Counters::BY_RUNS) {
 #pragma unroll
-                for (int i = 0; i < RUN; i++) {
-                    of.bins[i] += part * table.bins;
-                    of.there[i] &= ROWS > 1 || first + i < here;
-                    amounts[i] = Of::amount(rows.item(row, i));
+                    for (int i = 0; i < RUN; i++) {
+                        of.bins[i] += part * table.bins;
+                        of.there[i] = is_counted(i);
+                    }
+                    counters.add(of.bins, of.there);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < RUN; i++)
+                        counters.add(of.bins[i] + part * table.bins, is_counted(i),
+                                     Of::amount(rows.item(row, i)));
                 }
-                counters.add(of.bins, of.there, amounts);
             }
         }
         counters.end_unit();

@@ -31,8 +31,9 @@ where
     let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(capability));
     let long = kernels::Select::<T, F, O>::long_rows_policy(capability).map(Engine::Rows);
     let wave = kernels::Select::<T, F, O>::wave_policy(capability).map(Engine::Wave);
+    let short = kernels::Select::<T, F, O>::short_rows_policy(capability).map(Engine::Rows);
     let mut engines = vec![rows];
-    engines.extend(long);
+    engines.extend(short.into_iter().chain(long));
     engines.extend(wave.filter(|wave| wave.runs_on(capability)));
     let by_engine = engines
         .into_iter()

@@ -160,8 +160,9 @@ impl Sources {
     fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(&mut self) {
         let rows = Engine::Rows(kernels::Select::<T, F, O>::rows_policy(90));
         let long = kernels::Select::<T, F, O>::long_rows_policy(90).map(Engine::Rows);
+        let short = kernels::Select::<T, F, O>::short_rows_policy(90).map(Engine::Rows);
         let wave = kernels::Select::<T, F, O>::wave_policy(90).map(Engine::Wave);
-        for engine in [rows].into_iter().chain(long).chain(wave) {
+        for engine in [rows].into_iter().chain(short).chain(long).chain(wave) {
             self.push::<kernels::Select<T, F, O>>(engine);
         }
     }

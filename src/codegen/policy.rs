@@ -338,6 +338,8 @@ pub struct HistogramPolicy {
     /// Where several blocks count in shared memory, there are at least this many items for each
     /// counter.
     pub items_a_counter: u32,
+    /// The same for counters of 16 bits.
+    pub items_a_narrow_counter: u32,
     /// How many counters the GPU adds to the counts while a block counts an item.
     pub adds_an_item: u32,
     /// A block has up to 2^log_copies copies of its counters.
@@ -425,6 +427,10 @@ impl Shape {
 const SCAN_RUN_BYTES: u32 = 160;
 const SELECT_RUN_BYTES: u32 = 80;
 
+/// Runs of items of more than 16 bytes have this many at least: lanes exchange the sums of runs,
+/// which takes the longer the larger these are.
+const LONG_RUN_BYTES: u32 = 48;
+
 impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
     pub const SHARED_BYTES: u32 = 227 << 10;
@@ -511,7 +517,9 @@ impl WavePolicy {
             return None;
         }
         let run = (0..5).map(|power| 1 << power).find(|run| {
-            (run * leaves.granule as u32).is_multiple_of(16) && (run * item).is_multiple_of(16)
+            (run * leaves.granule as u32).is_multiple_of(16)
+                && (run * item).is_multiple_of(16)
+                && (item <= 16 || run * item >= LONG_RUN_BYTES)
         })?;
         if run * item.max(leaves.largest as u32) > longest_run {
             return None;

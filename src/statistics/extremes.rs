@@ -290,7 +290,8 @@ fn can_pack<T: Number>(len: usize) -> bool {
 #[doc(hidden)]
 #[function]
 pub fn pack(rank: u64, position: u64) -> u64 {
-    rank << 32 | position
+    // Compilers need not keep the upper half of the position.
+    rank << 32 | position as u32 as u64
 }
 
 /// The [form](crate::source::Form) of what [`least_packed`] gives; with `T::RankDown`, of what

@@ -58,6 +58,7 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
                 alone: (number % 3 * share) as u32,
                 fewest_warps: 1,
                 items_a_counter: 0,
+                items_a_narrow_counter: 0,
                 log_slots: number as u32 % 5,
                 ..HistogramPolicy::for_capability(90)
             };
@@ -333,6 +334,7 @@ fn counters_fill_shared_memory() {
     let rows = Histogram::<u32, Slice<u32>, ByValue>::rows_policy(90);
     let policy = HistogramPolicy {
         items_a_counter: 0,
+        items_a_narrow_counter: 0,
         ..HistogramPolicy::for_capability(90)
     };
     let machine = HistogramMachine {
@@ -579,6 +581,7 @@ fn very_many_edges_in_one_place() {
     let rows = Histogram::<u32, Slice<f64>, BySearch>::rows_policy(90);
     let policy = HistogramPolicy {
         items_a_counter: 0,
+        items_a_narrow_counter: 0,
         ..HistogramPolicy::for_capability(90)
     };
     let machine = HistogramMachine {

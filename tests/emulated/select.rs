@@ -58,7 +58,8 @@ fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
     };
     let mut engines = vec![Engine::Rows(Select::<T, F, O>::rows_policy(90))];
     let long = Select::<T, F, O>::long_rows_policy(90);
-    engines.extend(long.map(Engine::Rows));
+    let short = Select::<T, F, O>::short_rows_policy(90);
+    engines.extend(short.into_iter().chain(long).map(Engine::Rows));
     let wave = Select::<T, F, O>::wave_policy(90).map(tiny);
     engines.extend(wave.map(Engine::Wave));
     // Several rows a chunk, of which the room is reused.

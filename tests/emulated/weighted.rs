@@ -461,6 +461,7 @@ where
                 alone: 600,
                 fewest_warps: 1,
                 items_a_counter: 0,
+                items_a_narrow_counter: 0,
                 log_slots: number as u32,
                 ..HistogramPolicy::for_capability(90)
             };

@@ -121,9 +121,11 @@ impl HistogramPlan {
             && words <= u64::from(policy.alone_counters);
         // For fewer items it would take longer to clear and to add counters than to count.
         let few = !alone && length < words.saturating_mul(policy.items_a_counter.into());
-        let place = match (few, fits_wide, fits_narrow) {
-            (false, true, _) => HistogramPlace::Shared,
-            (false, false, true) => HistogramPlace::Narrow,
+        // Narrow counters take longer to clear and to add: nearly all of a block's shared memory.
+        let few_for_narrow = length < words.saturating_mul(policy.items_a_narrow_counter.into());
+        let place = match (few, fits_wide) {
+            (false, true) => HistogramPlace::Shared,
+            (false, false) if fits_narrow && !few_for_narrow => HistogramPlace::Narrow,
             _ => HistogramPlace::Global,
         };
         let is_global = place == HistogramPlace::Global;
@@ -383,8 +385,8 @@ mod tests {
             (1 << 28, 58_111, Shared),
             (1 << 28, 58_112, Narrow),
             (1 << 28, 65_536, Narrow),
-            (262_143, 65_536, Global),
-            (262_144, 65_536, Narrow),
+            (32 * 65_536 - 1, 65_536, Global),
+            (32 * 65_536, 65_536, Narrow),
             (1 << 28, 116_159, Narrow),
             (1 << 28, 116_160, Global),
             (1000, 1 << 20, Global),

@@ -13,8 +13,8 @@ use crate::source::Form;
 pub(super) enum Engines {
     /// For elements too long for a thread's registers.
     Levels {
-        /// For what few blocks hold.
-        short: Option<Rows>,
+        /// For what so many blocks hold.
+        short: Option<(Rows, u64)>,
         /// For much more than the GPU holds at once, if it is the fastest there.
         shares: Option<Shares>,
         /// For what fills the GPU.
@@ -107,7 +107,7 @@ impl Engines {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
             return Engines::Levels {
-                short: Some(Rows::new(request, policy)),
+                short: Some((Rows::new(request, policy), Rows::few_blocks::<F::Item>())),
                 shares,
                 wave: wave.map(|policy| Wave {
                     kernels: Lazy::new(request, Engine::Wave(policy)),
@@ -193,7 +193,7 @@ impl Engines {
                 wave,
                 levels,
             } => [
-                short.as_ref().map(|short| &short.kernels),
+                short.as_ref().map(|(short, _)| &short.kernels),
                 shares.as_ref().map(|shares| &shares.kernels),
                 wave.as_ref().map(|wave| &wave.kernels),
                 Some(levels),
@@ -231,8 +231,8 @@ impl Engines {
                 wave,
                 levels: _,
             } => {
-                let of_few_blocks = |rows: &Rows| {
-                    let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, Rows::FEW_BLOCKS);
+                let of_few_blocks = |(rows, few): &(Rows, u64)| {
+                    let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, *few);
                     of_rows(rows).min(few)
                 };
                 [
@@ -279,9 +279,9 @@ impl Engines {
                 wave,
                 levels,
             } => {
-                if let Some(short) = short {
+                if let Some((short, few)) = short {
                     let plan = plan(short);
-                    if plan.blocks <= Rows::FEW_BLOCKS {
+                    if plan.blocks <= *few && !plan.by_ticket {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
@@ -340,8 +340,11 @@ impl Rows {
     /// Longer elements do not leave a thread enough registers for its tree.
     const LARGEST_ELEMENT: usize = 16;
 
-    /// Up to this many blocks, one launch takes less time than the launches of the levels engine.
-    const FEW_BLOCKS: u64 = 32;
+    /// Up to as many blocks as have sums of 4 KiB, one launch takes less time than the launches of
+    /// the levels engine.
+    fn few_blocks<T: Element>() -> u64 {
+        (4 << 10) / size_of::<T::Accumulator>() as u64
+    }
 
     fn new(request: Request, policy: RowPolicy) -> Rows {
         Rows {

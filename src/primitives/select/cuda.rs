@@ -71,6 +71,8 @@ pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
     rows: Lazy,
     policy: RowPolicy,
     /// The rows engine for inputs that do not fit the GPU at once, where it is another one.
+    /// For what one block holds, and for what the GPU does not hold at once.
+    short: Option<(Lazy, RowPolicy)>,
     long: Option<(Lazy, RowPolicy)>,
     wave: Option<(Lazy, WavePolicy)>,
     /// Whether the wave engine is to take short inputs too.
@@ -173,6 +175,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O
             context: self.context.clone(),
             rows: self.rows.clone(),
             policy: self.policy,
+            short: self.short.clone(),
             long: self.long.clone(),
             wave: self.wave.clone(),
             always: self.always,
@@ -206,8 +209,16 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         let wave = kernel::Select::<T, F, O>::wave_policy(capability);
         let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-        let long = kernel::Select::<T, F, O>::long_rows_policy(capability);
-        Select::with(context, (rows, long), wave, false)
+        let select = Select::with(context, rows, wave, false)?;
+        let other = |policy: Option<RowPolicy>| {
+            let lazy = |policy| Lazy::new(Self::request(), Engine::Rows(policy));
+            policy.map(|policy| (lazy(policy), policy))
+        };
+        Ok(Select {
+            short: other(kernel::Select::<T, F, O>::short_rows_policy(capability)),
+            long: other(kernel::Select::<T, F, O>::long_rows_policy(capability)),
+            ..select
+        })
     }
 
     /// Loads the kernels of one engine, which will be used for every length. With the wave engine,
@@ -221,11 +232,11 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         require_driver()?;
         check::<kernel::Select<T, F, O>>(engine)?;
         let select = match engine {
-            Engine::Rows(policy) => Select::with(context, (policy, None), None, false),
+            Engine::Rows(policy) => Select::with(context, policy, None, false),
             Engine::Wave(wave) => {
                 let capability = context_capability(context)?;
                 let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-                Select::with(context, (rows, None), Some(wave), true)
+                Select::with(context, rows, Some(wave), true)
             }
             Engine::Levels | Engine::Shares(_) => unreachable!("`check` refuses them"),
         };
@@ -234,18 +245,18 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     fn with(
         context: &Arc<CudaContext>,
-        (policy, long): (RowPolicy, Option<RowPolicy>),
+        policy: RowPolicy,
         wave: Option<WavePolicy>,
         always: bool,
     ) -> Result<Self> {
         const { assert_element_size::<T>() };
-        let request = Request::of::<kernel::Select<T, F, O>>();
-        let lazy = |engine| Lazy::new(request, engine);
+        let lazy = |engine| Lazy::new(Self::request(), engine);
         Ok(Select {
             context: context.clone(),
             rows: lazy(Engine::Rows(policy)),
             policy,
-            long: long.map(|policy| (lazy(Engine::Rows(policy)), policy)),
+            short: None,
+            long: None,
             wave: wave.map(|policy| (lazy(Engine::Wave(policy)), policy)),
             always,
             multiprocessors: context_multiprocessors(context)?,
@@ -253,11 +264,16 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         })
     }
 
+    fn request() -> Request {
+        Request::of::<kernel::Select<T, F, O>>()
+    }
+
     /// The same, with all kernels loaded.
     fn loaded(self) -> Result<Self> {
         let wave = self.wave.iter().map(|(kernels, _)| kernels);
-        let long = self.long.iter().map(|(kernels, _)| kernels);
-        Lazy::load_all(wave.chain(long).chain([&self.rows]), &self.context)?;
+        let others = self.short.iter().chain(&self.long);
+        let rows = others.map(|(kernels, _)| kernels).chain([&self.rows]);
+        Lazy::load_all(wave.chain(rows), &self.context)?;
         Ok(self)
     }
 
@@ -341,9 +357,15 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             // SAFETY: the caller's. Slices are aligned.
             return unsafe { launch(kernels, stream, function, grid, arguments) };
         }
-        let (kernels, plan) = match &self.long {
-            Some((kernels, policy)) if plan.is_long(multiprocessors) => {
-                (kernels, ScanPlan::new(*policy, len, false, multiprocessors))
+        let plan_of = |policy| ScanPlan::new(policy, len, false, multiprocessors);
+        let short = self
+            .short
+            .as_ref()
+            .map(|(kernels, policy)| (kernels, plan_of(*policy)));
+        let (kernels, plan) = match (short, &self.long) {
+            (Some((kernels, plan)), _) if plan.blocks == 1 => (kernels, plan),
+            (_, Some((kernels, policy))) if plan.is_long(multiprocessors) => {
+                (kernels, plan_of(*policy))
             }
             _ => (&self.rows, plan),
         };

@@ -96,6 +96,18 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         (!O::KEPT).then(|| Self::with_room(RowPolicy::for_positions::<F>(capability)))
     }
 
+    /// The same for inputs that one block holds, where these have another one: a partition packs
+    /// both sides, so many warps share what one warp would pack row by row.
+    pub fn short_rows_policy(capability: u32) -> Option<RowPolicy> {
+        let policy = Self::rows_policy(capability);
+        let (rows, batch) = (1, 1);
+        O::OTHERS.then_some(RowPolicy {
+            rows,
+            batch,
+            ..policy
+        })
+    }
+
     /// The policy with as many of its rows as there is room for.
     fn with_room(mut policy: RowPolicy) -> RowPolicy {
         let of_item = |stored, bytes: usize| if stored { bytes as u64 } else { 0 };

@@ -58,7 +58,7 @@ pub(super) const ROWS: RowTables = RowTables {
             share: 32, warps: 8, blocks: 3,
         },
         CostlyScanRow {
-            accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
+            accumulator: 12, least: 24, alone: 48, short_rows: 2, short_warps: 8,
             share: 16, warps: 4, blocks: 6,
         },
         CostlyScanRow {
@@ -81,7 +81,8 @@ pub(super) const ROWS: RowTables = RowTables {
         bytes: 64, rows: 4, blocks: 1, warps: 32,
         cut: HistogramPolicy {
             alone: 16_384, alone_counters: 16_384, fewest_warps: 8,
-            items_a_counter: 4, adds_an_item: 64, log_copies: 5, log_slots: 14,
+            items_a_counter: 4, items_a_narrow_counter: 32, adds_an_item: 64, log_copies: 5,
+            log_slots: 14,
         },
     },
     weighted: WeightedRow { bytes: 64, rows: 16, blocks: 4, warps: 8 },
