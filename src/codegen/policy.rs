@@ -463,6 +463,24 @@ impl WavePolicy {
         )
     }
 
+    /// The same for an operator of some [`cost`](super::cost): dearer ones may want another shape.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn for_operator<F: Form<Item: Element>>(
+        capability: u32,
+        cost: u32,
+    ) -> Option<WavePolicy> {
+        let size = (F::LEAVES.bytes as u32).max(size_of::<F::Item>() as u32);
+        let mut rows = wave::dear_scans(capability).iter();
+        match rows.position(|row| cost >= wave::DEAR_COST && row.element == size) {
+            Some(row) => WavePolicy::for_shape(
+                &wave::dear_scans(capability)[row..],
+                SCAN_RUN_BYTES,
+                Shape::of_scan::<F>(),
+            ),
+            None => WavePolicy::for_form::<F>(capability),
+        }
+    }
+
     /// Whether the engine is the fastest for long scans of a form by an operator that does not
     /// commute, of some [`cost`](super::cost).
     #[cfg(feature = "cuda")]

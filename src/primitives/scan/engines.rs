@@ -98,9 +98,9 @@ impl Engines {
         commutes: bool,
         cost: impl FnOnce() -> u32,
     ) -> Engines {
-        let wave = WavePolicy::for_form::<F>(capability)
-            .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let cost = cost();
+        let wave = WavePolicy::for_operator::<F>(capability, cost)
+            .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
         let shares = costly.map(|costly| Shares::new(request, costly.shares));
         if size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT {
@@ -476,6 +476,25 @@ mod tests {
         let costly = engines::<[f64; 3]>(90, false, COSTLY);
         assert_eq!(names(&costly), ["rows", "levels", "shares"]);
         assert_eq!(name(&costly, 1 << 28, true), "shares");
+    }
+
+    /// Three floats have two shapes of blocks: for sums, and for what costs more.
+    #[test]
+    fn the_cost_decides_on_the_shape_of_blocks() {
+        let warps = |cost| {
+            let engines = engines::<[f32; 3]>(90, false, cost);
+            let input = Input {
+                len: 1 << 28,
+                inclusive: false,
+                aligned: true,
+                multiprocessors: MULTIPROCESSORS,
+            };
+            match engines.choose(input) {
+                Choice::Wave(_, plan) => plan.policy.warps,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([CHEAP, 19, 20, 39].map(warps), [8, 8, 16, 16]);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(super) const ROWS: RowTables = RowTables {
             share: 32, warps: 8, blocks: 3,
         },
         CostlyScanRow {
-            accumulator: 12, least: 24, alone: 48, short_rows: 2, short_warps: 8,
+            accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
             share: 16, warps: 4, blocks: 6,
         },
         CostlyScanRow {

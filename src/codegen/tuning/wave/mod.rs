@@ -1,5 +1,7 @@
 //! The wave engine.
 
+#[cfg(feature = "cuda")]
+mod dear_sm_90;
 mod select_sm_90;
 mod sm_90;
 
@@ -30,6 +32,19 @@ pub(in crate::codegen) const ORDERED: &[(u32, u32)] = &[(16, u32::MAX), (28, 24)
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
 const PARTITIONS: &Tables<[WaveRow]> = &[(90, select_sm_90::PARTITION)];
+
+/// The least [`cost`](crate::codegen::cost) of an operator that takes these rows, for elements of
+/// just their size.
+#[cfg(feature = "cuda")]
+pub(in crate::codegen) const DEAR_COST: u32 = 20;
+#[cfg(feature = "cuda")]
+const DEAR: &Tables<[WaveRow]> = &[(90, dear_sm_90::DEAR)];
+
+/// The rows for scans by dearer operators.
+#[cfg(feature = "cuda")]
+pub(in crate::codegen) fn dear_scans(capability: u32) -> &'static [WaveRow] {
+    choose(DEAR, capability)
+}
 
 /// The table of scans for GPUs of a compute capability. Those that cannot run the engine get one
 /// too: its source can be shown.
