@@ -38,12 +38,14 @@ use std::sync::Arc;
 /// Medium inputs take it from 32 to 48 on. [`cost`](crate::codegen::cost()) estimates the
 /// instructions. GPUs before compute capability 8.0 do not have it.
 ///
-/// *Longer elements*: a call enqueues one launch up to some thousands of elements, 3 up to a tile
+/// *Longer elements*: a call enqueues one launch up to some ten thousand elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
-/// every element is read twice; it is written once. Elements of up to 40 bytes whose operator
-/// [commutes](Monoid::COMMUTATIVE) take one launch, and are read once, from some ten thousand of
-/// them on: on GPUs of compute capability 9.0 to 10.x, if slices start at a multiple of 16 bytes
-/// and the size of an element is a multiple of 4.
+/// every element is read twice; it is written once. Many elements take one launch, and are read
+/// once, on GPUs of compute capability 9.0 to 10.x, if slices start at a multiple of 16 bytes and
+/// the size of an element is a multiple of 4: those of up to 40 bytes if the operator
+/// [commutes](Monoid::COMMUTATIVE), those of up to 28 if it costs no more than 24 instructions. So
+/// do those of up to 24 bytes on GPUs of compute capability 8.0 and later, wherever slices start,
+/// if the operator costs more ([`Engine::Shares`]).
 ///
 /// # The workspace
 ///
