@@ -52,9 +52,9 @@ use std::sync::Arc;
 /// its own, and then equal items take no longer than others. Private counters in shared memory are
 /// those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
 ///
-/// More of them, up to 116,159, have 16 bits each there. A block adds what is more than that to the
-/// counts at once. Items of one bin would wait for each other, so each warp counts the bin that
-/// comes most often by itself.
+/// More of them, up to 116,159, have 16 bits each there, if there are 32 items or more for each. A
+/// block adds what is more than that to the counts at once. Items of one bin would wait for each
+/// other, so each warp counts the bin that comes most often by itself.
 ///
 /// More counters than there is room for, or than a quarter of the items, are counted in global
 /// memory, at the speed of its atomic additions. There each block has a cache of up to 16,384 of
