@@ -61,7 +61,9 @@ struct Lookup {
     /// next.
     u32 segments, own, stride;
 
-    __device__ __forceinline__ u32 segment_words() const { return (2 * shape.segments + 3) / 4 * 4; }
+    __device__ __forceinline__ u32 segment_words() const {
+        return (2 * shape.segments + 3) / 4 * 4;
+    }
     /// One cell more than there are numbers for.
     __device__ __forceinline__ u32 cell_words() const { return (shape.cells + 1 + 3) / 4 * 4; }
     __device__ __forceinline__ u32 bytes() const {
@@ -175,8 +177,8 @@ struct ByNumber {
 using ByValue = ByNumber<false>;
 using ByAnyValue = ByNumber<true>;
 
-/// The last bin whose first number is not above ours, by a lookup. The few items whose cell does not
-/// tell take a binary search in what is left.
+/// The last bin whose first number is not above ours, by a lookup. The few items whose cell does
+/// not tell take a binary search in what is left.
 struct BySearch {
     static constexpr bool SEARCHES = true;
 
@@ -346,6 +348,7 @@ struct SharedCounters {
     __device__ __forceinline__ u32 bytes() const { return (words() + 1) / 2 * 8; }
 
     __device__ __forceinline__ void clear() const {
+#pragma unroll 4
         for (u32 i = threadIdx.x; i < words(); i += blockDim.x) counters()[i] = 0;
     }
 
@@ -367,12 +370,13 @@ struct SharedCounters {
     /// different banks.
     __device__ __forceinline__ void finish_round(bool stores, bool is_last) const {
         u32 copies = 1u << log_copies;
+#pragma unroll 4
         for (u32 place = threadIdx.x; place < places; place += blockDim.x) {
             u32* copy = counters() + (place << log_copies);
             Amount sum = 0;
             for (u32 i = 0; i < copies; i++) {
-                sum += copy[(place + i) % copies];
-                if constexpr (WIDE) sum += (u64)copy[lower() + (place + i) % copies] << 32;
+                sum += copy[place + i & (copies - 1)];
+                if constexpr (WIDE) sum += (u64)copy[lower() + (place + i & (copies - 1))] << 32;
             }
             if (stores) counts[place] = sum;
             else if (sum != 0) atomicAdd(counts + place, (Count)sum);
@@ -438,7 +442,8 @@ struct NarrowCounters {
             u32 place = is_counted[i] ? at[i] : places;
             bool is_hot = place == hot;
             hits += is_hot;
-            // A hot item adds nothing to a word that is the lane's alone: a branch would take longer.
+            // A hot item adds nothing to a word that is the lane's alone: a branch would take
+            // longer.
             u32 word = is_hot ? idle : word_of(place);
             u32 one = place < words() ? 1u : 0x10000u;
             before |= atomicAdd(counters() + word, is_hot ? 0u : one);

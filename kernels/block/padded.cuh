@@ -48,7 +48,9 @@ struct PaddedArray {
         return bytes + i * STRIDE + (int)((u32)i / WARP) * WORD;
     }
     __device__ __forceinline__ T get(int i) { return InWords<T>::get(at(i)); }
-    __device__ __forceinline__ void set(int i, const T& element) { InWords<T>::set(at(i), element); }
+    __device__ __forceinline__ void set(int i, const T& element) {
+        InWords<T>::set(at(i), element);
+    }
 };
 
 }  // namespace warpfold

@@ -153,7 +153,8 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     }
 
     /// Stores what a chunk holds now: the prefixes of its items.
-    __device__ __forceinline__ void emit(const unsigned char* chunk, const Tile& tile, int warp) const {
+    __device__ __forceinline__ void emit(const unsigned char* chunk, const Tile& tile,
+                                         int warp) const {
         int lane = threadIdx.x % WARP;
         Store store{shared().rooms[warp], is_aligned(sink.out, 16)};
         int results = gridDim.x == 1 ? tile.valid : sink.results(tile.valid, tile.whole);
