@@ -183,8 +183,12 @@ pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
-        BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram,
-        HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm,
+        Histogram, HistogramArguments, HistogramArgumentsOf, PlacesOf, SumsOf, Weight, WeightedForm,
+    };
+    pub use crate::primitives::histogram::lookup::LookupShape;
+    pub use crate::primitives::histogram::rule::{
+        BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
+        SearchArguments, TableArguments, TablesAt,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};

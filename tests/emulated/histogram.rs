@@ -6,6 +6,7 @@ use crate::emulator::{Argument, Grid, Script, Tally, Toolchain, address, base_se
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
+    HistogramArgumentsOf, TablesAt,
 };
 use warpfold::codegen::{
     Engine, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan, HistogramPolicy,
@@ -106,10 +107,8 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             script.filled("firsts", 0, size_of_val(firsts), "firsts");
             script.filled("lookup", 0, 4 * words.len(), "lookup");
             script.buffer("counts", 0, size_of::<C>() * counters);
-            let source = (case.arguments)(length);
-            let places = ["counts", "firsts", "lookup"].map(|name| address(name, 0));
-            let bins = (bins, lookup.as_ref());
-            let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
+            let input = ((case.arguments)(length), length);
+            let arguments = arguments::<_, _, R>(&plan, bins, lookup.as_ref(), channels, input);
             let function = function_of(&plan);
             let grid = Grid {
                 shared: plan.shared_bytes as usize,
@@ -124,10 +123,26 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
             let what = format!("{name}, {counters} counters, {length} items, {plan:?}");
             let output = script.run_to_the_end(&what, &module);
             let counts: Vec<C> = bytemuck::pod_collect_to_vec(&output);
-            let expected = histogram::<C, _>(&case.items[..length], bins.0).unwrap();
+            let expected = histogram::<C, _>(&case.items[..length], bins).unwrap();
             assert_same(&counts, &expected, &what);
         }
     }
+}
+
+/// The arguments of kernels that read `firsts` and `lookup`, and write `counts`.
+fn arguments<S, V: Binned, R: BinRule>(
+    plan: &HistogramPlan,
+    bins: &Bins<V>,
+    lookup: Option<&Lookup>,
+    channels: usize,
+    input: (S, usize),
+) -> HistogramArgumentsOf<S, R, V> {
+    let tables = TablesAt {
+        firsts: address("firsts", 0),
+        lookup: lookup.map(|lookup| (lookup, address("lookup", 0))),
+    };
+    let counts = address("counts", 0);
+    HistogramArguments::new::<R, V>(plan, bins, tables, channels, input, counts)
 }
 
 fn function_of(plan: &HistogramPlan) -> &'static str {
@@ -218,9 +233,8 @@ where
         script.file(name, bytes);
         script.filled(name, 0, bytes.len(), name);
     }
-    let places = ["counts", "firsts", "lookup"].map(|name| address(name, 0));
-    let table = (bins, lookup.as_ref());
-    let arguments = HistogramArguments::new(plan, table, 1, slice("a"), items.len(), places);
+    let input = (slice("a"), items.len());
+    let arguments = arguments::<_, _, R>(plan, bins, lookup.as_ref(), 1, input);
     let grid = Grid {
         shared: plan.shared_bytes as usize,
         ..Grid::new(plan.blocks.into(), plan.threads)
@@ -382,13 +396,13 @@ fn lanes(tallies: &[Tally], line: &str) -> u64 {
 
 /// Where a line of the kernels is.
 fn place_of(line: &str) -> String {
-    let text = include_str!("../../kernels/histogram.cuh");
+    let text = include_str!("../../kernels/histogram/counters.cuh");
     let mut places = (1..)
         .zip(text.lines())
         .filter(|(_, text)| text.trim() == line);
     let (number, _) = places.next().expect("the line is there");
     assert!(places.next().is_none(), "it is there once");
-    format!("histogram.cuh:{number}")
+    format!("counters.cuh:{number}")
 }
 
 /// All items are of two bins, whose counters each block adds to global memory once.
@@ -422,9 +436,8 @@ fn a_cache_gathers_the_items_of_a_bin() {
     script.file("zeros", &[0; 400]);
     script.filled("a", 0, 8 * items.len(), "items");
     script.filled("counts", 0, 400, "zeros");
-    let places = [address("counts", 0), 0, 0];
-    let bins = (&bins, None);
-    let arguments = HistogramArguments::new(&plan, bins, 1, slice("a"), items.len(), places);
+    let input = (slice("a"), items.len());
+    let arguments = arguments::<_, _, ByValue>(&plan, &bins, None, 1, input);
     let grid = Grid {
         shared: plan.shared_bytes as usize,
         ..Grid::new(blocks.into(), threads)

@@ -8,7 +8,7 @@ use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing};
 use crate::support::oracle;
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf,
-    SumsOf, Weight, Weighted, WeightedArguments, WeightedForm,
+    SumsOf, TablesAt, Weight, Weighted, WeightedArguments, WeightedForm,
 };
 use warpfold::codegen::{
     Engine, Function, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
@@ -390,8 +390,12 @@ where
             .as_ref()
             .map_or(LookupBytes::default(), Lookup::bytes);
         let plan = HistogramPlan::of_places(rows, machine, length, bytes);
-        let (bins, places) = ((bins, lookup.as_ref()), [to, firsts, words]);
-        let arguments = HistogramArguments::new(&plan, bins, channels, source, length, places);
+        let tables = TablesAt {
+            firsts,
+            lookup: lookup.as_ref().map(|lookup| (lookup, words)),
+        };
+        let input = (source, length);
+        let arguments = HistogramArguments::new::<R, _>(&plan, bins, tables, channels, input, to);
         let grid = Grid {
             shared: plan.shared_bytes as usize,
             ..Grid::new(plan.blocks.into(), plan.threads)
@@ -492,8 +496,13 @@ where
             let sums = launch.writes::<W::Sum>("sums", counters);
             let firsts = launch.reads("firsts", bins.firsts());
             let words = launch.reads_from("lookup", 0, &words);
-            let (table, at) = ((bins, lookup.as_ref()), [sums, firsts, words]);
-            let arguments = HistogramArguments::new(&plan, table, X::CHANNELS, source, length, at);
+            let tables = TablesAt {
+                firsts,
+                lookup: lookup.as_ref().map(|lookup| (lookup, words)),
+            };
+            let input = (source, length);
+            let arguments =
+                HistogramArguments::new::<R, _>(&plan, bins, tables, X::CHANNELS, input, sums);
             if plan.adds() {
                 let argument = Argument::of_struct(&arguments);
                 launch

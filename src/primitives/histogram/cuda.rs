@@ -1,9 +1,7 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{
-    self, BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments,
-    PlacesOf, SumsOf, Weight, WeightedForm,
-};
+use super::kernel::{self, HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm};
+use super::rule::{BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, TablesAt};
 use super::{Binned, Bins, Count, Counted, Rule, check};
 use crate::codegen::{
     Engine, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan, HistogramPolicy,
@@ -176,6 +174,24 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     }
 }
 
+/// Something for the rule of some bins, which is a type.
+macro_rules! for_rule {
+    ($bins:expr, $rule:ident => $body:expr) => {{
+        let bins: &Bins<_> = $bins;
+        match bins.rule() {
+            Rule::Values if bins.have_all() => for_rule!(ByAnyValue as $rule => $body),
+            Rule::Values => for_rule!(ByValue as $rule => $body),
+            Rule::Search(..) => for_rule!(BySearch as $rule => $body),
+            Rule::Guess(..) => for_rule!(ByGuess as $rule => $body),
+            Rule::Fixed(..) => for_rule!(ByFixedGuess as $rule => $body),
+        }
+    }};
+    ($type:ident as $rule:ident => $body:expr) => {{
+        type $rule = $type;
+        $body
+    }};
+}
+
 /// The kernels of a primitive, one for each rule by which items get their bins.
 pub(crate) trait ForEachRule {
     type Kernels<R: BinRule>: Kernels;
@@ -230,13 +246,7 @@ impl<V: Binned> LoadedFor<V> {
         lookup_rooms: impl FnOnce(HistogramMachine) -> Vec<usize>,
     ) -> Result<LoadedFor<V>> {
         let (context, engine) = (stream.context(), Engine::Rows(rows));
-        let request = match bins.rule() {
-            Rule::Values if bins.have_all() => Request::of::<K::Kernels<ByAnyValue>>(),
-            Rule::Values => Request::of::<K::Kernels<ByValue>>(),
-            Rule::Search(..) => Request::of::<K::Kernels<BySearch>>(),
-            Rule::Guess(..) => Request::of::<K::Kernels<ByGuess>>(),
-            Rule::Fixed(..) => Request::of::<K::Kernels<ByFixedGuess>>(),
-        };
+        let request = for_rule!(bins, R => Request::of::<K::Kernels<R>>());
         let kernels = Loaded::get(request, context, engine)?;
         let lookup = bins.lookup(&lookup_rooms(machine_of(&kernels)));
         Ok(LoadedFor {
@@ -256,21 +266,18 @@ impl<V: Binned> LoadedFor<V> {
         })
     }
 
-    /// Where the first number of each bin lies, and the words of the lookup.
-    fn tables_at(&self, stream: &CudaStream) -> [u64; 2] {
-        let (firsts, lookup) = (self.firsts.as_ref(), self.lookup.as_ref());
-        [
-            firsts.map_or(0, |firsts| firsts.device_ptr(stream).0),
-            lookup.map_or(0, |lookup| lookup.1.device_ptr(stream).0),
-        ]
-    }
-
-    fn lookup(&self) -> Option<&Lookup> {
-        self.lookup.as_ref().map(|lookup| &lookup.0)
+    /// Where kernels find what they look at.
+    fn tables_at(&self, stream: &CudaStream) -> TablesAt<'_> {
+        let lookup = self.lookup.as_ref();
+        TablesAt {
+            firsts: (self.firsts.as_ref()).map_or(0, |firsts| firsts.device_ptr(stream).0),
+            lookup: lookup.map(|lookup| (&lookup.0, lookup.1.device_ptr(stream).0)),
+        }
     }
 
     fn lookup_bytes(&self) -> LookupBytes {
-        self.lookup().map_or(LookupBytes::default(), Lookup::bytes)
+        let lookup = self.lookup.as_ref();
+        lookup.map_or(LookupBytes::default(), |lookup| lookup.0.bytes())
     }
 
     /// Enqueues the launches that count, or add up, from nothing on.
@@ -291,38 +298,35 @@ impl<V: Binned> LoadedFor<V> {
         let machine = machine_of(&self.kernels);
         let (all, lookup) = (of.counters.count, self.lookup_bytes());
         let plan = HistogramPlan::new(of.policy, self.rows, machine, len, of.counters, lookup);
-        let [firsts, words] = self.tables_at(stream);
-        let (table, at) = ((of.bins, self.lookup()), [counts, firsts, words]);
-        let arguments = HistogramArguments::new(&plan, table, of.channels, source, len, at);
-        let grid = Grid {
-            blocks: plan.blocks,
-            threads: plan.threads,
-            shared_bytes: plan.shared_bytes,
+        let clearing = Grid {
+            blocks: HistogramPlan::clearing_blocks(machine, all),
+            threads: HistogramPlan::CLEARING_THREADS,
+            shared_bytes: 0,
         };
-        if plan.adds() {
-            let grid = Grid {
-                blocks: HistogramPlan::clearing_blocks(machine, all),
-                threads: HistogramPlan::CLEARING_THREADS,
-                shared_bytes: 0,
+        let input = (source, len);
+        for_rule!(of.bins, R => {
+            let tables = self.tables_at(stream);
+            let given = HistogramArguments::new::<R, V>(&plan, of.bins, tables, of.channels, input, counts);
+            if plan.adds() {
+                // SAFETY: the caller's.
+                unsafe { launch(&self.kernels, stream, &HistogramArguments::CLEAR, clearing, given) }?;
+            }
+            let function = match plan.place {
+                HistogramPlace::Shared => HistogramArguments::SHARED,
+                HistogramPlace::Narrow => HistogramArguments::NARROW,
+                HistogramPlace::Global => HistogramArguments::GLOBAL,
             };
-            // SAFETY: the caller's.
-            unsafe {
-                launch(
-                    &self.kernels,
-                    stream,
-                    &HistogramArguments::CLEAR,
-                    grid,
-                    arguments,
-                )
-            }?;
-        }
-        let function = match plan.place {
-            HistogramPlace::Shared => HistogramArguments::SHARED,
-            HistogramPlace::Narrow => HistogramArguments::NARROW,
-            HistogramPlace::Global => HistogramArguments::GLOBAL,
-        };
-        // SAFETY: the caller's; the tables are here.
-        unsafe { launch(&self.kernels, stream, &function, grid, arguments) }
+            // SAFETY: the caller's; the tables are here.
+            unsafe { launch(&self.kernels, stream, &function, grid_of(&plan), given) }
+        })
+    }
+}
+
+fn grid_of(plan: &HistogramPlan) -> Grid {
+    Grid {
+        blocks: plan.blocks,
+        threads: plan.threads,
+        shared_bytes: plan.shared_bytes,
     }
 }
 
@@ -426,23 +430,11 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
         let (loaded, kernels) = (&self.loaded, &self.loaded.kernels);
         let (machine, lookup) = (machine_of(kernels), loaded.lookup_bytes());
         let plan = HistogramPlan::of_places(loaded.rows, machine, len, lookup);
-        let [firsts, words] = loaded.tables_at(stream);
-        let (table, at) = ((&self.bins, loaded.lookup()), [to, firsts, words]);
-        let arguments = HistogramArguments::new(&plan, table, self.channels, source, len, at);
-        let grid = Grid {
-            blocks: plan.blocks,
-            threads: plan.threads,
-            shared_bytes: plan.shared_bytes,
-        };
-        // SAFETY: the caller's.
-        unsafe {
-            launch(
-                kernels,
-                stream,
-                &HistogramArguments::PLACES,
-                grid,
-                arguments,
-            )
-        }
+        for_rule!(&self.bins, R => {
+            let (bins, tables) = (&self.bins, loaded.tables_at(stream));
+            let given = HistogramArguments::new::<R, _>(&plan, bins, tables, self.channels, (source, len), to);
+            // SAFETY: the caller's.
+            unsafe { launch(kernels, stream, &HistogramArguments::PLACES, grid_of(&plan), given) }
+        })
     }
 }

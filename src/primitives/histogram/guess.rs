@@ -42,15 +42,6 @@ pub struct FixedGuess {
     pub low: u32,
 }
 
-impl Guess {
-    /// For rules that do not guess.
-    pub(crate) const NONE: Guess = Guess {
-        origin: 0.0,
-        scale: 0.0,
-        low: 0.0,
-    };
-}
-
 impl<E: Edge> Guess<E> {
     /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`. There is none
     /// if more than `uncertain` of the items of a bin, which is less than 1, would have to be
@@ -123,14 +114,6 @@ impl<E: Edge> Guess<E> {
 }
 
 impl FixedGuess {
-    /// For rules that do not guess so.
-    pub(crate) const NONE: FixedGuess = FixedGuess {
-        bias: 0,
-        scale: 0,
-        shift: 32,
-        low: 0,
-    };
-
     /// The guess for a table of bins of about one width, `bins` from `lo` to `hi`. There is none
     /// for other types, nor where bins are narrower than 1.
     fn rough<T: Binned>(table: &Table<T>, (lo, hi): (f64, f64), bins: usize) -> Option<FixedGuess> {

@@ -1,79 +1,30 @@
 //! The kernels of histograms, and what they take.
 
-use super::bins::{Bins, Rule};
-use super::guess::{FixedGuess, Guess};
-use super::lookup::{Lookup, LookupShape};
+use super::bins::Bins;
 use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
+use super::rule::{BinRule, TablesAt};
 use crate::codegen::{
     Arguments, Definitions, Engine, Function, Kernels, Named, RowPolicy, arguments,
 };
 use crate::source::{Form, Slice, Zip};
 use crate::{CudaType, Element};
 
-/// How items get their bins: a type without values.
-pub trait BinRule: std::fmt::Debug + 'static {
-    /// Its name in `kernels/histogram.cuh`.
-    const CUDA: &'static str;
-    /// Whether bins are looked up, or searched for.
-    const SEARCHES: bool;
-}
-
-macro_rules! rules {
-    ($($(#[$doc:meta])* $name:ident: $searches:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub enum $name {}
-
-        impl BinRule for $name {
-            const CUDA: &'static str = stringify!($name);
-            const SEARCHES: bool = $searches;
-        }
-    )*};
-}
-
-rules! {
-    /// A number is that of its bin.
-    ByValue: false;
-    /// The same where every number of the type has a bin.
-    ByAnyValue: false;
-    /// By a lookup, and a binary search where that does not tell.
-    BySearch: true;
-    /// By a guess that is certain, or nearly right.
-    ByGuess: false;
-    /// The same in fixed point, for integers of up to 32 bits.
-    ByFixedGuess: false;
-}
-
 /// The kernels of the histograms of a form, with counts of type `C`.
 #[derive(Debug)]
 pub struct Histogram<C, F, R>(Named<(C, F, R)>);
 
 arguments! {
-    /// What a histogram takes. `V` is the type of what is counted of an item.
-    pub struct HistogramArguments<S, V> {
+    /// What a histogram takes. `R` is what its rule takes.
+    pub struct HistogramArguments<S, R> {
         /// The items.
         pub source: S => "Source",
         /// The number of items.
         pub length: u64 => "u64",
         /// The counts: those of each channel together. Several blocks add to them.
         pub counts: u64 => "Count*",
-        /// The first number of each bin.
-        pub firsts: u64 => "const Value*",
-        /// The guess at a bin.
-        pub guess: Guess => "Guess",
-        /// The guess at a bin in fixed point.
-        pub fixed: FixedGuess => "FixedGuess",
-        /// What is looked up.
-        pub lookup: LookupShape => "LookupShape",
-        /// The words of the lookup.
-        pub lookup_words: u64 => "const u32*",
-        /// The first number that has a bin.
-        pub first: V => "Value",
-        /// The last one.
-        pub last: V => "Value",
-        /// How many bins have a first number.
-        pub known: u32 => "u32",
+        /// What items get their bins by.
+        pub rule: R => "Rule::Arguments",
         /// The number of bins.
         pub bins: u32 => "u32",
         /// How many parts of each item are counted.
@@ -81,59 +32,41 @@ arguments! {
         /// A block has 2^log_copies copies of its counters, or a cache of as many. Narrow counters
         /// are full from that number on.
         pub log_copies: u32 => "u32",
-        /// A block has as many copies of cells.
-        pub log_cell_copies: u32 => "u32",
         /// After how many units of a warp they are added to the counts.
         pub units_a_round: u32 => "u32",
-        /// Whether the first numbers are copied to shared memory.
-        pub copies_table: u32 => "u32",
         /// Whether a unit is a row.
         pub by_rows: u32 => "u32",
     }
 }
 
-impl<V: Binned> HistogramArguments<(), V> {
-    /// What the kernels are told of bins and of a plan. Where counts, first numbers and the words
-    /// of the lookup lie, and how many items there are, is for the caller to say.
-    pub fn new<S>(
+/// What kernels of a rule take.
+pub type HistogramArgumentsOf<S, R, V> = HistogramArguments<S, <R as BinRule>::Arguments<V>>;
+
+impl<S, A> HistogramArguments<S, A> {
+    /// What the kernels are told of bins and of a plan. The counts lie at the address `counts`.
+    pub fn new<R: BinRule<Arguments<V> = A>, V: Binned>(
         plan: &HistogramPlan,
-        (bins, lookup): (&Bins<V>, Option<&Lookup>),
+        bins: &Bins<V>,
+        tables: TablesAt<'_>,
         channels: usize,
-        source: S,
-        length: usize,
-        [counts, firsts, lookup_words]: [u64; 3],
-    ) -> HistogramArguments<S, V> {
-        let (first, last) = bins.ends();
+        (source, length): (S, usize),
+        counts: u64,
+    ) -> Self {
         HistogramArguments {
             source,
             length: length as u64,
             counts,
-            firsts,
-            guess: match bins.rule() {
-                Rule::Guess(_, guess, _) => *guess,
-                _ => Guess::NONE,
-            },
-            fixed: match bins.rule() {
-                Rule::Fixed(_, guess) => *guess,
-                _ => FixedGuess::NONE,
-            },
-            lookup: lookup.map_or(LookupShape::NONE, |lookup| lookup.shape),
-            lookup_words,
-            first,
-            last,
-            known: bins.firsts().len() as u32,
+            rule: R::arguments(bins, tables, plan),
             bins: bins.count() as u32,
             channels: channels as u32,
             log_copies: plan.log_copies,
-            log_cell_copies: plan.log_cell_copies,
             units_a_round: plan.units_a_round,
-            copies_table: u32::from(plan.copies_table),
             by_rows: u32::from(plan.by_rows),
         }
     }
 }
 
-impl<S: Copy, V: Copy> HistogramArguments<S, V> {
+impl<S: Copy, R: Copy> HistogramArguments<S, R> {
     /// The function that counts in shared memory.
     pub const SHARED: Function<Self> = Function::new("histogram_shared");
     /// The one that counts there in counters of 16 bits.
@@ -162,8 +95,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
-        bind::<C, F::Item, R>(definitions, arguments, Does::Count)
+        bind::<C, F::Arguments, F::Item, R>(definitions, Does::Count)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -195,8 +127,7 @@ impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
     type Form = F;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let arguments = HistogramArguments::<F::Arguments, <F::Item as Counted>::Value>::cuda();
-        bind::<u32, F::Item, R>(definitions, arguments, Does::Place)
+        bind::<u32, F::Arguments, F::Item, R>(definitions, Does::Place)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -251,11 +182,7 @@ impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> 
     type Form = WeightedForm<F, W>;
 
     fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let arguments = HistogramArguments::<
-            ArgumentsOf<WeightedForm<F, W>>,
-            <F::Item as Counted>::Value,
-        >::cuda();
-        bind::<W::Sum, F::Item, R>(definitions, arguments, Does::AddUp)
+        bind::<W::Sum, ArgumentsOf<WeightedForm<F, W>>, F::Item, R>(definitions, Does::AddUp)
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -288,9 +215,8 @@ enum Does {
     Place,
 }
 
-fn bind<C: Count, X: Counted, R: BinRule>(
+fn bind<C: Count, S: Copy, X: Counted, R: BinRule>(
     definitions: &mut Definitions,
-    arguments: String,
     does: Does,
 ) -> minijinja::Value {
     fn bind(
@@ -299,15 +225,42 @@ fn bind<C: Count, X: Counted, R: BinRule>(
         parts: usize,
         does: Does,
     ) -> minijinja::Value {
+        let types = format!("using Count = {count};\nusing Value = {value};");
         minijinja::context! {
-            arguments => format!("using Count = {count};\nusing Value = {value};\n{arguments}"),
-            rule => rule,
+            arguments => format!("{types}\nusing Rule = {rule}<Value>;\n{arguments}"),
             parts => parts,
             places => does == Does::Place,
             narrow => does == Does::Count,
         }
     }
     let value = X::Value::cuda_type(definitions);
+    let arguments = HistogramArgumentsOf::<S, R, X::Value>::cuda();
     let texts = [value, C::cuda_type(definitions), arguments];
     bind(texts, R::CUDA, X::CHANNELS, does)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitives::histogram::rule::{
+        ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue,
+    };
+    use crate::source::SliceArguments;
+
+    /// Where kernels take more, NVCC and NVRTC unroll no loop whose length they do not know. That
+    /// cost up to a fifth of the time.
+    #[test]
+    fn arguments_have_at_most_128_bytes() {
+        fn bytes<R: BinRule>() -> usize {
+            size_of::<HistogramArgumentsOf<SliceArguments, R, f64>>()
+        }
+        let all = [
+            bytes::<ByValue>(),
+            bytes::<ByAnyValue>(),
+            bytes::<BySearch>(),
+            bytes::<ByGuess>(),
+            bytes::<ByFixedGuess>(),
+        ];
+        assert!(all.iter().all(|&bytes| bytes <= 128), "{all:?}");
+    }
 }

@@ -36,17 +36,6 @@ pub struct LookupShape {
 }
 
 impl LookupShape {
-    /// For rules that do not search.
-    pub(crate) const NONE: LookupShape = LookupShape {
-        origin: 0,
-        drop: 0,
-        last: 0,
-        log_segment: 0,
-        segments: 0,
-        cells: 0,
-        log_bin: 1,
-    };
-
     /// The words of segments: where the cells begin, and the logarithm of a cell's size. Both count
     /// so that the offset over that size can be added.
     fn segment_words(&self) -> usize {
@@ -295,7 +284,7 @@ mod tests {
     use super::*;
 
     /// What a lookup tells of a number from the first to the last of all: the first bin that it may
-    /// have, and how many. That is what `BySearch` in `kernels/histogram.cuh` does.
+    /// have, and how many. That is what `BySearch` in `kernels/histogram/bins.cuh` does.
     fn found<T: Binned>(lookup: &Lookup, x: T) -> (u32, u32) {
         let shape = &lookup.shape;
         let offset = (x.rank() - shape.origin) >> shape.drop;

@@ -11,6 +11,7 @@ pub(crate) mod kernel;
 pub(crate) mod lookup;
 mod number;
 pub(crate) mod plan;
+pub(crate) mod rule;
 
 pub use bins::Bins;
 #[cfg(feature = "cuda")]

@@ -84,7 +84,7 @@ pub struct HistogramPlan {
 }
 
 /// Narrow counters are full from 2^LOG_FULL on. So many more items can come before they are
-/// emptied; `NarrowCounters` in `kernels/histogram.cuh` says why.
+/// emptied; `NarrowCounters` in `kernels/histogram/counters.cuh` says why.
 const LOG_FULL: u32 = 15;
 
 /// The blocks of a multiprocessor that store places.
