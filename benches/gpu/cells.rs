@@ -73,20 +73,23 @@ const EVERY: &[usize] = &[
     1 << 28,
     1 << 30,
 ];
+/// It divides into no power of two of chunks that fills a GPU.
+const UNEVEN: usize = 3_000_000;
 const SOME: &[usize] = &[
     1000,
     1 << 16,
     1_000_000,
     1 << 20,
+    UNEVEN,
     1 << 22,
     1 << 24,
     1 << 26,
     1 << 28,
 ];
 /// Of the classes of operators: enough to see what they cost.
-const FEW: &[usize] = &[1000, 1 << 16, 1_000_000, 1 << 22, 1 << 26, 1 << 28];
+const FEW: &[usize] = &[1000, 1 << 16, 1_000_000, UNEVEN, 1 << 22, 1 << 26, 1 << 28];
 /// The same for elements of 8 bytes and more.
-const FEWER: &[usize] = &[1000, 1 << 16, 1_000_000, 1 << 22, 1 << 26];
+const FEWER: &[usize] = &[1000, 1 << 16, 1_000_000, UNEVEN, 1 << 22, 1 << 26];
 const LONG: &[usize] = &[1 << 28];
 /// What a quick run takes of them.
 const QUICK: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 26, 1 << 28];

@@ -20,7 +20,7 @@ use warpfold::statistics::{
     Extremes, First, Measured, Merge, Moments, Number, Packed, Place, Ranked, Twice, greatest,
     greatest_packed, measured, twice,
 };
-use warpfold::{function, map, zip};
+use warpfold::{Element, function, map, zip};
 
 #[function]
 fn product(x: f32, y: f32) -> f32 {
@@ -48,6 +48,21 @@ const FEW: &[usize] = &[1_000_000, 1 << 26];
 
 /// A call on input, output and workspace.
 type Call<'a, T> = Box<dyn FnMut(&CudaView<'_, T>, &mut CudaViewMut<'_, T>, &mut Workspace) + 'a>;
+
+/// The reduction of a source of the input to one result, which goes elsewhere: it is of another
+/// type.
+macro_rules! reduction {
+    ($stream:ident, $bench:ident, $reduce:ty, |$input:ident| $source:expr) => {{
+        let reduce = <$reduce>::load(&$bench.context).expect("kernels");
+        let bytes = reduce.workspace_bytes(1 << 28);
+        let mut result = allocate($stream, 1).expect("memory");
+        let call: Call<'_, _> = Box::new(move |$input, _, workspace| {
+            let enqueued = reduce.enqueue($stream, $source, &mut result, workspace);
+            enqueued.expect("a launch");
+        });
+        (bytes, call)
+    }};
+}
 
 pub(crate) fn run(bench: &mut Bench) {
     // The first half of the input times the second.
@@ -85,34 +100,41 @@ pub(crate) fn run(bench: &mut Bench) {
         });
         (bytes, call)
     });
-    // Wider than what is read; it goes elsewhere.
-    macro_rules! statistic {
-        ($operator:literal, $reduce:ty, |$input:ident| $source:expr) => {
-            family::<f32>(
-                bench,
-                LENGTHS,
-                "reduce",
-                "f32",
-                $operator,
-                |stream, bench| {
-                    let reduce = <$reduce>::load(&bench.context).expect("kernels");
-                    let bytes = reduce.workspace_bytes(1 << 28);
-                    let mut result = allocate(stream, 1).expect("memory");
-                    let call: Call<'_, f32> = Box::new(move |$input, _, workspace| {
-                        reduce
-                            .enqueue(stream, $source, &mut result, workspace)
-                            .expect("a launch");
-                    });
-                    (bytes, call)
-                },
-            );
-        };
-    }
-    statistic!("argmax", Reduce<u64, Min, Packed<RankDown, Slice<f32>>>, |input| {
-        greatest_packed::<f32, _>(input, input.len()).expect("32 bits")
-    });
-    statistic!("minmax", Reduce<[f32; 2], Extremes, Twice<f32>>, |input| twice::<f32, _>(input));
-    statistic!("moments", Reduce<Moments, Merge, Measured<f32>>, |input| measured::<f32, _>(input));
+    family::<f32>(
+        bench,
+        LENGTHS,
+        "reduce",
+        "f32",
+        "argmax",
+        |stream, bench| {
+            type Of = Reduce<u64, Min, Packed<RankDown, Slice<f32>>>;
+            reduction!(stream, bench, Of, |input| {
+                greatest_packed::<f32, _>(input, input.len()).expect("32 bits")
+            })
+        },
+    );
+    family::<f32>(
+        bench,
+        LENGTHS,
+        "reduce",
+        "f32",
+        "minmax",
+        |stream, bench| {
+            type Of = Reduce<[f32; 2], Extremes, Twice<f32>>;
+            reduction!(stream, bench, Of, |input| twice::<f32, _>(input))
+        },
+    );
+    family::<f32>(
+        bench,
+        LENGTHS,
+        "reduce",
+        "f32",
+        "moments",
+        |stream, bench| {
+            type Of = Reduce<Moments, Merge, Measured<f32>>;
+            reduction!(stream, bench, Of, |input| measured::<f32, _>(input))
+        },
+    );
     of_numbers::<u8>(bench, "u8");
     of_numbers::<i16>(bench, "i16");
     of_numbers::<f16>(bench, "f16");
@@ -140,76 +162,37 @@ pub(crate) fn run(bench: &mut Bench) {
 
 /// The statistics of other numbers than `f32`.
 fn of_numbers<T: Sample + Number>(bench: &mut Bench, element: &str) {
-    type Places<T> = Ranked<<T as Number>::RankDown, Slice<T>>;
-    type InWords<T> = Packed<<T as Number>::RankDown, Slice<T>>;
     family::<T>(bench, FEW, "reduce", element, "argmax", |stream, bench| {
+        type Places<T> = Reduce<Place, First, Ranked<<T as Number>::RankDown, Slice<T>>>;
+        type InWords<T> = Reduce<u64, Min, Packed<<T as Number>::RankDown, Slice<T>>>;
         // In one word, if the number leaves room for its position.
         if size_of::<T>() <= 4 {
-            let reduce = Reduce::<u64, Min, InWords<T>>::load(&bench.context).expect("kernels");
-            let bytes = reduce.workspace_bytes(1 << 28);
-            let mut result = allocate(stream, 1).expect("memory");
-            let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-                let source = greatest_packed::<T, _>(input, input.len()).expect("32 bits");
-                let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
-                enqueued.expect("a launch");
-            });
-            return (bytes, call);
+            reduction!(stream, bench, InWords<T>, |input| {
+                greatest_packed::<T, _>(input, input.len()).expect("32 bits")
+            })
+        } else {
+            reduction!(stream, bench, Places<T>, |input| {
+                greatest::<T, _>(input, input.len())
+            })
         }
-        let reduce = Reduce::<Place, First, Places<T>>::load(&bench.context).expect("kernels");
-        let bytes = reduce.workspace_bytes(1 << 28);
-        let mut result = allocate(stream, 1).expect("memory");
-        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-            let source = greatest::<T, _>(input, input.len());
-            let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
-            enqueued.expect("a launch");
-        });
-        (bytes, call)
     });
     family::<T>(bench, FEW, "reduce", element, "minmax", |stream, bench| {
-        let reduce = Reduce::<[T::Accumulator; 2], Extremes, Twice<T>>::load(&bench.context);
-        let reduce = reduce.expect("kernels");
-        let bytes = reduce.workspace_bytes(1 << 28);
-        let mut result = allocate(stream, 1).expect("memory");
-        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-            let enqueued = reduce.enqueue(stream, twice::<T, _>(input), &mut result, workspace);
-            enqueued.expect("a launch");
-        });
-        (bytes, call)
+        type Of<T> = Reduce<[<T as Element>::Accumulator; 2], Extremes, Twice<T>>;
+        reduction!(stream, bench, Of<T>, |input| twice::<T, _>(input))
     });
     family::<T>(bench, FEW, "reduce", element, "moments", |stream, bench| {
-        let reduce = Reduce::<Moments, Merge, Measured<T>>::load(&bench.context).expect("kernels");
-        let bytes = reduce.workspace_bytes(1 << 28);
-        let mut result = allocate(stream, 1).expect("memory");
-        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-            let enqueued = reduce.enqueue(stream, measured::<T, _>(input), &mut result, workspace);
-            enqueued.expect("a launch");
-        });
-        (bytes, call)
+        type Of<T> = Reduce<Moments, Merge, Measured<T>>;
+        reduction!(stream, bench, Of<T>, |input| measured::<T, _>(input))
     });
     family::<T>(bench, FEW, "reduce", element, "mean", |stream, bench| {
+        type Whole<T> = Reduce<i64, Add, Map<<T as Number>::AsI64, Slice<T>>>;
+        type Floats<T> = Reduce<f64, Add, Map<<T as Number>::AsF64, Slice<T>>>;
         // As integers, where these are exact.
         if T::MOST_EXACT > 0 {
-            let reduce = Reduce::<i64, Add, Map<T::AsI64, Slice<T>>>::load(&bench.context);
-            let reduce = reduce.expect("kernels");
-            let bytes = reduce.workspace_bytes(1 << 28);
-            let mut result = allocate(stream, 1).expect("memory");
-            let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-                let source = map::<T::AsI64, _>(input);
-                let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
-                enqueued.expect("a launch");
-            });
-            return (bytes, call);
+            reduction!(stream, bench, Whole<T>, |input| map::<T::AsI64, _>(input))
+        } else {
+            reduction!(stream, bench, Floats<T>, |input| map::<T::AsF64, _>(input))
         }
-        let reduce = Reduce::<f64, Add, Map<T::AsF64, Slice<T>>>::load(&bench.context);
-        let reduce = reduce.expect("kernels");
-        let bytes = reduce.workspace_bytes(1 << 28);
-        let mut result = allocate(stream, 1).expect("memory");
-        let call: Call<'_, T> = Box::new(move |input, _, workspace| {
-            let source = map::<T::AsF64, _>(input);
-            let enqueued = reduce.enqueue(stream, source, &mut result, workspace);
-            enqueued.expect("a launch");
-        });
-        (bytes, call)
     });
 }
 

@@ -313,11 +313,8 @@ impl Script {
     /// Writes to a folder what `scripts/mutate` needs to run the script again on a machine without
     /// Rust: the sources of the emulator and of the module, whose first lines say how they are
     /// compiled; and, in a folder for each script, the script, its files, and what came of it: the
-    /// bytes that were saved, or how the run was stopped.
+    /// bytes that were saved, or how the run was stopped. Nothing that it counts is kept.
     fn keep(&self, module: &Module, output: &Output, folder: &Path) {
-        if self.text.starts_with("count\n") {
-            return;
-        }
         let name = module.object.file_stem().expect("a module has a name");
         let to = folder.join(name);
         let copied = fs::create_dir_all(&to)
@@ -335,7 +332,13 @@ impl Script {
                     fs::copy(file.path(), here.join(file.file_name()))?;
                 }
                 let files = format!(" {}/", self.folder.path().display());
-                fs::write(here.join("script"), self.text.replace(&files, " "))?;
+                let counts = |line: &&str| {
+                    let word = line.split_whitespace().next();
+                    matches!(word, Some("count" | "trace" | "tallies" | "touches"))
+                };
+                let lines = self.text.lines().filter(|line| !counts(line));
+                let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+                fs::write(here.join("script"), text.replace(&files, " "))?;
                 if output.status.success() {
                     fs::write(here.join("saved"), &output.stdout)
                 } else {

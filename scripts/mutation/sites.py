@@ -261,7 +261,7 @@ class File:
             if self.word(i) == "<" and i in self.partner:
                 i = self.partner[i] + 1
             elif self.word(i) == "::":
-                i += 2
+                i += 3 if self.word(i + 1) == "template" else 2
             elif self.word(i - 1) in ("unsigned", "signed") and self.word(i) in ("char", "int", "short"):
                 i += 1
             else:

@@ -60,23 +60,26 @@ impl ReducePlan {
                 log_batches: 0,
             },
             Order::Law => {
-                let cut = |log_batches: u32| {
+                let cut = |warps: u32, log_batches: u32| {
                     ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
                 };
                 let tasks =
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
-                // If some multiprocessors got two chunks and others one, all may as well take one
-                // of twice the length: there is less to collect. But for very long inputs it pays
-                // to hand out shorter chunks.
-                let some_have_less = (u64::from(multiprocessors) + 1..resident - resident / 8)
-                    .contains(&tasks(log_batches));
+                // If some multiprocessors get two chunks and others one, and that takes long, it
+                // pays to hand out shorter chunks. If nearly all get two, one of twice the warps
+                // may as well take both: there is less to collect.
+                let (tasks_at_once, one_each) = (tasks(log_batches), multiprocessors.into());
+                let nearly_all = resident - resident / 4;
+                let uneven = tasks_at_once > one_each && tasks_at_once < nearly_all;
                 let bytes = length * size_of::<T>() as u64;
-                if bytes > MOST_BYTES_AT_ONCE || (some_have_less && bytes > MOST_BYTES_UNEVENLY) {
+                if bytes > MOST_BYTES_AT_ONCE || (uneven && bytes > MOST_BYTES_UNEVENLY) {
                     let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
-                    cut(least(|log_batches| tasks(log_batches) <= chunks))
+                    cut(warps, least(|log_batches| tasks(log_batches) <= chunks))
+                } else if tasks_at_once > one_each && !uneven && 64 * warps <= policy.most_threads {
+                    cut(2 * warps, log_batches)
                 } else {
-                    cut(log_batches + u32::from(some_have_less))
+                    cut(warps, log_batches)
                 }
             }
         }
