@@ -7,9 +7,10 @@
 // have started: so far every GPU starts blocks in that order, even where other work keeps some of
 // them waiting.
 //
-// An input of middle length has one chunk for each block. A long one has more; blocks that are done
-// take these in order. A short input is all rest: the task of a single block, which needs no
-// workspace.
+// An input of middle length has a group of chunks for each block, so that all have about as much.
+// The block folds them with no wait between. A long input has more chunks than that; blocks that are
+// done take these in order, one at a time. A short input is all rest: the task of a single block,
+// which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -78,9 +79,13 @@ struct BlockFolder {
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
     using Rows = SourceRows<Source, RUN, ROWS>;
 
+    /// The most chunks of a group.
+    static constexpr int MOST_CHUNKS = 8;
+
     struct Shared {
-        /// For two turns: one is written while the other is still read.
-        PaddedArray<A, WARP> part_sums[2];
+        /// Of each chunk of a group. If there is one, it has two in turn: one is written while the
+        /// other is still read.
+        PaddedArray<A, WARP> part_sums[MOST_CHUNKS];
         u64 tickets[2];
         AlignedBlocks<Operator, A> blocks;
     };
@@ -90,26 +95,43 @@ struct BlockFolder {
     /// The number of all items.
     u64 items;
 
-    /// Leaves the sums of the aligned blocks of `length` elements for the first warp. Parts have
+    /// Folds the parts of some ranges of `length` elements each, one behind another. Parts have
     /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
     /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
-    /// once. Turns alternate between 0 and 1.
-    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches,
+    /// once. Turns alternate between 0 and 1, or there is one.
+    __device__ __forceinline__ void fold(u64 from, u32 length, int ranges, int log_batches,
                                          WorkspaceHeader* queue, u64 tag, int turn) const {
         u64 ticket = 0;
         if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
-        int warp = warp_index(), log_part = LOG2<BATCH> + log_batches;
-        u32 start = (u32)warp << log_part, part = 1u << log_part;
+        int log_part = LOG2<BATCH> + log_batches;
+        u32 start = (u32)warp_index() << log_part, part = 1u << log_part;
         if (start < length) {
             u32 rest = length - start;
-            fold_part(from + start, rest < part ? rest : part, log_batches, turn);
+            if (rest > part) rest = part;
+#pragma unroll 1
+            for (int range = 0; range < ranges; range++, from += length)
+                fold_part(from + start, rest, log_batches, turn + range);
         }
         if (queue != nullptr && threadIdx.x == 0) shared().tickets[turn] = ticket;
         __syncthreads();
-        if (warp == 0) fold_parts((int)(length >> log_part), log_part, turn);
     }
 
-    /// The same for a part of at least one element, by a warp.
+    /// The sum of a range whose parts are whole, one for each warp, in all lanes of the calling
+    /// one.
+    static __device__ __forceinline__ A sum_of_parts(int turn) {
+        int lane = threadIdx.x % WARP, parts = (int)(blockDim.x / WARP);
+        A sum = shared().part_sums[turn].get(lane & (parts - 1));
+#pragma unroll
+        for (int level = 0; level < 5; level++) {
+            if (parts >> level == 1) break;
+            A sibling = shuffle_xor(sum, 1 << level);
+            sum = combine_neighbours<Operator>(sum, sibling, (lane >> level & 1) != 0);
+        }
+        return sum;
+    }
+
+    /// Leaves the sum of a whole part, or the sums of the aligned blocks of another one, of at least
+    /// one element. By a warp.
     __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches,
                                               int turn) const {
         int lane = threadIdx.x % WARP;
@@ -208,7 +230,8 @@ struct BlockFolder {
         return Fold<T>::widen(source.at(from + (lane < rest ? lane : rest - 1)));
     }
 
-    /// The first `whole` parts are whole.
+    /// Leaves the sums of the aligned blocks of parts, of which the first `whole` are whole. By the
+    /// first warp.
     static __device__ __forceinline__ void fold_parts(int whole, int log_part, int turn) {
         int lane = threadIdx.x % WARP;
         auto& blocks = shared().blocks;
@@ -221,9 +244,9 @@ struct BlockFolder {
     }
 };
 
-/// The reduction of an input. A block folds chunks of 2^log_chunk elements, of which each warp
-/// takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that is
-/// all.
+/// The reduction of an input. A block folds groups of chunks of 2^log_chunk elements, of which each
+/// warp takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that
+/// is all.
 template <class Operator, class Source, class Policy>
 struct ChunkReducer {
     using T = typename Source::Item;
@@ -247,6 +270,9 @@ struct ChunkReducer {
     Workspace workspace;
     u32 chunks;
     int log_chunk, log_batches;
+    /// The chunks of a group, no more than a block has warps. If they are more than 1, there is a
+    /// block for every group.
+    u32 at_once;
 
     /// The elements that fill no chunk.
     __device__ __forceinline__ u32 rest() const {
@@ -254,10 +280,11 @@ struct ChunkReducer {
     }
     __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
     /// The chunk that this block begins with. The last block begins with the rest, whose sums it
-    /// does not publish.
+    /// does not publish, or, if there is none, with the last chunks.
     __device__ __forceinline__ u32 first_task() const {
-        u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
-        return is_last() ? of_last : blockIdx.x;
+        u32 last_group = chunks == 0 ? 0 : (chunks - 1) / at_once * at_once;
+        u32 of_last = rest() == 0 ? last_group : chunks;
+        return is_last() ? of_last : blockIdx.x * at_once;
     }
 
     /// Prefetches the first batches, before the launch begins.
@@ -276,14 +303,22 @@ struct ChunkReducer {
         auto& blocks = Elements::shared().blocks;
         u32 rest = this->rest(), task = first_task();
         bool last = is_last();
-        WorkspaceHeader* queue = chunks + (rest > 0) > gridDim.x ? workspace.header : nullptr;
+        int log_part = LOG2<Elements::BATCH> + log_batches;
+        bool are_handed_out = at_once == 1 && chunks + (rest > 0) > gridDim.x;
+        WorkspaceHeader* queue = are_handed_out ? workspace.header : nullptr;
         WorkspaceHeader::State state{};
-        if (chunks > 0 && threadIdx.x == 0) state = workspace.header->load_state();
+        // Whoever publishes a sum knows the tag.
+        if (chunks > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < at_once)
+            state = workspace.header->load_state();
         for (int turn = 0;; turn ^= 1) {
-            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest,
-                          log_batches, queue, state.tag, turn);
-            if (task < chunks && warp_index() == 0)
-                sums(same_in_all_lanes(state.tag)).publish(task, blocks.sums.get(log_chunk));
+            u32 left = chunks - task, group = left < at_once ? left : at_once;
+            elements.fold((u64)task << log_chunk, group > 0 ? 1u << log_chunk : rest,
+                          group > 0 ? (int)group : 1, log_batches, queue, state.tag, turn);
+            if (warp_index() < group)
+                sums(same_in_all_lanes(state.tag))
+                    .publish(task + warp_index(), elements.sum_of_parts(turn + warp_index()));
+            else if (group == 0 && warp_index() == 0)
+                elements.fold_parts((int)(rest >> log_part), log_part, turn);
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.
             u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);

@@ -144,6 +144,7 @@ impl<T: Number> Call<'_, T> {
             chunks: plan.chunks,
             log_chunk: plan.log_chunk,
             log_batches: plan.log_batches,
+            at_once: plan.at_once,
         };
         let grid = Grid {
             resident: plan.blocks,

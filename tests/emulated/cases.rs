@@ -211,6 +211,7 @@ impl Case {
                 chunks: plan.chunks,
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
+                at_once: plan.at_once,
             };
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
             // All blocks must live at a time.
@@ -264,6 +265,16 @@ impl Case {
                 plan.chunks = 0;
             }
             plans.push(plan);
+        }
+        // Groups of chunks, of which the last may have fewer.
+        for (warps, places) in [(2, 2), (4, 3), (16, 2)] {
+            if order == Order::Any || 32 * warps > ReducePolicy::of::<T>().most_threads {
+                continue;
+            }
+            let plan = ReducePlan::with_groups(policy, self.length, warps, places, 1024);
+            if plan.blocks >= 2 && plan.chunks as usize <= MOST_CHUNKS {
+                plans.push(plan);
+            }
         }
         plans
     }

@@ -255,6 +255,7 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
         chunks: plan.chunks,
         log_chunk: plan.log_chunk,
         log_batches: plan.log_batches,
+        at_once: plan.at_once,
     };
     let grid = Grid {
         resident: plan.blocks,

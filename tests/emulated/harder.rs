@@ -252,6 +252,7 @@ fn reduction_arguments<T: Element, Op: Monoid<T>>(
         chunks: plan.chunks,
         log_chunk: plan.log_chunk,
         log_batches: plan.log_batches,
+        at_once: plan.at_once,
     };
     [Argument::of_struct(&arguments)]
 }

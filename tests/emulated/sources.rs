@@ -175,6 +175,7 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
                 chunks: plan.chunks,
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
+                at_once: plan.at_once,
             };
             let grid = Grid {
                 resident: plan.blocks,

@@ -47,6 +47,7 @@ impl Call {
                 chunks: plan.chunks,
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
+                at_once: plan.at_once,
             }),
             None => Argument::of_struct(&ScanArguments {
                 source,

@@ -351,6 +351,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             chunks: plan.chunks,
             log_chunk: plan.log_chunk,
             log_batches: plan.log_batches,
+            at_once: plan.at_once,
         };
         let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
         // SAFETY: the caller's.

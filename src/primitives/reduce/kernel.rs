@@ -33,6 +33,8 @@ arguments! {
         pub log_chunk: u32 => "u32",
         /// See `ReducePlan`.
         pub log_batches: u32 => "u32",
+        /// See `ReducePlan`.
+        pub at_once: u32 => "u32",
     }
 }
 

@@ -18,6 +18,9 @@ pub struct ReducePlan {
     pub log_chunk: u32,
     /// of which every warp of a block folds 2^log_batches batches.
     pub log_batches: u32,
+    /// A block folds so many chunks at once. If they are more than 1, each block has one such
+    /// group. Otherwise blocks that are done take further chunks.
+    pub at_once: u32,
 }
 
 impl ReducePlan {
@@ -38,6 +41,7 @@ impl ReducePlan {
                 chunks: 0,
                 log_chunk: 0,
                 log_batches: 0,
+                at_once: 1,
             };
         }
         // With more blocks, the last one collects their sums for longer. With fewer, each of them
@@ -58,28 +62,32 @@ impl ReducePlan {
                 chunks: 0,
                 log_chunk: 0,
                 log_batches: 0,
+                at_once: 1,
             },
             Order::Law => {
-                let cut = |warps: u32, log_batches: u32| {
-                    ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
-                };
                 let tasks =
                     |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
+                let cut = |log_batches: u32| {
+                    ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
+                };
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
-                // If some multiprocessors get two chunks and others one, and that takes long, it
-                // pays to hand out shorter chunks. If nearly all get two, one of twice the warps
-                // may as well take both: there is less to collect.
-                let (tasks_at_once, one_each) = (tasks(log_batches), multiprocessors.into());
-                let nearly_all = resident - resident / 4;
-                let uneven = tasks_at_once > one_each && tasks_at_once < nearly_all;
                 let bytes = length * size_of::<T>() as u64;
-                if bytes > MOST_BYTES_AT_ONCE || (uneven && bytes > MOST_BYTES_UNEVENLY) {
+                if bytes > MOST_BYTES_AT_ONCE {
                     let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
-                    cut(warps, least(|log_batches| tasks(log_batches) <= chunks))
-                } else if tasks_at_once > one_each && !uneven && 64 * warps <= policy.most_threads {
-                    cut(2 * warps, log_batches)
+                    cut(least(|log_batches| tasks(log_batches) <= chunks))
+                } else if tasks(log_batches) <= multiprocessors.into() {
+                    cut(log_batches)
                 } else {
-                    cut(warps, log_batches)
+                    // One block a multiprocessor, of all warps: there is less to collect.
+                    let (most, warps) = (u64::from(policy.most_threads / 32), u64::from(warps));
+                    let places = (resident * warps / most).max(2);
+                    ReducePlan::with_groups(
+                        rows,
+                        length as usize,
+                        most as u32,
+                        places,
+                        policy.chunks,
+                    )
                 }
             }
         }
@@ -101,8 +109,52 @@ impl ReducePlan {
             chunks: (length as u64 / chunk) as u32,
             log_chunk: chunk.ilog2(),
             log_batches,
+            at_once: 1,
         }
     }
+
+    /// The plan in the law's order with a group of chunks for each of up to `places` blocks, which
+    /// are two or more. All blocks have about as much to fold, and there are as few chunks as that
+    /// takes.
+    pub fn with_groups(
+        rows: RowPolicy,
+        length: usize,
+        warps: u32,
+        places: u64,
+        most_chunks: u32,
+    ) -> ReducePlan {
+        let with = |log_batches: u32| {
+            let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX);
+            let rest = plan.blocks - plan.chunks;
+            let at_once = (plan.chunks.max(1)).div_ceil(places as u32 - rest);
+            ReducePlan {
+                blocks: plan.chunks.div_ceil(at_once) + rest,
+                at_once,
+                ..plan
+            }
+        };
+        let fits = |plan: &ReducePlan| {
+            plan.at_once <= ReducePlan::MOST_AT_ONCE.min(warps) && plan.chunks <= most_chunks
+        };
+        let first = least(|log_batches| fits(&with(log_batches)));
+        let plans = (first..).map(with);
+        let last = plans.clone().position(|plan| plan.at_once == 1);
+        let plans = plans.take(last.expect("one chunk is enough in the end") + 1);
+        // The last of those that fold the least in the slowest block.
+        let slowest = |plan: &ReducePlan| plan.at_once << plan.log_batches;
+        let best = plans.reduce(|best, plan| {
+            if slowest(&plan) <= slowest(&best) {
+                plan
+            } else {
+                best
+            }
+        });
+        best.expect("there is one")
+    }
+
+    /// The most chunks of a group: those of `BlockFolder` in `kernels/engines/rows_reduce.cuh`. Each
+    /// has a warp that publishes its sum.
+    const MOST_AT_ONCE: u32 = 8;
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length, so it is
     /// enough for all plans for shorter inputs.
@@ -122,9 +174,6 @@ impl ReducePlan {
 
 /// Up to this many bytes each block folds one chunk; beyond, chunks are handed out.
 const MOST_BYTES_AT_ONCE: u64 = 128 << 20;
-/// The same, if it leaves some multiprocessors less than others.
-const MOST_BYTES_UNEVENLY: u64 = 32 << 20;
-
 /// Chunks that are handed out have this many bytes, or less if there would be few of them.
 const CHUNK_BYTES: u64 = 128 << 10;
 const FEW_CHUNKS: u64 = 768;
