@@ -95,25 +95,15 @@ struct BlockFolder {
     /// The number of all items.
     u64 items;
 
-    /// Folds the parts of some ranges of `length` elements each, one behind another. Parts have
-    /// 2^log_batches batches; the block must have enough warps for them. Meanwhile takes a ticket
-    /// of `queue`, unless that is null; the first thread knows the `tag`. Synchronises the block
-    /// once. Turns alternate between 0 and 1, or there is one.
-    __device__ __forceinline__ void fold(u64 from, u32 length, int ranges, int log_batches,
-                                         WorkspaceHeader* queue, u64 tag, int turn) const {
-        u64 ticket = 0;
-        if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(tag);
+    /// Folds the warp's part of `length` elements, if it has one. Parts have 2^log_batches batches;
+    /// the block must have enough warps for them. The next folds, before the block synchronises, are
+    /// of other turns.
+    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int turn) const {
         int log_part = LOG2<BATCH> + log_batches;
         u32 start = (u32)warp_index() << log_part, part = 1u << log_part;
-        if (start < length) {
-            u32 rest = length - start;
-            if (rest > part) rest = part;
-#pragma unroll 1
-            for (int range = 0; range < ranges; range++, from += length)
-                fold_part(from + start, rest, log_batches, turn + range);
-        }
-        if (queue != nullptr && threadIdx.x == 0) shared().tickets[turn] = ticket;
-        __syncthreads();
+        if (start >= length) return;
+        u32 rest = length - start;
+        fold_part(from + start, rest < part ? rest : part, log_batches, turn);
     }
 
     /// The sum of a range whose parts are whole, one for each warp, in all lanes of the calling
@@ -310,21 +300,33 @@ struct ChunkReducer {
         // Whoever publishes a sum knows the tag.
         if (chunks > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < at_once)
             state = workspace.header->load_state();
-        for (int turn = 0;; turn ^= 1) {
-            u32 left = chunks - task, group = left < at_once ? left : at_once;
-            elements.fold((u64)task << log_chunk, group > 0 ? 1u << log_chunk : rest,
-                          group > 0 ? (int)group : 1, log_batches, queue, state.tag, turn);
-            if (warp_index() < group)
-                sums(same_in_all_lanes(state.tag))
-                    .publish(task + warp_index(), elements.sum_of_parts(turn + warp_index()));
-            else if (group == 0 && warp_index() == 0)
+        for (int turn = 0;;) {
+            u64 ticket = 0;
+            if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(state.tag);
+            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest,
+                          log_batches, turn);
+            if (turn + 1 < (int)at_once && task + 1 < chunks) {
+                turn++, task++;
+                continue;
+            }
+            if (queue != nullptr && threadIdx.x == 0) Elements::shared().tickets[turn] = ticket;
+            __syncthreads();
+            if (task < chunks) {
+                // The first of the chunks that are folded now, and its turn.
+                int first = at_once == 1 ? turn : 0, own = first + warp_index();
+                if (own <= turn)
+                    sums(same_in_all_lanes(state.tag))
+                        .publish(task - (turn - own), elements.sum_of_parts(own));
+            } else if (warp_index() == 0) {
                 elements.fold_parts((int)(rest >> log_part), log_part, turn);
+            }
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.
-            u64 ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
+            ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
             if (ticket > chunks) trap("the start of the workspace was overwritten");
             task = gridDim.x - 1 + (u32)ticket;
             if (task >= (rest > 0 ? chunks : chunks - 1)) break;
+            turn ^= 1;
         }
         if (!last) return false;
         if (chunks > 0) {
