@@ -155,7 +155,7 @@ impl CostlyReducePolicy {
         let run = run_of::<F>(0);
         let reduce = |items: u32| {
             let rows = 1 << (items / run).max(1).ilog2();
-            RowPolicy::reducing(cut, run, rows, cut.sums_law)
+            RowPolicy::reducing(run, rows, cut.most_threads / 32, cut.sums_law)
         };
         Some(CostlyReducePolicy {
             short_bytes: row.short_bytes,

@@ -87,25 +87,27 @@ impl RowPolicy {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let table = rows::tables(capability);
         let cut = ReducePolicy::for_capability::<F::Item>(capability);
-        let (bytes, sums) = match order {
-            Order::Any => (table.reduce_any / cut.most_threads, cut.sums_any),
+        let most = cut.most_threads / 32;
+        let (bytes, warps, sums) = match order {
+            Order::Any => (table.reduce_any / cut.most_threads, most, cut.sums_any),
             Order::Law => {
                 let row = row_for(table.reduce_law, |row| row.element, size);
-                (row.bytes, cut.sums_law)
+                // Large elements may be made of small ones.
+                (row.bytes, row.warps.min(most), cut.sums_law)
             }
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
-        RowPolicy::reducing(cut, run, rows, sums)
+        RowPolicy::reducing(run, rows, warps, sums)
     }
 
-    pub(super) fn reducing(cut: ReducePolicy, run: u32, rows: u32, sums: u32) -> RowPolicy {
+    pub(super) fn reducing(run: u32, rows: u32, warps: u32, sums: u32) -> RowPolicy {
         RowPolicy {
             run,
             rows,
             batch: rows,
             blocks: 1,
-            warps: cut.most_threads / 32,
+            warps,
             sums,
         }
     }
@@ -294,13 +296,13 @@ pub(super) fn bytes_of<F: Form>() -> u32 {
 /// How a reduction in one launch is cut up, by the size of what is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePolicy {
-    /// The most threads of a block, which have registers for what they hold.
+    /// The most threads of a block, which have registers for what they hold. A reduction in the law's
+    /// order may have fewer, which hold more.
     pub most_threads: u32,
     /// One block takes inputs of up to this many batches, a warp a batch.
     pub alone: u32,
-    /// The most threads of a block where there are several, a power of two.
-    pub threads: u32,
-    /// How many such blocks a multiprocessor has registers for.
+    /// How many blocks share a multiprocessor, if there are as many. Each has a part of the most
+    /// warps.
     pub blocks: u32,
     /// The most chunks: a block of 32 warps reads their sums at once. Longer inputs have longer
     /// chunks.

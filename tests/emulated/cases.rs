@@ -243,7 +243,7 @@ impl Case {
             // A block of all warps there can be, each of which has a whole part.
             (32, 0, 2),
         ] {
-            if 32 * warps as u32 > ReducePolicy::of::<T>().most_threads {
+            if warps as u32 > policy.warps {
                 continue;
             }
             let chunks = self.length / ((batch * warps) << log_batches);
@@ -268,7 +268,7 @@ impl Case {
         }
         // Groups of chunks, of which the last may have fewer.
         for (warps, places) in [(2, 2), (4, 3), (16, 2)] {
-            if order == Order::Any || 32 * warps > ReducePolicy::of::<T>().most_threads {
+            if order == Order::Any || warps > policy.warps {
                 continue;
             }
             let plan = ReducePlan::with_groups(policy, self.length, warps, places, 1024);

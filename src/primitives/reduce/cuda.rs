@@ -137,10 +137,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
                 reduce: [short, long],
                 short_bytes,
                 ..
-            }) => {
+            }) if short != long => {
                 let most = short_bytes as usize / size_of::<T>();
                 (Some((most, Rows::new(request, short))), long)
             }
+            Some(costly) => (None, costly.reduce[1]),
             None => (None, RowPolicy::for_reduce::<F>(capability, order)),
         };
         let engines = Engines::Rows {

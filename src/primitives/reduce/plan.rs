@@ -34,7 +34,7 @@ impl ReducePlan {
     ) -> ReducePlan {
         let batch = rows.elements();
         let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
-        if batches <= u64::from(policy.alone) {
+        if batches <= u64::from(policy.alone.min(rows.warps)) {
             return ReducePlan {
                 blocks: 1,
                 threads: 32 * batches.max(1) as u32,
@@ -51,7 +51,9 @@ impl ReducePlan {
             Order::Law => (2, multiprocessors / 2),
         };
         let mut warps = fewest_warps;
-        while warps < policy.threads / 32 && batches.div_ceil(warps.into()) > enough_blocks.into() {
+        while warps < rows.warps / policy.blocks
+            && batches.div_ceil(warps.into()) > enough_blocks.into()
+        {
             warps *= 2;
         }
         let resident = u64::from((multiprocessors * policy.blocks).min(policy.chunks));
@@ -79,15 +81,9 @@ impl ReducePlan {
                     cut(log_batches)
                 } else {
                     // One block a multiprocessor, of all warps: there is less to collect.
-                    let (most, warps) = (u64::from(policy.most_threads / 32), u64::from(warps));
-                    let places = (resident * warps / most).max(2);
-                    ReducePlan::with_groups(
-                        rows,
-                        length as usize,
-                        most as u32,
-                        places,
-                        policy.chunks,
-                    )
+                    let places = (resident / u64::from(policy.blocks)).max(2);
+                    let (length, most_chunks) = (length as usize, policy.chunks);
+                    ReducePlan::with_groups(rows, length, rows.warps, places, most_chunks)
                 }
             }
         }
@@ -163,7 +159,7 @@ impl ReducePlan {
         length: usize,
     ) -> usize {
         let batches = (length as u64).div_ceil(rows.elements());
-        if batches <= u64::from(policy.alone) {
+        if batches <= u64::from(policy.alone.min(rows.warps)) {
             return 0;
         }
         // Blocks have two warps or more.

@@ -30,12 +30,15 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) weighted: WeightedRow,
 }
 
-/// The bytes that a lane holds of a batch.
+/// What warps hold of a reduction.
 #[derive(Debug)]
 pub(in crate::codegen) struct ReduceRow {
     /// The largest element, in bytes.
     pub(in crate::codegen) element: u32,
+    /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
 }
 
 /// What warps hold of a scan.
@@ -68,7 +71,8 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) least: u32,
     /// Up to so many bytes a reduction in the law's order is short.
     pub(in crate::codegen) short_bytes: u64,
-    /// The items of a lane: of short inputs, and of long ones.
+    /// The items of a lane: of short inputs, and of long ones. If these are as many, there is one
+    /// kernel.
     pub(in crate::codegen) reduce: [u32; 2],
 }
 

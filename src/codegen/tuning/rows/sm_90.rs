@@ -10,29 +10,29 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 pub(super) const ROWS: RowTables = RowTables {
     reduce_any: 64 << 10,
     reduce_law: &[
-        ReduceRow { element: 2, bytes: 64 },
-        ReduceRow { element: 4, bytes: 128 },
-        ReduceRow { element: 8, bytes: 64 },
-        ReduceRow { element: 12, bytes: 96 },
-        ReduceRow { element: 16, bytes: 64 },
-        ReduceRow { element: 24, bytes: 96 },
-        ReduceRow { element: 64, bytes: 256 },
+        ReduceRow { element: 2, bytes: 64, warps: 32 },
+        ReduceRow { element: 4, bytes: 128, warps: 32 },
+        ReduceRow { element: 8, bytes: 128, warps: 16 },
+        ReduceRow { element: 12, bytes: 192, warps: 16 },
+        ReduceRow { element: 16, bytes: 64, warps: 32 },
+        ReduceRow { element: 24, bytes: 96, warps: 32 },
+        ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
     chunks: &[
         (8, ReducePolicy {
-            most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 4096,
+            most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
             sums_any: 4, sums_law: 4,
         }),
         (16, ReducePolicy {
-            most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 2048,
+            most_threads: 1024, alone: 16, blocks: 2, chunks: 2048,
             sums_any: 1, sums_law: 2,
         }),
         (24, ReducePolicy {
-            most_threads: 1024, alone: 16, threads: 512, blocks: 2, chunks: 1024,
+            most_threads: 1024, alone: 16, blocks: 2, chunks: 1024,
             sums_any: 1, sums_law: 1,
         }),
         (64, ReducePolicy {
-            most_threads: 256, alone: 8, threads: 256, blocks: 1, chunks: 1024,
+            most_threads: 256, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1,
         }),
     ],
@@ -47,6 +47,7 @@ pub(super) const ROWS: RowTables = RowTables {
     costly_reduce: &[
         CostlyReduceRow { accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32] },
         CostlyReduceRow { accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16] },
+        CostlyReduceRow { accumulator: 12, least: 20, short_bytes: 0, reduce: [8, 8] },
     ],
     costly_scan: &[
         CostlyScanRow {
