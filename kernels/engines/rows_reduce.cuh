@@ -272,8 +272,8 @@ struct ChunkReducer {
     /// The chunk that this block begins with. The last block begins with the rest, whose sums it
     /// does not publish, or, if there is none, with the last chunks.
     __device__ __forceinline__ u32 first_task() const {
-        u32 last_group = chunks == 0 ? 0 : (chunks - 1) / at_once * at_once;
-        u32 of_last = rest() == 0 ? last_group : chunks;
+        u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
+        if (at_once > 1 && rest() == 0) of_last = blockIdx.x * at_once;
         return is_last() ? of_last : blockIdx.x * at_once;
     }
 

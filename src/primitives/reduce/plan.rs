@@ -73,14 +73,20 @@ impl ReducePlan {
                     ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
                 };
                 let log_batches = least(|log_batches| tasks(log_batches) <= resident);
+                let node = (batch * u64::from(warps)) * u64::from(32 * rows.sums);
+                let fills_nodes = length.is_multiple_of(node);
                 let bytes = length * size_of::<T>() as u64;
                 if bytes > MOST_BYTES_AT_ONCE {
                     let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
                     cut(least(|log_batches| tasks(log_batches) <= chunks))
-                } else if tasks(log_batches) <= multiprocessors.into() {
+                } else if tasks(log_batches) <= multiprocessors.into()
+                    || (log_batches == 0 && (size_of::<T>() <= 2 || fills_nodes))
+                {
                     cut(log_batches)
                 } else {
-                    // One block a multiprocessor, of all warps: there is less to collect.
+                    // One block a multiprocessor, of all warps: there is less to collect. But two
+                    // wait for each other less, if a warp has one batch of many elements, or if
+                    // sums are collected as quickly.
                     let places = (resident / u64::from(policy.blocks)).max(2);
                     let (length, most_chunks) = (length as usize, policy.chunks);
                     ReducePlan::with_groups(rows, length, rows.warps, places, most_chunks)

@@ -12,7 +12,7 @@ pub(super) const ROWS: RowTables = RowTables {
     reduce_law: &[
         ReduceRow { element: 2, bytes: 64, warps: 32 },
         ReduceRow { element: 4, bytes: 128, warps: 32 },
-        ReduceRow { element: 8, bytes: 128, warps: 16 },
+        ReduceRow { element: 8, bytes: 64, warps: 32 },
         ReduceRow { element: 12, bytes: 192, warps: 16 },
         ReduceRow { element: 16, bytes: 64, warps: 32 },
         ReduceRow { element: 24, bytes: 96, warps: 32 },
