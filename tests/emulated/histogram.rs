@@ -213,10 +213,24 @@ fn count_by<C: Sample + Count, T: Sample + Binned, R: BinRule>(
 where
     Slice<T>: Form<Item = T, Arguments = SliceArguments>,
 {
+    count_with::<C, T, R>(toolchain, plan, bins, usize::MAX, items)
+}
+
+/// The same with a lookup of up to `room` bytes.
+fn count_with<C: Sample + Count, T: Sample + Binned, R: BinRule>(
+    toolchain: &Toolchain,
+    plan: &HistogramPlan,
+    bins: &Bins<T>,
+    room: usize,
+    items: &[T],
+) -> (Vec<C>, Vec<Tally>)
+where
+    Slice<T>: Form<Item = T, Arguments = SliceArguments>,
+{
     let rows = Histogram::<C, Slice<T>, R>::rows_policy(90);
     let name = format!("{} {} once", std::any::type_name::<(C, T)>(), R::CUDA);
     let module = module::<Histogram<C, Slice<T>, R>>(toolchain, &name, Engine::Rows(rows));
-    let mut lookup = bins.lookup(&[usize::MAX]).filter(|_| R::SEARCHES);
+    let mut lookup = bins.lookup(&[room]).filter(|_| R::SEARCHES);
     let words = lookup.as_mut().map_or(Vec::new(), Lookup::take_words);
     let firsts = bins.firsts();
     let mut script = Script::new();
@@ -284,6 +298,39 @@ fn narrow_counters_do_not_overflow() {
         "if (more != 0 && place < places) atomicAdd(counts + place, (Count)(more >> shift));",
     );
     assert!((3..=4).contains(&emptied), "{emptied}");
+}
+
+/// A counter that each thread adds to by the first of its items alone.
+#[test]
+fn every_item_of_a_thread_empties_its_counter() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let bins = Bins::<u64>::values(100).unwrap();
+    let items: Vec<u64> = (0..140_000).map(|i| [1, 70][i % 2]).collect();
+    let plan = narrow_plan(100, 1);
+    let (counts, _) = count_by::<u32, _, ByValue>(toolchain, &plan, &bins, &items);
+    let mut expected = vec![0; 100];
+    (expected[1], expected[70]) = (70_000, 70_000);
+    assert_eq!(counts, expected);
+}
+
+/// What a warp counts by itself may have no bin.
+#[test]
+fn items_without_a_bin_come_most_often() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let bins = Bins::<u32>::values(301).unwrap();
+    let items: Vec<u32> = (0..9000)
+        .map(|i| if i % 50 == 0 { 7 } else { 301 })
+        .collect();
+    let plan = HistogramPlan {
+        threads: 64,
+        ..narrow_plan(301, 2)
+    };
+    let (counts, _) = count_by::<u32, _, ByValue>(toolchain, &plan, &bins, &items);
+    assert_eq!((counts[7], counts.iter().sum()), (180, 180_u32));
 }
 
 /// Equal items are counted in registers, each warp's once.
@@ -579,6 +626,36 @@ fn edges_that_are_close_to_items() {
     };
     let data = (0..MOST).map(item).collect();
     check::<u32, _, BySearch>("f64 close", &slice_case(data), &one_channel([bins]));
+}
+
+/// The first numbers of bins lie behind all copies of the cells.
+#[test]
+fn cells_have_copies_beside_first_numbers() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let edges: Vec<f64> = (0..40).map(|i| 1.0 + f64::from(i) * f64::EPSILON).collect();
+    let bins = Bins::with_edges_of(&edges).unwrap();
+    let items = near_items(&bins, 2000);
+    let lookup = bins.lookup(&[64]).unwrap().bytes();
+    assert!(lookup.firsts > 0, "{lookup:?}");
+    let counters = 4 * (bins.count() + 1).next_multiple_of(4);
+    for log_cell_copies in [0, 2, 5] {
+        let table = lookup.segments + (lookup.cells << log_cell_copies) + lookup.firsts;
+        let plan = HistogramPlan {
+            blocks: 2,
+            threads: 64,
+            shared_bytes: (counters + table) as u32,
+            place: HistogramPlace::Shared,
+            by_rows: false,
+            log_copies: 0,
+            units_a_round: 1 << 20,
+            log_cell_copies,
+            copies_table: true,
+        };
+        let (counts, _) = count_with::<u32, _, BySearch>(toolchain, &plan, &bins, 64, &items);
+        assert_eq!(counts, histogram::<u32, _>(&items, &bins).unwrap());
+    }
 }
 
 /// Far more edges in one place than cells tell apart.

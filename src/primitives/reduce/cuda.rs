@@ -27,8 +27,8 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once. Costly operators have two kernels, for short inputs and for long ones, as
-/// [`Scan`](crate::cuda::Scan) says.
+/// every element once. Costly operators on up to 8 bytes have two kernels, for short inputs and for
+/// long ones, as [`Scan`](crate::cuda::Scan) says.
 ///
 /// # The workspace
 ///
