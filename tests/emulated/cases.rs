@@ -266,14 +266,20 @@ impl Case {
             }
             plans.push(plan);
         }
-        // Groups of chunks, of which the last may have fewer.
-        for (warps, places) in [(2, 2), (4, 3), (16, 2)] {
+        // Groups of chunks, of which the last may have fewer, with a rest and without one.
+        for (warps, at_once) in [(2, 2), (4, 3), (16, 8)] {
             if order == Order::Any || warps > policy.warps {
                 continue;
             }
-            let plan = ReducePlan::with_groups(policy, self.length, warps, places, 1024);
-            if plan.blocks >= 2 && plan.chunks as usize <= MOST_CHUNKS {
-                plans.push(plan);
+            let plan = ReducePlan::with_chunks(policy, self.length, warps, 0, u64::MAX);
+            let rest = plan.blocks - plan.chunks;
+            let blocks = plan.chunks.div_ceil(at_once) + rest;
+            if plan.chunks > 1 && blocks > 1 && plan.chunks as usize <= MOST_CHUNKS {
+                plans.push(ReducePlan {
+                    blocks,
+                    at_once,
+                    ..plan
+                });
             }
         }
         plans
