@@ -8,9 +8,9 @@
 // them waiting.
 //
 // An input of middle length has a group of chunks for each block, so that all have about as much.
-// The block folds them with no wait between. A long input has more chunks than that; blocks that are
-// done take these in order, one at a time. A short input is all rest: the task of a single block,
-// which needs no workspace.
+// The block folds them with no wait between. A long input has more chunks than that; blocks that
+// are done take these in order, one at a time. A short input is all rest: the task of a single
+// block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -96,8 +96,8 @@ struct BlockFolder {
     u64 items;
 
     /// Folds the warp's part of `length` elements, if it has one. Parts have 2^log_batches batches;
-    /// the block must have enough warps for them. The next folds, before the block synchronises, are
-    /// of other turns.
+    /// the block must have enough warps for them. Until the block synchronises, each fold is of
+    /// another turn.
     __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int turn) const {
         int log_part = LOG2<BATCH> + log_batches;
         u32 start = (u32)warp_index() << log_part, part = 1u << log_part;
@@ -120,8 +120,8 @@ struct BlockFolder {
         return sum;
     }
 
-    /// Leaves the sum of a whole part, or the sums of the aligned blocks of another one, of at least
-    /// one element. By a warp.
+    /// Leaves the sum of a whole part, or the sums of the aligned blocks of another one, which has
+    /// an element at least. By a warp.
     __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches,
                                               int turn) const {
         int lane = threadIdx.x % WARP;
@@ -235,8 +235,8 @@ struct BlockFolder {
 };
 
 /// The reduction of an input. A block folds groups of chunks of 2^log_chunk elements, of which each
-/// warp takes 2^log_batches batches. The last block folds what fills no chunk; of a short input that
-/// is all.
+/// warp takes 2^log_batches batches. The last block folds what fills no chunk; of a short input
+/// that is all.
 template <class Operator, class Source, class Policy>
 struct ChunkReducer {
     using T = typename Source::Item;

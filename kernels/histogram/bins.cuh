@@ -160,8 +160,8 @@ struct ByGuess {
     }
 };
 
-/// The same by a guess in fixed point, for integers of up to 32 bits. Where all guesses are certain,
-/// such as in bins whose width is a power of two, nothing asks.
+/// The same by a guess in fixed point, for integers of up to 32 bits. Where all guesses are
+/// certain, such as in bins whose width is a power of two, nothing asks.
 template <class V>
 struct ByFixedGuess {
     using Arguments = ByFixedGuess;

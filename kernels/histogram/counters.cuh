@@ -4,8 +4,9 @@
 //   NarrowCounters   there too, in 16 bits each
 //   CachedCounters   in global memory, with a cache in shared memory
 //
-// Each has `clear()`, `add(…)`, `end_unit()` after the items of a unit, and `finish_round(…)`, which
-// adds what was counted to the result. The block synchronises between these.
+// Each has `clear()`, `add(…)`, `end_unit()` after the items of a unit, and `finish_round(…)`,
+// which adds what was counted to the result. The block synchronises after `clear()`, and before and
+// after `finish_round(…)`.
 #pragma once
 #include "machine/words.cuh"
 

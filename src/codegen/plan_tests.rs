@@ -169,3 +169,40 @@ fn the_workspace_is_under_one_percent_of_the_input() {
     check::<[u8; 33]>();
     check::<[f32; 16]>();
 }
+
+/// At any length that is read at once, the blocks of a reduction in the law's order have about as
+/// much to fold, and no more chunks than the kernel has room for.
+#[test]
+fn groups_of_chunks_share_the_work() {
+    fn check<T: Element>() {
+        let (policy, multiprocessors) = (ReducePolicy::of::<T>(), 132);
+        let rows = RowPolicy::of_reduce::<T>(Order::Law);
+        for length in (1..400).map(|i| i * 32_768 + 1) {
+            let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+            let (at_once, chunks) = (plan.at_once, plan.chunks);
+            if at_once == 1 {
+                continue;
+            }
+            assert!(at_once <= 8 && at_once <= plan.threads / 32, "{plan:?}");
+            assert!(plan.blocks <= multiprocessors, "{plan:?}");
+            let groups = chunks.div_ceil(at_once);
+            let rest = u32::from((length as u64) > u64::from(chunks) << plan.log_chunk);
+            assert_eq!(plan.blocks, groups + rest, "{plan:?}");
+            // A fair share of the places beside the rest's, and one chunk more at the most.
+            let share = length as u64 / u64::from(multiprocessors - 1);
+            let most = u64::from(at_once) << plan.log_chunk;
+            let chunk = 1 << plan.log_chunk;
+            assert!(most <= share + chunk, "{length}: {plan:?}");
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<[f32; 3]>();
+    check::<[f32; 6]>();
+    let (rows, policy) = (
+        RowPolicy::of_reduce::<f64>(Order::Law),
+        ReducePolicy::of::<f64>(),
+    );
+    let plan = ReducePlan::new::<f64>((rows, policy), Order::Law, 3_000_000, 132);
+    assert_eq!((plan.at_once, plan.chunks, plan.blocks), (3, 366, 123));
+}

@@ -296,8 +296,8 @@ pub(super) fn bytes_of<F: Form>() -> u32 {
 /// How a reduction in one launch is cut up, by the size of what is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReducePolicy {
-    /// The most threads of a block, which have registers for what they hold. A reduction in the law's
-    /// order may have fewer, which hold more.
+    /// The most threads of a block, which have registers for what they hold. A reduction in the
+    /// law's order may have fewer, which hold more.
     pub most_threads: u32,
     /// One block takes inputs of up to this many batches, a warp a batch.
     pub alone: u32,

@@ -6,6 +6,7 @@ mod counters;
 mod every_kernel;
 mod harder;
 mod histogram;
+mod histogram_counters;
 mod layer;
 pub(crate) mod math;
 mod select;

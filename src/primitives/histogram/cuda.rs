@@ -303,13 +303,15 @@ impl<V: Binned> LoadedFor<V> {
             threads: HistogramPlan::CLEARING_THREADS,
             shared_bytes: 0,
         };
-        let input = (source, len);
+        let (kernels, input) = (&self.kernels, (source, len));
         for_rule!(of.bins, R => {
             let tables = self.tables_at(stream);
-            let given = HistogramArguments::new::<R, V>(&plan, of.bins, tables, of.channels, input, counts);
+            let (bins, channels) = (of.bins, of.channels);
+            let given =
+                HistogramArguments::new::<R, V>(&plan, bins, tables, channels, input, counts);
             if plan.adds() {
                 // SAFETY: the caller's.
-                unsafe { launch(&self.kernels, stream, &HistogramArguments::CLEAR, clearing, given) }?;
+                unsafe { launch(kernels, stream, &HistogramArguments::CLEAR, clearing, given) }?;
             }
             let function = match plan.place {
                 HistogramPlace::Shared => HistogramArguments::SHARED,
@@ -317,7 +319,7 @@ impl<V: Binned> LoadedFor<V> {
                 HistogramPlace::Global => HistogramArguments::GLOBAL,
             };
             // SAFETY: the caller's; the tables are here.
-            unsafe { launch(&self.kernels, stream, &function, grid_of(&plan), given) }
+            unsafe { launch(kernels, stream, &function, grid_of(&plan), given) }
         })
     }
 }
@@ -432,7 +434,8 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
         let plan = HistogramPlan::of_places(loaded.rows, machine, len, lookup);
         for_rule!(&self.bins, R => {
             let (bins, tables) = (&self.bins, loaded.tables_at(stream));
-            let given = HistogramArguments::new::<R, _>(&plan, bins, tables, self.channels, (source, len), to);
+            let (channels, input) = (self.channels, (source, len));
+            let given = HistogramArguments::new::<R, _>(&plan, bins, tables, channels, input, to);
             // SAFETY: the caller's.
             unsafe { launch(kernels, stream, &HistogramArguments::PLACES, grid_of(&plan), given) }
         })

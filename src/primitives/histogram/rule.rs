@@ -35,14 +35,6 @@ pub struct TablesAt<'a> {
     pub lookup: Option<(&'a Lookup, u64)>,
 }
 
-impl TablesAt<'_> {
-    /// For rules that look at none.
-    pub const NONE: TablesAt<'static> = TablesAt {
-        firsts: 0,
-        lookup: None,
-    };
-}
-
 /// `BinTable` in CUDA.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]

@@ -136,7 +136,7 @@ impl ReducePlan {
             }
         };
         let fits = |plan: &ReducePlan| {
-            plan.at_once <= ReducePlan::MOST_AT_ONCE.min(warps) && plan.chunks <= most_chunks
+            plan.at_once <= ReducePlan::MOST_IN_GROUP.min(warps) && plan.chunks <= most_chunks
         };
         let first = least(|log_batches| fits(&with(log_batches)));
         let plans = (first..).map(with);
@@ -154,9 +154,9 @@ impl ReducePlan {
         best.expect("there is one")
     }
 
-    /// The most chunks of a group: those of `BlockFolder` in `kernels/engines/rows_reduce.cuh`. Each
-    /// has a warp that publishes its sum.
-    const MOST_AT_ONCE: u32 = 8;
+    /// The most chunks of a group: `BlockFolder::MOST_CHUNKS` in `kernels/engines/rows_reduce.cuh`.
+    /// Each has a warp that publishes its sum.
+    const MOST_IN_GROUP: u32 = 8;
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length, so it is
     /// enough for all plans for shorter inputs.
