@@ -151,26 +151,7 @@ struct RowsTree {
     }
 
     /// Leaves the sum of row l % ROWS in lane l.
-    __device__ __forceinline__ A up_sweep(A (&leaves)[ROWS]) {
-#pragma unroll
-        for (int level = 0; level < LEVELS; level++) {
-            bool odd = (threadIdx.x >> level & 1) != 0;
-            int rows = ROWS >> level;
-            if (rows > 1) {
-#pragma unroll
-                for (int i = 0; i < rows; i += 2) {
-                    A mine = choose_leaf(odd, leaves[i + 1], leaves[i]);
-                    A other = shuffle_xor(choose_leaf(odd, leaves[i], leaves[i + 1]), 1 << level);
-                    lefts[level][i / 2] = choose_leaf(odd, other, mine);
-                    leaves[i / 2] = combine(mine, other, odd);
-                }
-            } else {
-                lefts[level][0] = shuffle_xor(leaves[0], 1 << level);
-                leaves[0] = combine(leaves[0], lefts[level][0], odd);
-            }
-        }
-        return leaves[0];
-    }
+    __device__ __forceinline__ A up_sweep(A (&leaves)[ROWS]) { return up_sweep_from<0>(leaves); }
 
     /// The prefix of the lane's leaf in each row, given that of row l % ROWS in lane l. `present`
     /// says whether anything precedes the first row; where nothing does, nothing is known.
@@ -182,20 +163,48 @@ struct RowsTree {
         for (int level = LEVELS - 1; level >= 0; level--)
             if (ROWS >> level <= 1) first.append_if((lane >> level & 1) != 0, lefts[level][0]);
         prefixes[0] = first.value;
+        down_sweep_from<LEVELS - 1>(prefixes, first.present);
+    }
+
+private:
+    // Each level is a function of its own. In a loop over levels compilers do not always unroll the
+    // loop over the rows that are left, and then these lie in local memory.
+
+    template <int LEVEL>
+    __device__ __forceinline__ A up_sweep_from(A (&leaves)[ROWS]) {
+        constexpr int LEFT = ROWS >> LEVEL;
+        bool odd = (threadIdx.x >> LEVEL & 1) != 0;
+        if constexpr (LEFT > 1) {
 #pragma unroll
-        for (int level = LEVELS - 1; level >= 0; level--) {
-            bool odd = (lane >> level & 1) != 0;
-#pragma unroll
-            for (int i = (ROWS >> level) - 2; i >= 0; i -= 2) {
-                A even = prefixes[i / 2], left = lefts[level][i / 2];
-                A next = Operator::combine(even, left);
-                // Of all these only the first leaf of the first row may have nothing before it.
-                if (i == 0) next = choose(first.present, next, left);
-                A other = shuffle_xor(choose(odd, even, next), 1 << level);
-                prefixes[i] = choose(odd, other, even);
-                prefixes[i + 1] = choose(odd, next, other);
+            for (int i = 0; i < LEFT; i += 2) {
+                A mine = choose_leaf(odd, leaves[i + 1], leaves[i]);
+                A other = shuffle_xor(choose_leaf(odd, leaves[i], leaves[i + 1]), 1 << LEVEL);
+                lefts[LEVEL][i / 2] = choose_leaf(odd, other, mine);
+                leaves[i / 2] = combine(mine, other, odd);
             }
+        } else {
+            lefts[LEVEL][0] = shuffle_xor(leaves[0], 1 << LEVEL);
+            leaves[0] = combine(leaves[0], lefts[LEVEL][0], odd);
         }
+        if constexpr (LEVEL + 1 < LEVELS) return up_sweep_from<LEVEL + 1>(leaves);
+        else return leaves[0];
+    }
+
+    /// Gives the rows back. `present` says whether anything precedes the first leaf of the first.
+    template <int LEVEL>
+    __device__ __forceinline__ void down_sweep_from(A (&prefixes)[ROWS], bool present) const {
+        bool odd = (threadIdx.x >> LEVEL & 1) != 0;
+#pragma unroll
+        for (int i = (ROWS >> LEVEL) - 2; i >= 0; i -= 2) {
+            A even = prefixes[i / 2], left = lefts[LEVEL][i / 2];
+            A next = Operator::combine(even, left);
+            // Of all these only the first leaf of the first row may have nothing before it.
+            if (i == 0) next = choose(present, next, left);
+            A other = shuffle_xor(choose(odd, even, next), 1 << LEVEL);
+            prefixes[i] = choose(odd, other, even);
+            prefixes[i + 1] = choose(odd, next, other);
+        }
+        if constexpr (LEVEL > 0) down_sweep_from<LEVEL - 1>(prefixes, present);
     }
 };
 

@@ -6,7 +6,7 @@ use super::parts::{
     SHIFT, fast_two_sum, integer_of, is_near_middle, polynomials, power_of_two, rounded_once,
     rounded_to_odd, scaled, two_product, two_sum,
 };
-use super::tables::power;
+use super::tables::{exp2_near_square, ln_2, minus_ln_2_over_32, power, within_160};
 use crate::function;
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -23,8 +23,6 @@ polynomials! {
         2.4801493102304287e-05, 0.00019841269506110052, 0.0013888888943622687,
         0.008333333333494702, 0.04166666666653021, 0.16666666666666413, 0.5000000000000011,
     ];
-    /// The same for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴² of eʳ, by numbers of 21 bits.
-    fn exp_near_tail(r) = [0.04166629910469055, 0.16666758060455322, 0.5];
     /// (2ʳ − 1 − r ln 2) / r², to 2⁻⁵⁷ of 2ʳ.
     fn exp2_tail(r) = [
         4.4362862693626146e-10, 7.07357911879336e-09, 1.0178184782153914e-07,
@@ -69,30 +67,40 @@ pub(super) fn exp_f64(x: f64) -> f64 {
     scaled(y, n)
 }
 
-/// eˣ, to 2⁻⁴¹ of it, for |x| ≤ 120: x = k ln 2 / 32 + r, and a table has 2^(k / 32).
-///
-/// A GPU's instruction holds a number of 21 bits. Others take two more instructions.
+// The fast paths for f32. A GPU's instruction holds one number of 21 bits, so where two would meet,
+// a product and a sum take less than a multiply-add. Results that are subnormal are rounded at
+// other places than `is_near_middle` looks at. A test has compared all of them.
+
+/// 2^(k / 32).
+#[function]
+fn power_of_32nd(k: u32) -> f64 {
+    let bits = power(k);
+    // k in units of 2^47 ends above the lower half.
+    let high = ((bits >> 32) as u32).wrapping_add(k << 15);
+    f64::from_bits((high as u64) << 32 | (bits as u32) as u64)
+}
+
+/// (eʳ − 1 − r) / r² for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴² of eʳ, by numbers of 21 bits.
+#[function]
+fn exp_near_tail(r: f64) -> f64 {
+    (r * 0.04166629910469055 + 0.16666758060455322).mul_add(r, 0.5)
+}
+
+/// eˣ, to 2⁻⁴¹ of it, for |x| ≤ 160: x = k ln 2 / 32 + r, and a table has 2^(k / 32).
 #[function]
 fn near_exp(x: f64) -> f64 {
     // Near 32 / ln 2: k may be the second nearest.
-    let shifted = x.mul_add(46.166229248046875, SHIFT);
-    let k = shifted - SHIFT;
-    let r = k.mul_add(-LN_2 / 32.0, x);
-    let k = integer_of(shifted);
-    let power = f64::from_bits(power(k as u32).wrapping_add((k as i64 as u64) << 47));
+    let shifted = x * 46.166229248046875 + SHIFT;
+    let r = (shifted - SHIFT).mul_add(minus_ln_2_over_32(), x);
+    let power = power_of_32nd(integer_of(shifted) as u32);
     exp_near_tail(r).mul_add(r * r, r).mul_add(power, power)
 }
 
 #[function]
 pub(super) fn exp_f32(x: f32) -> f32 {
-    let y = near_exp(x.clamp(-120.0, 120.0) as f64);
-    // From -104 to -87 results are subnormal, which are rounded elsewhere. NaN is not beyond.
-    let is_beyond = (x + 95.5).abs() > 8.5;
-    if is_beyond && !is_near_middle(y) {
-        y as f32
-    } else {
-        any_exp_f32(x)
-    }
+    // Beyond 120 results are 0 or infinite.
+    let y = near_exp(within_160(x) as f64);
+    if is_near_middle(y) { any_exp_f32(x) } else { y as f32 }
 }
 
 /// The same for all x, in more steps.
@@ -109,8 +117,33 @@ pub(super) fn exp2_f64(x: f64) -> f64 {
     scaled(1.0 + y, n)
 }
 
+/// (2ʳ − 1 − r ln 2) / r² for |r| ≤ 1.01 / 64, to 2⁻⁴² of 2ʳ.
+#[function]
+fn exp2_near_tail(r: f64) -> f64 {
+    (r * 0.009618043899536133 + 0.055504411458969116).mul_add(r, exp2_near_square())
+}
+
+/// 2ˣ, to 2⁻⁴¹ of it, for |x| ≤ 160, and exact for whole x: as `near_exp` with x = k / 32 + r.
+#[function]
+fn near_exp2(x: f64) -> f64 {
+    // A sum with this ends at the digit of 1 / 32.
+    const SHIFT_32ND: f64 = SHIFT / 32.0;
+    let shifted = x + SHIFT_32ND;
+    let r = x - (shifted - SHIFT_32ND);
+    let power = power_of_32nd(integer_of(shifted) as u32);
+    (exp2_near_tail(r).mul_add(r, ln_2()) * r).mul_add(power, power)
+}
+
 #[function]
 pub(super) fn exp2_f32(x: f32) -> f32 {
+    let y = near_exp2(within_160(x) as f64);
+    if is_near_middle(y) { any_exp2_f32(x) } else { y as f32 }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_exp2_f32(x: f32) -> f32 {
     let (y, n) = exp2_parts(x.clamp(-160.0, 160.0) as f64);
     let (sum, lost) = fast_two_sum(1.0, y);
     (rounded_to_odd(sum, lost) * power_of_two(n)) as f32

@@ -9,9 +9,9 @@ use super::parts::{
     SHIFT, fast_two_sum, is_near_middle, polynomials, power_of_two, rounded_once, two_product,
     two_sum,
 };
-use super::tables::{LEAST, reciprocal_and_log};
+use super::tables::{LEAST, ln_2, ln_near_third, log2_e, log10_e, reciprocal_and_log};
 use crate::function;
-use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
+use std::f64::consts::{LOG2_E, LOG10_E};
 
 /// What `LOG2_E` and `LOG10_E` lack.
 const LOG2_E_REST: f64 = 2.0355273740931033e-17;
@@ -26,9 +26,6 @@ polynomials! {
         0.14796256364688556, 0.15314021558280907, 0.18183565389774528, 0.22222198554152434,
         0.2857142874255856, 0.3999999999941397, 0.6666666666666734,
     ];
-    /// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴¹ of ln(1 + r), or of 0.01 where that is less.
-    /// All but one have 21 bits.
-    fn ln_near_tail(r) = [-0.1667267084121704, 0.20004892349243164, -0.25, 0.33333332951321687, -0.5];
     /// 1 / (2 + f), to 0.0013 of it.
     fn reciprocal_near(f) = [0.11686347451253389, -0.25499376411710656, 0.5003193214225715];
 }
@@ -144,6 +141,22 @@ pub(super) fn ln_f64(x: f64) -> f64 {
     or_special(x, high, low)
 }
 
+// The fast paths for f32.
+
+/// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴¹ of ln(1 + r), or of 0.01 where that is less. All
+/// coefficients but one have 21 bits. See `near_exp` for the first two.
+#[function]
+fn ln_near_tail(r: f64) -> f64 {
+    let tail = (r * -0.1667267084121704 + 0.20004892349243164).mul_add(r, -0.25);
+    tail.mul_add(r, ln_near_third()).mul_add(r, -0.5)
+}
+
+/// n ln 2 + log + ln(1 + r).
+#[function]
+fn near_ln_of_parts(n: i32, log: f64, r: f64) -> f64 {
+    ln_near_tail(r).mul_add(r * r, (n as f64).mul_add(ln_2(), log) + r)
+}
+
 /// ln x, to 2⁻⁴¹ of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
 /// for a number c near z. With z / c = 1 + r it is n ln 2 + ln c + ln(1 + r).
 #[function]
@@ -152,15 +165,19 @@ fn near_ln(x: u32) -> f64 {
     let n = from_least as i32 >> 23;
     let z = f32::from_bits(x.wrapping_sub(from_least & 0xff80_0000)) as f64;
     let (reciprocal, log) = reciprocal_and_log(from_least >> 18);
-    let r = z.mul_add(reciprocal, -1.0);
-    ln_near_tail(r).mul_add(r * r, float_of(n).mul_add(LN_2, log) + r)
+    near_ln_of_parts(n, log, z.mul_add(reciprocal, -1.0))
+}
+
+/// Whether `near_ln` holds.
+#[function]
+fn is_positive_normal(x: u32) -> bool {
+    x.wrapping_sub(0x0080_0000) < 0x7f00_0000
 }
 
 #[function]
 pub(super) fn ln_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits());
-    let is_normal = x.to_bits().wrapping_sub(0x0080_0000) < 0x7f00_0000;
-    if is_normal && !is_near_middle(y) {
+    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
         y as f32
     } else {
         any_ln_f32(x)
@@ -186,6 +203,18 @@ pub(super) fn log2_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn log2_f32(x: f32) -> f32 {
+    let y = near_ln(x.to_bits()) * log2_e();
+    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_log2_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_log2_f32(x: f32) -> f32 {
     let (f, n) = split(x as f64);
     let (high, low) = log2_of_parts(f, n);
     or_special_f32(x as f64, high, low)
@@ -200,6 +229,18 @@ pub(super) fn log10_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn log10_f32(x: f32) -> f32 {
+    let y = near_ln(x.to_bits()) * log10_e();
+    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_log10_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_log10_f32(x: f32) -> f32 {
     let (f, n) = split(x as f64);
     let (high, low) = log10_of_parts(f, n);
     or_special_f32(x as f64, high, low)
@@ -227,8 +268,36 @@ pub(super) fn ln_1p_f64(x: f64) -> f64 {
     }
 }
 
+/// ln(1 + x) for finite x > −1, to 2⁻⁴¹ of it. As `near_ln` for 1 + x. Of that, r must not lose what
+/// x has beyond the last digit of 1: r = (1 + x) / (2ⁿ c) − 1 = x / (2ⁿ c) + (1 / (2ⁿ c) − 1).
+#[function]
+fn near_ln_1p(x: f64) -> f64 {
+    // An f64 has the first 20 bits after the exponent in its upper half.
+    const ONE: u32 = 0x3ff0_0000;
+    const LEAST_HIGH: u32 = ONE - ((0x3f80_0000 - LEAST) >> 3);
+    let from_least = (((1.0 + x).to_bits() >> 32) as u32).wrapping_sub(LEAST_HIGH);
+    let n = from_least as i32 >> 20;
+    let power = f64::from_bits((ONE.wrapping_sub(from_least & 0xfff0_0000) as u64) << 32);
+    let (reciprocal, log) = reciprocal_and_log(from_least >> 15);
+    let factor = reciprocal * power;
+    near_ln_of_parts(n, log, x.mul_add(factor, factor - 1.0))
+}
+
 #[function]
 pub(super) fn ln_1p_f32(x: f32) -> f32 {
+    let y = near_ln_1p(x as f64);
+    if x > -1.0 && x < f32::INFINITY && !is_near_middle(y) {
+        // Of −0, too.
+        (y as f32).copysign(x)
+    } else {
+        any_ln_1p_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_ln_1p_f32(x: f32) -> f32 {
     let (sum, high, low) = ln_1p_parts(x as f64);
     if x.abs() < 1e-20 {
         x

@@ -1,7 +1,9 @@
-//! Tables for the fast paths of `f32`. `scripts/math-coefficients` computes them.
+//! What the fast paths of `f32` have a GPU do in its own way: tables, constants, limits.
+//! `scripts/math-coefficients` computes the numbers.
 
 use crate::codegen::Definitions;
 use crate::{CudaType, Function};
+use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 use std::marker::PhantomData;
 
 /// Defines functions that look up a table, at an index modulo its length. On a GPU a table lies in
@@ -39,10 +41,14 @@ macro_rules! tables {
                     let ty = <$value>::cuda_type(definitions);
                     let values = $table.map(|value| value.cuda_value(definitions)).join(", ");
                     let count = $table.len();
+                    // The index is computed, and then the address: two instructions. Compilers
+                    // would compute the distance in bytes, and the address takes four.
                     format!(
                         "__device__ alignas(16) const {ty} {name}_table[{count}] = {{{values}}};\n\
                          __device__ __forceinline__ {ty} {name}(u32 index) {{\n    \
-                         return {name}_table[index % {count}u];\n}}"
+                         u32 place = index % {count}u;\n    \
+                         asm(\"\" : \"+r\"(place));\n    \
+                         return {name}_table[place];\n}}"
                     )
                 })
             }
@@ -56,6 +62,100 @@ tables! {
     /// Of interval i of numbers near 1, the reciprocal of its middle, to 24 bits, and the logarithm
     /// of that number. 1 is its own reciprocal.
     fn reciprocal_and_log(index) -> (f64, f64) = RECIPROCALS;
+}
+
+/// Defines functions that tell a number. On a GPU it lies in constant memory, and takes an
+/// instruction. A literal of more than 21 bits takes one for each half.
+macro_rules! constants {
+    ($($(#[$attribute:meta])* fn $name:ident() = $value:expr;)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        #[allow(clippy::inline_always, reason = "as functions that are translated")]
+        pub(super) fn $name() -> f64 {
+            $value
+        }
+
+        #[doc = concat!("[`", stringify!($name), "()`], as a type.")]
+        #[allow(non_camel_case_types, dead_code)]
+        pub(super) struct $name {}
+
+        impl $name {
+            pub(super) fn __call(_: PhantomData<Self>) -> f64 {
+                unreachable!("it tells types, and is never called")
+            }
+        }
+
+        impl Function for $name {
+            type Input = ();
+            type Output = f64;
+
+            fn call((): ()) -> f64 {
+                $name()
+            }
+
+            fn cuda(definitions: &mut Definitions) -> String {
+                definitions.define_function::<Self>(stringify!($name), |definitions, name| {
+                    let value = $name().cuda_value(definitions);
+                    format!(
+                        "__constant__ f64 {name}_value = {value};\n\
+                         __device__ __forceinline__ f64 {name}() {{\n    \
+                         return {name}_value;\n}}"
+                    )
+                })
+            }
+        }
+    )*};
+}
+
+constants! {
+    /// ln 2.
+    fn ln_2() = LN_2;
+    /// -ln 2 / 32.
+    fn minus_ln_2_over_32() = -LN_2 / 32.0;
+    /// log₂ e.
+    fn log2_e() = LOG2_E;
+    /// log₁₀ e.
+    fn log10_e() = LOG10_E;
+    /// The coefficient of r³ in ln(1 + r).
+    fn ln_near_third() = 0.33333332953121687;
+    /// The coefficient of r² in 2ʳ.
+    fn exp2_near_square() = 0.24022650698297757;
+}
+
+/// x, but at least -160 and at most 160; NaN if it is.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "as functions that are translated")]
+pub(super) fn within_160(x: f32) -> f32 {
+    x.clamp(-160.0, 160.0)
+}
+
+/// [`within_160()`], as a type.
+#[allow(non_camel_case_types, dead_code)]
+pub(super) struct within_160 {}
+
+impl within_160 {
+    pub(super) fn __call(_: PhantomData<Self>, _: f32) -> f32 {
+        unreachable!("it tells types, and is never called")
+    }
+}
+
+impl Function for within_160 {
+    type Input = (f32,);
+    type Output = f32;
+
+    fn call((x,): (f32,)) -> f32 {
+        within_160(x)
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        // Two instructions, where `clamp` takes three to keep the bits of a NaN.
+        definitions.define_function::<Self>("within_160", |_, name| {
+            format!(
+                "__device__ __forceinline__ f32 {name}(f32 x) {{\n    \
+                 return minimum_f32(maximum_f32(x, -160.0f), 160.0f);\n}}"
+            )
+        })
+    }
 }
 
 #[rustfmt::skip]

@@ -9,15 +9,15 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
     reduce_any: 64 << 10,
-    // Twice as much in half of the warps is faster for sums of 12 bytes, and slower for structs of
-    // 8. Costly operators on 12 bytes have a row of their own below.
+    // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
+    // Costly operators on 12 bytes have a row of their own below.
     reduce_law: &[
         ReduceRow { element: 2, bytes: 64, warps: 32 },
         ReduceRow { element: 4, bytes: 128, warps: 32 },
         ReduceRow { element: 8, bytes: 64, warps: 32 },
         ReduceRow { element: 12, bytes: 192, warps: 16 },
-        ReduceRow { element: 16, bytes: 64, warps: 32 },
-        ReduceRow { element: 24, bytes: 96, warps: 32 },
+        ReduceRow { element: 16, bytes: 128, warps: 16 },
+        ReduceRow { element: 24, bytes: 192, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
     chunks: &[
