@@ -84,30 +84,27 @@ macro_rules! floats {
             const GREATEST: Self = <$float>::INFINITY;
 
             // As in `kernels/machine/rust.cuh`. Equal numbers differ at most in the sign of zero,
-            // which `or` settles. If they do not compare, one is a NaN, which `+` passes on.
+            // which `or` settles. If two do not compare, one is a NaN, and stays one.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
                 if self < other {
                     self
                 } else if other < self {
                     other
-                } else if self == other {
-                    <$float>::from_bits(self.to_bits() | other.to_bits())
                 } else {
-                    self + other
+                    <$float>::from_bits(self.to_bits() | other.to_bits())
                 }
             }
 
             #[inline(always)]
             fn __maximum(self, other: Self) -> Self {
+                let inverted = |x: Self| (-x).to_bits();
                 if other < self {
                     self
                 } else if self < other {
                     other
-                } else if self == other {
-                    <$float>::from_bits(self.to_bits() & other.to_bits())
                 } else {
-                    self + other
+                    -<$float>::from_bits(inverted(self) | inverted(other))
                 }
             }
         }

@@ -77,7 +77,7 @@ struct BlockFolder {
     using A = AccumulatorOf<T>;
     static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
-    using Rows = SourceRows<Source, RUN, ROWS>;
+    using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
     /// The most chunks of a group.
     static constexpr int MOST_CHUNKS = 8;
@@ -133,7 +133,7 @@ struct BlockFolder {
             load_leaves(leaves, from, BATCH / RUN);
             LaneTree<Operator, A, ROWS> tree;
             sum =
-                batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves)));
+                batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
         }
         if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {
@@ -161,7 +161,7 @@ struct BlockFolder {
         LaneTree<Operator, A, WARP> row;
         row.up_sweep(end);
         LaneTree<Operator, A, ROWS> rows;
-        rows.up_sweep(RowsTree<Operator, A, ROWS, false>().up_sweep(leaves));
+        rows.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves));
         blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }

@@ -78,7 +78,7 @@ struct AnyOrderReducer {
     static constexpr int BATCH = ROWS * WARP;
     /// Sums of blocks that a lane reads at once.
     static constexpr int PER_LANE = Policy::PER_LANE;
-    using Rows = SourceRows<Source, RUN, ROWS>;
+    using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
     using Head = FirstRun<Source, RUN, ROWS>;
     using P = Prefix<Operator, A>;
     static_assert(Operator::EXACT && Operator::COMMUTATIVE);

@@ -57,7 +57,6 @@ inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); 
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
 inline unsigned in_register(unsigned value) { return value; }
-inline unsigned long long in_register(unsigned long long value) { return value; }
 
 constexpr bool HAS_PAIRS = true;
 

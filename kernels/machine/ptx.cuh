@@ -66,10 +66,6 @@ __device__ __forceinline__ u32 in_register(u32 value) {
     asm volatile("" : "+r"(value));
     return value;
 }
-__device__ __forceinline__ u64 in_register(u64 value) {
-    asm("" : "+l"(value));
-    return value;
-}
 
 // Extremes of two numbers of 16 bits at once, from sm_90 on.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -18,16 +18,22 @@
 namespace warpfold {
 
 // IEEE 754-2019 minimum and maximum, word for word as on the host (src/scalar.rs). Equal numbers
-// differ at most in the sign of zero, which or/and settles. If they do not compare, one is a NaN,
-// which + passes on.
+// differ at most in the sign of zero, which `or` settles: a zero is negative if one of them is, and
+// positive if one is, with signs inverted. If two do not compare, one is a NaN, and stays one.
+// Both comparisons are made first: compilers would put a branch around the second.
 template <class T>
 __device__ __forceinline__ T minimum_by_comparison(T a, T b) {
-    return a < b ? a : b < a ? b : a == b ? from_bits(bits_of(a) | bits_of(b)) : a + b;
+    bool less = a < b, greater = b < a;
+    T extreme = less ? a : b, same = from_bits(bits_of(a) | bits_of(b));
+    return less | greater ? extreme : same;
 }
 
 template <class T>
 __device__ __forceinline__ T maximum_by_comparison(T a, T b) {
-    return b < a ? a : a < b ? b : a == b ? from_bits(bits_of(a) & bits_of(b)) : a + b;
+    auto sign = bits_of((T)-0.0);
+    bool less = a < b, greater = b < a;
+    T extreme = less ? b : a, same = from_bits(((bits_of(a) ^ sign) | (bits_of(b) ^ sign)) ^ sign);
+    return less | greater ? extreme : same;
 }
 
 namespace rust {
@@ -331,24 +337,46 @@ template <Integer T> RUST_FUNCTION T wrapping_neg(T a) { return neg(a); }
 template <Integer T> RUST_FUNCTION T wrapping_shl(T a, u32 amount) { return shl(a, amount); }
 template <Integer T> RUST_FUNCTION T wrapping_shr(T a, u32 amount) { return shr(a, amount); }
 
+/// The nearest number of a short type. Sums and products of such types fit into 32 bits.
+template <Integer T> constexpr bool IS_SHORT_INTEGER = sizeof(T) <= 2;
+template <Integer T> RUST_FUNCTION T nearest(i32 value) {
+    if constexpr (SignedInteger<T>) value = value < LEAST<T> ? LEAST<T> : value;
+    else value = value < 0 ? 0 : value;
+    return (T)(value > GREATEST<T> ? GREATEST<T> : value);
+}
+
 template <Integer T>
 RUST_FUNCTION T saturating_add(T a, T b) {
-    T sum = add(a, b);
-    if constexpr (UnsignedInteger<T>) return sum < a ? GREATEST<T> : sum;
-    else return (b < 0) == (sum < a) ? sum : b < 0 ? LEAST<T> : GREATEST<T>;
+    if constexpr (IS_SHORT_INTEGER<T>) {
+        return nearest<T>((i32)a + (i32)b);
+    } else {
+        T sum = add(a, b);
+        if constexpr (UnsignedInteger<T>) return sum < a ? GREATEST<T> : sum;
+        else return (b < 0) == (sum < a) ? sum : b < 0 ? LEAST<T> : GREATEST<T>;
+    }
 }
 
 template <Integer T>
 RUST_FUNCTION T saturating_sub(T a, T b) {
-    T difference = sub(a, b);
-    if constexpr (UnsignedInteger<T>) return a < b ? (T)0 : difference;
-    else return (b > 0) == (difference < a) ? difference : b > 0 ? LEAST<T> : GREATEST<T>;
+    if constexpr (IS_SHORT_INTEGER<T>) {
+        return nearest<T>((i32)a - (i32)b);
+    } else {
+        T difference = sub(a, b);
+        if constexpr (UnsignedInteger<T>) return a < b ? (T)0 : difference;
+        else return (b > 0) == (difference < a) ? difference : b > 0 ? LEAST<T> : GREATEST<T>;
+    }
 }
 
 template <Integer T>
 RUST_FUNCTION T saturating_mul(T a, T b) {
-    if (a == 0 || b == 0) return 0;
-    if constexpr (SignedInteger<T>) {
+    if constexpr (sizeof(T) <= 4 && SignedInteger<T>) {
+        i64 product = (i64)a * (i64)b;
+        return (T)(product < LEAST<T> ? LEAST<T> : product > GREATEST<T> ? GREATEST<T> : product);
+    } else if constexpr (sizeof(T) <= 4) {
+        u64 product = (u64)a * (u64)b;
+        return (T)(product > GREATEST<T> ? GREATEST<T> : product);
+    } else if constexpr (SignedInteger<T>) {
+        if (a == 0 || b == 0) return 0;
         T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
         // The magnitudes. That of the least value fits the unsigned type only.
         Unsigned<T> x = a < 0 ? (Unsigned<T>)neg(a) : (Unsigned<T>)a,
@@ -356,7 +384,7 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
         Unsigned<T> most = bound < 0 ? (Unsigned<T>)LEAST<T> : (Unsigned<T>)GREATEST<T>;
         return x > (Unsigned<T>)(most / y) ? bound : mul(a, b);
     } else {
-        return a > (T)(GREATEST<T> / b) ? GREATEST<T> : mul(a, b);
+        return a != 0 && b > (T)(GREATEST<T> / a) ? GREATEST<T> : mul(a, b);
     }
 }
 
@@ -492,8 +520,10 @@ RUST_FUNCTION bool is_normal(f64 a) {
 }
 
 /// If one is NaN, the other. Of two zeros, either.
-template <Float T> RUST_FUNCTION T min(T a, T b) { return is_nan(a) ? b : b < a ? b : a; }
-template <Float T> RUST_FUNCTION T max(T a, T b) { return is_nan(a) ? b : a < b ? b : a; }
+RUST_FUNCTION f32 min(f32 a, f32 b) { return fminf(a, b); }
+RUST_FUNCTION f32 max(f32 a, f32 b) { return fmaxf(a, b); }
+RUST_FUNCTION f64 min(f64 a, f64 b) { return is_nan(a) | (b < a) ? b : a; }
+RUST_FUNCTION f64 max(f64 a, f64 b) { return is_nan(a) | (a < b) ? b : a; }
 /// NaN stays NaN.
 template <Float T>
 RUST_FUNCTION T clamp(T a, T low, T high) {

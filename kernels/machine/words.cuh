@@ -161,28 +161,6 @@ __device__ __forceinline__ T choose(bool condition, const T& a, const T& b) {
     }
 }
 
-/// The same for elements of arrays. With words of 8 bytes compilers would choose between addresses
-/// all the same, unless the words must be in registers.
-template <class T>
-__device__ __forceinline__ T choose_element(bool condition, const T& a, const T& b) {
-    if constexpr (IS_SCALAR<T> || alignof(T) != 8) {
-        return choose(condition, a, b);
-    } else {
-        union LongWords {
-            T value;
-            u64 words[sizeof(T) / 8];
-        } first, second, chosen;
-        first.value = a;
-        second.value = b;
-#pragma unroll
-        for (int i = 0; i < (int)(sizeof(T) / 8); i++) {
-            u64 one = in_register(first.words[i]), other = in_register(second.words[i]);
-            chosen.words[i] = condition ? one : other;
-        }
-        return chosen.value;
-    }
-}
-
 /// In which order lanes move the words of neighbouring runs of WORDS words of 16 bytes to and from
 /// shared memory.
 ///

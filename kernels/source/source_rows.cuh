@@ -17,12 +17,13 @@ namespace warpfold {
 ///                                   loads one run by single items, of which only `count` are to
 ///                                   be read; the item at `filler` stands for the others
 ///   item(row, i)                    an item of this lane
-template <class S, int RUN, int ROWS>
+/// Blocks of up to WARPS warps may take shared memory to load rows; 0 if they have none to spare.
+template <class S, int RUN, int ROWS, int WARPS = 0>
 struct SourceRows;
 
-template <class T, int RUN, int ROWS>
-struct SourceRows<Slice<T>, RUN, ROWS> {
-    using Loader = LoaderOf<T, RUN, ROWS>;
+template <class T, int RUN, int ROWS, int WARPS>
+struct SourceRows<Slice<T>, RUN, ROWS, WARPS> {
+    using Loader = LoaderOf<T, RUN, ROWS, WARPS>;
     static constexpr bool SHIFTS = Loader::SHIFTS;
 
     PackedRun<T, RUN> rows[ROWS];
@@ -51,10 +52,10 @@ struct SourceRows<Slice<T>, RUN, ROWS> {
     __device__ __forceinline__ T item(int row, int i) const { return rows[row].get(i); }
 };
 
-template <class Made, class S, int RUN, int ROWS>
-struct SourceRows<Each<Made, S>, RUN, ROWS> {
+template <class Made, class S, int RUN, int ROWS, int WARPS>
+struct SourceRows<Each<Made, S>, RUN, ROWS, WARPS> {
     using M = Each<Made, S>;
-    using Inner = SourceRows<S, RUN, ROWS>;
+    using Inner = SourceRows<S, RUN, ROWS, WARPS>;
     static constexpr bool SHIFTS = Inner::SHIFTS;
 
     Inner inner;
@@ -80,11 +81,11 @@ struct SourceRows<Each<Made, S>, RUN, ROWS> {
     }
 };
 
-template <auto SAME, class S, int RUN, int ROWS>
-struct SourceRows<Heads<SAME, S>, RUN, ROWS> {
+template <auto SAME, class S, int RUN, int ROWS, int WARPS>
+struct SourceRows<Heads<SAME, S>, RUN, ROWS, WARPS> {
     using H = Heads<SAME, S>;
     using T = typename S::Item;
-    using Inner = SourceRows<S, RUN, ROWS>;
+    using Inner = SourceRows<S, RUN, ROWS, WARPS>;
     static constexpr bool SHIFTS = Inner::SHIFTS;
 
     Inner inner;
@@ -127,10 +128,10 @@ struct SourceRows<Heads<SAME, S>, RUN, ROWS> {
     }
 };
 
-template <class S, int RUN, int ROWS>
-struct SourceRows<UpTo<S>, RUN, ROWS> : SourceRows<S, RUN, ROWS> {
+template <class S, int RUN, int ROWS, int WARPS>
+struct SourceRows<UpTo<S>, RUN, ROWS, WARPS> : SourceRows<S, RUN, ROWS, WARPS> {
     using U = UpTo<S>;
-    using Inner = SourceRows<S, RUN, ROWS>;
+    using Inner = SourceRows<S, RUN, ROWS, WARPS>;
 
     static __device__ __forceinline__ bool shifts(const U& s, u64 from) {
         return Inner::shifts(s.source, from);
@@ -150,11 +151,11 @@ struct SourceRows<UpTo<S>, RUN, ROWS> : SourceRows<S, RUN, ROWS> {
     }
 };
 
-template <class A, class B, int RUN, int ROWS>
-struct SourceRows<Zip<A, B>, RUN, ROWS> {
+template <class A, class B, int RUN, int ROWS, int WARPS>
+struct SourceRows<Zip<A, B>, RUN, ROWS, WARPS> {
     using Z = Zip<A, B>;
-    using RowsA = SourceRows<A, RUN, ROWS>;
-    using RowsB = SourceRows<B, RUN, ROWS>;
+    using RowsA = SourceRows<A, RUN, ROWS, WARPS>;
+    using RowsB = SourceRows<B, RUN, ROWS, WARPS>;
     static constexpr bool SHIFTS = RowsA::SHIFTS || RowsB::SHIFTS;
 
     RowsA a;
@@ -193,8 +194,8 @@ struct NoMemory {
     static __device__ __forceinline__ bool reaches_beyond(const S&, u64, u64) { return false; }
 };
 
-template <int RUN, int ROWS>
-struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
+template <int RUN, int ROWS, int WARPS>
+struct SourceRows<Index, RUN, ROWS, WARPS> : NoMemory<Index> {
     /// The first number of each run, and how many are there; the others are `filler`.
     u64 firsts[ROWS], filler;
     int there[ROWS];
@@ -221,8 +222,8 @@ struct SourceRows<Index, RUN, ROWS> : NoMemory<Index> {
     }
 };
 
-template <class T, int RUN, int ROWS>
-struct SourceRows<Constant<T>, RUN, ROWS> : NoMemory<Constant<T>> {
+template <class T, int RUN, int ROWS, int WARPS>
+struct SourceRows<Constant<T>, RUN, ROWS, WARPS> : NoMemory<Constant<T>> {
     T value;
 
     __device__ __forceinline__ void load(const Constant<T>& s, u64, int, int, bool) {
@@ -234,8 +235,8 @@ struct SourceRows<Constant<T>, RUN, ROWS> : NoMemory<Constant<T>> {
     __device__ __forceinline__ T item(int, int) const { return value; }
 };
 
-template <class T, int RUN, int ROWS>
-struct SourceRows<Strided<T>, RUN, ROWS> : NoMemory<Strided<T>> {
+template <class T, int RUN, int ROWS, int WARPS>
+struct SourceRows<Strided<T>, RUN, ROWS, WARPS> : NoMemory<Strided<T>> {
     using R = Run<T, RUN>;
     using Place = typename Strided<T>::Place;
 

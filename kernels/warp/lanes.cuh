@@ -129,9 +129,7 @@ using LaneTree = LaneTrees<Operator, A, LANES, 1>;
 /// rows that are left. The lane with the bit set keeps the odd ones, the other one the even ones;
 /// each gives away the rest. 8 rows take 4 + 2 + 1 exchanges, and then 1 + 1 as in a tree. The
 /// down-sweep gives the rows back in the same steps. The bracketing is the tree's.
-///
-/// KEPT says that there is a down-sweep.
-template <class Operator, class A, int ROWS, bool KEPT = true>
+template <class Operator, class A, int ROWS>
 struct RowsTree {
     static_assert(1 <= ROWS && ROWS <= WARP && (ROWS & (ROWS - 1)) == 0);
     static constexpr int LEVELS = LOG2<WARP>;
@@ -139,16 +137,6 @@ struct RowsTree {
     /// Of each node that the lane made, its left child. Where rows are no longer divided: the other
     /// child, which is the left one for odd lanes.
     A lefts[LEVELS][ROWS > 1 ? ROWS / 2 : 1];
-
-    static __device__ __forceinline__ A choose_leaf(bool odd, const A& a, const A& b) {
-        if constexpr (KEPT) return choose_element(odd, a, b);
-        else return choose(odd, a, b);
-    }
-    static __device__ __forceinline__ A combine(const A& mine, const A& other, bool odd) {
-        if constexpr (!KEPT || Operator::COMMUTATIVE)
-            return combine_neighbours<Operator>(mine, other, odd);
-        else return Operator::combine(choose_leaf(odd, other, mine), choose_leaf(odd, mine, other));
-    }
 
     /// Leaves the sum of row l % ROWS in lane l.
     __device__ __forceinline__ A up_sweep(A (&leaves)[ROWS]) { return up_sweep_from<0>(leaves); }
@@ -177,14 +165,14 @@ private:
         if constexpr (LEFT > 1) {
 #pragma unroll
             for (int i = 0; i < LEFT; i += 2) {
-                A mine = choose_leaf(odd, leaves[i + 1], leaves[i]);
-                A other = shuffle_xor(choose_leaf(odd, leaves[i], leaves[i + 1]), 1 << LEVEL);
-                lefts[LEVEL][i / 2] = choose_leaf(odd, other, mine);
-                leaves[i / 2] = combine(mine, other, odd);
+                A mine = choose(odd, leaves[i + 1], leaves[i]);
+                A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << LEVEL);
+                lefts[LEVEL][i / 2] = choose(odd, other, mine);
+                leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
             }
         } else {
             lefts[LEVEL][0] = shuffle_xor(leaves[0], 1 << LEVEL);
-            leaves[0] = combine(leaves[0], lefts[LEVEL][0], odd);
+            leaves[0] = combine_neighbours<Operator>(leaves[0], lefts[LEVEL][0], odd);
         }
         if constexpr (LEVEL + 1 < LEVELS) return up_sweep_from<LEVEL + 1>(leaves);
         else return leaves[0];

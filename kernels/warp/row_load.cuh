@@ -218,16 +218,84 @@ struct ShortRowLoader {
     }
 };
 
-template <class T, int RUN, int ROWS, bool SHORT = (RUN * sizeof(T) < 16)>
+/// For runs that tile no words of 16 bytes, of elements that are aligned to words of 4 or 8. A lane
+/// that reads such a run touches a line of memory for each word or two, as its neighbours do once
+/// more. Here a warp reads a row as it lies in memory, and passes it on through shared memory. A
+/// block of up to WARPS warps has room.
+template <class T, int RUN, int ROWS, int WARPS>
+struct StagedRowLoader {
+    using Packed = PackedRun<T, RUN>;
+    static constexpr int WORD = alignof(T) < 8 ? 4 : 8;
+    static constexpr int WORDS = Packed::BYTES / WORD;
+    static constexpr bool SHIFTS = false;
+
+    static __device__ __forceinline__ bool shifts(const T*) { return false; }
+    static __device__ __forceinline__ bool reaches_before(const T*, const T*) { return false; }
+    static __device__ __forceinline__ bool reaches_beyond(const T*, const T*) { return false; }
+
+    struct Shared {
+        Word<WORD> rows[WARPS][WARP * WORDS];
+    };
+
+    /// By a whole warp, and the first run is the first of its row.
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int,
+                                                int last, bool) {
+        int lane = threadIdx.x % WARP, end = (last + 1) * WORDS;
+        const Word<WORD>* words = reinterpret_cast<const Word<WORD>*>(from);
+        Word<WORD> held[ROWS][WORDS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) {
+                int word = (row * WORDS + i) * WARP + lane;
+                held[row][i] = words[word < end ? word : end - 1];
+            }
+        }
+        auto& staged = block_shared<Shared>().rows[threadIdx.x / WARP];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) staged[i * WARP + lane] = held[row][i];
+            __syncwarp();
+            int here = last - row * WARP;
+            if (row == 0 || here >= 0) rows[row] = run(staged, lane < here ? lane : here);
+            else rows[row] = rows[0];
+        }
+    }
+
+    /// A run of a row.
+    static __device__ __forceinline__ Packed run(const Word<WORD> (&staged)[WARP * WORDS], int i) {
+        union {
+            Word<WORD> words[WORDS];
+            Packed run;
+        } copy;
+#pragma unroll
+        for (int word = 0; word < WORDS; word++) copy.words[word] = staged[i * WORDS + word];
+        return copy.run;
+    }
+};
+
+template <class T, int RUN, int ROWS, int WARPS>
+constexpr bool IS_STAGED =
+    WARPS > 0 && RUN * sizeof(T) > 16 && RUN * sizeof(T) % 16 != 0 && alignof(T) >= 4;
+
+template <class T, int RUN, int ROWS, int WARPS, bool SHORT = (RUN * sizeof(T) < 16),
+          bool STAGED = IS_STAGED<T, RUN, ROWS, WARPS>>
 struct LoaderFor {
     using Type = RowLoader<T, RUN, ROWS>;
 };
-template <class T, int RUN, int ROWS>
-struct LoaderFor<T, RUN, ROWS, true> {
+template <class T, int RUN, int ROWS, int WARPS>
+struct LoaderFor<T, RUN, ROWS, WARPS, true, false> {
     using Type = ShortRowLoader<T, RUN, ROWS>;
 };
-/// The loader for runs of some length.
-template <class T, int RUN, int ROWS>
-using LoaderOf = typename LoaderFor<T, RUN, ROWS>::Type;
+template <class T, int RUN, int ROWS, int WARPS>
+struct LoaderFor<T, RUN, ROWS, WARPS, false, true> {
+    using Type = StagedRowLoader<T, RUN, ROWS, WARPS>;
+};
+/// The loader for runs of some length. Blocks of up to WARPS warps may take shared memory for it; 0
+/// if they have none to spare.
+template <class T, int RUN, int ROWS, int WARPS>
+using LoaderOf = typename LoaderFor<T, RUN, ROWS, WARPS>::Type;
 
 }  // namespace warpfold

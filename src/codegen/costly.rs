@@ -131,14 +131,15 @@ impl CostlyScanPolicy {
     }
 }
 
-/// The policies for reductions by an operator that costs so much that the arithmetic takes longer
-/// than the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The policies for reductions in the law's order by an operator that costs so much that the
+/// arithmetic takes longer than the memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostlyReducePolicy {
-    /// Reductions in the law's order of up to this many bytes,
-    pub short_bytes: u64,
-    /// take the first of these, and longer ones the second.
-    pub reduce: [RowPolicy; 2],
+    /// The policies, each for inputs of up to so many bytes, from short ones to all others.
+    pub rows: Vec<(u64, RowPolicy)>,
+    /// How inputs are cut up. Blocks take no further chunks: after each, warps would wait for each
+    /// other, while others have nothing to compute.
+    pub cut: ReducePolicy,
 }
 
 impl CostlyReducePolicy {
@@ -151,15 +152,21 @@ impl CostlyReducePolicy {
         if cost < row.least {
             return None;
         }
-        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let cut = ReducePolicy {
+            group_bytes: u64::MAX,
+            ..ReducePolicy::for_capability::<F::Item>(capability)
+        };
         let run = run_of::<F>(0);
-        let reduce = |items: u32| {
+        let policy = |&(bytes, items): &(u64, u32)| {
             let rows = 1 << (items / run).max(1).ilog2();
-            RowPolicy::reducing(run, rows, cut.most_threads / 32, cut.sums_law)
+            (
+                bytes,
+                RowPolicy::reducing(run, rows, row.warps, cut.sums_law),
+            )
         };
         Some(CostlyReducePolicy {
-            short_bytes: row.short_bytes,
-            reduce: row.reduce.map(reduce),
+            rows: row.items.iter().map(policy).collect(),
+            cut,
         })
     }
 }

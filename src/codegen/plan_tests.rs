@@ -75,14 +75,20 @@ fn a_workspace_serves_all_shorter_inputs() {
                 let bytes = |length| SharePlan::new(shares, length).workspace_bytes::<T>();
                 assert!(lengths().map(bytes).is_sorted());
             }
-            let [law, any] =
-                [Order::Law, Order::Any].map(|order| (order, RowPolicy::of_reduce::<T>(order)));
+            let cheap = [Order::Law, Order::Any].map(|order| {
+                let rows = RowPolicy::of_reduce::<T>(order);
+                (order, (rows, ReducePolicy::of::<T>()))
+            });
             let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX);
-            let costly = costly.map(|costly| costly.reduce.map(|rows| (Order::Law, rows)));
-            for (order, rows) in [law, any].into_iter().chain(costly.into_iter().flatten()) {
+            let costly = costly
+                .into_iter()
+                .flat_map(|CostlyReducePolicy { rows, cut }| {
+                    rows.into_iter()
+                        .map(move |(_, rows)| (Order::Law, (rows, cut)))
+                });
+            for (order, rows) in cheap.into_iter().chain(costly) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
-                    let rows = (rows, ReducePolicy::of::<T>());
                     let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                     if plan.blocks > 1 {
                         let sums = plan.chunks.max(plan.blocks - 1).into();

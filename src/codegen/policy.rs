@@ -311,6 +311,9 @@ pub struct ReducePolicy {
     pub sums_any: u32,
     /// How many sums a lane reads at once, in the law's order.
     pub sums_law: u32,
+    /// In the law's order each block has one group of chunks of inputs of up to this many bytes.
+    /// Longer ones are handed out chunk by chunk.
+    pub group_bytes: u64,
 }
 
 impl ReducePolicy {

@@ -100,7 +100,11 @@ fn near_exp(x: f64) -> f64 {
 pub(super) fn exp_f32(x: f32) -> f32 {
     // Beyond 120 results are 0 or infinite.
     let y = near_exp(within_160(x) as f64);
-    if is_near_middle(y) { any_exp_f32(x) } else { y as f32 }
+    if is_near_middle(y) {
+        any_exp_f32(x)
+    } else {
+        y as f32
+    }
 }
 
 /// The same for all x, in more steps.
@@ -137,7 +141,11 @@ fn near_exp2(x: f64) -> f64 {
 #[function]
 pub(super) fn exp2_f32(x: f32) -> f32 {
     let y = near_exp2(within_160(x) as f64);
-    if is_near_middle(y) { any_exp2_f32(x) } else { y as f32 }
+    if is_near_middle(y) {
+        any_exp2_f32(x)
+    } else {
+        y as f32
+    }
 }
 
 /// The same for all x, in more steps.

@@ -107,10 +107,10 @@ fn policies_of_costly_operators() {
         let short_name = format!("costly scan {name} short");
         check_scan::<T, Op>(&short_name, short, &[tile - 1, 3 * tile + 5]);
         let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
-        for (rows, which) in costly.reduce.into_iter().zip(["short", "long"]) {
+        for (bytes, rows) in costly.rows {
             let batch = rows.elements() as usize;
             let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
-            let name = format!("costly reduce {name} {which}");
+            let name = format!("costly reduce {name} to {bytes}");
             check_reductions::<T, Op>(&name, rows, &cuts);
         }
     }

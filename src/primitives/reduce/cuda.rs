@@ -58,10 +58,9 @@ enum Engines {
     Levels(Lazy),
     /// The rows engine (`Engine::Rows`).
     Rows {
-        /// For inputs of up to this many elements.
-        short: Option<(usize, Rows)>,
-        long: Rows,
-        /// How it cuts inputs.
+        /// The kernels, each for inputs of up to so many elements, from short ones to all others.
+        kernels: Vec<(usize, Rows)>,
+        /// How they cut inputs.
         cut: ReducePolicy,
     },
 }
@@ -131,23 +130,23 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             Order::Law => CostlyReducePolicy::of::<F>(capability, cost::<T, Op>()),
             Order::Any => None,
         };
-        let request = Self::request();
-        let (short, long) = match costly {
-            Some(CostlyReducePolicy {
-                reduce: [short, long],
-                short_bytes,
-                ..
-            }) if short != long => {
-                let most = short_bytes as usize / size_of::<T>();
-                (Some((most, Rows::new(request, short))), long)
-            }
-            Some(costly) => (None, costly.reduce[1]),
-            None => (None, RowPolicy::for_reduce::<F>(capability, order)),
+        let (rows, cut) = match costly {
+            Some(CostlyReducePolicy { rows, cut }) => (rows, cut),
+            None => (
+                vec![(u64::MAX, RowPolicy::for_reduce::<F>(capability, order))],
+                ReducePolicy::for_capability::<T>(capability),
+            ),
         };
+        let kernels = rows.into_iter().map(|(bytes, policy)| {
+            let most = bytes / size_of::<T>() as u64;
+            (
+                usize::try_from(most).unwrap_or(usize::MAX),
+                Rows::new(Self::request(), policy),
+            )
+        });
         let engines = Engines::Rows {
-            short,
-            long: Rows::new(request, long),
-            cut: ReducePolicy::for_capability::<T>(capability),
+            kernels: kernels.collect(),
+            cut,
         };
         Self::with(context, engines)
     }
@@ -165,8 +164,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         request.check(engine)?;
         let engines = match engine {
             Engine::Rows(policy) => Engines::Rows {
-                short: None,
-                long: Rows::new(request, policy),
+                kernels: vec![(usize::MAX, Rows::new(request, policy))],
                 cut: ReducePolicy::for_capability::<T>(context_capability(context)?),
             },
             _ => Engines::Levels(Lazy::new(request, engine)),
@@ -243,26 +241,24 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     /// Loads the kernels of all engines.
     fn load_all(&self) -> Result<()> {
-        let (first, second) = match &self.engines {
-            Engines::Levels(kernels) => (kernels, None),
-            Engines::Rows { short, long, .. } => {
-                let short = short.as_ref().map(|(_, rows)| &rows.kernels);
-                (&long.kernels, short)
+        match &self.engines {
+            Engines::Levels(kernels) => Lazy::load_all([kernels], &self.context),
+            Engines::Rows { kernels, .. } => {
+                Lazy::load_all(kernels.iter().map(|(_, rows)| &rows.kernels), &self.context)
             }
-        };
-        Lazy::load_all([first].into_iter().chain(second), &self.context)
+        }
     }
 
     /// See [`Reduce::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         match &self.engines {
             Engines::Levels(_) => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Engines::Rows { short, long, cut } => {
-                let bytes =
-                    |rows: &Rows, len| ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len);
-                let short = short.as_ref();
-                let short = short.map_or(0, |(most, rows)| bytes(rows, len.min(*most)));
-                bytes(long, len).max(short)
+            Engines::Rows { kernels, cut } => {
+                let bytes = |(most, rows): &(usize, Rows)| {
+                    ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len.min(*most))
+                };
+                // Those for shorter inputs count, too: so the bytes grow with the length.
+                kernels.iter().map(bytes).max().unwrap_or(0)
             }
         }
     }
@@ -329,10 +325,11 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 // SAFETY: the caller's.
                 return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
             }
-            Engines::Rows { short, long, cut } => match short {
-                Some((most, short)) if len <= *most => (short, *cut),
-                _ => (long, *cut),
-            },
+            Engines::Rows { kernels, cut } => {
+                let mut kernels = kernels.iter();
+                let fitting = kernels.find(|(most, _)| len <= *most);
+                (&fitting.expect("the last are for all lengths").1, *cut)
+            }
         };
         let loaded = rows.kernels.get(&self.context)?;
         let policy = (rows.policy, cut);

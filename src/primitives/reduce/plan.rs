@@ -76,7 +76,7 @@ impl ReducePlan {
                 let node = (batch * u64::from(warps)) * u64::from(32 * rows.sums);
                 let fills_nodes = length.is_multiple_of(node);
                 let bytes = length * size_of::<T>() as u64;
-                if bytes > MOST_BYTES_AT_ONCE {
+                if bytes > policy.group_bytes {
                     let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
                     cut(least(|log_batches| tasks(log_batches) <= chunks))
                 } else if tasks(log_batches) <= multiprocessors.into()
@@ -174,10 +174,8 @@ impl ReducePlan {
     }
 }
 
-/// Up to this many bytes each block folds one chunk; beyond, chunks are handed out.
-const MOST_BYTES_AT_ONCE: u64 = 128 << 20;
 /// Chunks that are handed out have this many bytes, or less if there would be few of them.
-const CHUNK_BYTES: u64 = 128 << 10;
+const CHUNK_BYTES: u64 = 256 << 10;
 const FEW_CHUNKS: u64 = 768;
 
 /// The least number for which a condition holds.

@@ -69,11 +69,10 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) accumulator: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
     pub(in crate::codegen) least: u32,
-    /// Up to so many bytes a reduction in the law's order is short.
-    pub(in crate::codegen) short_bytes: u64,
-    /// The items of a lane: of short inputs, and of long ones. If these are as many, there is one
-    /// kernel.
-    pub(in crate::codegen) reduce: [u32; 2],
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// The items of a lane, each for inputs of up to so many bytes, from short ones to all others.
+    pub(in crate::codegen) items: &'static [(u64, u32)],
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.

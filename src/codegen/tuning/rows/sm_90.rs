@@ -23,19 +23,19 @@ pub(super) const ROWS: RowTables = RowTables {
     chunks: &[
         (8, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
-            sums_any: 4, sums_law: 4,
+            sums_any: 4, sums_law: 4, group_bytes: 128 << 20,
         }),
         (16, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 2048,
-            sums_any: 1, sums_law: 2,
+            sums_any: 1, sums_law: 2, group_bytes: 128 << 20,
         }),
         (24, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 1024,
-            sums_any: 1, sums_law: 1,
+            sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
         }),
         (64, ReducePolicy {
             most_threads: 256, alone: 8, blocks: 1, chunks: 1024,
-            sums_any: 1, sums_law: 1,
+            sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
         }),
     ],
     scan: &[
@@ -47,9 +47,16 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
     costly_reduce: &[
-        CostlyReduceRow { accumulator: 4, least: 32, short_bytes: 4 << 20, reduce: [8, 32] },
-        CostlyReduceRow { accumulator: 8, least: 48, short_bytes: 4 << 20, reduce: [4, 16] },
-        CostlyReduceRow { accumulator: 12, least: 20, short_bytes: 0, reduce: [8, 8] },
+        CostlyReduceRow {
+            accumulator: 4, least: 32, warps: 32,
+            items: &[(4 << 20, 8), (32 << 20, 16), (u64::MAX, 32)],
+        },
+        CostlyReduceRow {
+            accumulator: 8, least: 48, warps: 32, items: &[(4 << 20, 4), (u64::MAX, 16)],
+        },
+        CostlyReduceRow { accumulator: 12, least: 20, warps: 32, items: &[(u64::MAX, 8)] },
+        CostlyReduceRow { accumulator: 16, least: 48, warps: 16, items: &[(u64::MAX, 8)] },
+        CostlyReduceRow { accumulator: 24, least: 24, warps: 16, items: &[(u64::MAX, 8)] },
     ],
     costly_scan: &[
         CostlyScanRow {
