@@ -88,9 +88,15 @@ struct RowLoader {
         if constexpr (!TILES_WORDS) {
             load_shifted(rows, from, first, last);
         } else if constexpr (ALIGN < 16) {
-            if (!shifted) load_aligned(rows, from, last);
-            else if constexpr (BY_PARTS) load_parts(rows, from, last);
-            else load_shifted(rows, from, first, last);
+            if (!shifted) {
+                load_aligned(rows, from, last);
+            } else {
+                if constexpr (BY_PARTS) load_parts(rows, from, last);
+                else load_shifted(rows, from, first, last);
+                // Otherwise the compiler joins the two ways, and then it may put loads off until
+                // earlier ones are used.
+                __syncwarp();
+            }
         } else {
             load_aligned(rows, from, last);
         }

@@ -2,8 +2,8 @@
 
 use super::data::Sample;
 use super::operators::{
-    Affine, Bicyclic, BicyclicProduct, Bracketing, Guarded, GuardedBracketing, GuardedSum,
-    LogAddExp, Sums, Then,
+    Affine, Bicyclic, BicyclicProduct, Bracketing, FloatSums, Guarded, GuardedBracketing,
+    GuardedSum, LogAddExp, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -130,6 +130,7 @@ groups! {
     guarded: { Guarded: GuardedBracketing, GuardedSum; }
     small_arrays: { [u8; 3]: Sums, Bracketing; [u8; 8]: Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
     middle_arrays: { [u64; 3]: Sums; [u8; 24]: Bracketing; [u8; 31]: Sums; [u32; 8]: Sums; }
+    odd_arrays: { [f32; 5]: FloatSums; [u32; 7]: Sums; [f32; 9]: FloatSums; [u64; 5]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]
     complex: { num_complex::Complex<f32>: Mul | Add; num_complex::Complex<f64>: Mul | Add; }

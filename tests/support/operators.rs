@@ -129,6 +129,15 @@ macro_rules! sums {
 
 sums!(u8, u16, u32, u64);
 
+/// The same of floats, whose roundings tell how they were bracketed.
+#[monoid(name = FloatSums, identity = [0.0; N])]
+pub(crate) fn float_sums<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
+    for i in 0..N {
+        a[i] += b[i];
+    }
+    a
+}
+
 /// A number and a check of it, which neither zeros nor garbage pass.
 ///
 /// Its operators stop at operands that do not pass. So they also find an operator that is called on

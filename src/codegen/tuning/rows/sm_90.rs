@@ -18,6 +18,8 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 12, bytes: 192, warps: 16 },
         ReduceRow { element: 16, bytes: 128, warps: 16 },
         ReduceRow { element: 24, bytes: 192, warps: 16 },
+        ReduceRow { element: 32, bytes: 256, warps: 8 },
+        ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
     chunks: &[
@@ -31,6 +33,10 @@ pub(super) const ROWS: RowTables = RowTables {
         }),
         (24, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 1024,
+            sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
+        }),
+        (40, ReducePolicy {
+            most_threads: 512, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
         }),
         (64, ReducePolicy {
