@@ -44,8 +44,9 @@ fn known_or(operator: TypeId, find: impl FnOnce() -> u32) -> u32 {
 const SOME_TIMES: u32 = 8;
 /// A call that is not inlined: it is for what rarely runs.
 const CALL: u32 = 4;
-/// A division, a remainder, a root, a power.
+/// A division, a remainder, a root, a power; more where numbers of 64 bits are made of others.
 const DIVISION: u32 = 16;
+const LONG_DIVISION: u32 = 32;
 /// An element of an array in registers, at an index that depends on data.
 const CHOICE: u32 = 5;
 
@@ -61,6 +62,12 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
     if signature.contains(&"__noinline__") {
         return CALL;
     }
+    let is_long = |tokens: &[&str]| tokens.iter().any(|token| token.ends_with("64"));
+    let division = if is_long(body) {
+        LONG_DIVISION
+    } else {
+        DIVISION
+    };
     // How often each of the open blocks runs, and the next to be opened.
     let (mut times, mut next) = (vec![1u32], 1u32);
     let mut sum = 0u32;
@@ -98,17 +105,21 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
             token if token.starts_with("functions::") => of_function(definitions, token),
             token => token
                 .strip_prefix("rust::")
-                .map_or(0, |name| built_in(name, rest)),
+                .map_or(0, |name| built_in(name, rest, division)),
         };
         sum = sum.saturating_add(cost.saturating_mul(now));
     }
     // Two registers for each number take two instructions, roughly.
-    let is_wide = signature.iter().any(|token| token.ends_with("64"));
-    if is_wide { sum.saturating_mul(2) } else { sum }
+    if is_long(signature) {
+        sum.saturating_mul(2)
+    } else {
+        sum
+    }
 }
 
-/// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name.
-fn built_in(name: &str, rest: &[&str]) -> u32 {
+/// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name, and a
+/// division has some cost.
+fn built_in(name: &str, rest: &[&str], division: u32) -> u32 {
     match name {
         "from_bits" | "to_bits" => 0,
         "at" | "put" => match rest {
@@ -120,7 +131,7 @@ fn built_in(name: &str, rest: &[&str]) -> u32 {
             .iter()
             .any(|dear| name.contains(dear)) =>
         {
-            DIVISION
+            division
         }
         _ => 1,
     }
@@ -155,6 +166,12 @@ mod tests {
     #[monoid(name = Modular, identity = 1)]
     fn modular(a: u64, b: u64) -> u64 {
         a % 1_000_003 * (b % 1_000_003) % 1_000_003
+    }
+
+    /// The remainder is one of 64 bits.
+    #[monoid(name = Modular32, identity = 1)]
+    fn modular_32(a: u32, b: u32) -> u32 {
+        (u64::from(a) * u64::from(b) % 998_244_353) as u32
     }
 
     #[monoid(name = Sums, identity = [0.0; N])]
@@ -192,6 +209,7 @@ mod tests {
         assert!(cost::<u32, ByHand>() < 10);
         assert!((40..80).contains(&cost::<[u8; 8], Compose>()));
         assert!(cost::<u64, Modular>() > 80);
+        assert!((32..48).contains(&cost::<u32, Modular32>()));
         assert!(cost::<f32, LogAdd>() > 60);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::policy::{accumulator_bytes, bytes_of, run_of};
 use super::tuning::rows;
-use super::{Engine, ReducePolicy, RowPolicy};
+use super::{Engine, Order, ReducePolicy, RowPolicy};
 use crate::Element;
 use crate::source::Form;
 
@@ -137,8 +137,8 @@ impl CostlyScanPolicy {
 pub struct CostlyReducePolicy {
     /// The policies, each for inputs of up to so many bytes, from short ones to all others.
     pub rows: Vec<(u64, RowPolicy)>,
-    /// How inputs are cut up. Blocks take no further chunks: after each, warps would wait for each
-    /// other, while others have nothing to compute.
+    /// How inputs are cut up. Where the arithmetic takes longer, blocks take no further chunks:
+    /// after each, warps would wait for each other, while others have nothing to compute.
     pub cut: ReducePolicy,
 }
 
@@ -147,26 +147,34 @@ impl CostlyReducePolicy {
     /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
         let accumulator = accumulator_bytes::<F::Item>();
-        let mut rows = rows::tables(capability).costly_reduce.iter();
-        let row = rows.find(|row| accumulator <= row.accumulator)?;
-        if cost < row.least {
-            return None;
-        }
-        let cut = ReducePolicy {
-            group_bytes: u64::MAX,
-            ..ReducePolicy::for_capability::<F::Item>(capability)
-        };
+        let tables = rows::tables(capability);
+        let cut = ReducePolicy::for_capability::<F::Item>(capability);
         let run = run_of::<F>(0);
-        let policy = |&(bytes, items): &(u64, u32)| {
+        let policy = |warps: u32, items: u32| {
             let rows = 1 << (items / run).max(1).ilog2();
-            (
-                bytes,
-                RowPolicy::reducing(run, rows, row.warps, cut.sums_law),
-            )
+            RowPolicy::reducing(run, rows, warps, cut.sums_law)
         };
-        Some(CostlyReducePolicy {
-            rows: row.items.iter().map(policy).collect(),
-            cut,
+        let widening = &tables.costly_widening;
+        if accumulator > bytes_of::<F>() && accumulator >= widening.accumulators[0] {
+            let is_costly = accumulator <= widening.accumulators[1] && cost >= widening.least;
+            let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
+            let short = (widening.bytes, policy(widening.warps, widening.items));
+            return is_costly.then(|| CostlyReducePolicy {
+                rows: vec![short, (u64::MAX, long)],
+                cut,
+            });
+        }
+        let mut rows = tables.costly_reduce.iter();
+        let row = rows.find(|row| accumulator <= row.accumulator)?;
+        let policies = row.items.iter();
+        (cost >= row.least).then(|| CostlyReducePolicy {
+            rows: policies
+                .map(|&(bytes, items)| (bytes, policy(row.warps, items)))
+                .collect(),
+            cut: ReducePolicy {
+                group_bytes: u64::MAX,
+                ..cut
+            },
         })
     }
 }

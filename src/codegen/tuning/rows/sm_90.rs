@@ -2,7 +2,7 @@
 
 use super::{
     CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
-    SelectRow, WeightedRow,
+    SelectRow, WeightedRow, WideningRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -64,9 +64,12 @@ pub(super) const ROWS: RowTables = RowTables {
         CostlyReduceRow { accumulator: 16, least: 48, warps: 16, items: &[(u64::MAX, 8)] },
         CostlyReduceRow { accumulator: 24, least: 24, warps: 16, items: &[(u64::MAX, 8)] },
     ],
+    costly_widening: WideningRow {
+        least: 24, accumulators: [16, 24], bytes: 8 << 20, warps: 16, items: 8,
+    },
     costly_scan: &[
         CostlyScanRow {
-            accumulator: 4, least: 20, alone: 32, short_rows: 2, short_warps: 16,
+            accumulator: 4, least: 20, alone: 48, short_rows: 2, short_warps: 16,
             share: 32, warps: 8, blocks: 5,
         },
         CostlyScanRow {
