@@ -5,7 +5,7 @@
 // words of 4 or 8 bytes, if elements are aligned to those. Otherwise (short elements, odd sizes) it
 // is read as the aligned words of 16 bytes that hold it, and shifted into place. Such a word can
 // hold something else only beside the first run of an array and its last. The caller must handle
-// those two.
+// those two. Reductions pass rows of odd sizes through shared memory instead.
 #pragma once
 #include "warp/lanes.cuh"
 
@@ -224,10 +224,10 @@ struct ShortRowLoader {
     }
 };
 
-/// For runs that tile no words of 16 bytes, of elements that are aligned to words of 4 or 8. A lane
-/// that reads such a run touches a line of memory for each word or two, as its neighbours do once
-/// more. Here a warp reads a row as it lies in memory, and passes it on through shared memory. A
-/// block of up to WARPS warps has room.
+/// For runs that tile no words of 16 bytes, of elements that are aligned to 4 bytes. If each lane
+/// read its own run, word by word, all lanes would touch all lines of the row with every word. Here
+/// a warp reads a row as it lies in memory, each line once, and passes it on through shared memory.
+/// A block of up to WARPS warps has room.
 template <class T, int RUN, int ROWS, int WARPS>
 struct StagedRowLoader {
     using Packed = PackedRun<T, RUN>;

@@ -98,7 +98,7 @@ fn near_exp(x: f64) -> f64 {
 
 #[function]
 pub(super) fn exp_f32(x: f32) -> f32 {
-    // Beyond 120 results are 0 or infinite.
+    // Beyond these limits results are 0 or infinite.
     let y = near_exp(within_160(x) as f64);
     if is_near_middle(y) {
         any_exp_f32(x)

@@ -6,16 +6,19 @@ use crate::{CudaType, Function};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 use std::marker::PhantomData;
 
-/// Defines functions that look up a table, at an index modulo its length. On a GPU a table lies in
-/// global memory, where each lane may read another place. By itself the translation of an array is
-/// a variable, which each lane would fill first.
-macro_rules! tables {
-    ($($(#[$attribute:meta])* fn $name:ident(index) -> $value:ty = $table:ident;)*) => {$(
+/// Defines a function whose CUDA text is not translated from Rust: a host's expression, and the text
+/// of a function of some name.
+macro_rules! by_hand {
+    (
+        $(#[$attribute:meta])*
+        fn $name:ident($($x:ident: $ty:ty)?) -> $result:ty = $host:expr;
+        |$definitions:ident, $cuda_name:ident| $cuda:expr
+    ) => {
         $(#[$attribute])*
         #[inline(always)]
         #[allow(clippy::inline_always, reason = "as functions that are translated")]
-        pub(super) fn $name(index: u32) -> $value {
-            $table[index as usize % $table.len()]
+        pub(super) fn $name($($x: $ty)?) -> $result {
+            $host
         }
 
         #[doc = concat!("[`", stringify!($name), "()`], as a type.")]
@@ -23,34 +26,50 @@ macro_rules! tables {
         pub(super) struct $name {}
 
         impl $name {
-            pub(super) fn __call(_: PhantomData<Self>, _: u32) -> $value {
+            pub(super) fn __call(_: PhantomData<Self>, $(_: $ty)?) -> $result {
                 unreachable!("it tells types, and is never called")
             }
         }
 
         impl Function for $name {
-            type Input = (u32,);
-            type Output = $value;
+            type Input = ($($ty,)?);
+            type Output = $result;
 
-            fn call((index,): (u32,)) -> $value {
-                $name(index)
+            fn call(($($x,)?): ($($ty,)?)) -> $result {
+                $name($($x)?)
             }
 
             fn cuda(definitions: &mut Definitions) -> String {
-                definitions.define_function::<Self>(stringify!($name), |definitions, name| {
-                    let ty = <$value>::cuda_type(definitions);
-                    let values = $table.map(|value| value.cuda_value(definitions)).join(", ");
-                    let count = $table.len();
-                    // The index is computed, and then the address: two instructions. Compilers
-                    // would compute the distance in bytes, and the address takes four.
-                    format!(
-                        "__device__ alignas(16) const {ty} {name}_table[{count}] = {{{values}}};\n\
-                         __device__ __forceinline__ {ty} {name}(u32 index) {{\n    \
-                         u32 place = index % {count}u;\n    \
-                         asm(\"\" : \"+r\"(place));\n    \
-                         return {name}_table[place];\n}}"
-                    )
-                })
+                definitions.define_function::<Self>(
+                    stringify!($name),
+                    |$definitions, $cuda_name| $cuda,
+                )
+            }
+        }
+    };
+}
+
+/// Defines functions that look up a table, at an index modulo its length. On a GPU a table lies in
+/// global memory, where each lane may read another place. By itself the translation of an array is
+/// a variable, which each lane would fill first.
+macro_rules! tables {
+    ($($(#[$attribute:meta])* fn $name:ident(index) -> $value:ty = $table:ident;)*) => {$(
+        by_hand! {
+            $(#[$attribute])*
+            fn $name(index: u32) -> $value = $table[index as usize % $table.len()];
+            |definitions, name| {
+                let ty = <$value>::cuda_type(definitions);
+                let values = $table.map(|value| value.cuda_value(definitions)).join(", ");
+                let count = $table.len();
+                // The index is computed, and then the address: two instructions. Compilers would
+                // compute the distance in bytes, and the address takes four.
+                format!(
+                    "__device__ alignas(16) const {ty} {name}_table[{count}] = {{{values}}};\n\
+                     __device__ __forceinline__ {ty} {name}(u32 index) {{\n    \
+                     u32 place = index % {count}u;\n    \
+                     asm(\"\" : \"+r\"(place));\n    \
+                     return {name}_table[place];\n}}"
+                )
             }
         }
     )*};
@@ -68,40 +87,16 @@ tables! {
 /// instruction. A literal of more than 21 bits takes one for each half.
 macro_rules! constants {
     ($($(#[$attribute:meta])* fn $name:ident() = $value:expr;)*) => {$(
-        $(#[$attribute])*
-        #[inline(always)]
-        #[allow(clippy::inline_always, reason = "as functions that are translated")]
-        pub(super) fn $name() -> f64 {
-            $value
-        }
-
-        #[doc = concat!("[`", stringify!($name), "()`], as a type.")]
-        #[allow(non_camel_case_types, dead_code)]
-        pub(super) struct $name {}
-
-        impl $name {
-            pub(super) fn __call(_: PhantomData<Self>) -> f64 {
-                unreachable!("it tells types, and is never called")
-            }
-        }
-
-        impl Function for $name {
-            type Input = ();
-            type Output = f64;
-
-            fn call((): ()) -> f64 {
-                $name()
-            }
-
-            fn cuda(definitions: &mut Definitions) -> String {
-                definitions.define_function::<Self>(stringify!($name), |definitions, name| {
-                    let value = $name().cuda_value(definitions);
-                    format!(
-                        "__constant__ f64 {name}_value = {value};\n\
-                         __device__ __forceinline__ f64 {name}() {{\n    \
-                         return {name}_value;\n}}"
-                    )
-                })
+        by_hand! {
+            $(#[$attribute])*
+            fn $name() -> f64 = $value;
+            |definitions, name| {
+                let value = $name().cuda_value(definitions);
+                format!(
+                    "__constant__ f64 {name}_value = {value};\n\
+                     __device__ __forceinline__ f64 {name}() {{\n    \
+                     return {name}_value;\n}}"
+                )
             }
         }
     )*};
@@ -122,40 +117,14 @@ constants! {
     fn exp2_near_square() = 0.24022650698297757;
 }
 
-/// x, but at least -160 and at most 160; NaN if it is.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "as functions that are translated")]
-pub(super) fn within_160(x: f32) -> f32 {
-    x.clamp(-160.0, 160.0)
-}
-
-/// [`within_160()`], as a type.
-#[allow(non_camel_case_types, dead_code)]
-pub(super) struct within_160 {}
-
-impl within_160 {
-    pub(super) fn __call(_: PhantomData<Self>, _: f32) -> f32 {
-        unreachable!("it tells types, and is never called")
-    }
-}
-
-impl Function for within_160 {
-    type Input = (f32,);
-    type Output = f32;
-
-    fn call((x,): (f32,)) -> f32 {
-        within_160(x)
-    }
-
-    fn cuda(definitions: &mut Definitions) -> String {
-        // Two instructions, where `clamp` takes three to keep the bits of a NaN.
-        definitions.define_function::<Self>("within_160", |_, name| {
-            format!(
-                "__device__ __forceinline__ f32 {name}(f32 x) {{\n    \
-                 return minimum_f32(maximum_f32(x, -160.0f), 160.0f);\n}}"
-            )
-        })
-    }
+by_hand! {
+    /// x, but at least -160 and at most 160; NaN if it is. On a GPU that takes two instructions,
+    /// where `clamp` takes three to keep the bits of a NaN.
+    fn within_160(x: f32) -> f32 = x.clamp(-160.0, 160.0);
+    |_definitions, name| format!(
+        "__device__ __forceinline__ f32 {name}(f32 x) {{\n    \
+         return minimum_f32(maximum_f32(x, -160.0f), 160.0f);\n}}"
+    )
 }
 
 #[rustfmt::skip]

@@ -114,8 +114,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     }
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
-    /// has. That makes a difference for costly operators only, which have two kernels: for short
-    /// inputs and for long ones.
+    /// has. That makes a difference for costly operators only, which have up to three kernels, for
+    /// inputs of different lengths.
     ///
     /// Calls load kernels also while a stream is captured into a graph. The errors of
     /// [`load`](Reduce::load) become theirs.
