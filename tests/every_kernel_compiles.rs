@@ -11,7 +11,8 @@ use warpfold::codegen::kernels::{
     RunParts, Sides,
 };
 use warpfold::codegen::{
-    CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy, source,
+    CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy,
+    source,
 };
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
@@ -177,6 +178,53 @@ impl Sources {
             is_like_another: false,
         });
     }
+}
+
+#[warpfold::monoid(name = SumsOf8, identity = [0.0; 8])]
+fn sums_of_8(mut a: [f64; 8], b: [f64; 8]) -> [f64; 8] {
+    for i in 0..8 {
+        a[i] += b[i];
+    }
+    a
+}
+
+#[warpfold::function]
+fn first_of_seven(x: [u32; 7]) -> u32 {
+    x[0]
+}
+
+#[warpfold::function]
+fn sum_of_firsts(x: [f32; 5], y: [f32; 7]) -> f32 {
+    x[0] + y[0]
+}
+
+#[warpfold::function]
+fn widest(x: [f32; 5]) -> [f64; 8] {
+    [x[0] as f64; 8]
+}
+
+impl Sources {
+    fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(&mut self) {
+        let order = Order::of::<T, Op>();
+        let costly = CostlyReducePolicy::of::<F>(90, u32::MAX).filter(|_| order == Order::Law);
+        let costly = costly.into_iter().flat_map(|costly| costly.rows);
+        let cheap = RowPolicy::for_reduce::<F>(90, order);
+        for rows in costly.map(|(_, rows)| rows).chain([cheap]) {
+            self.push::<kernels::Reduce<T, Op, F>>(Engine::Rows(rows));
+        }
+    }
+}
+
+/// Reductions of elements of odd sizes, which pass through shared memory: in both orders, of
+/// several slices, and into accumulators of any size.
+#[test]
+fn reductions_of_odd_sizes() {
+    type Both = Zip<(Slice<[f32; 5]>, Slice<[f32; 7]>)>;
+    let mut sources = Sources::default();
+    sources.reduce::<u32, ops::BitXor, Map<first_of_seven, Slice<[u32; 7]>>>();
+    sources.reduce::<f32, ops::Add, Map<sum_of_firsts, Both>>();
+    sources.reduce::<[f64; 8], SumsOf8, Map<widest, Slice<[f32; 5]>>>();
+    compile(&sources.0);
 }
 
 /// Selects of every output, and what is only stored, over slices, flags, heads, and lengths on the

@@ -9,8 +9,8 @@
 //
 // An input of middle length has a group of chunks for each block, so that all have about as much.
 // The block folds them with no wait between. A long input has more chunks than that; blocks that
-// are done take these in order, one at a time. A short input is all rest: the task of a single
-// block, which needs no workspace.
+// are done take these in order, one at a time, unless the operator is costly. A short input is all
+// rest: the task of a single block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -132,8 +132,7 @@ struct BlockFolder {
             A leaves[ROWS];
             load_leaves(leaves, from, BATCH / RUN);
             LaneTree<Operator, A, ROWS> tree;
-            sum =
-                batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+            sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
         }
         if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {

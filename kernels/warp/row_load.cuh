@@ -224,10 +224,17 @@ struct ShortRowLoader {
     }
 };
 
+/// Where the warps of a block lay out rows, one at a time, of whatever slice. All slices of a
+/// source share it, so it takes at most 32 KiB.
+template <int WARPS>
+struct RowStaging {
+    static constexpr int BYTES = (32 << 10) / (WARPS < 16 ? 16 : WARPS);
+    alignas(16) unsigned char rows[WARPS][BYTES];
+};
+
 /// For runs that tile no words of 16 bytes, of elements that are aligned to 4 bytes. If each lane
 /// read its own run, word by word, all lanes would touch all lines of the row with every word. Here
 /// a warp reads a row as it lies in memory, each line once, and passes it on through shared memory.
-/// A block of up to WARPS warps has room.
 template <class T, int RUN, int ROWS, int WARPS>
 struct StagedRowLoader {
     using Packed = PackedRun<T, RUN>;
@@ -239,13 +246,9 @@ struct StagedRowLoader {
     static __device__ __forceinline__ bool reaches_before(const T*, const T*) { return false; }
     static __device__ __forceinline__ bool reaches_beyond(const T*, const T*) { return false; }
 
-    struct Shared {
-        Word<WORD> rows[WARPS][WARP * WORDS];
-    };
-
-    /// By a whole warp, and the first run is the first of its row.
-    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int,
-                                                int last, bool) {
+    /// By a whole warp. Nothing reaches before, so the first run is 0.
+    static __device__ __forceinline__ void load(Packed (&rows)[ROWS], const T* from, int, int last,
+                                                bool) {
         int lane = threadIdx.x % WARP, end = (last + 1) * WORDS;
         const Word<WORD>* words = reinterpret_cast<const Word<WORD>*>(from);
         Word<WORD> held[ROWS][WORDS];
@@ -257,7 +260,8 @@ struct StagedRowLoader {
                 held[row][i] = words[word < end ? word : end - 1];
             }
         }
-        auto& staged = block_shared<Shared>().rows[threadIdx.x / WARP];
+        auto* staged = reinterpret_cast<Word<WORD>*>(
+            block_shared<RowStaging<WARPS>>().rows[threadIdx.x / WARP]);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             __syncwarp();
@@ -271,7 +275,7 @@ struct StagedRowLoader {
     }
 
     /// A run of a row.
-    static __device__ __forceinline__ Packed run(const Word<WORD> (&staged)[WARP * WORDS], int i) {
+    static __device__ __forceinline__ Packed run(const Word<WORD>* staged, int i) {
         union {
             Word<WORD> words[WORDS];
             Packed run;
@@ -282,12 +286,16 @@ struct StagedRowLoader {
     }
 };
 
-template <class T, int RUN, int ROWS, int WARPS>
-constexpr bool IS_STAGED =
-    WARPS > 0 && RUN * sizeof(T) > 16 && RUN * sizeof(T) % 16 != 0 && alignof(T) >= 4;
+/// Whether rows are loaded like this: if it helps, and there is room for one.
+template <class T, int RUN, int WARPS>
+constexpr bool is_staged() {
+    constexpr int BYTES = RUN * (int)sizeof(T);
+    if constexpr (WARPS == 0 || BYTES <= 16 || BYTES % 16 == 0 || alignof(T) < 4) return false;
+    else return WARP * BYTES <= RowStaging<WARPS>::BYTES;
+}
 
 template <class T, int RUN, int ROWS, int WARPS, bool SHORT = (RUN * sizeof(T) < 16),
-          bool STAGED = IS_STAGED<T, RUN, ROWS, WARPS>>
+          bool STAGED = is_staged<T, RUN, WARPS>()>
 struct LoaderFor {
     using Type = RowLoader<T, RUN, ROWS>;
 };

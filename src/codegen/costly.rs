@@ -135,10 +135,11 @@ impl CostlyScanPolicy {
 /// arithmetic takes longer than the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostlyReducePolicy {
-    /// The policies, each for inputs of up to so many bytes, from short ones to all others.
+    /// The policies, each for inputs whose items have up to so many bytes together, from short ones
+    /// to all others.
     pub rows: Vec<(u64, RowPolicy)>,
-    /// How inputs are cut up. Where the arithmetic takes longer, blocks take no further chunks:
-    /// after each, warps would wait for each other, while others have nothing to compute.
+    /// How inputs are cut up. Where the arithmetic takes longer at every length, blocks take no
+    /// further chunks: after each, warps would wait for each other, and compute nothing.
     pub cut: ReducePolicy,
 }
 
@@ -146,35 +147,25 @@ impl CostlyReducePolicy {
     /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
     /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
-        let accumulator = accumulator_bytes::<F::Item>();
-        let tables = rows::tables(capability);
-        let cut = ReducePolicy::for_capability::<F::Item>(capability);
-        let run = run_of::<F>(0);
-        let policy = |warps: u32, items: u32| {
-            let rows = 1 << (items / run).max(1).ilog2();
-            RowPolicy::reducing(run, rows, warps, cut.sums_law)
-        };
-        let widening = &tables.costly_widening;
-        if accumulator > bytes_of::<F>() && accumulator >= widening.accumulators[0] {
-            let is_costly = accumulator <= widening.accumulators[1] && cost >= widening.least;
-            let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
-            let short = (widening.bytes, policy(widening.warps, widening.items));
-            return is_costly.then(|| CostlyReducePolicy {
-                rows: vec![short, (u64::MAX, long)],
-                cut,
-            });
+        let (accumulator, read) = (accumulator_bytes::<F::Item>(), bytes_of::<F>());
+        let mut table = rows::tables(capability).costly_reduce.iter();
+        let row = table.find(|row| accumulator <= row.accumulator && row.read <= read)?;
+        if cost < row.least {
+            return None;
         }
-        let mut rows = tables.costly_reduce.iter();
-        let row = rows.find(|row| accumulator <= row.accumulator)?;
-        let policies = row.items.iter();
-        (cost >= row.least).then(|| CostlyReducePolicy {
-            rows: policies
-                .map(|&(bytes, items)| (bytes, policy(row.warps, items)))
-                .collect(),
-            cut: ReducePolicy {
-                group_bytes: u64::MAX,
-                ..cut
-            },
-        })
+        let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let run = run_of::<F>(0);
+        let policy = |&(bytes, items): &(u64, u32)| {
+            let rows = 1 << (items / run).max(1).ilog2();
+            let policy = RowPolicy::reducing(run, rows, row.warps, cut.sums_law);
+            (bytes, policy)
+        };
+        let mut rows: Vec<_> = row.items.iter().map(policy).collect();
+        if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {
+            rows.push((u64::MAX, RowPolicy::for_reduce::<F>(capability, Order::Law)));
+        } else {
+            cut.group_bytes = u64::MAX;
+        }
+        Some(CostlyReducePolicy { rows, cut })
     }
 }

@@ -3,7 +3,7 @@
 use super::levels::MAX_LEVELS;
 use super::workspace::{MOST_AT_ONCE, sums_bytes};
 use super::*;
-use crate::source::Slice;
+use crate::source::{Map, Slice};
 
 #[test]
 fn a_scan_goes_up_to_one_tile_and_down_again() {
@@ -174,6 +174,48 @@ fn the_workspace_is_under_one_percent_of_the_input() {
     check::<[f32; 3]>();
     check::<[u8; 33]>();
     check::<[f32; 16]>();
+}
+
+/// Where the arithmetic takes longer than the memory, each block has one group of chunks, however
+/// long the input is. Cheap operators are handed out chunks.
+#[test]
+fn costly_operators_take_no_further_chunks() {
+    let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");
+    let (_, long) = *costly.rows.last().expect("one for long inputs");
+    let plan = |policy, length| ReducePlan::new::<f32>(policy, Order::Law, length, 132);
+    for length in [100_000_000, (1 << 30) + 5] {
+        let groups = plan((long, costly.cut), length);
+        let rest = u32::from(length as u64 > u64::from(groups.chunks) << groups.log_chunk);
+        assert_eq!(groups.chunks.div_ceil(groups.at_once) + rest, groups.blocks);
+        let cheap = (
+            RowPolicy::of_reduce::<f32>(Order::Law),
+            ReducePolicy::of::<f32>(),
+        );
+        let handed_out = plan(cheap, length);
+        assert!(handed_out.at_once == 1 && handed_out.chunks > handed_out.blocks);
+    }
+}
+
+/// Short items that are folded in large accumulators have a policy of their own only if they are
+/// few: many wait for memory.
+#[test]
+fn short_items_in_large_accumulators_are_costly_only_if_few() {
+    let of = CostlyReducePolicy::of::<Map<widened, Slice<f32>>>;
+    let wide = of(90, u32::MAX).expect("nothing costs more");
+    let [(most, _), (u64::MAX, long)] = wide.rows[..] else {
+        panic!("{wide:?}")
+    };
+    assert!(most < 128 << 20 && wide.cut == ReducePolicy::for_capability::<[f64; 3]>(90));
+    let cheap = RowPolicy::for_reduce::<Map<widened, Slice<f32>>>(90, Order::Law);
+    assert_eq!(long, cheap);
+    let whole = CostlyReducePolicy::of::<Slice<[f64; 3]>>(90, u32::MAX).expect("as costly");
+    assert!(whole.rows.len() == 1 && whole.cut.group_bytes == u64::MAX);
+    assert!(of(90, 1).is_none());
+}
+
+#[crate::function]
+fn widened(x: f32) -> [f64; 3] {
+    [x as f64; 3]
 }
 
 /// At any length that is read at once, the blocks of a reduction in the law's order have about as

@@ -168,16 +168,17 @@ fn near_ln(x: u32) -> f64 {
     near_ln_of_parts(n, log, z.mul_add(reciprocal, -1.0))
 }
 
-/// Whether `near_ln` holds.
+/// Whether y, which is `near_ln` or a multiple of it, tells how the logarithm of x rounds.
 #[function]
-fn is_positive_normal(x: u32) -> bool {
-    x.wrapping_sub(0x0080_0000) < 0x7f00_0000
+fn is_told(x: u32, y: f64) -> bool {
+    let is_positive_normal = x.wrapping_sub(0x0080_0000) < 0x7f00_0000;
+    is_positive_normal && !is_near_middle(y)
 }
 
 #[function]
 pub(super) fn ln_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits());
-    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
+    if is_told(x.to_bits(), y) {
         y as f32
     } else {
         any_ln_f32(x)
@@ -204,7 +205,7 @@ pub(super) fn log2_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn log2_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits()) * log2_e();
-    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
+    if is_told(x.to_bits(), y) {
         y as f32
     } else {
         any_log2_f32(x)
@@ -230,7 +231,7 @@ pub(super) fn log10_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn log10_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits()) * log10_e();
-    if is_positive_normal(x.to_bits()) && !is_near_middle(y) {
+    if is_told(x.to_bits(), y) {
         y as f32
     } else {
         any_log10_f32(x)
@@ -268,8 +269,8 @@ pub(super) fn ln_1p_f64(x: f64) -> f64 {
     }
 }
 
-/// ln(1 + x) for finite x > −1, to 2⁻⁴¹ of it. As `near_ln` for 1 + x. Of that, r must not lose what
-/// x has beyond the last digit of 1: r = (1 + x) / (2ⁿ c) − 1 = x / (2ⁿ c) + (1 / (2ⁿ c) − 1).
+/// ln(1 + x) for finite x > −1, to 2⁻⁴¹ of it: as `near_ln` for 1 + x. But r must not lose what x
+/// has beyond the last digit of 1: r = (1 + x) / (2ⁿ c) − 1 = x / (2ⁿ c) + (1 / (2ⁿ c) − 1).
 #[function]
 fn near_ln_1p(x: f64) -> f64 {
     // An f64 has the first 20 bits after the exponent in its upper half.

@@ -37,13 +37,13 @@
 //!
 //! # Cost
 //!
-//! All arithmetic is in `f64`, with fused multiply-add. Tables are read by [`exp`], [`exp2`] and the
-//! logarithms of `f32`, 256 and 512 bytes, and where [`sin`], [`cos`] and [`tan`] reduce |x| ≥ 2²⁰.
-//! These compute a few digits more than they need. Where the digits do not tell how the result
-//! rounds, once in some 30,000 calls, a call takes longer. Otherwise it takes a constant time, and
-//! one of [`powi`] a time that grows with log n. On x86-64 it asks whether the CPU has FMA
-//! instructions. Without them the results are the same, and take much longer. `docs/math.md` has
-//! figures.
+//! All arithmetic is in `f64`, with fused multiply-add. [`sin`], [`cos`] and [`tan`] read a table
+//! where they reduce |x| ≥ 2²⁰. Of `f32`, [`exp`], [`exp2`] and the logarithms read tables of 256
+//! and 512 bytes, and compute few digits more than they need. Where those do not tell how the
+//! result rounds, about once in 30,000 calls, a call takes longer. Otherwise it takes a constant
+//! time, and one of [`powi`] a time that grows with log n. On x86-64 a call asks whether the CPU
+//! has FMA instructions. Without them the results are the same, and take much longer.
+//! `docs/math.md` has figures.
 //!
 //! [`atan2`]: fn@atan2
 //! [`cos`]: fn@cos

@@ -6,8 +6,8 @@ use crate::{CudaType, Function};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 use std::marker::PhantomData;
 
-/// Defines a function whose CUDA text is not translated from Rust: a host's expression, and the text
-/// of a function of some name.
+/// Defines a function whose CUDA text is not translated from Rust. It takes the host's expression,
+/// and the text of a function of some name.
 macro_rules! by_hand {
     (
         $(#[$attribute:meta])*

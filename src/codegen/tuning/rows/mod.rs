@@ -20,9 +20,6 @@ pub(in crate::codegen) struct RowTables {
     /// Reductions by costly operators, by the size of what is folded. Larger accumulators have no
     /// other way.
     pub(in crate::codegen) costly_reduce: &'static [CostlyReduceRow],
-    /// Short reductions by costly operators whose accumulators are larger than those, and than
-    /// what is read.
-    pub(in crate::codegen) costly_widening: WideningRow,
     /// Scans by costly operators, likewise.
     pub(in crate::codegen) costly_scan: &'static [CostlyScanRow],
     pub(in crate::codegen) select: SelectRow,
@@ -70,27 +67,16 @@ pub(in crate::codegen) struct ScanRow {
 pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
+    /// The fewest bytes that are read of an item. Where they are much fewer than the accumulator
+    /// has, as for moments, long inputs wait for memory all the same.
+    pub(in crate::codegen) read: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
     pub(in crate::codegen) least: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
-    /// The items of a lane, each for inputs of up to so many bytes, from short ones to all others.
+    /// The items of a lane, each for inputs whose items have up to so many bytes together. Longer
+    /// ones are reduced as by cheap operators.
     pub(in crate::codegen) items: &'static [(u64, u32)],
-}
-
-/// Reductions by operators that fold short items in large accumulators, such as moments. Long ones
-/// wait for memory, as cheap ones do.
-#[derive(Debug)]
-pub(in crate::codegen) struct WideningRow {
-    /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
-    pub(in crate::codegen) least: u32,
-    /// The smallest and the largest accumulator, in bytes.
-    pub(in crate::codegen) accumulators: [u32; 2],
-    /// Up to so many bytes a reduction is short.
-    pub(in crate::codegen) bytes: u64,
-    /// The most warps of a block, and the items of a lane, of short reductions.
-    pub(in crate::codegen) warps: u32,
-    pub(in crate::codegen) items: u32,
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.

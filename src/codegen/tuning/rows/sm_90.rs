@@ -2,7 +2,7 @@
 
 use super::{
     CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
-    SelectRow, WeightedRow, WideningRow,
+    SelectRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -54,19 +54,26 @@ pub(super) const ROWS: RowTables = RowTables {
     ],
     costly_reduce: &[
         CostlyReduceRow {
-            accumulator: 4, least: 32, warps: 32,
+            accumulator: 4, read: 0, least: 32, warps: 32,
             items: &[(4 << 20, 8), (32 << 20, 16), (u64::MAX, 32)],
         },
         CostlyReduceRow {
-            accumulator: 8, least: 48, warps: 32, items: &[(4 << 20, 4), (u64::MAX, 16)],
+            accumulator: 8, read: 0, least: 48, warps: 32,
+            items: &[(4 << 20, 4), (u64::MAX, 16)],
         },
-        CostlyReduceRow { accumulator: 12, least: 20, warps: 32, items: &[(u64::MAX, 8)] },
-        CostlyReduceRow { accumulator: 16, least: 48, warps: 16, items: &[(u64::MAX, 8)] },
-        CostlyReduceRow { accumulator: 24, least: 24, warps: 16, items: &[(u64::MAX, 8)] },
+        CostlyReduceRow {
+            accumulator: 12, read: 0, least: 20, warps: 32, items: &[(u64::MAX, 8)],
+        },
+        CostlyReduceRow {
+            accumulator: 16, read: 16, least: 48, warps: 16, items: &[(u64::MAX, 8)],
+        },
+        CostlyReduceRow {
+            accumulator: 24, read: 17, least: 24, warps: 16, items: &[(u64::MAX, 8)],
+        },
+        CostlyReduceRow {
+            accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8)],
+        },
     ],
-    costly_widening: WideningRow {
-        least: 24, accumulators: [16, 24], bytes: 8 << 20, warps: 16, items: 8,
-    },
     costly_scan: &[
         CostlyScanRow {
             accumulator: 4, least: 20, alone: 48, short_rows: 2, short_warps: 16,
