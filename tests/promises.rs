@@ -430,7 +430,7 @@ fn costly_operators_have_the_shares_engine() {
     let long_ones = of(90, 20).expect("costs 20 instructions");
     assert!(of(90, 19).is_none() && of(75, u32::MAX).is_none());
     assert!(long_ones.short.is_none() && of(90, 48).unwrap().short.is_some());
-    assert!(CostlyScanPolicy::of::<Slice<[f32; 7]>>(90, u32::MAX).is_none());
+    assert!(CostlyScanPolicy::of::<Slice<[f32; 11]>>(90, u32::MAX).is_none());
     let policy = long_ones.shares;
     for (what, wrong) in [
         ("powers of two", SharePolicy { rows: 3, ..policy }),

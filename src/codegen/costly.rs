@@ -30,6 +30,21 @@ impl SharePolicy {
     /// The bytes that a lane loads at a time.
     const LOADED_BYTES: u32 = 128;
 
+    /// The policy of a row for a form; `None` if its tiles do not fit.
+    fn of<F: Form<Item: Element>>(row: &rows::ShareRow) -> Option<SharePolicy> {
+        let run = RowPolicy::run_of_scan::<F>();
+        let rows = (row.share / run).clamp(1, 32);
+        let batch = (SharePolicy::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
+        let policy = SharePolicy {
+            run,
+            rows,
+            batch: 1 << batch.ilog2(),
+            warps: row.warps,
+            blocks: row.blocks,
+        };
+        policy.fault::<F::Item>(run).is_none().then_some(policy)
+    }
+
     /// The elements of a tile, a power of two.
     pub fn tile(self) -> u64 {
         u64::from(32 * self.run * self.rows * self.warps)
@@ -86,13 +101,15 @@ impl SharePolicy {
 }
 
 /// The policies for scans by a costly operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostlyScanPolicy {
-    /// For long inputs.
-    pub shares: SharePolicy,
     /// For what few blocks hold, if the operator costs so much that no other engine is faster for
     /// anything between. Such blocks have few rows, so that many warps share the work.
     pub short: Option<RowPolicy>,
+    /// For longer inputs by such operators, each for up to so many items.
+    pub middle: Vec<(u64, SharePolicy)>,
+    /// For long inputs.
+    pub shares: SharePolicy,
 }
 
 impl CostlyScanPolicy {
@@ -103,20 +120,12 @@ impl CostlyScanPolicy {
         let accumulator = accumulator_bytes::<F::Item>();
         let mut rows = rows::tables(capability).costly_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
-        let run = RowPolicy::run_of_scan::<F>();
-        let rows = (row.share / run).clamp(1, 32);
-        let batch = (SharePolicy::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
-        let shares = SharePolicy {
-            run,
-            rows,
-            batch: 1 << batch.ilog2(),
-            warps: row.warps,
-            blocks: row.blocks,
-        };
-        let fits = shares.fault::<F::Item>(run).is_none();
-        if cost < row.least || !fits || !Engine::Shares(shares).runs_on(capability) {
+        let shares = SharePolicy::of::<F>(&row.long)?;
+        if cost < row.least || !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
+        let middle = row.middle.iter();
+        let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
         let short = (cost >= row.alone).then(|| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let rows = policy.rows.min(row.short_rows);
@@ -127,7 +136,11 @@ impl CostlyScanPolicy {
                 ..policy
             }
         });
-        Some(CostlyScanPolicy { shares, short })
+        Some(CostlyScanPolicy {
+            middle: middle.filter(|_| short.is_some()).collect(),
+            short,
+            shares,
+        })
     }
 }
 

@@ -70,10 +70,13 @@ fn a_workspace_serves_all_shorter_inputs() {
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
             let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
-            assert_eq!(costly.is_some(), size_of::<T::Accumulator>() <= 16);
-            if let Some(CostlyScanPolicy { shares, .. }) = costly {
-                let bytes = |length| SharePlan::new(shares, length).workspace_bytes::<T>();
-                assert!(lengths().map(bytes).is_sorted());
+            assert_eq!(costly.is_some(), size_of::<T::Accumulator>() <= 40);
+            if let Some(CostlyScanPolicy { middle, shares, .. }) = costly {
+                assert!(middle.iter().map(|(most, _)| most).is_sorted());
+                for shares in middle.into_iter().map(|(_, shares)| shares).chain([shares]) {
+                    let bytes = |length| SharePlan::new(shares, length).workspace_bytes::<T>();
+                    assert!(lengths().map(bytes).is_sorted());
+                }
             }
             let cheap = [Order::Law, Order::Any].map(|order| {
                 let rows = RowPolicy::of_reduce::<T>(order);

@@ -15,25 +15,31 @@ pub(crate) struct Grid {
     pub(crate) threads: u32,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
+    /// Whether blocks may start before what precedes the launch on the stream has ended.
+    pub(crate) overlaps: bool,
 }
 
 impl Grid {
+    /// Blocks of so many threads, with so many bytes of dynamic shared memory each.
+    pub(crate) fn new(blocks: u32, threads: u32, shared_bytes: u32) -> Grid {
+        Grid {
+            blocks,
+            threads,
+            shared_bytes,
+            overlaps: true,
+        }
+    }
+
     /// The blocks of the rows engine, for `length` items.
     pub(crate) fn of_rows(plan: &ScanPlan, length: usize) -> Result<Grid> {
-        Ok(Grid {
-            blocks: blocks(plan.blocks, length as u64)?,
-            threads: 32 * plan.warps,
-            shared_bytes: 0,
-        })
+        let blocks = blocks(plan.blocks, length as u64)?;
+        Ok(Grid::new(blocks, 32 * plan.warps, 0))
     }
 
     /// The blocks of the wave engine: one for each multiprocessor, as far as there are tiles.
     pub(crate) fn of_wave(plan: &WavePlan, inclusive: bool, multiprocessors: u32) -> Grid {
-        Grid {
-            blocks: plan.tiles(inclusive).min(multiprocessors.into()) as u32,
-            threads: plan.threads(),
-            shared_bytes: WavePolicy::SHARED_BYTES,
-        }
+        let blocks = plan.tiles(inclusive).min(multiprocessors.into()) as u32;
+        Grid::new(blocks, plan.threads(), WavePolicy::SHARED_BYTES)
     }
 }
 
@@ -68,7 +74,7 @@ pub(crate) unsafe fn launch<A: Arguments>(
             stream,
             (function.name, loaded),
             grid,
-            kernels.overlap(),
+            kernels.overlap() && grid.overlaps,
             &mut parameters,
         )
     }

@@ -38,11 +38,7 @@ pub(crate) unsafe fn enqueue<T: Element, F: Form<Item = T>>(
     let address = |level: usize| call.workspace.address + plan.offset(level) as u64;
     for launched in plan.launches().filter(|launch| launch.blocks > 0) {
         let (level, length) = (launched.level, plan.length(launched.level));
-        let grid = Grid {
-            blocks: blocks(launched.blocks, length)?,
-            threads: launched.threads,
-            shared_bytes: 0,
-        };
+        let grid = Grid::new(blocks(launched.blocks, length)?, launched.threads, 0);
         let above = if level + 1 < plan.levels() {
             address(level + 1)
         } else {

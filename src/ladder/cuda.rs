@@ -176,11 +176,7 @@ impl<T: Element> Ready<T> {
                 .iter_mut()
                 .map(|value| value.as_mut_ptr().cast::<c_void>())
                 .collect();
-            let grid = Grid {
-                blocks: launch.blocks,
-                threads: launch.threads,
-                shared_bytes: 0,
-            };
+            let grid = Grid::new(launch.blocks, launch.threads, 0);
             // SAFETY: the arguments are those of the function, as the call has them, and the
             // buffers have the sizes that the call says. The stream orders all that is done to
             // them. Nothing overlaps what precedes the launch.

@@ -126,11 +126,8 @@ impl<F: Form<Item: Element>> Collect<F> {
             return Ok(());
         }
         let tile = self.policy.elements() * u64::from(self.policy.warps);
-        let grid = Grid {
-            blocks: blocks((len as u64).div_ceil(tile), len as u64)?,
-            threads: 32 * self.policy.warps,
-            shared_bytes: 0,
-        };
+        let blocks = blocks((len as u64).div_ceil(tile), len as u64)?;
+        let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
         let arguments = CollectArguments {
             source,
             out,

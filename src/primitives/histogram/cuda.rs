@@ -298,11 +298,8 @@ impl<V: Binned> LoadedFor<V> {
         let machine = machine_of(&self.kernels);
         let (all, lookup) = (of.counters.count, self.lookup_bytes());
         let plan = HistogramPlan::new(of.policy, self.rows, machine, len, of.counters, lookup);
-        let clearing = Grid {
-            blocks: HistogramPlan::clearing_blocks(machine, all),
-            threads: HistogramPlan::CLEARING_THREADS,
-            shared_bytes: 0,
-        };
+        let blocks = HistogramPlan::clearing_blocks(machine, all);
+        let clearing = Grid::new(blocks, HistogramPlan::CLEARING_THREADS, 0);
         let (kernels, input) = (&self.kernels, (source, len));
         for_rule!(of.bins, R => {
             let tables = self.tables_at(stream);
@@ -325,11 +322,7 @@ impl<V: Binned> LoadedFor<V> {
 }
 
 fn grid_of(plan: &HistogramPlan) -> Grid {
-    Grid {
-        blocks: plan.blocks,
-        threads: plan.threads,
-        shared_bytes: plan.shared_bytes,
-    }
+    Grid::new(plan.blocks, plan.threads, plan.shared_bytes)
 }
 
 fn machine_of(kernels: &Loaded) -> HistogramMachine {

@@ -334,11 +334,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         let loaded = rows.kernels.get(&self.context)?;
         let policy = (rows.policy, cut);
         let plan = ReducePlan::new::<T>(policy, self.order, len, self.multiprocessors);
-        let grid = Grid {
-            blocks: plan.blocks,
-            threads: plan.threads,
-            shared_bytes: 0,
-        };
+        let grid = Grid::new(plan.blocks, plan.threads, 0);
         let arguments = ReduceArguments {
             source: call.source,
             length: len as u64,

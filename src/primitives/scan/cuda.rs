@@ -307,10 +307,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 (kernels, kernel::ROWS, grid, plan.by_ticket)
             }
             Choice::Shares(kernels, plan) => {
+                let blocks = blocks(plan.tiles(inclusive), len as u64)?;
                 let grid = Grid {
-                    blocks: blocks(plan.tiles(inclusive), len as u64)?,
-                    threads: plan.threads(),
-                    shared_bytes: plan.shared_bytes::<T>(),
+                    overlaps: plan.overlaps(inclusive, self.multiprocessors),
+                    ..Grid::new(blocks, plan.threads(), plan.shared_bytes::<T>())
                 };
                 (kernels, kernel::SHARES, grid, plan.by_ticket(inclusive))
             }

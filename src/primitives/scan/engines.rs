@@ -35,10 +35,10 @@ pub(super) enum Engines {
     },
     /// For costly operators.
     Shares {
-        /// For what the GPU holds at once.
-        short: Option<Rows>,
-        /// For everything else.
-        shares: Shares,
+        /// For what the GPU holds at once, and so many blocks.
+        short: Option<(Rows, u64)>,
+        /// For everything else: each for up to so many elements, from short inputs to all others.
+        shares: Vec<(usize, Shares)>,
     },
 }
 
@@ -102,28 +102,46 @@ impl Engines {
         let wave = WavePolicy::for_operator::<F>(capability, cost)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
-        let shares = costly.map(|costly| Shares::new(request, costly.shares));
-        if size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT {
-            let policy = RowPolicy::for_scan::<F>(capability, false);
-            let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
-            return Engines::Levels {
-                short: Some((Rows::new(request, policy), Rows::few_blocks::<F::Item>())),
-                shares,
-                wave: wave.map(|policy| Wave {
-                    kernels: Lazy::new(request, Engine::Wave(policy)),
-                    policy,
-                    anywhere: None,
-                    always: false,
-                }),
-                levels: Lazy::new(request, Engine::Levels),
+        let of_shares = |policy| Shares::new(request, policy);
+        let is_large = size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT;
+        let few = if is_large {
+            Rows::few_blocks::<F::Item>()
+        } else {
+            // No grid has more.
+            u32::MAX.into()
+        };
+        if let Some(CostlyScanPolicy {
+            short: Some(short),
+            middle,
+            shares,
+        }) = costly
+        {
+            let middle = middle.into_iter();
+            let middle = middle.map(|(most, policy)| (most as usize, policy));
+            let all = middle.chain([(usize::MAX, shares)]);
+            return Engines::Shares {
+                short: Some((Rows::new(request, short), few)),
+                shares: all
+                    .map(|(most, policy)| (most, of_shares(policy)))
+                    .collect(),
             };
         }
-        match (shares, costly.and_then(|costly| costly.short)) {
-            (Some(shares), Some(short)) => Engines::Shares {
-                short: Some(Rows::new(request, short)),
-                shares,
-            },
-            (shares, _) => Engines::one_launch::<F>(request, capability, shares, wave, false),
+        let shares = costly.map(|costly| of_shares(costly.shares));
+        if !is_large {
+            return Engines::one_launch::<F>(request, capability, shares, wave, false);
+        }
+        let policy = RowPolicy::for_scan::<F>(capability, false);
+        let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
+        Engines::Levels {
+            short: Some((Rows::new(request, policy), few)),
+            shares,
+            wave: wave.map(|policy| Wave {
+                kernels: Lazy::new(request, Engine::Wave(policy)),
+                policy,
+                anywhere: None,
+                always: false,
+            }),
+            levels: Lazy::new(request, Engine::Levels),
         }
     }
 
@@ -152,7 +170,7 @@ impl Engines {
             }
             Engine::Shares(policy) => Engines::Shares {
                 short: None,
-                shares: Shares::new(request, policy),
+                shares: vec![(usize::MAX, Shares::new(request, policy))],
             },
             Engine::Wave(policy) => {
                 Engines::one_launch::<F>(request, capability, None, Some(policy), true)
@@ -192,7 +210,7 @@ impl Engines {
                 shares,
                 wave,
                 levels,
-            } => [
+            } => vec![
                 short.as_ref().map(|(short, _)| &short.kernels),
                 shares.as_ref().map(|shares| &shares.kernels),
                 wave.as_ref().map(|wave| &wave.kernels),
@@ -203,18 +221,17 @@ impl Engines {
                 wave,
                 short,
                 long,
-            } => [
+            } => vec![
                 shares.as_ref().map(|shares| &shares.kernels),
                 wave.as_ref().map(|wave| &wave.kernels),
                 Some(&short.kernels),
                 Some(&long.kernels),
             ],
-            Engines::Shares { short, shares } => [
-                short.as_ref().map(|short| &short.kernels),
-                Some(&shares.kernels),
-                None,
-                None,
-            ],
+            Engines::Shares { short, shares } => {
+                let short = short.as_ref().map(|(short, _)| &short.kernels);
+                let shares = shares.iter().map(|(_, shares)| Some(&shares.kernels));
+                [short].into_iter().chain(shares).collect()
+            }
         };
         kernels.into_iter().flatten()
     }
@@ -222,43 +239,45 @@ impl Engines {
     /// The size of the workspace in bytes for `len` elements of type `T` or fewer.
     pub(super) fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
         let of_rows = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
+        let of_few_blocks = |(rows, few): &(Rows, u64)| {
+            let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, *few);
+            of_rows(rows).min(few)
+        };
         let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
-        let of_shares = |shares: &Shares| SharePlan::new(shares.policy, len).workspace_bytes::<T>();
+        let of_shares = |shares: &Shares, len| {
+            let plan = SharePlan::new(shares.policy, len);
+            plan.workspace_bytes::<T>()
+        };
         let most = match self {
             Engines::Levels {
                 short,
                 shares,
                 wave,
                 levels: _,
-            } => {
-                let of_few_blocks = |(rows, few): &(Rows, u64)| {
-                    let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, *few);
-                    of_rows(rows).min(few)
-                };
-                [
-                    short.as_ref().map(of_few_blocks),
-                    shares.as_ref().map(of_shares),
-                    wave.as_ref().map(of_wave),
-                    Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
-                ]
-            }
+            } => vec![
+                short.as_ref().map(of_few_blocks),
+                shares.as_ref().map(|shares| of_shares(shares, len)),
+                wave.as_ref().map(of_wave),
+                Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
+            ],
             Engines::OneLaunch {
                 shares,
                 wave,
                 short,
                 long,
-            } => [
-                shares.as_ref().map(of_shares),
+            } => vec![
+                shares.as_ref().map(|shares| of_shares(shares, len)),
                 wave.as_ref().map(of_wave),
                 Some(of_rows(short)),
                 Some(of_rows(long)),
             ],
-            Engines::Shares { short, shares } => [
-                short.as_ref().map(of_rows),
-                Some(of_shares(shares)),
-                None,
-                None,
-            ],
+            Engines::Shares { short, shares } => {
+                let short = short.as_ref().map(of_few_blocks);
+                // Those for shorter inputs count, too: so the bytes grow with the length.
+                let shares = shares.iter();
+                let shares = shares.map(|(most, shares)| Some(of_shares(shares, len.min(*most))));
+                [short].into_iter().chain(shares).collect()
+            }
         };
         most.into_iter().flatten().max().unwrap_or(0)
     }
@@ -324,12 +343,14 @@ impl Engines {
                 Choice::Rows(&rows.kernels, plan)
             }
             Engines::Shares { short, shares } => {
-                if let Some(short) = short {
+                if let Some((short, few)) = short {
                     let plan = plan(short);
-                    if !plan.by_ticket {
+                    if plan.blocks <= *few && !plan.by_ticket {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
+                let fitting = shares.iter().find(|(most, _)| len <= *most);
+                let (_, shares) = fitting.expect("the last are for all lengths");
                 Choice::Shares(&shares.kernels, SharePlan::new(shares.policy, len))
             }
         }
@@ -413,6 +434,16 @@ mod tests {
         Engines::for_operator::<Slice<T>>(request::<T>(), capability, commutes, || cost)
     }
 
+    /// Of an exclusive scan of aligned slices.
+    fn input(len: usize) -> Input {
+        Input {
+            len,
+            inclusive: false,
+            aligned: true,
+            multiprocessors: MULTIPROCESSORS,
+        }
+    }
+
     /// The names of the engines that take 1000, 2^18, and 2^28 elements, at any address.
     fn names(engines: &Engines) -> [&'static str; 3] {
         [1000, 1 << 18, 1 << 28].map(|len| name(engines, len, false))
@@ -420,10 +451,9 @@ mod tests {
 
     fn name(engines: &Engines, len: usize, aligned: bool) -> &'static str {
         let choice = engines.choose(Input {
-            len,
             inclusive: true,
             aligned,
-            multiprocessors: MULTIPROCESSORS,
+            ..input(len)
         });
         match choice {
             Choice::Levels(_) => "levels",
@@ -452,6 +482,12 @@ mod tests {
             let costly = engines::<f32>(capability, false, COSTLY);
             assert_eq!(names(&costly), ["rows", "rows", "shares"]);
             assert_eq!(name(&costly, 1 << 28, true), "shares");
+            // Many blocks have small tiles.
+            let tile = |len| match costly.choose(input(len)) {
+                Choice::Shares(_, plan) => (len as u64).div_ceil(plan.tiles(false)),
+                other => panic!("{other:?}"),
+            };
+            assert!(tile(1 << 20) < tile(1 << 24));
         }
         let medium = engines::<f64>(90, false, 20);
         assert_eq!(names(&medium), ["rows", "rows", "shares"]);
@@ -474,7 +510,7 @@ mod tests {
         assert_eq!(names(&shorter), ["rows", "levels", "levels"]);
         assert_eq!(name(&shorter, 1 << 28, true), "wave");
         let costly = engines::<[f64; 3]>(90, false, COSTLY);
-        assert_eq!(names(&costly), ["rows", "levels", "shares"]);
+        assert_eq!(names(&costly), ["rows", "shares", "shares"]);
         assert_eq!(name(&costly, 1 << 28, true), "shares");
     }
 
@@ -483,13 +519,7 @@ mod tests {
     fn the_cost_decides_on_the_shape_of_blocks() {
         let warps = |cost| {
             let engines = engines::<[f32; 3]>(90, false, cost);
-            let input = Input {
-                len: 1 << 28,
-                inclusive: false,
-                aligned: true,
-                multiprocessors: MULTIPROCESSORS,
-            };
-            match engines.choose(input) {
+            match engines.choose(input(1 << 28)) {
                 Choice::Wave(_, plan) => plan.policy.warps,
                 other => panic!("{other:?}"),
             }
@@ -527,10 +557,8 @@ mod tests {
             let mut needed = 0;
             for (len, inclusive) in lengths().flat_map(|len| [(len, false), (len, true)]) {
                 let choice = engines.choose(Input {
-                    len,
                     inclusive,
-                    aligned: true,
-                    multiprocessors: MULTIPROCESSORS,
+                    ..input(len)
                 });
                 needed = needed.max(match choice {
                     Choice::Rows(_, plan) if plan.blocks == 1 => 0,

@@ -124,6 +124,15 @@ impl SharePlan {
         self.tiles(false) > 2 * u64::from(self.policy.blocks) * u64::from(multiprocessors)
     }
 
+    /// Whether blocks may start before what precedes the launch on the stream has ended. If they
+    /// fill more than half of the GPU, but not all of it, those of the launch before leave room on
+    /// some multiprocessors alone, which would get too many.
+    pub fn overlaps(&self, inclusive: bool, multiprocessors: u32) -> bool {
+        let tiles = self.tiles(inclusive);
+        let room = u64::from(self.policy.blocks) * u64::from(multiprocessors);
+        2 * tiles <= room || tiles > room
+    }
+
     /// Whether blocks take tiles in the order in which they start: where there are several.
     pub fn by_ticket(&self, inclusive: bool) -> bool {
         self.tiles(inclusive) > 1

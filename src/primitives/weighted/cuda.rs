@@ -368,11 +368,7 @@ impl<F: Form<Item: Counted>> Sort<F> {
         let (length, all) = (arguments.length as usize, arguments.bins as usize);
         let plan = self.plan(length, all);
         let run = |function: &KernelFunction<_>, blocks: u32, warps: u32, arguments| {
-            let grid = Grid {
-                blocks: blocks.max(1),
-                threads: 32 * warps,
-                shared_bytes: 0,
-            };
+            let grid = Grid::new(blocks.max(1), 32 * warps, 0);
             // SAFETY: the arguments are what the kernels are written for.
             unsafe { launch(&self.kernels, stream, function, grid, arguments) }
         };

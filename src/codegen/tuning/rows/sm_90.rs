@@ -2,7 +2,7 @@
 
 use super::{
     CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
-    SelectRow, WeightedRow,
+    SelectRow, ShareRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -77,23 +77,34 @@ pub(super) const ROWS: RowTables = RowTables {
     costly_scan: &[
         CostlyScanRow {
             accumulator: 4, least: 20, alone: 48, short_rows: 2, short_warps: 16,
-            share: 32, warps: 8, blocks: 5,
+            middle: &[(3_200_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
+            long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
         CostlyScanRow {
             accumulator: 8, least: 14, alone: 48, short_rows: 2, short_warps: 16,
-            share: 32, warps: 8, blocks: 3,
+            middle: &[
+                (700_000, ShareRow { share: 8, warps: 8, blocks: 5 }),
+                (12_000_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
+            ],
+            long: ShareRow { share: 32, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
-            share: 16, warps: 4, blocks: 6,
+            middle: &[(700_000, ShareRow { share: 8, warps: 8, blocks: 5 })],
+            long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 16, least: 24, alone: 48, short_rows: 2, short_warps: 8,
-            share: 8, warps: 8, blocks: 5,
+            middle: &[(1_200_000, ShareRow { share: 8, warps: 8, blocks: 5 })],
+            long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 24, least: 25, alone: u32::MAX, short_rows: 2, short_warps: 8,
-            share: 16, warps: 4, blocks: 4,
+            accumulator: 24, least: 25, alone: 25, short_rows: 2, short_warps: 8, middle: &[],
+            long: ShareRow { share: 8, warps: 8, blocks: 3 },
+        },
+        CostlyScanRow {
+            accumulator: 40, least: 24, alone: 24, short_rows: 2, short_warps: 8, middle: &[],
+            long: ShareRow { share: 8, warps: 4, blocks: 4 },
         },
     ],
     select: SelectRow {
