@@ -138,7 +138,7 @@ RUST_FUNCTION V chosen(const V (&values)[N], int first, u32 index) {
 }
 
 /// The least power of two that is no less.
-constexpr int power_of_two(int n) {
+__device__ constexpr int power_of_two(int n) {
     int power = 1;
     while (power < n) power *= 2;
     return power;
@@ -158,7 +158,15 @@ template <class E, int N>
     requires(Packed<E, N>::FITS || IS_SHORT<E, N>)
 struct Read<E, N> { using Type = E; };
 
+/// An index that the compiler knows, once it has unrolled the loops around: then one element of an
+/// array is as good as a variable.
+struct Fixed { u64 index; };
+
 /// `array[index]`, as a value.
+template <class E, int N>
+RUST_FUNCTION const E& at(const Array<E, N>& array, Fixed fixed) {
+    return array.values[bounded<N>(fixed.index)];
+}
 template <class E, int N>
 RUST_FUNCTION typename Read<E, N>::Type at(const Array<E, N>& array, u64 any_index) {
     u32 index = bounded<N>(any_index);
@@ -177,8 +185,14 @@ RUST_FUNCTION typename Read<E, N>::Type at(const Array<E, N>& array, u64 any_ind
 /// `array[index]`, as a place.
 template <class E, int N>
 RUST_FUNCTION E& place(Array<E, N>& array, u64 index) { return array.values[bounded<N>(index)]; }
+template <class E, int N>
+RUST_FUNCTION E& place(Array<E, N>& array, Fixed fixed) { return place(array, fixed.index); }
 
 /// `array[index] = value`
+template <class E, int N, class V>
+RUST_FUNCTION void put(Array<E, N>& array, Fixed fixed, V given) {
+    array.values[bounded<N>(fixed.index)] = given;
+}
 template <class E, int N, class V>
 RUST_FUNCTION void put(Array<E, N>& array, u64 any_index, V given) {
     u32 index = bounded<N>(any_index);
@@ -388,8 +402,14 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
     }
 }
 
-template <Integer T> RUST_FUNCTION T min(T a, T b) { return b < a ? b : a; }
-template <Integer T> RUST_FUNCTION T max(T a, T b) { return b < a ? a : b; }
+template <Integer T> RUST_FUNCTION T min(T a, T b) {
+    if constexpr (IS_SHORT_INTEGER<T>) return (T)min((i32)a, (i32)b);
+    else return b < a ? b : a;
+}
+template <Integer T> RUST_FUNCTION T max(T a, T b) {
+    if constexpr (IS_SHORT_INTEGER<T>) return (T)max((i32)a, (i32)b);
+    else return b < a ? a : b;
+}
 template <Integer T>
 RUST_FUNCTION T clamp(T a, T low, T high) {
     return a < low ? low : high < a ? high : a;

@@ -43,35 +43,52 @@ struct Tuple<A, B, C, D, E> { A _0; B _1; C _2; D _3; E _4; };
 template <class A, class B, class C, class D, class E, class F>
 struct Tuple<A, B, C, D, E, F> { A _0; B _1; C _2; D _3; E _4; F _5; };
 
+/// So many bytes in as few registers as they fill, in the order of memory.
+template <int BYTES, int REST = BYTES % 4>
+struct HeldWords;
+template <int BYTES>
+struct HeldWords<BYTES, 0> { u32 words[BYTES / 4]; };
+#pragma pack(push, 1)
+template <int BYTES>
+struct HeldWords<BYTES, 1> { u32 words[BYTES / 4]; u8 last; };
+template <int BYTES>
+struct HeldWords<BYTES, 2> { u32 words[BYTES / 4]; u16 last; };
+template <int BYTES>
+struct HeldWords<BYTES, 3> { u32 words[BYTES / 4]; u16 next; u8 last; };
+template <>
+struct HeldWords<2, 2> { u16 last; };
+template <>
+struct HeldWords<3, 3> { u16 next; u8 last; };
+#pragma pack(pop)
+
 /// A value of parts shorter than a register, while it is folded. By itself the compiler would give
 /// each part a register, and put them together for every exchange between lanes.
 template <class T>
 struct Held {
-    u32 words[sizeof(T) / 4];
+    HeldWords<(int)sizeof(T)> words;
 
-    static constexpr int COUNT = sizeof(T) / 4;
     union Either {
-        u32 words[COUNT];
+        HeldWords<(int)sizeof(T)> words;
         T value;
     };
 
     static __device__ __forceinline__ Held of(const T& value) {
         Either either;
         either.value = value;
-        Held held;
-        for (int i = 0; i < COUNT; i++) held.words[i] = either.words[i];
-        return held;
+        return {either.words};
     }
     __device__ __forceinline__ T value() const {
         Either either;
-        for (int i = 0; i < COUNT; i++) either.words[i] = words[i];
+        either.words = words;
         return either.value;
     }
 };
 
 /// Whether values are held.
 template <class T>
-constexpr bool IS_HELD = __is_class(T) && alignof(T) < 4 && sizeof(T) % 4 == 0;
+constexpr bool IS_HELD = __is_class(T) && alignof(T) < 4 && sizeof(T) >= 2;
+template <class T>
+constexpr bool IS_HELD<Held<T>> = false;
 
 /// The type in which folds over T compute, and the two conversions.
 template <class T>

@@ -49,6 +49,8 @@ const DIVISION: u32 = 16;
 const LONG_DIVISION: u32 = 32;
 /// An element of an array in registers, at an index that depends on data.
 const CHOICE: u32 = 5;
+/// An element of less than a register, at an index that does not.
+const PART: u32 = 2;
 
 /// The cost of a function, by the name that CUDA calls it by, with what it calls.
 fn of_function(definitions: &Definitions, called: &str) -> u32 {
@@ -68,6 +70,11 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
     } else {
         DIVISION
     };
+    // Elements of less than a register are taken out of one, and put into one.
+    let has_parts = signature.windows(3).any(|tokens| {
+        tokens[0].ends_with("Array") && ["u8", "i8", "u16", "i16"].contains(&tokens[2])
+    });
+    let element = if has_parts { PART } else { 0 };
     // How often each of the open blocks runs, and the next to be opened.
     let (mut times, mut next) = (vec![1u32], 1u32);
     let mut sum = 0u32;
@@ -90,13 +97,13 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
                 next = SOME_TIMES;
                 0
             }
-            "rust::Range" => {
+            "rust::Range" | "rust::Fixed" => {
                 if let [_, "{", from, ",", to, "}", ..] = rest
                     && let (Some(from), Some(to)) = (number(from), number(to))
                 {
                     next = to.saturating_sub(from);
                 }
-                // Its braces are no block.
+                // Their braces are no blocks, and a compiler does their arithmetic.
                 let end = rest.iter().position(|&token| token == "}");
                 place += end.map_or(0, |end| end + 1);
                 0
@@ -105,7 +112,7 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
             token if token.starts_with("functions::") => of_function(definitions, token),
             token => token
                 .strip_prefix("rust::")
-                .map_or(0, |name| built_in(name, rest, division)),
+                .map_or(0, |name| built_in(name, rest, (division, element))),
         };
         sum = sum.saturating_add(cost.saturating_mul(now));
     }
@@ -118,15 +125,13 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
 }
 
 /// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name, and a
-/// division has some cost.
-fn built_in(name: &str, rest: &[&str], division: u32) -> u32 {
+/// division and a known element of an array have some cost.
+fn built_in(name: &str, rest: &[&str], (division, element): (u32, u32)) -> u32 {
     match name {
         "from_bits" | "to_bits" => 0,
-        "at" | "put" => match rest {
-            // The index is known when the kernel is compiled: it is a number, or counts a loop.
-            ["(", _, ",", _, "," | ")", ..] => 0,
-            _ => CHOICE,
-        },
+        "at" if second_argument(rest) == Some("rust::Fixed") => element,
+        "put" if second_argument(rest) == Some("rust::Fixed") => element.min(1),
+        "at" | "put" => CHOICE,
         _ if ["div", "rem", "sqrt", "recip", "pow"]
             .iter()
             .any(|dear| name.contains(dear)) =>
@@ -135,6 +140,20 @@ fn built_in(name: &str, rest: &[&str], division: u32) -> u32 {
         }
         _ => 1,
     }
+}
+
+/// The first token of a call's second argument, where `rest` follows the function's name.
+fn second_argument<'a>(rest: &[&'a str]) -> Option<&'a str> {
+    let mut depth = 0;
+    let comma = rest.iter().position(|&token| {
+        match token {
+            "(" | "{" => depth += 1,
+            ")" | "}" => depth -= 1,
+            _ => {}
+        }
+        depth == 1 && token == ","
+    })?;
+    rest.get(comma + 1).copied()
 }
 
 /// What a literal such as `8ull` is.
@@ -182,6 +201,21 @@ mod tests {
         a
     }
 
+    /// The indices are fixed, however they are computed.
+    #[monoid(name = Product, identity = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])]
+    fn product(a: [f32; 9], b: [f32; 9]) -> [f32; 9] {
+        let mut c = [0.0; 9];
+        for i in 0..3 {
+            let row = 3 * i;
+            for j in 0..3 {
+                for k in 0..3 {
+                    c[row + j] += a[row + k] * b[3 * k + j];
+                }
+            }
+        }
+        c
+    }
+
     /// Whoever writes CUDA by hand writes what they like.
     struct ByHand;
 
@@ -207,7 +241,8 @@ mod tests {
         assert_eq!(cost::<u64, ops::Max>(), 2);
         assert!(cost::<[f32; 2], Sums>() < 10);
         assert!(cost::<u32, ByHand>() < 10);
-        assert!((40..80).contains(&cost::<[u8; 8], Compose>()));
+        assert!((40..90).contains(&cost::<[u8; 8], Compose>()));
+        assert!((45..60).contains(&cost::<[f32; 9], Product>()));
         assert!(cost::<u64, Modular>() > 80);
         assert!((32..48).contains(&cost::<u32, Modular32>()));
         assert!(cost::<f32, LogAdd>() > 60);

@@ -1,8 +1,9 @@
 //! Arc functions: angles of points, and of sines.
 
-use super::parts::{divide, fast_two_sum, polynomials, rounded_once, two_sum};
+use super::parts::{divide, fast_two_sum, is_near_middle, polynomials, rounded_once, two_sum};
+use super::tables::{asin_near_tail, atan_near_tail};
 use crate::function;
-use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// What `FRAC_PI_4` and `FRAC_PI_2` lack.
 const PI_4_REST: f64 = 3.061616997868383e-17;
@@ -78,8 +79,36 @@ pub(super) fn atan_f64(x: f64) -> f64 {
     }
 }
 
+// The fast paths for f32, as those in `exponential`.
+
+/// The angle of the point (x, y), to 2⁻⁴² of it, for x and y that are not negative, and not both
+/// zero: as in `angle`.
+#[function]
+fn near_angle(y: f64, x: f64) -> f64 {
+    let is_steep = y > x;
+    let (a, b) = if is_steep { (x, y) } else { (y, x) };
+    let is_far = a > TAN_PI_8 * b;
+    let t = (if is_far { a - b } else { a }) / (if is_far { a + b } else { b });
+    let z = t * t;
+    let t = atan_near_tail(z).mul_add(z * t, t);
+    let t = if is_far { FRAC_PI_4 + t } else { t };
+    if is_steep { FRAC_PI_2 - t } else { t }
+}
+
 #[function]
 pub(super) fn atan_f32(x: f32) -> f32 {
+    let y = near_angle(x.abs() as f64, 1.0);
+    if x.abs() < f32::INFINITY && !is_near_middle(y) {
+        (y as f32).copysign(x)
+    } else {
+        any_atan_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_atan_f32(x: f32) -> f32 {
     let (high, low) = atan_parts(x as f64);
     if x.abs() < 1e-20 {
         x
@@ -131,6 +160,22 @@ pub(super) fn atan2_f64(y: f64, x: f64) -> f64 {
 
 #[function]
 pub(super) fn atan2_f32(y: f32, x: f32) -> f32 {
+    let (a, b) = (y.abs() as f64, x.abs() as f64);
+    let angle = near_angle(a, b);
+    let angle = if x < 0.0 { PI - angle } else { angle };
+    // Not of zeros, infinities and NaN, nor where the result is subnormal.
+    let is_usual = a + b < f64::INFINITY && angle >= f32::MIN_POSITIVE as f64;
+    if is_usual && !is_near_middle(angle) {
+        (angle as f32).copysign(y)
+    } else {
+        any_atan2_f32(y, x)
+    }
+}
+
+/// The same for all x and y, in more steps.
+#[inline(never)]
+#[function]
+fn any_atan2_f32(y: f32, x: f32) -> f32 {
     let (high, low) = atan2_parts(y as f64, x as f64);
     if y.is_nan() || x.is_nan() {
         y + x
@@ -189,8 +234,31 @@ pub(super) fn asin_f64(x: f64) -> f64 {
     }
 }
 
+/// asin(|x|) = y, or π/2 − 2 y if |x| > 1/2, which the second part says; y to 2⁻⁴³ of it.
+#[function]
+fn near_asin_parts(x: f64) -> (f64, bool) {
+    let a = x.abs();
+    let is_far = a > 0.5;
+    let z = if is_far { 0.5 * (1.0 - a) } else { a * a };
+    let s = if is_far { z.sqrt() } else { a };
+    (asin_near_tail(z).mul_add(s * z, s), is_far)
+}
+
 #[function]
 pub(super) fn asin_f32(x: f32) -> f32 {
+    let (y, is_far) = near_asin_parts(x as f64);
+    let y = if is_far { FRAC_PI_2 - 2.0 * y } else { y };
+    if x.abs() <= 1.0 && !is_near_middle(y) {
+        (y as f32).copysign(x)
+    } else {
+        any_asin_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_asin_f32(x: f32) -> f32 {
     let (high, low) = asin_sum(x as f64);
     if x.abs() > 1.0 {
         f32::NAN
@@ -209,6 +277,32 @@ pub(super) fn acos_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn acos_f32(x: f32) -> f32 {
+    let (y, is_far) = near_asin_parts(x as f64);
+    // So many quarters, plus y, or twice as much.
+    let quarters = if !is_far {
+        FRAC_PI_2
+    } else if x < 0.0 {
+        PI
+    } else {
+        0.0
+    };
+    let y = if is_far { 2.0 * y } else { y };
+    let y = if is_far == (x < 0.0) {
+        quarters - y
+    } else {
+        quarters + y
+    };
+    if x.abs() <= 1.0 && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_acos_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_acos_f32(x: f32) -> f32 {
     let (high, low) = acos_sum(x as f64);
     if x.abs() > 1.0 {
         f32::NAN

@@ -1,7 +1,12 @@
 //! Sine, cosine and tangent: of x − n π/2, by polynomials, and then by n.
 
-use super::parts::{divide, fast_two_sum, polynomials, rounded_once, two_product};
+use super::parts::{
+    SHIFT, divide, fast_two_sum, integer_of, is_near_middle, polynomials, rounded_once, two_product,
+};
 use super::reduction::without_quarters;
+use super::tables::{
+    cos_near_tail, minus_pi_2_first, minus_pi_2_second, sin_near_tail, two_over_pi,
+};
 use crate::function;
 
 polynomials! {
@@ -76,8 +81,47 @@ pub(super) fn sin_f64(x: f64) -> f64 {
     if x.abs() < 1e-20 { x } else { y + rest }
 }
 
+// The fast paths for f32, as those in `exponential`.
+
+/// Up to here two parts of π/2 give x − n π/2 to 2⁻⁴² of it.
+const NEAR_F32: f32 = 65536.0;
+
+/// sin(x − n π/2) and cos(x − n π/2), to 2⁻⁴² of them, and n, for |x| < 65536.
+#[function]
+fn near_sin_cos(x: f64) -> (f64, f64, i32) {
+    let shifted = x.mul_add(two_over_pi(), SHIFT);
+    let n = shifted - SHIFT;
+    let r = n.mul_add(minus_pi_2_second(), n.mul_add(minus_pi_2_first(), x));
+    let z = r * r;
+    let sin = sin_near_tail(z).mul_add(z * r, r);
+    let cos = cos_near_tail(z).mul_add(z, -0.5).mul_add(z, 1.0);
+    (sin, cos, integer_of(shifted))
+}
+
+/// sin(x + quarters π/2), to 2⁻⁴² of it, for |x| < 65536.
+#[function]
+fn near_sin(x: f64, quarters: i32) -> f64 {
+    let (sin, cos, n) = near_sin_cos(x);
+    let n = n.wrapping_add(quarters);
+    let y = if n & 1 == 0 { sin } else { cos };
+    if n & 2 == 0 { y } else { -y }
+}
+
 #[function]
 pub(super) fn sin_f32(x: f32) -> f32 {
+    let y = near_sin(x as f64, 0);
+    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+        // The sign of zero.
+        if x == 0.0 { x } else { y as f32 }
+    } else {
+        any_sin_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_sin_f32(x: f32) -> f32 {
     let (r, low, n) = without_quarters(x as f64);
     let (y, rest) = sin_of_parts(r, low, n);
     if x.abs() < 1e-20 {
@@ -96,6 +140,18 @@ pub(super) fn cos_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn cos_f32(x: f32) -> f32 {
+    let y = near_sin(x as f64, 1);
+    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+        y as f32
+    } else {
+        any_cos_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_cos_f32(x: f32) -> f32 {
     let (r, low, n) = without_quarters(x as f64);
     let (y, rest) = sin_of_parts(r, low, n.wrapping_add(1));
     rounded_once(y, rest)
@@ -110,6 +166,21 @@ pub(super) fn tan_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn tan_f32(x: f32) -> f32 {
+    let (sin, cos, n) = near_sin_cos(x as f64);
+    let is_even = n & 1 == 0;
+    let y = (if is_even { sin } else { -cos }) / (if is_even { cos } else { sin });
+    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+        // The sign of zero.
+        if x == 0.0 { x } else { y as f32 }
+    } else {
+        any_tan_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_tan_f32(x: f32) -> f32 {
     let (r, low, n) = without_quarters(x as f64);
     let (y, rest) = tan_of_parts(r, low, n);
     if x.abs() < 1e-20 {

@@ -6,7 +6,9 @@ use super::parts::{
     SHIFT, fast_two_sum, integer_of, is_near_middle, polynomials, power_of_two, rounded_once,
     rounded_to_odd, scaled, two_product, two_sum,
 };
-use super::tables::{exp2_near_square, ln_2, minus_ln_2_over_32, power, within_160};
+use super::tables::{
+    exp_m1_near_cube, exp2_near_square, ln_2, minus_ln_2_over_32, power, within_160,
+};
 use crate::function;
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -86,14 +88,37 @@ fn exp_near_tail(r: f64) -> f64 {
     (r * 0.04166629910469055 + 0.16666758060455322).mul_add(r, 0.5)
 }
 
-/// eˣ, to 2⁻⁴¹ of it, for |x| ≤ 160: x = k ln 2 / 32 + r, and a table has 2^(k / 32).
+/// r and 2^(k / 32) where x = k ln 2 / 32 + r.
 #[function]
-fn near_exp(x: f64) -> f64 {
+fn near_parts(x: f64) -> (f64, f64) {
     // Near 32 / ln 2: k may be the second nearest.
     let shifted = x * 46.166229248046875 + SHIFT;
     let r = (shifted - SHIFT).mul_add(minus_ln_2_over_32(), x);
-    let power = power_of_32nd(integer_of(shifted) as u32);
+    (r, power_of_32nd(integer_of(shifted) as u32))
+}
+
+/// eˣ, to 2⁻⁴¹ of it, for |x| ≤ 160. A table has the power.
+#[function]
+pub(super) fn near_exp(x: f64) -> f64 {
+    let (r, power) = near_parts(x);
     exp_near_tail(r).mul_add(r * r, r).mul_add(power, power)
+}
+
+/// (eʳ − 1 − r) / r² for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴³ of eʳ − 1.
+#[function]
+fn exp_m1_near_tail(r: f64) -> f64 {
+    let tail = (r * 0.008333362638950348 + 0.04166686534881592).mul_add(r, exp_m1_near_cube());
+    tail.mul_add(r, 0.5)
+}
+
+/// eˣ − 1, to 2⁻⁴² of it, for |x| ≤ 160. Where it is small, the power is 1 and nothing is lost, or
+/// the sum is at least as large as either part.
+#[function]
+pub(super) fn near_exp_m1(x: f64) -> f64 {
+    let (r, power) = near_parts(x);
+    exp_m1_near_tail(r)
+        .mul_add(r * r, r)
+        .mul_add(power, power - 1.0)
 }
 
 #[function]
@@ -206,6 +231,19 @@ pub(super) fn exp_m1_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn exp_m1_f32(x: f32) -> f32 {
+    let y = near_exp_m1(within_160(x) as f64);
+    if is_near_middle(y) {
+        any_exp_m1_f32(x)
+    } else {
+        // Of −0, too.
+        (y as f32).copysign(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_exp_m1_f32(x: f32) -> f32 {
     // Within these limits all parts are finite.
     let (y, low) = exp_m1_parts(x.clamp(-120.0, 120.0) as f64);
     if x.abs() < 1e-20 {

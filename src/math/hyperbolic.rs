@@ -1,7 +1,8 @@
 //! Hyperbolic functions, from (eˣ − 1) / 4 as a sum of two floats. So small x lose nothing.
 
-use super::exponential::{LARGE, quarter_exp_m1};
-use super::parts::{divide, fast_two_sum, rounded_once, two_sum};
+use super::exponential::{LARGE, near_exp, near_exp_m1, quarter_exp_m1};
+use super::parts::{divide, fast_two_sum, is_near_middle, rounded_once, two_sum};
+use super::tables::within_160;
 use crate::function;
 
 /// From here on e⁻ˣ does not count beside eˣ.
@@ -59,8 +60,36 @@ pub(super) fn tanh_f64(x: f64) -> f64 {
     }
 }
 
+// The fast paths for f32, as those in `exponential`.
+
+/// tanh |x|, to 2⁻⁴¹ of it, for |x| ≤ 160.
+#[function]
+fn near_tanh(x: f64) -> f64 {
+    // q = e⁻²ˣ − 1;  tanh x = −q / (2 + q)
+    let q = near_exp_m1(-2.0 * x.abs());
+    let below = 2.0 + q;
+    // 1 / below, to 0.002 of it, then to its cube, and to the square of that.
+    let y = (q * q * -0.22183704376220703 - 0.2772963047027588).mul_add(q, 0.4991333484649658);
+    let error = (-below).mul_add(y, 1.0);
+    let y = error.mul_add(error, error).mul_add(y, y);
+    let quotient = -q * y;
+    (-below).mul_add(quotient, -q).mul_add(y, quotient)
+}
+
 #[function]
 pub(super) fn tanh_f32(x: f32) -> f32 {
+    let y = near_tanh(within_160(x) as f64);
+    if is_near_middle(y) {
+        any_tanh_f32(x)
+    } else {
+        (y as f32).copysign(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_tanh_f32(x: f32) -> f32 {
     let (y, low) = tanh_parts(x as f64);
     if x.abs() < 1e-20 {
         x
@@ -79,10 +108,24 @@ pub(super) fn sinh_f64(x: f64) -> f64 {
     }
 }
 
-// Within ±120 all parts are finite, and beyond it the results are infinite.
-
 #[function]
 pub(super) fn sinh_f32(x: f32) -> f32 {
+    let a = within_160(x) as f64;
+    // (eˣ − 1) − (e⁻ˣ − 1): a sum of what has one sign.
+    let y = 0.5 * (near_exp_m1(a) - near_exp_m1(-a));
+    if is_near_middle(y) {
+        any_sinh_f32(x)
+    } else {
+        (y as f32).copysign(x)
+    }
+}
+
+// Within ±120 all parts are finite, and beyond it the results are infinite.
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_sinh_f32(x: f32) -> f32 {
     let (y, low) = sinh_parts(x.clamp(-120.0, 120.0) as f64);
     if x.abs() < 1e-20 {
         x
@@ -99,6 +142,19 @@ pub(super) fn cosh_f64(x: f64) -> f64 {
 
 #[function]
 pub(super) fn cosh_f32(x: f32) -> f32 {
+    let a = within_160(x) as f64;
+    let y = 0.5 * (near_exp(a) + near_exp(-a));
+    if is_near_middle(y) {
+        any_cosh_f32(x)
+    } else {
+        y as f32
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_cosh_f32(x: f32) -> f32 {
     let (y, low) = cosh_parts(x.clamp(-120.0, 120.0) as f64);
     rounded_once(y, low)
 }

@@ -75,7 +75,7 @@ fn ln_rest(f: f64) -> f64 {
 
 /// n ln 2 + ln(1 + f) + more, as a sum of two.
 #[function]
-fn ln_of_parts(f: f64, n: i32, more: f64) -> (f64, f64) {
+pub(super) fn ln_of_parts(f: f64, n: i32, more: f64) -> (f64, f64) {
     let n = float_of(n);
     let (high, low) = fast_two_sum(n * LN_2_HIGH, f);
     (high, n.mul_add(LN_2_LOW, low + more) + ln_rest(f))

@@ -1,8 +1,8 @@
 //! Powers.
 
-use super::exponential::{LN_2_HIGH, LN_2_LOW, exp_m1_rest, without_powers};
-use super::logarithm::{float_of, split_any};
-use super::parts::{divide, fast_two_sum, polynomials, scaled, two_product};
+use super::exponential::{LN_2_HIGH, LN_2_LOW, exp_m1_rest, near_exp, without_powers};
+use super::logarithm::{float_of, ln_of_parts, split, split_any};
+use super::parts::{divide, fast_two_sum, is_near_middle, polynomials, scaled, two_product};
 use crate::function;
 
 polynomials! {
@@ -84,8 +84,27 @@ pub(super) fn powf_f64(x: f64, y: f64) -> f64 {
     }
 }
 
+/// A fast path as those in `exponential`: for x > 0 where the result is normal.
 #[function]
 pub(super) fn powf_f32(x: f32, y: f32) -> f32 {
+    let (f, n) = split(x as f64);
+    let (high, low) = ln_of_parts(f, n, 0.0);
+    // To 2⁻⁴⁵, where it is within the limits below.
+    let exponent = y as f64 * (high + low);
+    let power = near_exp(exponent);
+    // Of f32 the normal powers of e go from -87.3 to 88.7.
+    let is_usual = x > 0.0 && x < f32::INFINITY && exponent > -87.0 && exponent < 89.0;
+    if is_usual && !is_near_middle(power) {
+        power as f32
+    } else {
+        any_powf_f32(x, y)
+    }
+}
+
+/// The same for all x and y, in more steps.
+#[inline(never)]
+#[function]
+fn any_powf_f32(x: f32, y: f32) -> f32 {
     powf_f64(x as f64, y as f64) as f32
 }
 

@@ -1,6 +1,8 @@
 //! Cube root and hypotenuse. (`sqrt` is an instruction, rounded correctly on both sides.)
 
-use super::parts::{fast_two_sum, rounded_once, rounded_to_odd, two_product, two_sum};
+use super::parts::{
+    fast_two_sum, is_near_middle, rounded_once, rounded_to_odd, two_product, two_sum,
+};
 use crate::function;
 
 /// A better y, if y is about 1 / ∛a: the series of (1 − e)^(−1/3), whose error is some e⁴ / 7.
@@ -93,8 +95,24 @@ pub(super) fn hypot_f64(x: f64, y: f64) -> f64 {
     }
 }
 
+/// A fast path as those in `exponential`, where the result is normal.
 #[function]
 pub(super) fn hypot_f32(x: f32, y: f32) -> f32 {
+    let (a, b) = (x as f64, y as f64);
+    // The squares are exact.
+    let root = (a * a + b * b).sqrt();
+    let is_usual = root >= f32::MIN_POSITIVE as f64 && root < f64::INFINITY;
+    if is_usual && !is_near_middle(root) {
+        root as f32
+    } else {
+        any_hypot_f32(x, y)
+    }
+}
+
+/// The same for all x and y, in more steps.
+#[inline(never)]
+#[function]
+fn any_hypot_f32(x: f32, y: f32) -> f32 {
     let (a, b) = (x as f64, y as f64);
     // The squares are exact. So is the sign of what the root lacks.
     let (sum, sum_low) = two_sum(a * a, b * b);

@@ -2,8 +2,8 @@
 //! `scripts/math-coefficients` computes the numbers.
 
 use crate::codegen::Definitions;
-use crate::{CudaType, Function};
-use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
+use crate::{CudaType, Function, function};
+use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E, LOG10_E};
 use std::marker::PhantomData;
 
 /// Defines a function whose CUDA text is not translated from Rust. It takes the host's expression,
@@ -115,6 +115,65 @@ constants! {
     fn ln_near_third() = 0.33333332953121687;
     /// The coefficient of r² in 2ʳ.
     fn exp2_near_square() = 0.24022650698297757;
+    /// The coefficient of r³ in eʳ − 1.
+    fn exp_m1_near_cube() = 0.16666666666577892;
+    /// 2 / π, and two of the parts of π/2, as in `reduction`.
+    fn two_over_pi() = FRAC_2_PI;
+    fn minus_pi_2_first() = -1.5707963267341256;
+    fn minus_pi_2_second() = -6.077100506506192e-11;
+}
+
+/// Defines polynomials, by Horner's rule, whose coefficients lie in constant memory of a GPU, as
+/// [`constants`] do. They go from the highest power down.
+macro_rules! near_polynomials {
+    ($($(#[$attribute:meta])* fn $name:ident(z) by $coefficient:ident = $values:expr;)*) => {$(
+        by_hand! {
+            fn $coefficient(index: u32) -> f64 = $values[index as usize % $values.len()];
+            |definitions, name| {
+                let values = $values.map(|value: f64| value.cuda_value(definitions)).join(", ");
+                let count = $values.len();
+                format!(
+                    "__constant__ f64 {name}_values[{count}] = {{{values}}};\n\
+                     __device__ __forceinline__ f64 {name}(u32 index) {{\n    \
+                     return {name}_values[index % {count}u];\n}}"
+                )
+            }
+        }
+
+        $(#[$attribute])*
+        #[function]
+        pub(super) fn $name(z: f64) -> f64 {
+            const COUNT: u32 = $values.len() as u32;
+            let mut sum = $coefficient(0);
+            for i in 1..COUNT {
+                sum = sum.mul_add(z, $coefficient(i));
+            }
+            sum
+        }
+    )*};
+}
+
+near_polynomials! {
+    /// (sin r − r) / r³ with z = r², for |r| ≤ π/4, to 2⁻⁴⁷ of sin r.
+    fn sin_near_tail(z) by sin_near = [
+        -2.476163372428736e-08, 2.75553575261904e-06, -0.0001984126382203061, 0.00833333332527023,
+        -0.16666666666631583,
+    ];
+    /// (cos r − 1 + r²/2) / r⁴ with z = r², for |r| ≤ π/4, to 2⁻⁴² of cos r.
+    fn cos_near_tail(z) by cos_near = [
+        -2.720568487578148e-07, 2.4799459390355323e-05, -0.0013888883497648386, 0.04166666661947269,
+    ];
+    /// (atan t − t) / t³ with z = t², for |t| ≤ tan(π/8), to 2⁻⁴⁵ of atan t.
+    fn atan_near_tail(z) by atan_near = [
+        0.0308945786166901, -0.058910475153167864, 0.07568536284670585, -0.09079136966486244,
+        0.11110449925960178, -0.14285693593562057, 0.1999999968558582, -0.33333333331697346,
+    ];
+    /// (asin s − s) / s³ with z = s², for |s| ≤ 1/2, to 2⁻⁴³ of asin s.
+    fn asin_near_tail(z) by asin_near = [
+        0.03197408034371989, -0.002873843117764968, 0.018637225344320763, 0.016476123901457446,
+        0.022471529941238542, 0.0303752152025099, 0.04464311326684973, 0.07499999523859216,
+        0.1666666666970926,
+    ];
 }
 
 by_hand! {

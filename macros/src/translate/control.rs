@@ -230,6 +230,7 @@ impl Translator {
                 "a loop needs both its ends: `for i in a..b`",
             ));
         };
+        let is_fixed = self.is_fixed(start) && self.is_fixed(end);
         let values = self.values([&mut **start, &mut **end])?;
         wrap(start, "primitive", None);
         wrap(end, "primitive", None);
@@ -253,6 +254,9 @@ impl Translator {
                     let variable = this.declare(&pattern.ident, is_mutable);
                     let constant = if is_mutable { "" } else { "const " };
                     this.line(&format!("{constant}auto {variable} = {name}.at();"));
+                    if is_fixed {
+                        this.fix(&pattern.ident);
+                    }
                 }
                 pattern => {
                     return Err(Error::new_spanned(

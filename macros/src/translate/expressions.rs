@@ -64,10 +64,12 @@ impl Translator {
                         "there are no slices in functions that run on a GPU: use single elements, `a[i]`",
                     ));
                 }
+                let is_fixed = self.is_fixed(&index.index);
                 let values = self.values([&mut *index.expr, &mut *index.index])?;
+                let at = index_text(&values[1].text, is_fixed);
                 Ok(Value::computed(format!(
-                    "rust::at({}, {})",
-                    values[0].text, values[1].text
+                    "rust::at({}, {at})",
+                    values[0].text
                 )))
             }
             Expr::Struct(_) => self.structure(expression),
@@ -272,8 +274,35 @@ impl Translator {
     /// An array that is assigned to, and an index.
     fn element(&mut self, index: &mut ExprIndex) -> Result<(String, String)> {
         let array = self.place(&mut index.expr)?;
+        let is_fixed = self.is_fixed(&index.index);
         let at = self.value(&mut index.index)?;
-        Ok((array, self.keep(at, "index")))
+        let at = if is_fixed {
+            at.text
+        } else {
+            self.keep(at, "index")
+        };
+        Ok((array, index_text(&at, is_fixed)))
+    }
+
+    /// Whether the value of an expression is fixed when the kernel is compiled: it is made of
+    /// numbers, constants, and the counters of loops between such values. So a compiler that
+    /// unrolls these loops knows it.
+    pub(super) fn is_fixed(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Lit(_) => true,
+            Expr::Paren(inner) => self.is_fixed(&inner.expr),
+            Expr::Group(inner) => self.is_fixed(&inner.expr),
+            Expr::Cast(cast) => self.is_fixed(&cast.expr),
+            Expr::Unary(unary) => self.is_fixed(&unary.expr),
+            Expr::Binary(binary) => self.is_fixed(&binary.left) && self.is_fixed(&binary.right),
+            Expr::Path(path) => {
+                match path.path.get_ident().and_then(|ident| self.variable(ident)) {
+                    Some(variable) => variable.is_fixed,
+                    None => true,
+                }
+            }
+            _ => false,
+        }
     }
 
     /// What an assignment changes a part of.
@@ -305,6 +334,15 @@ impl Translator {
                 "only variables, fields and elements of arrays can be assigned to",
             )),
         }
+    }
+}
+
+/// An index as C++ has it.
+fn index_text(index: &str, is_fixed: bool) -> String {
+    if is_fixed {
+        format!("rust::Fixed{{{index}}}")
+    } else {
+        index.to_owned()
     }
 }
 

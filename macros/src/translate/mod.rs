@@ -85,6 +85,8 @@ enum Target {
 struct Variable {
     text: String,
     is_mutable: bool,
+    /// Whether [`Translator::is_fixed`] is true of its value.
+    is_fixed: bool,
 }
 
 struct Translator {
@@ -313,7 +315,20 @@ impl Translator {
     /// Another name for what is there already.
     fn alias(&mut self, ident: &Ident, text: String, is_mutable: bool) {
         let scope = self.scopes.last_mut().expect("a function is a scope");
-        scope.insert(ident.to_string(), Variable { text, is_mutable });
+        let variable = Variable {
+            text,
+            is_mutable,
+            is_fixed: false,
+        };
+        scope.insert(ident.to_string(), variable);
+    }
+
+    /// Notes that the value of a variable of this scope is fixed.
+    fn fix(&mut self, ident: &Ident) {
+        let scope = self.scopes.last_mut().expect("a function is a scope");
+        if let Some(variable) = scope.get_mut(&ident.to_string()) {
+            variable.is_fixed = !variable.is_mutable;
+        }
     }
 
     fn variable(&self, ident: &Ident) -> Option<&Variable> {
@@ -469,6 +484,7 @@ impl Translator {
             self.alias(&name.ident, variable, is_mutable);
             return Ok(());
         }
+        let is_fixed = self.is_fixed(&init.expr);
         let value = self.value(&mut init.expr)?;
         let type_name = ty.map_or("auto".to_owned(), |ty| self.type_hole(ty));
         let variable = self.declare(&name.ident, is_mutable);
@@ -477,6 +493,9 @@ impl Translator {
             "{constant}{type_name} {variable} = {};",
             value.text
         ));
+        if is_fixed {
+            self.fix(&name.ident);
+        }
         Ok(())
     }
 }
