@@ -28,7 +28,7 @@ struct Scan {
     bool seeded, inclusive;
 
     /// The bytes that a warp needs for what it stores of so many items.
-    static constexpr int room_bytes(int items) { return items * (int)sizeof(T); }
+    static __device__ constexpr int room_bytes(int items) { return items * (int)sizeof(T); }
 
     /// The number of tiles of `tile` items.
     __device__ __forceinline__ u64 tiles(u64 length, u64 tile) const {

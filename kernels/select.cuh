@@ -180,11 +180,11 @@ struct Select {
     u64* count;
 
     /// The bytes that a warp needs for what it stores of so many items.
-    static constexpr int room_bytes(int items) {
+    static __device__ constexpr int room_bytes(int items) {
         return places_at(items) + (PLACES ? items * (int)sizeof(u16) : 0);
     }
     /// Where positions begin in that room.
-    static constexpr int places_at(int items) {
+    static __device__ constexpr int places_at(int items) {
         return KEEPS ? (items * (int)sizeof(T) + 15) / 16 * 16 : 0;
     }
 

@@ -423,6 +423,46 @@ fn ptx_is_the_fallback() {
     assert!(String::from_utf8_lossy(&ptx).contains(".entry scan_tiles"));
 }
 
+#[warpfold::monoid(name = Mixed, identity = [0; 4])]
+fn mixed(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+    let mut c = a;
+    for i in 0..4 {
+        c[i] = c[i].max(b[(a[i] & 3) as usize]);
+    }
+    c
+}
+
+/// `codegen::source` promises that two options are enough for any CUDA compiler.
+#[test]
+fn sources_need_two_options() {
+    use warpfold::cuda::cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
+    if let Err(error) = nvrtc::version() {
+        return skip("nvrtc", &error.to_string());
+    }
+    let costly = CostlyScanPolicy::of::<Slice<[u8; 4]>>(90, u32::MAX).unwrap();
+    let wave = WavePolicy::of::<[u8; 4]>().unwrap();
+    let mut sources = blocks();
+    sources.reduce::<[u8; 4], Mixed, Slice<[u8; 4]>>();
+    sources.reduce::<u32, ops::BitXor, Map<first_of_seven, Slice<[u32; 7]>>>();
+    for engine in [
+        Engine::Levels,
+        Engine::Shares(costly.shares),
+        Engine::Wave(wave),
+    ] {
+        sources.push::<kernels::Scan<[u8; 4], Mixed>>(engine);
+    }
+    sources.0.par_iter().for_each(|Source { name, text, .. }| {
+        let options = CompileOptions {
+            arch: Some("compute_90"),
+            options: vec!["--std=c++20".into(), "--fmad=false".into()],
+            ..Default::default()
+        };
+        if let Err(error) = compile_ptx_with_opts(text, options) {
+            panic!("{name}: {error}");
+        }
+    });
+}
+
 /// Launches overlap, so a kernel that touched memory before it waited would meet what the launch
 /// before it is still doing.
 #[test]

@@ -431,6 +431,10 @@ fn costly_operators_have_the_shares_engine() {
     assert!(of(90, 19).is_none() && of(75, u32::MAX).is_none());
     assert!(long_ones.short.is_none() && of(90, 48).unwrap().short.is_some());
     assert!(CostlyScanPolicy::of::<Slice<[f32; 11]>>(90, u32::MAX).is_none());
+    // Five bytes are moved one by one, eight at once.
+    assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 30).is_none());
+    assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 300).is_some());
+    assert!(CostlyScanPolicy::of::<Slice<[u8; 8]>>(90, 30).is_some());
     let policy = long_ones.shares;
     for (what, wrong) in [
         ("powers of two", SharePolicy { rows: 3, ..policy }),
@@ -458,6 +462,46 @@ fn costly_operators_have_the_shares_engine() {
     }
     let error = source::<kernels::Reduce<f32, Add>>(Engine::Shares(policy)).unwrap_err();
     assert!(error.to_string().contains("scans only"), "{error}");
+}
+
+#[monoid(name = Indices, identity = [0; 4])]
+fn indices(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+    const LAST: usize = 3;
+    let mut c = a;
+    for i in 0..4 {
+        let k = LAST - i;
+        c[k] = b[(a[i] & 3) as usize];
+        for j in i + 1..=LAST {
+            c[(j + k) % 4] += a[j];
+        }
+    }
+    let mut count = 0;
+    while count < 4 {
+        c[count] ^= b[3];
+        count += 1;
+    }
+    c
+}
+
+/// An index of numbers, constants and counters of loops is fixed. One from data is not, nor is a
+/// variable that changes.
+#[test]
+fn indices_that_a_compiler_knows_are_told_from_others() {
+    let mut definitions = Definitions::default();
+    Indices::cuda(&mut definitions);
+    let text = definitions.text().unwrap();
+    for fixed in [
+        "rust::put(c, rust::Fixed{k}, ",
+        "rust::at(a, rust::Fixed{i})",
+        "rust::put(c, rust::Fixed{rust::rem(rust::add(j, k), 4ull)}, ",
+        "rust::at(a, rust::Fixed{j})",
+        "rust::at(b, rust::Fixed{3ull})",
+    ] {
+        assert!(text.contains(fixed), "{fixed} is not in\n{text}");
+    }
+    for other in ["rust::at(b, rust::cast<", "rust::put(c, index, "] {
+        assert!(text.contains(other), "{other} is not in\n{text}");
+    }
 }
 
 #[test]

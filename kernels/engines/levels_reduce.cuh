@@ -29,7 +29,7 @@ struct TileReducer {
     static constexpr int TILE = THREADS * ITEMS;
 
     /// The shortest run that whole 16-byte words tile, without holding more than 64 bytes.
-    static constexpr int run_items() {
+    static __device__ constexpr int run_items() {
         int items = 16 / word_bytes((int)sizeof(T));
         while (items > 1 && items * (int)sizeof(T) > 64) items /= 2;
         return items < ITEMS ? items : ITEMS;

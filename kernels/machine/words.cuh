@@ -17,7 +17,7 @@ template <int BYTES>
 using Word = typename WordOf<BYTES>::Type;
 
 /// The largest power of two, at most 16, that divides `bytes`.
-constexpr int word_bytes(int bytes) {
+__device__ constexpr int word_bytes(int bytes) {
     return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 

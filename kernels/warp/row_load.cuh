@@ -288,7 +288,7 @@ struct StagedRowLoader {
 
 /// Whether rows are loaded like this: if it helps, and there is room for one.
 template <class T, int RUN, int WARPS>
-constexpr bool is_staged() {
+__device__ constexpr bool is_staged() {
     constexpr int BYTES = RUN * (int)sizeof(T);
     if constexpr (WARPS == 0 || BYTES <= 16 || BYTES % 16 == 0 || alignof(T) < 4) return false;
     else return WARP * BYTES <= RowStaging<WARPS>::BYTES;

@@ -30,6 +30,10 @@ impl SharePolicy {
     /// The bytes that a lane loads at a time.
     const LOADED_BYTES: u32 = 128;
 
+    /// What an operator must cost more for each further access to shared memory that moving an
+    /// element takes.
+    const A_MOVE: u32 = 16;
+
     /// The policy of a row for a form; `None` if its tiles do not fit.
     fn of<F: Form<Item: Element>>(row: &rows::ShareRow) -> Option<SharePolicy> {
         let run = RowPolicy::run_of_scan::<F>();
@@ -121,12 +125,16 @@ impl CostlyScanPolicy {
         let mut rows = rows::tables(capability).costly_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
         let shares = SharePolicy::of::<F>(&row.long)?;
-        if cost < row.least || !Engine::Shares(shares).runs_on(capability) {
+        // Elements of an odd number of bytes are moved byte by byte.
+        let word = 1 << accumulator.trailing_zeros();
+        let moves = if word < 4 { accumulator / word } else { 1 };
+        let least = row.least + (moves - 1) * SharePolicy::A_MOVE;
+        if cost < least || !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
         let middle = row.middle.iter();
         let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
-        let short = (cost >= row.alone).then(|| {
+        let short = (cost >= row.alone.saturating_add(least - row.least)).then(|| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let rows = policy.rows.min(row.short_rows);
             RowPolicy {

@@ -115,6 +115,21 @@ fn a_workspace_serves_all_shorter_inputs() {
     check::<[f32; 16]>();
 }
 
+/// A launch whose blocks fill more than half of the GPU, but not all of it, waits for what precedes
+/// it: its blocks would crowd where there is room.
+#[test]
+fn launches_overlap_unless_their_blocks_would_crowd() {
+    let costly = CostlyScanPolicy::of::<Slice<f32>>(90, u32::MAX).expect("elements are small");
+    let policy = costly.shares;
+    let overlaps = |tiles: u64| {
+        let plan = SharePlan::new(policy, (tiles * policy.tile()) as usize);
+        plan.overlaps(false, 10)
+    };
+    let room = 10 * u64::from(policy.blocks);
+    assert!(overlaps(1) && overlaps(room / 2) && overlaps(room + 1) && overlaps(100 * room));
+    assert!(!overlaps(room / 2 + 1) && !overlaps(room));
+}
+
 /// `TileSums::word` in `kernels/grid/look_back.cuh`: where the last packet of the last tile ends.
 #[test]
 fn the_packets_of_every_tile_lie_in_the_workspace() {

@@ -88,7 +88,8 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Loads the kernels that calls of all lengths need. That takes under 1 µs if this process has
-    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled.
+    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled: up
+    /// to 5 s for operators of a hundred instructions.
     ///
     /// # Errors
     ///
