@@ -77,7 +77,7 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
     let element = if has_parts { PART } else { 0 };
     // How often each of the open blocks runs, and the next to be opened.
     let (mut times, mut next) = (vec![1u32], 1u32);
-    let mut sum = 0u32;
+    let (mut own, mut called) = (0u32, 0u32);
     let mut place = 0;
     while let Some(&token) = body.get(place) {
         let rest = &body[place + 1..];
@@ -109,19 +109,20 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
                 0
             }
             "if" | "?" => 1,
-            token if token.starts_with("functions::") => of_function(definitions, token),
+            token if token.starts_with("functions::") => {
+                let cost = of_function(definitions, token).saturating_mul(now);
+                called = called.saturating_add(cost);
+                0
+            }
             token => token
                 .strip_prefix("rust::")
                 .map_or(0, |name| built_in(name, rest, (division, element))),
         };
-        sum = sum.saturating_add(cost.saturating_mul(now));
+        own = own.saturating_add(cost.saturating_mul(now));
     }
     // Two registers for each number take two instructions, roughly.
-    if is_long(signature) {
-        sum.saturating_mul(2)
-    } else {
-        sum
-    }
+    let factor = if is_long(signature) { 2 } else { 1 };
+    own.saturating_mul(factor).saturating_add(called)
 }
 
 /// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name, and a

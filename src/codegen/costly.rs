@@ -110,7 +110,7 @@ pub struct CostlyScanPolicy {
     /// For what few blocks hold, if the operator costs so much that no other engine is faster for
     /// anything between. Such blocks have few rows, so that many warps share the work.
     pub short: Option<RowPolicy>,
-    /// For longer inputs by such operators, each for up to so many items.
+    /// For longer inputs by such operators, each for up to so many items a multiprocessor.
     pub middle: Vec<(u64, SharePolicy)>,
     /// For long inputs.
     pub shares: SharePolicy,

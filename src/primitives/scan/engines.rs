@@ -37,8 +37,9 @@ pub(super) enum Engines {
     Shares {
         /// For what the GPU holds at once, and so many blocks.
         short: Option<(Rows, u64)>,
-        /// For everything else: each for up to so many elements, from short inputs to all others.
-        shares: Vec<(usize, Shares)>,
+        /// For everything else: each for up to so many elements a multiprocessor, from short inputs
+        /// to all others.
+        shares: Vec<(u64, Shares)>,
     },
 }
 
@@ -116,9 +117,7 @@ impl Engines {
             shares,
         }) = costly
         {
-            let middle = middle.into_iter();
-            let middle = middle.map(|(most, policy)| (most as usize, policy));
-            let all = middle.chain([(usize::MAX, shares)]);
+            let all = middle.into_iter().chain([(u64::MAX, shares)]);
             return Engines::Shares {
                 short: Some((Rows::new(request, short), few)),
                 shares: all
@@ -170,7 +169,7 @@ impl Engines {
             }
             Engine::Shares(policy) => Engines::Shares {
                 short: None,
-                shares: vec![(usize::MAX, Shares::new(request, policy))],
+                shares: vec![(u64::MAX, Shares::new(request, policy))],
             },
             Engine::Wave(policy) => {
                 Engines::one_launch::<F>(request, capability, None, Some(policy), true)
@@ -244,10 +243,7 @@ impl Engines {
             of_rows(rows).min(few)
         };
         let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
-        let of_shares = |shares: &Shares, len| {
-            let plan = SharePlan::new(shares.policy, len);
-            plan.workspace_bytes::<T>()
-        };
+        let of_shares = |shares: &Shares| SharePlan::new(shares.policy, len).workspace_bytes::<T>();
         let most = match self {
             Engines::Levels {
                 short,
@@ -256,7 +252,7 @@ impl Engines {
                 levels: _,
             } => vec![
                 short.as_ref().map(of_few_blocks),
-                shares.as_ref().map(|shares| of_shares(shares, len)),
+                shares.as_ref().map(of_shares),
                 wave.as_ref().map(of_wave),
                 Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
             ],
@@ -266,16 +262,14 @@ impl Engines {
                 short,
                 long,
             } => vec![
-                shares.as_ref().map(|shares| of_shares(shares, len)),
+                shares.as_ref().map(of_shares),
                 wave.as_ref().map(of_wave),
                 Some(of_rows(short)),
                 Some(of_rows(long)),
             ],
             Engines::Shares { short, shares } => {
                 let short = short.as_ref().map(of_few_blocks);
-                // Those for shorter inputs count, too: so the bytes grow with the length.
-                let shares = shares.iter();
-                let shares = shares.map(|(most, shares)| Some(of_shares(shares, len.min(*most))));
+                let shares = shares.iter().map(|(_, shares)| Some(of_shares(shares)));
                 [short].into_iter().chain(shares).collect()
             }
         };
@@ -349,7 +343,8 @@ impl Engines {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
-                let fitting = shares.iter().find(|(most, _)| len <= *most);
+                let each = (len as u64).div_ceil(multiprocessors.max(1).into());
+                let fitting = shares.iter().find(|(most, _)| each <= *most);
                 let (_, shares) = fitting.expect("the last are for all lengths");
                 Choice::Shares(&shares.kernels, SharePlan::new(shares.policy, len))
             }
@@ -482,12 +477,19 @@ mod tests {
             let costly = engines::<f32>(capability, false, COSTLY);
             assert_eq!(names(&costly), ["rows", "rows", "shares"]);
             assert_eq!(name(&costly, 1 << 28, true), "shares");
-            // Many blocks have small tiles.
-            let tile = |len| match costly.choose(input(len)) {
-                Choice::Shares(_, plan) => (len as u64).div_ceil(plan.tiles(false)),
-                other => panic!("{other:?}"),
+            // Tiles are small where there are few for each multiprocessor.
+            let tile = |len, multiprocessors| {
+                let choice = costly.choose(Input {
+                    multiprocessors,
+                    ..input(len)
+                });
+                match choice {
+                    Choice::Shares(_, plan) => (len as u64).div_ceil(plan.tiles(false)),
+                    other => panic!("{other:?}"),
+                }
             };
-            assert!(tile(1 << 20) < tile(1 << 24));
+            assert!(tile(1 << 20, MULTIPROCESSORS) < tile(1 << 24, MULTIPROCESSORS));
+            assert_eq!(tile(1 << 20, 16), tile(1 << 24, MULTIPROCESSORS));
         }
         let medium = engines::<f64>(90, false, 20);
         assert_eq!(names(&medium), ["rows", "rows", "shares"]);

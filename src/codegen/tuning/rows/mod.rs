@@ -91,8 +91,8 @@ pub(in crate::codegen) struct CostlyScanRow {
     /// The rows, and the most warps of a block, of short inputs. These the rows engine takes.
     pub(in crate::codegen) short_rows: u32,
     pub(in crate::codegen) short_warps: u32,
-    /// The tiles of longer inputs, each for up to so many items: smaller ones, so that more blocks
-    /// share the work.
+    /// The tiles of longer inputs, each for up to so many items a multiprocessor: smaller ones, so
+    /// that more blocks share the work.
     pub(in crate::codegen) middle: &'static [(u64, ShareRow)],
     /// The tiles of all others.
     pub(in crate::codegen) long: ShareRow,

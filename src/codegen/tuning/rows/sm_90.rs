@@ -77,25 +77,25 @@ pub(super) const ROWS: RowTables = RowTables {
     costly_scan: &[
         CostlyScanRow {
             accumulator: 4, least: 20, alone: 48, short_rows: 2, short_warps: 16,
-            middle: &[(3_200_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
+            middle: &[(24_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
             long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
         CostlyScanRow {
             accumulator: 8, least: 14, alone: 48, short_rows: 2, short_warps: 16,
             middle: &[
-                (700_000, ShareRow { share: 8, warps: 8, blocks: 5 }),
-                (12_000_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
+                (5_300, ShareRow { share: 8, warps: 8, blocks: 5 }),
+                (91_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
             ],
             long: ShareRow { share: 32, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
-            middle: &[(700_000, ShareRow { share: 8, warps: 8, blocks: 5 })],
+            middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 16, least: 24, alone: 48, short_rows: 2, short_warps: 8,
-            middle: &[(1_200_000, ShareRow { share: 8, warps: 8, blocks: 5 })],
+            middle: &[(9_100, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
