@@ -153,7 +153,10 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         );
     }
     let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
-    engines.extend(costly.map(|costly| Engine::Shares(costly.shares)));
+    if let Some(CostlyScanPolicy { middle, shares, .. }) = costly {
+        let middle = middle.into_iter().map(|(_, policy)| policy);
+        engines.extend(middle.chain([shares]).map(Engine::Shares));
+    }
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
         let mut workspace = Workspace::new(&stream, scan.workspace_bytes(longest)).unwrap();
