@@ -15,6 +15,15 @@ fn reciprocal_root(a: f64, y: f64) -> f64 {
     (y * e).mul_add(C3.mul_add(e, C2).mul_add(e, C1), y)
 }
 
+/// 1 / ∛a for normal a > 0, to some roundings.
+#[function]
+fn reciprocal_cbrt(a: f64) -> f64 {
+    // Bits are nearly logarithms: −1/3 of them, and a constant, are those of 1 / ∛a, to 5%.
+    let third = (a.to_bits() >> 32) as u32 / 3;
+    let y = f64::from_bits((1_430_177_964_u32.wrapping_sub(third) as u64) << 32);
+    reciprocal_root(a, reciprocal_root(a, y))
+}
+
 /// ∛|x| as a sum of two. Not of 0 and infinities.
 #[function]
 fn cbrt_parts(x: f64) -> (f64, f64) {
@@ -23,10 +32,7 @@ fn cbrt_parts(x: f64) -> (f64, f64) {
     const THIRD: f64 = 1.0 / 3.0;
     let is_small = x.abs() < 1e-200;
     let a = if is_small { x.abs() * UP } else { x.abs() };
-    // Bits are nearly logarithms: −1/3 of them, and a constant, are those of 1 / ∛a, to 5%.
-    let third = (a.to_bits() >> 32) as u32 / 3;
-    let y = f64::from_bits((1_430_177_964_u32.wrapping_sub(third) as u64) << 32);
-    let y = reciprocal_root(a, reciprocal_root(a, y));
+    let y = reciprocal_cbrt(a);
     let root = a * y * y;
     // One step of Newton's, with a − root³ nearly exact.
     let (square, square_low) = two_product(root, root);
@@ -50,8 +56,24 @@ pub(super) fn cbrt_f64(x: f64) -> f64 {
     }
 }
 
+/// A fast path as those in `exponential`.
 #[function]
 pub(super) fn cbrt_f32(x: f32) -> f32 {
+    let a = x.abs() as f64;
+    let y = reciprocal_cbrt(a);
+    let root = a * y * y;
+    let is_usual = a > 0.0 && a < f64::INFINITY;
+    if is_usual && !is_near_middle(root) {
+        (root as f32).copysign(x)
+    } else {
+        any_cbrt_f32(x)
+    }
+}
+
+/// The same for all x, in more steps.
+#[inline(never)]
+#[function]
+fn any_cbrt_f32(x: f32) -> f32 {
     let (root, low) = cbrt_parts(x as f64);
     let is_usual = x != 0.0 && x.is_finite();
     if is_usual {
