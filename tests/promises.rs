@@ -499,6 +499,8 @@ fn indices_that_a_compiler_knows_are_told_from_others() {
     ] {
         assert!(text.contains(fixed), "{fixed} is not in\n{text}");
     }
+    // The inner loop ends at a constant, of which a macro does not know the value.
+    assert_eq!(text.matches("#pragma unroll\n").count(), 1, "{text}");
     for other in ["rust::at(b, rust::cast<", "rust::put(c, index, "] {
         assert!(text.contains(other), "{other} is not in\n{text}");
     }

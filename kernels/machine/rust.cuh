@@ -159,7 +159,7 @@ template <class E, int N>
 struct Read<E, N> { using Type = E; };
 
 /// An index that the compiler knows, once it has unrolled the loops around: then one element of an
-/// array is as good as a variable.
+/// array is as good as a variable. If it has not, the array lies in local memory.
 struct Fixed { u64 index; };
 
 /// `array[index]`, as a value.

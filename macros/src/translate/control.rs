@@ -1,13 +1,14 @@
 //! Conditions, loops, assignments and jumps.
 
 use super::expressions::{Place, arithmetic};
+use super::literals::as_number;
 use super::refused::{LABEL, LOOP, no_reference};
 use super::types::wrap;
 use super::{Target, Translator, Value};
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::{
-    BinOp, Error, Expr, ExprForLoop, ExprIf, ExprMatch, ExprRange, ExprWhile, Label, Pat,
+    BinOp, Error, Expr, ExprForLoop, ExprIf, ExprMatch, ExprRange, ExprWhile, Label, Lit, Pat,
     RangeLimits, Result,
 };
 
@@ -231,6 +232,7 @@ impl Translator {
             ));
         };
         let is_fixed = self.is_fixed(start) && self.is_fixed(end);
+        let is_short = is_fixed && !matches!(**start, Expr::Unary(_)) && is_small(end);
         let values = self.values([&mut **start, &mut **end])?;
         wrap(start, "primitive", None);
         wrap(end, "primitive", None);
@@ -245,6 +247,10 @@ impl Translator {
             "for (rust::{range} {name}{{{}, {}}}; {name}.more(); {name}.step()) ",
             values[0].text, values[1].text
         );
+        if is_short {
+            // Arrays with indices that are fixed are in registers only if the loop is unrolled.
+            self.line("#pragma unroll");
+        }
         self.loops += 1;
         let result = self.braces(&head, |this| {
             match &*repeat.pat {
@@ -271,6 +277,14 @@ impl Translator {
         self.loops -= 1;
         result
     }
+}
+
+/// Whether the end of a range is a number so small that loops up to there are unrolled. Compilers
+/// decide about others.
+fn is_small(end: &Expr) -> bool {
+    const SMALL: u64 = 32;
+    let literal = as_number(end).map(|number| number.lit);
+    matches!(literal, Some(Lit::Int(end)) if end.base10_parse().is_ok_and(|end: u64| end <= SMALL))
 }
 
 /// The range that a loop goes over, and whether it goes backwards.
