@@ -246,6 +246,7 @@ mod tests {
         assert!((45..60).contains(&cost::<[f32; 9], Product>()));
         assert!(cost::<u64, Modular>() > 80);
         assert!((32..48).contains(&cost::<u32, Modular32>()));
-        assert!(cost::<f32, LogAdd>() > 60);
+        // Its functions of f64 are called in turn: numbers of 64 bits count once.
+        assert!((60..150).contains(&cost::<f32, LogAdd>()));
     }
 }

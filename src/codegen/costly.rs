@@ -125,16 +125,16 @@ impl CostlyScanPolicy {
         let mut rows = rows::tables(capability).costly_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
         let shares = SharePolicy::of::<F>(&row.long)?;
-        // Elements of an odd number of bytes are moved byte by byte.
+        // Elements that no words of 4 bytes tile are moved byte by byte, or by two bytes.
         let word = 1 << accumulator.trailing_zeros();
         let moves = if word < 4 { accumulator / word } else { 1 };
-        let least = row.least + (moves - 1) * SharePolicy::A_MOVE;
-        if cost < least || !Engine::Shares(shares).runs_on(capability) {
+        let moving = (moves - 1) * SharePolicy::A_MOVE;
+        if cost < row.least + moving || !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
         let middle = row.middle.iter();
         let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
-        let short = (cost >= row.alone.saturating_add(least - row.least)).then(|| {
+        let short = (cost >= row.alone + moving).then(|| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let rows = policy.rows.min(row.short_rows);
             RowPolicy {

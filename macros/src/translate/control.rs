@@ -231,8 +231,9 @@ impl Translator {
                 "a loop needs both its ends: `for i in a..b`",
             ));
         };
-        let is_fixed = self.is_fixed(start) && self.is_fixed(end);
-        let is_short = is_fixed && !matches!(**start, Expr::Unary(_)) && is_small(end);
+        // What a loop of many turns counts is as good as data: compilers do not unroll it.
+        let is_fixed = self.is_fixed(start) && self.is_fixed(end) && !is_long(start, end);
+        let is_short = is_fixed && literal(end).is_some();
         let values = self.values([&mut **start, &mut **end])?;
         wrap(start, "primitive", None);
         wrap(end, "primitive", None);
@@ -279,12 +280,20 @@ impl Translator {
     }
 }
 
-/// Whether the end of a range is a number so small that loops up to there are unrolled. Compilers
-/// decide about others.
-fn is_small(end: &Expr) -> bool {
-    const SMALL: u64 = 32;
-    let literal = as_number(end).map(|number| number.lit);
-    matches!(literal, Some(Lit::Int(end)) if end.base10_parse().is_ok_and(|end: u64| end <= SMALL))
+/// Whether a range is known to be too long to unroll a loop over it. Of constants a macro does not
+/// know the values.
+fn is_long(start: &Expr, end: &Expr) -> bool {
+    const MOST: u64 = 32;
+    let begins_below_zero = matches!(start, Expr::Unary(_));
+    begins_below_zero || literal(end).is_some_and(|end| end > MOST)
+}
+
+/// The value of a whole number without a sign.
+fn literal(expression: &Expr) -> Option<u64> {
+    match as_number(expression)?.lit {
+        Lit::Int(number) => number.base10_parse().ok(),
+        _ => None,
+    }
 }
 
 /// The range that a loop goes over, and whether it goes backwards.
