@@ -29,6 +29,9 @@
 //      these lie behind the last one that counts, and nothing reads them.
 //   5. With ANYWHERE, slices may start anywhere (displaced.cuh). The plain kernel needs all of them
 //      at multiples of 16 bytes.
+//   6. With LEADS, tiles start at multiples of 16 bytes even so: the first one starts before the
+//      slice. In place of what is not there the operator's identity is put, so it must be exact.
+//      Only results are moved, and only if their slice starts elsewhere in its words.
 //
 // The barriers of a stage, each of which a phase of the stage's turn ends:
 //
@@ -68,6 +71,17 @@ struct OfRows<A, WARPS, ROWS, RUN, false> {
     u32 flags[WARPS][(ROWS * RUN + 31) / 32][WARP];
 };
 
+/// How many items are missing at the start of the first tile, and what stands for them.
+template <class Item, bool LEADS>
+struct Lead {
+    int items;
+    Item neutral;
+};
+template <class Item>
+struct Lead<Item, false> {
+    static constexpr int items = 0;
+};
+
 template <class Sink, class Source, class Policy>
 struct WaveEngine {
     using Operator = typename Sink::Operator;
@@ -80,12 +94,12 @@ struct WaveEngine {
     static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW, TILE = WARPS * CHUNK;
-    static constexpr bool ANYWHERE = Policy::ANYWHERE;
+    static constexpr bool ANYWHERE = Policy::ANYWHERE, LEADS = Policy::LEADS;
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
-    using Stage = SourceStage<Source, RUN, TILE, ANYWHERE>;
+    using Stage = SourceStage<Source, RUN, TILE, ANYWHERE && !LEADS>;
     /// Whether results of several words a run are stored by way of the rows that they were made of.
-    static constexpr bool STAGED = Sink::NEEDS_ROWS && !ANYWHERE && RUN * sizeof(Item) > 16 &&
-                                   Stage::ROOM >= (int)sizeof(Item);
+    static constexpr bool STAGED =
+        Sink::NEEDS_ROWS && RUN * sizeof(Item) > 16 && Stage::ROOM >= (int)sizeof(Item);
     /// How many lanes of a reducer leave something for emitters: sums of rows, or flags.
     static constexpr int LEAVERS = Sink::NEEDS_ROWS ? ROWS : WARP;
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
@@ -131,6 +145,15 @@ struct WaveEngine {
     Sink sink;
     u64 length;
     Workspace workspace;
+    Lead<Item, LEADS> lead{};
+
+    /// Has the first tile start at a multiple of 16 bytes, at the slice or before it.
+    __device__ __forceinline__ void lead_in(const Item& neutral) {
+        lead = {offset_of(source.data) / (int)sizeof(Item), neutral};
+        source.data -= lead.items;
+        sink.out -= lead.items;
+        length += lead.items;
+    }
 
     __device__ __forceinline__ u64 tiles() const { return sink.tiles(length, TILE); }
     __device__ __forceinline__ int valid(u64 tile) const {
@@ -170,9 +193,14 @@ struct WaveEngine {
             int elements = valid(tile);
             __syncwarp();  // the stage is free
             Stage& stage = turn.items();
-            stage.prepare(source, tile, elements);
-            if (lane == 0) mbarrier_expect(notes.loaded, stage.fetched(source, tile, elements));
-            stage.load(source, tile, elements, notes.loaded);
+            bool leads = LEADS && lead.items > 0 && tile == 0;
+            if constexpr (LEADS)
+                if (leads) stage.load_led(source, elements, lead.items, lead.neutral, notes.loaded);
+            if (!leads) {
+                stage.prepare(source, tile, elements);
+                if (lane == 0) mbarrier_expect(notes.loaded, stage.fetched(source, tile, elements));
+                stage.load(source, tile, elements, notes.loaded);
+            }
             if (lane > 0) mbarrier_arrive(notes.loaded);
         }
     }
@@ -338,6 +366,8 @@ struct WaveEngine {
         unsigned char* room;
         /// Where it holds positions.
         u16* beside;
+        /// How many of the first items are not there, and have no result.
+        int lead = 0;
 
         __device__ __forceinline__ u16* positions(int) const { return beside; }
 
@@ -350,8 +380,12 @@ struct WaveEngine {
             using R = Run<T, RUN>;
             bool whole = limit >= COUNT * ROW;
             int bytes = limit * (int)sizeof(T);
-            if constexpr (ANYWHERE && alignof(T) < 16)
-                DisplacedRuns<T, RUN>::store(rows, target, bytes, whole);
+            using Displaced = DisplacedRuns<T, RUN>;
+            int begin = lead * (int)sizeof(T);
+            if constexpr (ANYWHERE && alignof(T) < 16 && STAGED)
+                Displaced::store_staged(rows, target, room, begin, bytes, whole);
+            else if constexpr (ANYWHERE && alignof(T) < 16)
+                Displaced::store(rows, target, begin, bytes, whole);
             else if constexpr (STAGED)
                 store_staged<R::NARROW, R::BYTES>(target, rows, room, bytes, whole);
             else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
@@ -406,6 +440,7 @@ struct WaveEngine {
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += BATCH) {
             Store store = store_of(turn, warp, warp * CHUNK + (STAGED ? first * ROW : 0));
+            if constexpr (LEADS) store.lead = tile == 0 && warp == 0 && first == 0 ? lead.items : 0;
             int index = (warp * ROWS + first) * WARP + threadIdx.x % WARP;
             Item items[BATCH][RUN];
 #pragma unroll

@@ -97,7 +97,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
             int offset = offset_of(s.data);
             Runs::fill(bytes, from, offset, offset + elements * (int)sizeof(T), offset + BYTES);
         } else {
-            fill(from, elements, fetched(s, tile, elements));
+            fill(from, from, elements, fetched(s, tile, elements));
         }
     }
 
@@ -115,21 +115,40 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
         }
     }
 
-    /// Fills the end of an unfinished tile, from the first byte that the copy engine leaves.
-    __device__ __forceinline__ void fill(const T* tile, int elements, int copied) {
+    /// Loads the first tile if its first `lead` items are not there, fewer than a word has.
+    /// `neutral` stands for each. Prepares it, and tells the barrier what the copy engine brings.
+    __device__ __forceinline__ void load_led(const Slice<T>& s, int elements, int lead,
+                                             const T& neutral, Mbarrier& loaded) {
+        int lane = threadIdx.x % WARP, copied = elements * (int)sizeof(T) / 16 * 16;
+        if (copied < 16) copied = 16;
+        if (lane < 16 / (int)sizeof(T)) {
+            bool there = lane >= lead && lane < elements;
+            reinterpret_cast<T*>(bytes)[lane] = there ? s.data[lane] : neutral;
+            fence_proxy_async();  // the copy engine writes a later tile there
+        }
+        if (elements < TILE) fill(s.data, s.data + lead, elements, copied);
+        if (lane > 0) return;
+        mbarrier_expect(loaded, copied - 16);
+        if (copied > 16) bulk_load(bytes + 16, s.data + 16 / sizeof(T), copied - 16, loaded);
+    }
+
+    /// Fills the end of an unfinished tile, from the first byte that the copy engine leaves, with
+    /// copies of an item.
+    __device__ __forceinline__ void fill(const T* tile, const T* item, int elements, int copied) {
         using Narrow = Word<R::NARROW>;
         constexpr int PER_ELEMENT = (int)sizeof(T) / R::NARROW;
         int lane = threadIdx.x % WARP;
-        const Narrow* from = reinterpret_cast<const Narrow*>(tile);
+        const Narrow *from = reinterpret_cast<const Narrow*>(tile),
+                     *copies = reinterpret_cast<const Narrow*>(item);
         Narrow* to = reinterpret_cast<Narrow*>(bytes);
         int loaded = copied / R::NARROW, there = elements * PER_ELEMENT,
             run_end = (elements + RUN - 1) / RUN * (R::BYTES / R::NARROW);
 #pragma unroll 1
         for (int i = loaded + lane; i < run_end; i += WARP)
-            to[i] = from[i < there ? i : i % PER_ELEMENT];
+            to[i] = i < there ? from[i] : copies[i % PER_ELEMENT];
         R run;
 #pragma unroll
-        for (int i = 0; i < RUN; i++) run.items[i] = tile[0];
+        for (int i = 0; i < RUN; i++) run.items[i] = *item;
 #pragma unroll 1
         for (int i = (elements + RUN - 1) / RUN + lane; i < TILE / RUN; i += WARP) {
 #pragma unroll

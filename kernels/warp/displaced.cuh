@@ -7,6 +7,7 @@
 // either end with others, so it stores only its part of them.
 #pragma once
 #include "warp/row_load.cuh"
+#include "warp/row_store.cuh"
 
 namespace warpfold {
 
@@ -73,27 +74,50 @@ struct DisplacedRuns {
             words[i] = words[first + (i - first) % WORDS];
     }
 
-    /// Stores rows of runs from `target` on, except what lies `limit` bytes after it or farther.
-    /// `whole` says that nothing does.
+    /// Stores rows of runs from `target` on, except what lies less than `begin` bytes after it, at
+    /// most 15, or `limit` bytes after it, or farther. `whole` says that nothing does.
     template <int ROWS>
     static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target,
-                                                 int limit, bool whole) {
+                                                 int begin, int limit, bool whole) {
+        int offset = offset_of(target);
+        if (offset > 0) move_up(rows, offset);
+        store_moved(rows, target, begin, limit, whole);
+    }
+
+    /// The same by way of a room in shared memory for these rows, so that neighbouring lanes store
+    /// neighbouring words. Nothing is written to the first word of the room.
+    template <int ROWS>
+    static __device__ __forceinline__ void store_staged(MovedRun<T, RUN> (&rows)[ROWS], T* target,
+                                                        unsigned char* room, int begin, int limit,
+                                                        bool whole) {
+        using Line = DisplacedRuns<Narrow, 16 / R::NARROW>;
+        MovedRun<Narrow, 16 / R::NARROW> lines[ROWS * WORDS];
+        int offset = offset_of(target);
+        if (offset > 0) move_up(rows, offset);
+        pass_through<R::BYTES, false>(rows, room, lines);
+        Line::store_moved(lines, reinterpret_cast<Narrow*>(target), begin, limit, whole);
+    }
+
+    /// Stores rows that were moved up by the offset of `target`.
+    template <int ROWS>
+    static __device__ __forceinline__ void store_moved(MovedRun<T, RUN> (&rows)[ROWS], T* target,
+                                                       int begin, int limit, bool whole) {
         int lane = threadIdx.x % WARP, offset = offset_of(target);
         unsigned char* to = reinterpret_cast<unsigned char*>(target) - offset;
+        begin += offset;
         limit += offset;
-        if (offset > 0) move_up(rows, offset);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
             for (int i = 0; i < WORDS; i++) {
                 const Word16& word = rows[row].template words<16>()[i];
                 int at = row * WARP * R::BYTES + lane * R::BYTES + i * 16;
-                bool has_both_ends = row == 0 && i == 0 && lane == 0 && offset > 0;
-                if ((whole || at + 16 <= limit) && !has_both_ends)
+                // Of the first words that the rows touch, a part at most is theirs.
+                bool early = row == 0 && at < begin;
+                if ((whole || at + 16 <= limit) && !early)
                     *reinterpret_cast<Word16*>(to + at) = word;
                 if (!whole) {
-                    u32 cut =
-                        __ballot_sync(ALL_LANES, at < limit && limit < at + 16 && !has_both_ends);
+                    u32 cut = __ballot_sync(ALL_LANES, at < limit && limit < at + 16 && !early);
                     if (cut != 0) {
                         int by = 31 - __clz(cut), cut_at = shuffle(at, by);
                         store_part(to + cut_at, shuffle(word, by), 0, limit - cut_at);
@@ -101,12 +125,21 @@ struct DisplacedRuns {
                 }
             }
         }
+        if (begin % 16 > 0) store_first(rows, to, begin, limit);
         if (offset > 0) {
             constexpr int END = ROWS * WARP * R::BYTES;
             Word16 ends = shuffle(rows[0].template words<16>()[0], 0);
-            store_part(to, ends, offset, limit < 16 ? limit : 16);
             store_part(to + END, ends, 0, limit - END < offset ? limit - END : offset);
         }
+    }
+
+    /// Stores of the first row's words the one that `begin` lies within, from there to `limit`.
+    template <int ROWS>
+    static __device__ __forceinline__ void store_first(MovedRun<T, RUN> (&rows)[ROWS],
+                                                       unsigned char* to, int begin, int limit) {
+        int place = begin / 16, at = place * 16;
+        Word16 word = shuffle(rows[0].template words<16>()[place % WORDS], place / WORDS);
+        store_part(to + at, word, begin - at, limit - at < 16 ? limit - at : 16);
     }
 
     /// Moves the bytes of rows up by `offset`, 1 … 15. Begins with the last ones.

@@ -74,15 +74,15 @@ __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS],
     }
 }
 
-/// The same by way of a room in shared memory for these rows, so that neighbouring lanes store
-/// neighbouring words.
-template <int NARROW, int BYTES, class Moved, int ROWS>
-__device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], unsigned char* room,
-                                             int limit, bool whole) {
+/// Passes rows of runs through a room in shared memory, so that neighbouring lanes get neighbouring
+/// words of 16 bytes. Without the FIRST word: its place is another warp's.
+template <int BYTES, bool FIRST, class Moved, int ROWS, class Line>
+__device__ __forceinline__ void pass_through(Moved (&rows)[ROWS], unsigned char* room,
+                                             Line (&lines)[ROWS * BYTES / 16]) {
     constexpr int WORDS = BYTES / 16;
     Word<16>* in_room = reinterpret_cast<Word<16>*>(room);
     int lane = threadIdx.x % WARP, turn = Turns<WORDS>::turn();
-    Run<Word<16>, 1> lines[ROWS * WORDS];
+    Word<16> first = rows[0].template words<16>()[0];
     __syncwarp();  // all lanes have read what is there
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
@@ -92,11 +92,24 @@ __device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], 
         Turns<WORDS>::sort(words);
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            in_room[(row * WARP + lane) * WORDS + (i ^ turn)] = words[i];
+            if (FIRST || row > 0 || i > 0 || lane > 0)
+                in_room[(row * WARP + lane) * WORDS + (i ^ turn)] = words[i];
     }
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < ROWS * WORDS; i++) lines[i].items[0] = in_room[i * WARP + lane];
+    for (int i = 0; i < ROWS * WORDS; i++) {
+        Word<16>& word = lines[i].template words<16>()[0];
+        if (FIRST || i > 0) word = in_room[i * WARP + lane];
+        else word = choose(lane == 0, first, in_room[lane > 0 ? lane : 1]);
+    }
+}
+
+/// The same as `store_aligned`, by way of a room in shared memory for these rows.
+template <int NARROW, int BYTES, class Moved, int ROWS>
+__device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], unsigned char* room,
+                                             int limit, bool whole) {
+    Run<Word<16>, 1> lines[ROWS * BYTES / 16];
+    pass_through<BYTES, true>(rows, room, lines);
     store_aligned<NARROW, 16>(target, lines, limit, whole);
 }
 

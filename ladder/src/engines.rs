@@ -200,6 +200,7 @@ impl<T: Number> Call<'_, T> {
             length: self.length as u64,
             workspace: workspace(workspace_bytes),
             init: self.op.identity,
+            identity: self.op.identity,
             seeded: 0,
             inclusive: 0,
             by_ticket: u32::from(by_ticket),

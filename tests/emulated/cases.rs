@@ -31,6 +31,9 @@ pub(super) struct Case {
     pub(super) shifts: (usize, usize),
 }
 
+/// What comes first in a scan, and the operator's identity.
+type Inits<T> = (<T as Element>::Accumulator, <T as Element>::Accumulator);
+
 impl Case {
     /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
     /// Other launches before it use the same workspace for a prefix of the file `other`: what they
@@ -50,12 +53,12 @@ impl Case {
         }
         let out = if self.in_place { "in" } else { "out" };
         let init = if self.seeded { init } else { Op::identity() };
-        let init = init.widen();
+        let init = (init.widen(), Op::identity().widen());
         match self.engine {
-            Engine::Levels => self.launch_levels::<T>(script, out, init),
+            Engine::Levels => self.launch_levels::<T>(script, out, init.0),
             Engine::Rows(policy) => match self.primitive {
                 Primitive::Reduce => {
-                    self.launch_reductions::<T, Op>(script, out, init, policy);
+                    self.launch_reductions::<T, Op>(script, out, init.0, policy);
                 }
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
@@ -75,7 +78,7 @@ impl Case {
         &self,
         script: &mut Script,
         out: &'static str,
-        init: T::Accumulator,
+        init: Inits<T>,
         policy: RowPolicy,
     ) {
         let by_ticket = self.length % 2 == 1;
@@ -111,7 +114,7 @@ impl Case {
         &self,
         script: &mut Script,
         out: &'static str,
-        init: T::Accumulator,
+        init: Inits<T>,
         policy: WavePolicy,
     ) {
         let plan = WavePlan::new(policy, self.length);
@@ -133,7 +136,7 @@ impl Case {
         &self,
         script: &mut Script,
         out: &'static str,
-        init: T::Accumulator,
+        init: Inits<T>,
         policy: SharePolicy,
     ) {
         let plan = SharePlan::new(policy, self.length);
@@ -156,7 +159,7 @@ impl Case {
         &self,
         script: &mut Script,
         kernel: &str,
-        (out, init): (&'static str, T::Accumulator),
+        (out, (init, identity)): (&'static str, Inits<T>),
         few: bool,
         grid: impl Fn(bool) -> (Grid, bool),
     ) {
@@ -170,6 +173,7 @@ impl Case {
                 length: self.length as u64,
                 workspace: workspace_of(needs),
                 init,
+                identity,
                 seeded: u32::from(seeded),
                 inclusive: u32::from(inclusive),
                 by_ticket: u32::from(by_ticket),

@@ -460,7 +460,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     let mut script = Script::new();
     script.file("data", bytemuck::cast_slice(data));
     script.file("other", bytemuck::cast_slice(&other));
-    script.file("workspace", &used_workspace(1 << 16));
+    script.file("workspace", &used_workspace(1 << 18));
     for (number, case) in cases.iter().enumerate() {
         script.seed(base_seed() + number as u64);
         case.append_to::<T, Op>(&mut script, *init);

@@ -64,6 +64,7 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, policy: RowPolicy, lengths: 
             length: length as u64,
             workspace: workspace_of(2),
             init: Op::identity().widen(),
+            identity: Op::identity().widen(),
             seeded: 0,
             inclusive: u32::from(inclusive),
             by_ticket: u32::from(plan.by_ticket),
@@ -445,6 +446,7 @@ fn what_nothing_set_is_not_taken_for_a_sum() {
                 ..workspace_of(2)
             },
             init: 0_u32,
+            identity: 0,
             seeded: 0,
             inclusive: 0,
             by_ticket: 1,

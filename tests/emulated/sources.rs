@@ -263,6 +263,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
                     Op::identity()
                 }
                 .widen(),
+                identity: Op::identity().widen(),
                 seeded: u32::from(seeded),
                 inclusive: u32::from(inclusive),
                 by_ticket: 1,

@@ -330,6 +330,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             length: len as u64,
             workspace: call.workspace,
             init: call.init,
+            identity: (self.identity)().widen(),
             seeded: u32::from(call.seeded),
             inclusive: u32::from(inclusive),
             by_ticket: u32::from(by_ticket),

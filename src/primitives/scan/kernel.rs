@@ -25,6 +25,8 @@ arguments! {
         pub workspace: WorkspaceArguments => "Workspace",
         /// What comes first, or else is shown where nothing does.
         pub init: A => "Operand<T>::Type",
+        /// The operator's identity. Unaligned scans by exact operators start from it.
+        pub identity: A => "Operand<T>::Type",
         /// Whether `init` comes first.
         pub seeded: u32 => "u32",
         /// Whether an item takes part in its own result.
@@ -45,6 +47,13 @@ pub(super) const WAVE: &str = "scan_wave";
 /// The name of the shares engine's function.
 pub(super) const SHARES: &str = "scan_shares";
 
+/// Whether the first tile of the wave engine may start before an unaligned slice: a whole number of
+/// elements before it, each of which the identity stands for.
+fn leads<T: Element, Op: Monoid<T>, F: Form>() -> bool {
+    let divides_words = align_of::<T>() == size_of::<T>() && size_of::<T>() < 16;
+    Op::EXACT && F::of_address(0).is_some() && divides_words
+}
+
 fn bind_one_launch(arguments: String, monoid: minijinja::Value) -> minijinja::Value {
     minijinja::context! { arguments => arguments, ..monoid }
 }
@@ -60,7 +69,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
                 let levels = bind_levels::<T, F>(Primitive::Scan);
                 merge(levels, monoid)
             }
-            Engine::Rows(_) | Engine::Wave(_) => {
+            Engine::Rows(_) => bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid),
+            Engine::Wave(policy) => {
+                let leads = policy.anywhere && leads::<T, Op, F>();
+                let monoid = minijinja::context! { leads => leads, ..monoid };
                 bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
             }
             Engine::Shares(policy) => {
