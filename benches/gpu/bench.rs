@@ -47,6 +47,7 @@ impl Bench {
                 batches,
                 copy,
                 cells: Vec::new(),
+                combinations: Vec::new(),
                 loading: Vec::new(),
                 host_data: Vec::new(),
                 missing,
@@ -79,7 +80,7 @@ impl Bench {
             run.copy_gbs()
         );
         println!(
-            "{:<22} {:>11} | {:>9} {:>17} {:>7} {:>5} {:>9} {:>6} | {:>8} {:>8} {:>6} {:>8} | {:>6} {:>6}",
+            "{:<26} {:>11} | {:>9} {:>17} {:>7} {:>5} {:>9} {:>6} | {:>8} {:>8} {:>6} {:>8} | {:>6} {:>6}",
             "stream, graph, host",
             "length",
             "µs",
@@ -102,7 +103,7 @@ impl Bench {
         let ours = cell.stream[&Library::Warpfold];
         let gbs = gbs(cell.bytes(), ours.median);
         println!(
-            "{:<22} {:>11} | {:>9.1} {:>17} {gbs:>7.0} {:>4.0}% {:>9} {:>6} | {:>8} {:>8} {:>6} {:>8} | {:>6} {:>6}",
+            "{:<26} {:>11} | {:>9.1} {:>17} {gbs:>7.0} {:>4.0}% {:>9} {:>6} | {:>8} {:>8} {:>6} {:>8} | {:>6} {:>6}",
             cell.name(),
             format!(
                 "{}{}",

@@ -2,7 +2,8 @@
 
 use crate::bench::Bench;
 use crate::classes::{
-    Best, Better, Compose, LogAdd, Merge12, Merge24, Modular, Product, Spread12, Spread24, Then64,
+    Best, Better, ByteMaxima, ByteSums, Compose, LogAdd, Merge12, Merge24, Modular, Product,
+    ShortMinima, Softmax, Spread12, Spread24, Then64, Turns,
 };
 use crate::compare::Check;
 use crate::contest;
@@ -135,6 +136,12 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<Spread24, Merge24>( "spread24", "merge", BOTH,           FEWER,  false, Bits,    Nothing),
     family::<[f32; 6], Sums>(   "f32x6",  "sums", BOTH,                  FEWER,  false, Bits,    NearF32),
     family::<[f32; 8], Sums>(   "f32x8",  "sums", BOTH,                  FEWER,  false, Bits,    NearF32),
+    family::<[f32; 2], Softmax>("softmax", "merge", BOTH,                FEWER,  false, Bits,    Nothing),
+    family::<[f32; 4], Turns>(  "quaternion", "product", BOTH,           FEWER,  false, Bits,    Nothing),
+    family::<[u8; 3], ByteSums>("rgb",    "sums", BOTH,                  FEW,    false, Bits,    Bits),
+    family::<[u8; 4], ByteMaxima>("bytes4", "max", BOTH,                 FEW,    false, Bits,    Bits),
+    family::<[i16; 4], ShortMinima>("shorts4", "min", BOTH,              FEWER,  false, Bits,    Bits),
+    family::<[u8; 16], ByteMaxima>("bytes16", "max", BOTH,               FEWER,  false, Bits,    Bits),
 ];
 
 const fn family<T: Sample, Op: Monoid<T>>(

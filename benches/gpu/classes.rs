@@ -2,6 +2,7 @@
 //! true of others.
 
 use crate::elements::Sample;
+use warpfold::ops::maximum;
 use warpfold::{Element, Monoid, monoid};
 
 /// The better of two, and whose it is: one comparison, two words.
@@ -149,5 +150,94 @@ pub(crate) fn compose(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
 impl Sample for [u8; 8] {
     fn sample(random: u64) -> [u8; 8] {
         random.to_le_bytes().map(|byte| byte & 7)
+    }
+}
+
+/// The greatest of some numbers, and the sum of the exponentials of their distances from it: what
+/// a softmax needs, in one pass.
+#[monoid(name = Softmax, identity = [f32::NEG_INFINITY, 0.0], commutative)]
+pub(crate) fn softmax(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
+    let most = maximum(a[0], b[0]);
+    if most == f32::NEG_INFINITY {
+        // No distance can be taken from it.
+        [most, a[1] + b[1]]
+    } else {
+        [
+            most,
+            a[1] * (a[0] - most).exp() + b[1] * (b[0] - most).exp(),
+        ]
+    }
+}
+
+/// One number, between -8 and 8.
+impl Sample for [f32; 2] {
+    fn sample(random: u64) -> [f32; 2] {
+        [(random >> 40) as f32 / (1 << 20) as f32 - 8.0, 1.0]
+    }
+}
+
+/// The product of quaternions: one turn of space after another.
+#[monoid(name = Turns, identity = [1.0, 0.0, 0.0, 0.0])]
+pub(crate) fn turns(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    [
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    ]
+}
+
+/// Of length 1, but for rounding.
+impl Sample for [f32; 4] {
+    fn sample(random: u64) -> [f32; 4] {
+        let parts = [0, 16, 32, 48].map(|bits| f64::sample(random.rotate_left(bits)));
+        let length = parts.map(|part| part * part).iter().sum::<f64>().sqrt();
+        parts.map(|part| (part / length) as f32)
+    }
+}
+
+/// The greater of each two bytes.
+#[monoid(name = ByteMaxima, identity = [0; N], exact, commutative)]
+pub(crate) fn byte_maxima<const N: usize>(mut a: [u8; N], b: [u8; N]) -> [u8; N] {
+    for i in 0..N {
+        a[i] = a[i].max(b[i]);
+    }
+    a
+}
+
+impl Sample for [u8; 4] {
+    fn sample(random: u64) -> [u8; 4] {
+        ((random >> 7) as u32).to_le_bytes()
+    }
+}
+
+impl Sample for [u8; 16] {
+    fn sample(random: u64) -> [u8; 16] {
+        let both = u128::from(random) << 64 | u128::from(random.rotate_left(29));
+        both.to_le_bytes()
+    }
+}
+
+/// The sum of each two bytes.
+#[monoid(name = ByteSums, identity = [0; N], exact, commutative)]
+pub(crate) fn byte_sums<const N: usize>(mut a: [u8; N], b: [u8; N]) -> [u8; N] {
+    for i in 0..N {
+        a[i] = a[i].wrapping_add(b[i]);
+    }
+    a
+}
+
+/// The smaller of each two numbers of 16 bits.
+#[monoid(name = ShortMinima, identity = [i16::MAX; 4], exact, commutative)]
+pub(crate) fn short_minima(mut a: [i16; 4], b: [i16; 4]) -> [i16; 4] {
+    for i in 0..4 {
+        a[i] = a[i].min(b[i]);
+    }
+    a
+}
+
+impl Sample for [i16; 4] {
+    fn sample(random: u64) -> [i16; 4] {
+        [0, 16, 32, 48].map(|bits| random.rotate_left(bits) as i16)
     }
 }

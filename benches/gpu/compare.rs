@@ -1,12 +1,11 @@
 //! Comparing results with the oracle's, all of them, on the GPU: as fast as they are computed.
 
 use crate::elements::Sample;
+use crate::machine::load;
 use std::sync::Arc;
 use warpfold::cuda::cudarc::driver::{
     CudaContext, CudaFunction, CudaStream, CudaView, DevicePtr, LaunchConfig, PushKernelArg,
 };
-use warpfold::cuda::cudarc::nvrtc::Ptx;
-use warpfold::cuda::nvrtc::{self, Target};
 
 /// What a result must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +46,7 @@ pub(crate) struct Comparer {
 
 impl Comparer {
     pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> Comparer {
-        let (major, minor) = context.compute_capability().expect("a capability");
-        let target = Target::for_capability((major * 10 + minor) as u32).expect("NVRTC");
-        let image = nvrtc::compile(SOURCE, "the comparison", target).expect("a kernel");
-        let image = match target {
-            Target::Cubin(_) => Ptx::from_binary(image),
-            Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
-        };
-        let module = context.load_module(image).expect("a module");
+        let module = load(context, SOURCE, "the comparison").expect("a module");
         let function = |name| module.load_function(name).expect("a kernel");
         let comparer = Comparer {
             stream: stream.clone(),

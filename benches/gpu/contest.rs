@@ -8,6 +8,7 @@ use crate::cub::Cub;
 use crate::elements::{Sample, data};
 use crate::measure::{Contender, Work};
 use crate::record::Library;
+use crate::roofline;
 use crate::trial::Trial;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) fn run<T: Sample, Op: Monoid<T>>(bench: &mut Bench, family: &Family) 
     if primitives.is_empty() || longest == 0 {
         return;
     }
+    roofline::measure::<T, Op>(bench, family);
 
     // By the law, the results for all lengths are parts of one scan: element n of it is the fold of
     // the first n.

@@ -101,7 +101,7 @@ impl Sample for bf16 {
 
 impl Sample for Affine {
     fn sample(random: u64) -> Affine {
-        let [slope, offset] = Sample::sample(random);
+        let [slope, offset] = floats(random);
         Affine { slope, offset }
     }
 }
@@ -112,11 +112,23 @@ impl Sample for [u8; 3] {
     }
 }
 
-impl<const N: usize> Sample for [f32; N] {
-    fn sample(random: u64) -> Self {
-        std::array::from_fn(|i| f32::sample(random.rotate_left(4 * i as u32)))
-    }
+/// Floats that have nothing to do with each other.
+fn floats<const N: usize>(random: u64) -> [f32; N] {
+    std::array::from_fn(|i| f32::sample(random.rotate_left(4 * i as u32)))
 }
+
+macro_rules! arrays_of_floats {
+    ($($n:literal),*) => {$(
+        impl Sample for [f32; $n] {
+            fn sample(random: u64) -> Self {
+                floats(random)
+            }
+        }
+    )*};
+}
+
+// Those of 2 and 4 have a meaning, in `classes`.
+arrays_of_floats!(3, 6, 8, 16);
 
 /// The first `length` elements of a sequence that is always the same.
 pub(crate) fn data<T: Sample>(length: usize) -> Vec<T> {

@@ -1,11 +1,13 @@
-//! Where and when it was measured.
+//! Where and when it was measured, and kernels of the benchmark's own.
 
 use crate::record::{Clocks, Machine};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use warpfold::cuda::cudarc::driver::CudaContext;
 use warpfold::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
-use warpfold::cuda::nvrtc;
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaModule};
+use warpfold::cuda::cudarc::nvrtc::Ptx;
+use warpfold::cuda::nvrtc::{self, Target};
 
 pub(crate) fn describe(context: &CudaContext) -> Machine {
     let smi = ask_nvidia_smi();
@@ -24,6 +26,27 @@ pub(crate) fn describe(context: &CudaContext) -> Machine {
         host_threads: rayon::current_num_threads(),
         date: today(),
     }
+}
+
+/// A source of the benchmark, compiled as the library compiles its own. Errors call it `name`.
+pub(crate) fn load(
+    context: &Arc<CudaContext>,
+    source: &str,
+    name: &str,
+) -> Result<Arc<CudaModule>, String> {
+    let capability = context.compute_capability();
+    let (major, minor) = capability.map_err(|error| error.to_string())?;
+    let image = Target::for_capability((major * 10 + minor) as u32)
+        .and_then(|target| Ok((target, nvrtc::compile(source, name, target)?)))
+        .map_err(|error| error.to_string())?;
+    let image = match image {
+        (Target::Cubin(_), image) => Ptx::from_binary(image),
+        (Target::Ptx(_), text) => {
+            Ptx::from_src(String::from_utf8_lossy(&text).trim_end_matches('\0'))
+        }
+    };
+    let module = context.load_module(image);
+    module.map_err(|error| format!("{name}: {error}"))
 }
 
 /// The driver's version and the clocks now; CUDA itself does not tell.

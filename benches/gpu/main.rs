@@ -22,6 +22,7 @@ mod machine;
 mod measure;
 mod record;
 mod report;
+mod roofline;
 mod select;
 mod sources;
 mod torch;

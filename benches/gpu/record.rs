@@ -13,6 +13,9 @@ pub(crate) struct Run {
     /// A device-to-device copy of [`COPY_BYTES`].
     pub(crate) copy: Spread,
     pub(crate) cells: Vec<Cell>,
+    /// What arithmetic allows the operators of the cells.
+    #[serde(default)]
+    pub(crate) combinations: Vec<Combination>,
     pub(crate) loading: Vec<Loading>,
     pub(crate) host_data: Vec<HostData>,
     /// What could not be measured, and why.
@@ -133,6 +136,15 @@ pub(crate) fn median(times: &Times, library: Library) -> Option<f64> {
 /// CUB's time over ours.
 pub(crate) fn ratio(times: &Times) -> Option<f64> {
     Some(median(times, Library::Cub)? / median(times, Library::Warpfold)?)
+}
+
+/// One operator at work on elements in registers, on the whole GPU.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Combination {
+    pub(crate) element: String,
+    pub(crate) operator: String,
+    /// The time of a launch over the combinations in it, in 10⁻¹² s.
+    pub(crate) ps: Spread,
 }
 
 /// The batches of one measurement.

@@ -1,7 +1,7 @@
 //! The GPU part of BENCHMARKS.md, made of a run.
 
 use crate::chart::CHARTS;
-use crate::record::{Cell, Library, Run, Spread, Times, gbs, median, ratio};
+use crate::record::{Cell, Combination, Library, Run, Spread, Times, gbs, median, ratio};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -31,6 +31,7 @@ pub(crate) fn markdown(run: &Run, charts: &Path) -> String {
     }
     for (title, table) in [
         ("Large arrays", large(run)),
+        ("The roofline", roofline(run)),
         ("Odd lengths, and views that start at element 1", odd(run)),
         ("CUB's time over ours", ratios(run)),
         ("Sums of `f32` by length", by_length(run)),
@@ -125,6 +126,76 @@ fn large(run: &Run) -> Option<String> {
         ]);
     }
     table.text("")
+}
+
+/// What memory and arithmetic allow each operator of the benchmark's table, at its longest, and our
+/// share of it.
+fn roofline(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "",
+        "elements",
+        "ps a combination",
+        "bound by",
+        "roofline, µs",
+        "ours, µs",
+        "share",
+    ]);
+    let read = read_gbs(run);
+    for cell in run.cells.iter().filter(|cell| cell.is_plain()) {
+        let (rate, passes) = match cell.primitive.as_str() {
+            "reduce" => (read, 1),
+            "scan" | "inclusive" => (run.copy_gbs(), 2),
+            _ => continue,
+        };
+        let is_its =
+            |known: &&Combination| known.element == cell.element && known.operator == cell.operator;
+        let Some(combination) = run.combinations.iter().find(is_its) else {
+            continue;
+        };
+        let name = cell.name();
+        let is_longer =
+            |other: &&Cell| other.is_plain() && other.name() == name && other.length > cell.length;
+        if run.cells.iter().any(|other| is_longer(&other)) {
+            continue;
+        }
+        let ps = combination.ps.median;
+        let moving = cell.bytes() as f64 / rate / 1e3;
+        let combining = (passes * cell.length) as f64 * ps / 1e6;
+        let (bound, roof) = if moving > combining {
+            ("bytes", moving)
+        } else {
+            ("combinations", combining)
+        };
+        let ours = median(cell.times(), Library::Warpfold)?;
+        table.row([
+            name,
+            length(cell.length),
+            format!("{ps:.3}"),
+            bound.to_owned(),
+            us(roof),
+            us(ours),
+            format!("{:.0}%", (100.0 * roof / ours).floor()),
+        ]);
+    }
+    table.text(&format!(
+        "No call takes less time than its bytes take to move, or its combinations to compute. A scan \
+         moves them at the copy's {:.0} GB/s. A reduction reads them at {read:.0} GB/s: that of the \
+         fastest reduction of this run, ours or CUB's, or the copy's if that is more. A reduction of \
+         n elements has n combinations, a scan 2n. *ps a combination* is that of the whole GPU, on \
+         elements in registers. Kernels that keep several short numbers in a word may need less. \
+         *Share* is the roofline over our time, cut off.",
+        run.copy_gbs()
+    ))
+}
+
+/// The most bytes that a reduction reads in a second, in 10⁹.
+fn read_gbs(run: &Run) -> f64 {
+    let reductions = run.cells.iter().filter(|cell| cell.primitive == "reduce");
+    let rates = reductions.flat_map(|cell| {
+        let times = [Library::Warpfold, Library::Cub].map(|library| median(&cell.stream, library));
+        times.into_iter().flatten().map(|us| gbs(cell.bytes(), us))
+    });
+    rates.fold(run.copy_gbs(), f64::max)
 }
 
 fn odd(run: &Run) -> Option<String> {

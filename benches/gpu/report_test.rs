@@ -4,7 +4,7 @@ mod chart;
 mod record;
 mod report;
 
-use record::Run;
+use record::{Cell, Combination, Run};
 use std::path::Path;
 
 fn spread(median: f64) -> String {
@@ -68,6 +68,55 @@ fn text_outside_of_the_markers_stays() {
     );
     assert_eq!(report::replace(&replaced, "new\n").unwrap(), replaced);
     assert!(report::replace("<!-- gpu:end --> <!-- gpu:begin -->", "new").is_err());
+}
+
+/// A cell of one of our times, in µs, at a length of 4-byte elements.
+fn cell(primitive: &str, operator: &str, length: usize, us: f64) -> Cell {
+    let mut cell = run(us, None).cells.remove(0);
+    cell.primitive = primitive.to_owned();
+    cell.operator = operator.to_owned();
+    cell.length = length;
+    cell
+}
+
+#[test]
+fn the_roofline_is_the_slower_of_memory_and_arithmetic() {
+    let mut run = run(300.0, Some(250.0));
+    // In 500 µs the copy moves 2 GiB: 4295 GB/s. CUB's reduction reads at as much.
+    run.cells = vec![
+        run.cells[0].clone(),
+        cell("scan", "add", 1 << 20, 10.0),
+        cell("scan", "add", 1 << 28, 1000.0),
+        cell("reduce", "dear", 1 << 28, 999.0),
+        cell("scan", "dear", 1 << 28, 1000.0),
+        cell("scan", "unknown", 1 << 28, 1000.0),
+        cell("select", "add", 1 << 28, 1000.0),
+    ];
+    run.combinations = [("add", 0.1), ("dear", 1.5)]
+        .map(|(operator, ps)| Combination {
+            element: "f32".to_owned(),
+            operator: operator.to_owned(),
+            ps: serde_json::from_str(&spread(ps)).unwrap(),
+        })
+        .to_vec();
+    let text = report::markdown(&run, Path::new("benches/charts"));
+    let (_, table) = text.split_once("### The roofline\n").unwrap();
+    let (table, _) = table.split_once("No call takes").unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.contains("f32")).collect();
+    assert_eq!(
+        rows,
+        [
+            "| reduce f32 add | 2^28 | 0.100 | bytes | 250.0 | 300.0 | 83% |",
+            "| scan f32 add | 2^28 | 0.100 | bytes | 500.0 | 1000.0 | 50% |",
+            "| reduce f32 dear | 2^28 | 1.500 | combinations | 402.7 | 999.0 | 40% |",
+            "| scan f32 dear | 2^28 | 1.500 | combinations | 805.3 | 1000.0 | 80% |",
+        ]
+    );
+}
+
+#[test]
+fn a_run_from_before_there_were_rooflines_has_none() {
+    assert!(!markdown(100.0, None).contains("The roofline"));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn same_triples(a: [f32; 3], b: [f32; 3]) -> bool {
 
 #[function]
 fn half_of_fours(x: [f32; 4]) -> bool {
-    x[1] > 0.75
+    x[1] > 0.424
 }
 
 #[function]

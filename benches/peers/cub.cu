@@ -111,6 +111,60 @@ struct Compose {
     }
 };
 
+/// The greatest of some numbers, and the sum of the exponentials of their distances from it.
+struct alignas(8) Softmax {
+    float most, sum;
+};
+
+struct MergeSoftmax {
+    __device__ Softmax operator()(Softmax a, Softmax b) const {
+        float most = fmaxf(a.most, b.most);
+        if (most == -INFINITY) return {most, a.sum + b.sum};
+        return {most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
+    }
+};
+
+/// Of quaternions.
+struct HamiltonProduct {
+    __device__ float4 operator()(float4 a, float4 b) const {
+        return {a.x * b.x - a.y * b.y - a.z * b.z - a.w * b.w,
+                a.x * b.y + a.y * b.x + a.z * b.w - a.w * b.z,
+                a.x * b.z - a.y * b.w + a.z * b.x + a.w * b.y,
+                a.x * b.w + a.y * b.z - a.z * b.y + a.w * b.x};
+    }
+};
+
+struct ByteSums {
+    __device__ uchar3 operator()(uchar3 a, uchar3 b) const {
+        return {static_cast<uint8_t>(a.x + b.x), static_cast<uint8_t>(a.y + b.y),
+                static_cast<uint8_t>(a.z + b.z)};
+    }
+};
+
+/// As aligned as it is long, so that it is moved at once.
+template <int N>
+struct alignas(N) Bytes {
+    uint8_t at[N];
+};
+
+struct ByteMaxima {
+    template <int N>
+    __device__ Bytes<N> operator()(Bytes<N> a, Bytes<N> b) const {
+        for (int i = 0; i < N; i++) a.at[i] = a.at[i] < b.at[i] ? b.at[i] : a.at[i];
+        return a;
+    }
+};
+
+struct ShortMinima {
+    __device__ short4 operator()(short4 a, short4 b) const {
+        a.x = min(a.x, b.x);
+        a.y = min(a.y, b.y);
+        a.z = min(a.z, b.z);
+        a.w = min(a.w, b.w);
+        return a;
+    }
+};
+
 struct Widen {
     template <class Half>
     __host__ __device__ float operator()(Half half) const {
@@ -385,3 +439,9 @@ CLASS(matrix, product, Matrix, Product{}, Matrix{{1, 0, 0, 1}})
 CLASS(spread24, merge, Spread<double>, MergeSpreads{}, Spread<double>{})
 CLASS(f32x6, sums, Floats<6>, Sums{}, Floats<6>{})
 CLASS(f32x8, sums, Floats<8>, Sums{}, Floats<8>{})
+CLASS(softmax, merge, Softmax, MergeSoftmax{}, Softmax{-INFINITY, 0})
+CLASS(quaternion, product, float4, HamiltonProduct{}, float4{1, 0, 0, 0})
+CLASS(rgb, sums, uchar3, ByteSums{}, uchar3{})
+CLASS(bytes4, max, Bytes<4>, ByteMaxima{}, Bytes<4>{})
+CLASS(shorts4, min, short4, ShortMinima{}, short4{32767, 32767, 32767, 32767})
+CLASS(bytes16, max, Bytes<16>, ByteMaxima{}, Bytes<16>{})

@@ -134,12 +134,7 @@ impl Engines {
         Engines::Levels {
             short: Some((Rows::new(request, policy), few)),
             shares,
-            wave: wave.map(|policy| Wave {
-                kernels: Lazy::new(request, Engine::Wave(policy)),
-                policy,
-                anywhere: None,
-                always: false,
-            }),
+            wave: wave.map(|policy| Wave::new::<F>(request, policy, false)),
             levels: Lazy::new(request, Engine::Levels),
         }
     }
@@ -185,17 +180,9 @@ impl Engines {
         always: bool,
     ) -> Engines {
         let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
-        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
         Engines::OneLaunch {
             shares,
-            wave: wave.map(|policy| Wave {
-                kernels: lazy(policy),
-                policy,
-                anywhere: policy
-                    .anywhere_of::<F>()
-                    .map(|policy| (lazy(policy), policy)),
-                always,
-            }),
+            wave: wave.map(|policy| Wave::new::<F>(request, policy, always)),
             short: rows(false),
             long: rows(true),
         }
@@ -380,6 +367,17 @@ impl Shares {
 }
 
 impl Wave {
+    fn new<F: Form<Item: Element>>(request: Request, policy: WavePolicy, always: bool) -> Wave {
+        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
+        let anywhere = policy.anywhere_of::<F>();
+        Wave {
+            kernels: lazy(policy),
+            policy,
+            anywhere: anywhere.map(|policy| (lazy(policy), policy)),
+            always,
+        }
+    }
+
     /// Kernels and policy for addresses that all are `aligned`, or not.
     fn at(&self, aligned: bool) -> Option<(&Lazy, WavePolicy)> {
         if self.policy.anywhere || aligned {
