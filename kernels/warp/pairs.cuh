@@ -6,20 +6,9 @@
 // halves of the run are folded in the same instructions, each by its own tree, and in the end one
 // combination joins them: the bracketing is the law's.
 #pragma once
-#include "machine/words.cuh"
+#include "machine/parts.cuh"
 
 namespace warpfold {
-
-/// An operation that a GPU has for pairs. An operator that is one of them says so as PAIRS: its
-/// Rust function was recognised (src/codegen/pairs.rs).
-enum class InPairs { ADD, MINIMUM, MAXIMUM, AND, OR, XOR };
-
-template <class A>
-constexpr bool IS_SIGNED_NUMBER = false;
-template <>
-inline constexpr bool IS_SIGNED_NUMBER<i8> = true;
-template <>
-inline constexpr bool IS_SIGNED_NUMBER<i16> = true;
 
 /// Whether a run is folded in pairs. Each half must fill registers.
 template <class Operator, class A, int RUN>
@@ -42,9 +31,7 @@ struct OnPairs {
         else if constexpr (OPERATION == InPairs::AND) return a & b;
         else if constexpr (OPERATION == InPairs::OR) return a | b;
         else if constexpr (OPERATION == InPairs::XOR) return a ^ b;
-        else if constexpr (OPERATION == InPairs::MINIMUM)
-            return IS_SIGNED_NUMBER<A> ? min_i16x2(a, b) : min_u16x2(a, b);
-        else return IS_SIGNED_NUMBER<A> ? max_i16x2(a, b) : max_u16x2(a, b);
+        else return extremes_of_pairs<OPERATION, IS_SIGNED_NUMBER<A>>(a, b);
     }
 
     /// What changes nothing that it is combined with.

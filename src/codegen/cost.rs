@@ -3,8 +3,8 @@
 //! A sum waits for memory, a logarithm for the arithmetic. Engines and policies differ in what they
 //! are good at, so the tuning tables have rows for costly operators.
 
-use super::Definitions;
 use super::pairs::tokens;
+use super::{Definitions, parts};
 use crate::{Element, Monoid};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -22,7 +22,10 @@ pub fn cost<T: Element, Op: Monoid<T>>() -> u32 {
         if definitions.is_wrong() {
             return 1;
         }
-        of_function(&definitions, &combine)
+        match parts::operations(&definitions, &combine) {
+            Some(parts) => parts.cost(),
+            None => of_function(&definitions, &combine),
+        }
     })
 }
 

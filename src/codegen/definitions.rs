@@ -128,6 +128,13 @@ impl Definitions {
         known.text.as_deref()
     }
 
+    /// The text of a struct, by the name that it is called by.
+    pub(super) fn structure(&self, called: &str) -> Option<&str> {
+        let name = called.strip_prefix(STRUCTS)?.strip_prefix("::")?;
+        let known = self.structs.iter().find(|(known, _)| known == name);
+        known.map(|(_, text)| text.as_str())
+    }
+
     /// All definitions as CUDA C++, each before it is needed. They stand after `#include
     /// "machine/rust.cuh"`, in a namespace where `warpfold`'s names are known.
     ///

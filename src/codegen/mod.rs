@@ -18,6 +18,7 @@ mod definitions;
 mod kernel;
 mod levels;
 mod pairs;
+mod parts;
 #[cfg(test)]
 mod plan_tests;
 mod policy;
@@ -259,6 +260,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         (exact, commutative): (bool, bool),
         accumulator_bytes: usize,
         pairs: Option<&str>,
+        parts: Option<String>,
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
@@ -267,17 +269,20 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
             commutative => commutative.to_string(),
             accumulator_bytes => accumulator_bytes,
             pairs => pairs,
+            parts => parts,
         }
     }
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
     let pairs = pairs::operation(definitions, &combine);
+    let parts = parts::operations(definitions, &combine).map(|parts| parts.cuda());
     bind(
         combine,
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
         size_of::<T::Accumulator>(),
         pairs,
+        parts,
     )
 }
 

@@ -6,7 +6,7 @@
 use super::Definitions;
 
 /// Numbers of which two fit into a register.
-const SHORT: [&str; 4] = ["u8", "i8", "u16", "i16"];
+pub(super) const SHORT: [&str; 4] = ["u8", "i8", "u16", "i16"];
 
 /// How `kernels/warp/pairs.cuh` calls the operation that a function is. `called` is the function's
 /// name in CUDA.
@@ -100,7 +100,7 @@ pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'sta
 }
 
 /// The functions of `kernels/machine/rust.cuh`, for integers.
-fn built_in(function: &str) -> Option<&'static str> {
+pub(super) fn built_in(function: &str) -> Option<&'static str> {
     Some(match function.strip_prefix("rust::")? {
         "add" | "wrapping_add" => "ADD",
         "min" | "minimum" => "MINIMUM",

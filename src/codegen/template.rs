@@ -44,6 +44,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "machine/ptx.cuh",
     "machine/types.cuh",
     "machine/words.cuh",
+    "machine/parts.cuh",
     "machine/rust.cuh",
     "warp/lanes.cuh",
     "warp/pairs.cuh",

@@ -129,6 +129,38 @@ macro_rules! sums {
 
 sums!(u8, u16, u32, u64);
 
+/// An operation on each number by itself, of those that a GPU has for several numbers in a word.
+pub(crate) struct Each;
+
+macro_rules! each {
+    ($([$part:ty; $n:literal] = $identity:expr, ($a:ident, $b:ident) $body:expr;)*) => {$(
+        #[monoid]
+        impl Monoid<[$part; $n]> for Each {
+            const EXACT: bool = true;
+            const COMMUTATIVE: bool = true;
+
+            fn identity() -> [$part; $n] {
+                $identity
+            }
+
+            fn combine($a: [$part; $n], $b: [$part; $n]) -> [$part; $n] {
+                $body
+            }
+        }
+    )*};
+}
+
+each! {
+    [i8; 5] = [-128, 127, 0, 0, -128], (a, b)
+        [a[0].max(b[0]), a[1].min(b[1]), a[2].wrapping_add(b[2]), a[3] ^ b[3], a[4].max(b[4])];
+    [u16; 3] = [u16::MAX, 0, 0], (a, b)
+        [a[0].min(b[0]), a[1].wrapping_add(b[1]), a[2].max(b[2])];
+    [i16; 4] = [i16::MIN, i16::MAX, -1, 0], (a, b)
+        [a[0].max(b[0]), a[1].min(b[1]), a[2] & b[2], a[3].wrapping_add(b[3])];
+    [u8; 7] = [255, 255, 255, 255, 0, 0, 0], (a, b)
+        [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2]), a[3].min(b[3]), a[4].max(b[4]), a[5] | b[5], a[6].wrapping_add(b[6])];
+}
+
 /// The same of floats, whose roundings tell how they were bracketed.
 #[monoid(name = FloatSums, identity = [0.0; N])]
 pub(crate) fn float_sums<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
