@@ -128,11 +128,15 @@ struct BlockFolder {
         LaneCounter<Operator, A> batches;
         A sum;
         batches.count = 0;
-        for (; length >= BATCH; length -= BATCH, from += BATCH) {
-            A leaves[ROWS];
-            load_leaves(leaves, from, BATCH / RUN);
-            LaneTree<Operator, A, ROWS> tree;
-            sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+        if constexpr (Policy::GROUPED) {
+            sum = fold_groups(batches, from, length);
+        } else {
+            for (; length >= BATCH; length -= BATCH, from += BATCH) {
+                A leaves[ROWS];
+                load_leaves(leaves, from, BATCH / RUN);
+                LaneTree<Operator, A, ROWS> tree;
+                sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+            }
         }
         if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {
@@ -141,6 +145,68 @@ struct BlockFolder {
             if ((batches.count >> lane & 1) != 0)
                 shared().blocks.sums.set(LOG2<BATCH> + lane, batches.digit);
         }
+    }
+
+    /// Folds whole batches with the fewest combinations, for costly operators. Returns the last sum
+    /// that was pushed.
+    ///
+    /// The rows of a batch are divided among so few lanes that the last levels of their trees would
+    /// be computed in many lanes at once. So each level waits for twice as many rows.
+    __device__ __forceinline__ A fold_groups(LaneCounter<Operator, A>& batches, u64& from,
+                                             u32& length) const {
+        A sum, started[OPEN > 0 ? OPEN : 1];
+        u32 count = 0;
+        auto push = [&](const A& rows, int level) {
+            sum = batches.push(fold_lanes(rows, DIVIDED + level), level);
+        };
+#pragma unroll 1
+        for (; length >= BATCH; length -= BATCH, from += BATCH, count++) {
+            A leaves[ROWS];
+            load_leaves(leaves, from, BATCH / RUN);
+            A rows = fold_rows<Operator, A, 0, DIVIDED>(leaves);
+            if (join<0>(started, count, rows)) push(rows, OPEN);
+        }
+#pragma unroll 1
+        for (int level = OPEN - 1; level >= 0; level--) {
+            A rows = started[0];
+#pragma unroll
+            for (int i = 1; i < OPEN; i++) rows = choose(i == level, started[i], rows);
+            if ((count >> level & 1) != 0) push(rows, level);
+        }
+        return sum;
+    }
+
+    /// The levels over lanes that a batch has rows enough to be divided for, and the others.
+    static constexpr int DIVIDED = LOG2<ROWS>, OPEN = LOG2<WARP> - DIVIDED;
+
+    /// Joins the rows of 2^LEVEL batches, of which `count` came before, with those that wait for
+    /// them, and so on. Returns whether there are as many rows as lanes now.
+    template <int LEVEL>
+    static __device__ __forceinline__ bool join(A (&started)[OPEN > 0 ? OPEN : 1], u32 count,
+                                                A& rows) {
+        if constexpr (LEVEL == OPEN) {
+            return true;
+        } else {
+            if ((count >> LEVEL & 1) == 0) {
+                started[LEVEL] = rows;
+                return false;
+            }
+            A both[2] = {started[LEVEL], rows};
+            rows = fold_rows<Operator, A, DIVIDED + LEVEL, DIVIDED + LEVEL + 1>(both);
+            return join<LEVEL + 1>(started, count, rows);
+        }
+    }
+
+    /// The sum of 2^divided rows, in all lanes. The levels below `divided` are folded; lane l has
+    /// row l % 2^divided.
+    static __device__ __forceinline__ A fold_lanes(A rows, int divided) {
+#pragma unroll 1
+        for (int step = 0; step < LOG2<WARP>; step++) {
+            int level = divided + step < LOG2<WARP> ? divided + step : divided + step - LOG2<WARP>;
+            bool odd = (threadIdx.x >> level & 1) != 0;
+            rows = combine_neighbours<Operator>(rows, shuffle_xor(rows, 1 << level), odd);
+        }
+        return rows;
     }
 
     /// The same for less than a batch.

@@ -196,6 +196,27 @@ private:
     }
 };
 
+/// Folds rows over lanes as the up-sweep of `RowsTree` does, from level FIRST up to, but not with,
+/// level LAST. Lane l has the rows that agree with it in the bits below FIRST. It gets the sum over
+/// the lanes that differ from it in the bits between of the row that has these bits of l.
+template <class Operator, class A, int FIRST, int LAST, int ROWS>
+__device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
+    if constexpr (FIRST == LAST) {
+        return leaves[0];
+    } else {
+        constexpr int HALF = ROWS > 1 ? ROWS / 2 : 1;
+        bool odd = (threadIdx.x >> FIRST & 1) != 0;
+        A sums[HALF];
+#pragma unroll
+        for (int i = 0; i < HALF; i++) {
+            const A &even = leaves[2 * i % ROWS], &next = leaves[(2 * i + 1) % ROWS];
+            A other = shuffle_xor(choose(odd, even, next), 1 << FIRST);
+            sums[i] = combine_neighbours<Operator>(choose(odd, next, even), other, odd);
+        }
+        return fold_rows<Operator, A, FIRST + 1, LAST>(sums);
+    }
+}
+
 /// A binary counter over the sums of blocks of one size, as they come. If bit l of the count is
 /// set, lane l holds the sum of the 2^l blocks that ended last. These are the aligned blocks of
 /// what was pushed.
@@ -204,14 +225,15 @@ struct LaneCounter {
     A digit;
     u32 count;
 
-    /// Pushes one more block. Whole warps call; the sum is in each lane. Returns the sum of the
-    /// largest block that ends here.
-    __device__ __forceinline__ A push(A sum) {
-        int lane = threadIdx.x % WARP, level = 0;
+    /// Pushes one more block, or the sum of 2^level blocks to a multiple of as many. Whole warps
+    /// call; the sum is in each lane. Returns the sum of the largest block that ends here.
+    __device__ __forceinline__ A push(A sum, int level = 0) {
+        int lane = threadIdx.x % WARP;
+        u32 after = count + (1u << level);
         for (; (count >> level & 1) != 0; level++)
             sum = Operator::combine(shuffle(digit, level), sum);
         if (lane == level) digit = sum;
-        count++;
+        count = after;
         return sum;
     }
 

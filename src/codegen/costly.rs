@@ -176,10 +176,10 @@ impl CostlyReducePolicy {
         }
         let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
         let run = run_of::<F>(0);
-        let policy = |&(bytes, items): &(u64, u32)| {
+        let policy = |&(bytes, items, grouped): &(u64, u32, bool)| {
             let rows = 1 << (items / run).max(1).ilog2();
             let policy = RowPolicy::reducing(run, rows, row.warps, cut.sums_law);
-            (bytes, policy)
+            (bytes, RowPolicy { grouped, ..policy })
         };
         let mut rows: Vec<_> = row.items.iter().map(policy).collect();
         if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {

@@ -126,6 +126,7 @@ impl Engine {
                 blocks => policy.blocks,
                 warps => policy.warps,
                 sums => policy.sums,
+                grouped => policy.grouped,
             },
             Engine::Wave(policy) => minijinja::context! {
                 warps => policy.warps,

@@ -68,6 +68,9 @@ pub struct RowPolicy {
     pub warps: u32,
     /// How many sums of other blocks a lane reads at once, a power of two.
     pub sums: u32,
+    /// Whether a reduction in the law's order combines as seldom as it can, at the price of moving
+    /// more: for costly operators.
+    pub grouped: bool,
 }
 
 /// The longest run, in bytes.
@@ -109,6 +112,7 @@ impl RowPolicy {
             blocks: 1,
             warps,
             sums,
+            grouped: false,
         }
     }
 
@@ -141,6 +145,7 @@ impl RowPolicy {
             blocks,
             warps: row.warps[usize::from(long)],
             sums: row.sums,
+            grouped: false,
         }
     }
 
@@ -166,6 +171,7 @@ impl RowPolicy {
             blocks: row.blocks[usize::from(holds_more)],
             warps: row.warps,
             sums: row.sums,
+            grouped: false,
         }
     }
 
@@ -182,6 +188,7 @@ impl RowPolicy {
             blocks: row.blocks,
             warps: row.warps,
             sums: 1,
+            grouped: false,
         }
     }
 
@@ -201,6 +208,7 @@ impl RowPolicy {
             blocks: row.blocks,
             warps: row.warps,
             sums: 1,
+            grouped: false,
         }
     }
 
@@ -217,6 +225,7 @@ impl RowPolicy {
             blocks: row.blocks,
             warps: row.warps,
             sums: 1,
+            grouped: false,
         }
     }
 
@@ -239,6 +248,7 @@ impl RowPolicy {
             blocks,
             warps,
             sums,
+            grouped: _,
         } = self;
         let powers = [run, rows, batch, warps, sums];
         if !powers.iter().all(|n| n.is_power_of_two()) {

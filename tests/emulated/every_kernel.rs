@@ -32,9 +32,18 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     }
     let mut engines = vec![Engine::Levels];
     if primitive == Primitive::Reduce {
-        engines.push(Engine::Rows(
-            RowPolicy::of_reduce::<T>(Order::of::<T, Op>()),
-        ));
+        let order = Order::of::<T, Op>();
+        let policy = RowPolicy::of_reduce::<T>(order);
+        engines.push(Engine::Rows(policy));
+        if order == Order::Law && !matrix::is_second::<Op>() {
+            let rows = policy.rows.min(4);
+            engines.push(Engine::Rows(RowPolicy {
+                rows,
+                batch: rows,
+                grouped: true,
+                ..policy
+            }));
+        }
     }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
@@ -421,6 +430,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         match engine {
             Engine::Levels => "levels",
             Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
+            Engine::Rows(policy) if policy.grouped => "grouped rows",
             Engine::Rows(_) => "rows",
             Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {

@@ -27,6 +27,7 @@ const POLICY: RowPolicy = RowPolicy {
     blocks: 1,
     warps: 8,
     sums: 1,
+    grouped: false,
 };
 
 /// What a launch reads, and what it writes, by name. Buffers start a little behind an allocation.

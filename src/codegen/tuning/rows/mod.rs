@@ -60,9 +60,8 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) sums: u32,
 }
 
-/// What warps hold of a reduction where the arithmetic takes longer than the memory. Long inputs
-/// have many rows, since trees of many rows take fewer steps for each element. Short ones have few,
-/// so that many warps share the work.
+/// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
+/// have few rows, so that many warps share the work. Long ones have more, and batches in groups.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
@@ -74,9 +73,9 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) least: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
-    /// The items of a lane, each for inputs whose items have up to so many bytes together. Longer
-    /// ones are reduced as by cheap operators.
-    pub(in crate::codegen) items: &'static [(u64, u32)],
+    /// The items of a lane, and whether batches are grouped, each for inputs whose items have up to
+    /// so many bytes together. Longer ones are reduced as by cheap operators.
+    pub(in crate::codegen) items: &'static [(u64, u32, bool)],
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.

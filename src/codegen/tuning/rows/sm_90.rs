@@ -55,23 +55,25 @@ pub(super) const ROWS: RowTables = RowTables {
     costly_reduce: &[
         CostlyReduceRow {
             accumulator: 4, read: 0, least: 32, warps: 32,
-            items: &[(4 << 20, 8), (32 << 20, 16), (u64::MAX, 32)],
+            items: &[(4 << 20, 8, false), (u64::MAX, 16, true)],
         },
         CostlyReduceRow {
             accumulator: 8, read: 0, least: 48, warps: 32,
-            items: &[(4 << 20, 4), (u64::MAX, 16)],
+            items: &[(4 << 20, 4, false), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 20, warps: 32, items: &[(u64::MAX, 8)],
+            accumulator: 12, read: 0, least: 20, warps: 16, items: &[(u64::MAX, 8, true)],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 48, warps: 16, items: &[(u64::MAX, 8)],
+            accumulator: 16, read: 16, least: 48, warps: 16,
+            items: &[(4 << 20, 8, false), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 17, least: 24, warps: 16, items: &[(u64::MAX, 8)],
+            accumulator: 24, read: 17, least: 24, warps: 16,
+            items: &[(96 << 20, 4, true), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8)],
+            accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8, false)],
         },
     ],
     costly_scan: &[
