@@ -15,7 +15,7 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 2, bytes: 64, warps: 32 },
         ReduceRow { element: 4, bytes: 128, warps: 32 },
         ReduceRow { element: 8, bytes: 64, warps: 32 },
-        ReduceRow { element: 12, bytes: 192, warps: 16 },
+        ReduceRow { element: 12, bytes: 96, warps: 16 },
         ReduceRow { element: 16, bytes: 128, warps: 16 },
         ReduceRow { element: 24, bytes: 192, warps: 16 },
         ReduceRow { element: 32, bytes: 256, warps: 8 },
@@ -59,14 +59,14 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyReduceRow {
             accumulator: 8, read: 0, least: 48, warps: 32,
-            items: &[(4 << 20, 4, false), (u64::MAX, 8, true)],
+            items: &[(4 << 20, 4, false), (32 << 20, 4, true), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
             accumulator: 12, read: 0, least: 20, warps: 16, items: &[(u64::MAX, 8, true)],
         },
         CostlyReduceRow {
             accumulator: 16, read: 16, least: 48, warps: 16,
-            items: &[(4 << 20, 8, false), (u64::MAX, 8, true)],
+            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, warps: 16,
