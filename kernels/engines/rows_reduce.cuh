@@ -20,6 +20,8 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
+// For costly operators, rows of several batches are folded together (`fold_groups`).
+//
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
 // the level is folded. Places after the end are filled up with elements from before it, whose sums

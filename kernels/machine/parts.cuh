@@ -47,18 +47,17 @@ __device__ __forceinline__ u32 on_each(u32 a, u32 b) {
 template <class Number, InPairs... OPERATIONS>
 struct InParts {
     static constexpr int COUNT = sizeof...(OPERATIONS), IN_WORD = 4 / (int)sizeof(Number),
-                         WORDS = (COUNT + IN_WORD - 1) / IN_WORD;
+                         WORDS = COUNT / IN_WORD;
+    static_assert(COUNT % IN_WORD == 0, "numbers fill words");
     /// Whether a GPU has all of them.
     static constexpr bool FITS = HAS_PAIRS;
 
-    /// The bits of a word that an operation computes. What lies behind the last number is computed
-    /// by whichever its neighbour has.
+    /// The bits of a word that an operation computes.
     static __device__ constexpr u32 mask(int word, InPairs operation) {
         constexpr InPairs ALL[] = {OPERATIONS...};
         u32 mask = 0;
         for (int i = 0; i < IN_WORD; i++) {
-            int place = word * IN_WORD + i;
-            if (ALL[place < COUNT ? place : word * IN_WORD] == operation)
+            if (ALL[word * IN_WORD + i] == operation)
                 mask |= (sizeof(Number) == 1 ? 0xffu : 0xffffu) << (8 * (int)sizeof(Number) * i);
         }
         return mask;
@@ -89,7 +88,6 @@ struct InParts {
     static __device__ __forceinline__ T combine(const T& a, const T& b) {
         static_assert(Words<T>::COUNT == WORDS && sizeof(T) == COUNT * sizeof(Number));
         Words<T> first, second;
-        first.words[WORDS - 1] = second.words[WORDS - 1] = 0;
         first.value = a;
         second.value = b;
         combine_words<0>(first.words, second.words);

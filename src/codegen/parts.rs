@@ -132,7 +132,14 @@ impl<'a> Shape<'a> {
             }
             _ => None,
         }
-        .filter(|shape| SHORT.contains(&shape.number) && shape.names.len() > 1)
+        .filter(|shape| SHORT.contains(&shape.number) && shape.fills_words())
+    }
+
+    /// Whether the numbers fill words. Others are moved in pieces, and putting these together costs
+    /// more than the operations.
+    fn fills_words(&self) -> bool {
+        let in_word = if self.number.ends_with('8') { 4 } else { 2 };
+        self.names.len().is_multiple_of(in_word)
     }
 }
 
@@ -287,7 +294,7 @@ impl<'a> Function<'a> {
                     .collect()
             }
             ["rust::filled", "<", ..] => Some(vec![Part::Other; count]),
-            [rest @ ..] if rest.starts_with(self.ty) => {
+            rest if rest.starts_with(self.ty) => {
                 let mut list = rest[self.ty.len()..].strip_prefix(&["{", "{"])?;
                 list = list.strip_suffix(&["}", "}"])?;
                 let mut parts = Vec::new();
@@ -449,9 +456,14 @@ mod tests {
         a
     }
 
-    #[monoid(name = OneByOne, identity = [0; 3])]
-    fn one_by_one(a: [i16; 3], b: [i16; 3]) -> [i16; 3] {
-        [b[0].min(a[0]), a[1].wrapping_add(b[1]), a[2] ^ b[2]]
+    #[monoid(name = OneByOne, identity = [0; 4])]
+    fn one_by_one(a: [i16; 4], b: [i16; 4]) -> [i16; 4] {
+        [
+            b[0].min(a[0]),
+            a[1].wrapping_add(b[1]),
+            a[2] ^ b[2],
+            a[3] & b[3],
+        ]
     }
 
     #[monoid(name = ByIf, identity = [0; 4])]
@@ -484,9 +496,9 @@ mod tests {
         c
     }
 
-    #[monoid(name = Assigned, identity = [255; 5])]
-    fn assigned(mut a: [u8; 5], b: [u8; 5]) -> [u8; 5] {
-        for i in 0..5 {
+    #[monoid(name = Assigned, identity = [255; 8])]
+    fn assigned(mut a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
+        for i in 0..8 {
             a[i] &= b[i];
         }
         a
@@ -497,9 +509,14 @@ mod tests {
         if x > y { x } else { y }
     }
 
-    #[monoid(name = ByCall, identity = [0; 2])]
-    fn by_call(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
-        [larger(a[0], b[0]), larger(b[1], a[1])]
+    #[monoid(name = ByCall, identity = [0; 4])]
+    fn by_call(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+        [
+            larger(a[0], b[0]),
+            larger(b[1], a[1]),
+            a[2].max(b[2]),
+            b[3].max(a[3]),
+        ]
     }
 
     #[derive(Clone, Copy, Debug, Element)]
@@ -508,29 +525,31 @@ mod tests {
         red: u8,
         green: u8,
         blue: u8,
+        opacity: u8,
     }
 
-    #[monoid(name = Brighter, identity = Colour { red: 0, green: 0, blue: 0 })]
+    #[monoid(name = Brighter, identity = Colour { red: 0, green: 0, blue: 0, opacity: 0 })]
     fn brighter(a: Colour, b: Colour) -> Colour {
         Colour {
             red: a.red.max(b.red),
             green: a.green.max(b.green),
             blue: a.blue.max(b.blue),
+            opacity: b.opacity.min(a.opacity),
         }
     }
 
     #[monoid(name = Crossed, identity = [0; 2])]
-    fn crossed(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn crossed(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         [a[0].max(b[1]), a[1].max(b[0])]
     }
 
     #[monoid(name = Moved, identity = [0; 2])]
-    fn moved(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn moved(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         [a[1].max(b[1]), a[0].max(b[0])]
     }
 
     #[monoid(name = Partly, identity = [0; 2])]
-    fn partly(mut a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn partly(mut a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         for i in 0..1 {
             a[i] = a[i].max(b[i]);
         }
@@ -538,7 +557,7 @@ mod tests {
     }
 
     #[monoid(name = Twice, identity = [0; 2])]
-    fn twice(mut a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn twice(mut a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         for i in 0..2 {
             a[i] = a[i].wrapping_add(b[i]).max(b[i]);
         }
@@ -546,12 +565,12 @@ mod tests {
     }
 
     #[monoid(name = Chosen, identity = [0; 2])]
-    fn chosen(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn chosen(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         if a[0] < b[0] { b } else { a }
     }
 
     #[monoid(name = Both, identity = [0; 2])]
-    fn both(mut a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+    fn both(mut a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
         for i in 0..2 {
             if b[0] > a[0] {
                 a[i] = b[i];
@@ -567,24 +586,26 @@ mod tests {
 
     #[test]
     fn operators_that_treat_each_number_by_itself_are_recognised() {
-        assert_eq!(of::<[u8; 5], Maxima>().as_deref(), Some(">>>>>"));
-        assert_eq!(of::<[i16; 3], OneByOne>().as_deref(), Some("<+^"));
+        assert_eq!(of::<[u8; 4], Maxima>().as_deref(), Some(">>>>"));
+        assert_eq!(of::<[i16; 4], OneByOne>().as_deref(), Some("<+^&"));
         assert_eq!(of::<[i8; 4], ByIf>().as_deref(), Some(">>>>"));
         assert_eq!(of::<[i8; 4], LeastByIf>().as_deref(), Some("<<<<"));
         assert_eq!(of::<[u16; 2], Bits>().as_deref(), Some("||"));
-        assert_eq!(of::<[u8; 5], Assigned>().as_deref(), Some("&&&&&"));
-        assert_eq!(of::<[u8; 2], ByCall>().as_deref(), Some(">>"));
-        assert_eq!(of::<Colour, Brighter>().as_deref(), Some(">>>"));
+        assert_eq!(of::<[u8; 8], Assigned>().as_deref(), Some("&&&&&&&&"));
+        assert_eq!(of::<[u8; 4], ByCall>().as_deref(), Some(">>>>"));
+        assert_eq!(of::<Colour, Brighter>().as_deref(), Some(">>><"));
     }
 
     #[test]
     fn others_are_not() {
-        assert_eq!(of::<[u8; 2], Crossed>(), None);
-        assert_eq!(of::<[u8; 2], Moved>(), None);
-        assert_eq!(of::<[u8; 2], Partly>(), None);
-        assert_eq!(of::<[u8; 2], Twice>(), None);
-        assert_eq!(of::<[u8; 2], Chosen>(), None);
-        assert_eq!(of::<[u8; 2], Both>(), None);
+        assert_eq!(of::<[u16; 2], Crossed>(), None);
+        assert_eq!(of::<[u16; 2], Moved>(), None);
+        assert_eq!(of::<[u16; 2], Partly>(), None);
+        assert_eq!(of::<[u16; 2], Twice>(), None);
+        assert_eq!(of::<[u16; 2], Chosen>(), None);
+        assert_eq!(of::<[u16; 2], Both>(), None);
         assert_eq!(of::<[u32; 2], Wide>(), None);
+        // It does not fill a word.
+        assert_eq!(of::<[u8; 3], Maxima>(), None);
     }
 }

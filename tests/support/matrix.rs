@@ -129,7 +129,7 @@ groups! {
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
     guarded: { Guarded: GuardedBracketing, GuardedSum; }
     small_arrays: { [u8; 3]: Sums, Bracketing; [u8; 8]: Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
-    numbers_in_words: { [i8; 5]: Each; [u16; 3]: Each; [i16; 4]: Each; [u8; 7]: Each; }
+    numbers_in_words: { [i8; 4]: Each; [u16; 2]: Each; [i16; 6]: Each; [u8; 8]: Each; }
     middle_arrays: { [u64; 3]: Sums; [u8; 24]: Bracketing; [u8; 31]: Sums; [u32; 8]: Sums; }
     odd_arrays: { [f32; 5]: FloatSums; [u32; 7]: Sums; [f32; 9]: FloatSums; [u64; 5]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }

@@ -504,10 +504,16 @@ mod tests {
         assert_eq!(names(&ordered), ["rows", "levels", "levels"]);
         assert_eq!(name(&ordered, 1 << 28, true), "levels");
         let commuting = engines::<[f64; 4]>(90, true, CHEAP);
-        assert_eq!(names(&commuting), ["rows", "levels", "levels"]);
+        assert_eq!(
+            names(&commuting),
+            ["rows", "wave, anywhere", "wave, anywhere"]
+        );
         assert_eq!(name(&commuting, 1 << 28, true), "wave");
         let shorter = engines::<[f64; 3]>(90, false, CHEAP);
-        assert_eq!(names(&shorter), ["rows", "levels", "levels"]);
+        assert_eq!(
+            names(&shorter),
+            ["rows", "wave, anywhere", "wave, anywhere"]
+        );
         assert_eq!(name(&shorter, 1 << 28, true), "wave");
         let costly = engines::<[f64; 3]>(90, false, COSTLY);
         assert_eq!(names(&costly), ["rows", "shares", "shares"]);

@@ -12,6 +12,8 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) reduce_any: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
+    /// Those of them that are not long, if they are better off with another row.
+    pub(in crate::codegen) reduce_short: &'static [ShortReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
@@ -39,6 +41,17 @@ pub(in crate::codegen) struct ReduceRow {
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
+}
+
+/// What warps hold of a reduction of up to so many bytes.
+#[derive(Debug)]
+pub(in crate::codegen) struct ShortReduceRow {
+    /// The size of an element.
+    pub(in crate::codegen) element: u32,
+    /// The bytes of all of them, at most.
+    pub(in crate::codegen) most: u64,
+    /// The bytes that a lane holds of a batch.
+    pub(in crate::codegen) bytes: u32,
 }
 
 /// What warps hold of a scan.

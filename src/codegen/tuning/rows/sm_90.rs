@@ -2,7 +2,7 @@
 
 use super::{
     CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
-    SelectRow, ShareRow, WeightedRow,
+    SelectRow, ShareRow, ShortReduceRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -15,13 +15,14 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 2, bytes: 64, warps: 32 },
         ReduceRow { element: 4, bytes: 128, warps: 32 },
         ReduceRow { element: 8, bytes: 64, warps: 32 },
-        ReduceRow { element: 12, bytes: 96, warps: 16 },
+        ReduceRow { element: 12, bytes: 192, warps: 16 },
         ReduceRow { element: 16, bytes: 128, warps: 16 },
         ReduceRow { element: 24, bytes: 192, warps: 16 },
         ReduceRow { element: 32, bytes: 256, warps: 8 },
         ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
+    reduce_short: &[ShortReduceRow { element: 12, most: 128 << 20, bytes: 96 }],
     chunks: &[
         (8, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
@@ -62,7 +63,7 @@ pub(super) const ROWS: RowTables = RowTables {
             items: &[(4 << 20, 4, false), (32 << 20, 4, true), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 20, warps: 16, items: &[(u64::MAX, 8, true)],
+            accumulator: 12, read: 0, least: 20, warps: 32, items: &[(u64::MAX, 8, false)],
         },
         CostlyReduceRow {
             accumulator: 16, read: 16, least: 48, warps: 16,
@@ -70,7 +71,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, warps: 16,
-            items: &[(96 << 20, 4, true), (u64::MAX, 8, true)],
+            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)],
         },
         CostlyReduceRow {
             accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8, false)],
