@@ -152,8 +152,8 @@ struct BlockFolder {
     /// Folds whole batches with the fewest combinations, for costly operators. Returns the last sum
     /// that was pushed.
     ///
-    /// The rows of a batch are divided among so few lanes that the last levels of their trees would
-    /// be computed in many lanes at once. So each level waits for twice as many rows.
+    /// A batch has fewer rows than a warp has lanes, so the last levels would be computed several
+    /// times over. Each of them waits for the rows of another batch instead.
     __device__ __forceinline__ A fold_groups(LaneCounter<Operator, A>& batches, u64& from,
                                              u32& length) const {
         A sum, started[OPEN > 0 ? OPEN : 1];
@@ -181,8 +181,8 @@ struct BlockFolder {
     /// The levels over lanes that a batch has rows enough to be divided for, and the others.
     static constexpr int DIVIDED = LOG2<ROWS>, OPEN = LOG2<WARP> - DIVIDED;
 
-    /// Joins the rows of 2^LEVEL batches, of which `count` came before, with those that wait for
-    /// them, and so on. Returns whether there are as many rows as lanes now.
+    /// Joins the rows of 2^LEVEL batches with those that wait for them, and so on. `count` batches
+    /// came before the last one. Returns whether there are as many rows as lanes now.
     template <int LEVEL>
     static __device__ __forceinline__ bool join(A (&started)[OPEN > 0 ? OPEN : 1], u32 count,
                                                 A& rows) {
@@ -211,7 +211,7 @@ struct BlockFolder {
         return rows;
     }
 
-    /// The same for less than a batch.
+    /// Folds less than a batch, as `fold_part` does.
     __device__ __forceinline__ void fold_end(u64 from, int length) const {
         // The elements that fill no run, or no row: one a lane.
         int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;

@@ -362,7 +362,8 @@ struct WaveEngine {
         /// How many items the room is for.
         static constexpr int ITEMS = CHUNK;
 
-        /// Where the warp may write: over what it has read of its chunk.
+        /// Where the warp may write: over what it has read of its chunk. If slices are displaced
+        /// in their stage, not to the first word.
         unsigned char* room;
         /// Where it holds positions.
         u16* beside;

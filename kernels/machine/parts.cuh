@@ -49,8 +49,9 @@ struct InParts {
     static constexpr int COUNT = sizeof...(OPERATIONS), IN_WORD = 4 / (int)sizeof(Number),
                          WORDS = COUNT / IN_WORD;
     static_assert(COUNT % IN_WORD == 0, "numbers fill words");
-    /// Whether a GPU has all of them.
-    static constexpr bool FITS = HAS_PAIRS;
+    /// Whether this GPU has all of them: extremes of pairs are younger than the rest.
+    static constexpr bool FITS =
+        HAS_PAIRS || ((OPERATIONS != InPairs::MINIMUM && OPERATIONS != InPairs::MAXIMUM) && ...);
 
     /// The bits of a word that an operation computes.
     static __device__ constexpr u32 mask(int word, InPairs operation) {

@@ -75,7 +75,7 @@ struct DisplacedRuns {
     }
 
     /// Stores rows of runs from `target` on, except what lies less than `begin` bytes after it, at
-    /// most 15, or `limit` bytes after it, or farther. `whole` says that nothing does.
+    /// most 15, or `limit` bytes after it, or farther. `whole` says that all comes before the limit.
     template <int ROWS>
     static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target,
                                                  int begin, int limit, bool whole) {
@@ -112,7 +112,7 @@ struct DisplacedRuns {
             for (int i = 0; i < WORDS; i++) {
                 const Word16& word = rows[row].template words<16>()[i];
                 int at = row * WARP * R::BYTES + lane * R::BYTES + i * 16;
-                // Of the first words that the rows touch, a part at most is theirs.
+                // Nothing of such a word is stored here, or a part (`store_first`).
                 bool early = row == 0 && at < begin;
                 if ((whole || at + 16 <= limit) && !early)
                     *reinterpret_cast<Word16*>(to + at) = word;
@@ -133,7 +133,7 @@ struct DisplacedRuns {
         }
     }
 
-    /// Stores of the first row's words the one that `begin` lies within, from there to `limit`.
+    /// Stores a part of a word, if `begin` lies within it: from there to its end, or to `limit`.
     template <int ROWS>
     static __device__ __forceinline__ void store_first(MovedRun<T, RUN> (&rows)[ROWS],
                                                        unsigned char* to, int begin, int limit) {

@@ -196,9 +196,9 @@ private:
     }
 };
 
-/// Folds rows over lanes as the up-sweep of `RowsTree` does, from level FIRST up to, but not with,
-/// level LAST. Lane l has the rows that agree with it in the bits below FIRST. It gets the sum over
-/// the lanes that differ from it in the bits between of the row that has these bits of l.
+/// Levels FIRST to LAST - 1 of the up-sweep of `RowsTree`. `leaves` are what lane l knows of the
+/// rows whose numbers have the lower FIRST bits of l. It gets that of the one whose number has its
+/// lower LAST bits, summed over the lanes that differ in bits FIRST to LAST - 1.
 template <class Operator, class A, int FIRST, int LAST, int ROWS>
 __device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
     if constexpr (FIRST == LAST) {
@@ -225,8 +225,8 @@ struct LaneCounter {
     A digit;
     u32 count;
 
-    /// Pushes one more block, or the sum of 2^level blocks to a multiple of as many. Whole warps
-    /// call; the sum is in each lane. Returns the sum of the largest block that ends here.
+    /// Pushes one more block, or 2^level blocks at once if the count is a multiple of that. Whole
+    /// warps call; the sum is in each lane. Returns the sum of the largest block that ends here.
     __device__ __forceinline__ A push(A sum, int level = 0) {
         int lane = threadIdx.x % WARP;
         u32 after = count + (1u << level);

@@ -75,7 +75,7 @@ __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS],
 }
 
 /// Passes rows of runs through a room in shared memory, so that neighbouring lanes get neighbouring
-/// words of 16 bytes. Without the FIRST word: its place is another warp's.
+/// words of 16 bytes. Unless it may be written, the FIRST word goes by register.
 template <int BYTES, bool FIRST, class Moved, int ROWS, class Line>
 __device__ __forceinline__ void pass_through(Moved (&rows)[ROWS], unsigned char* room,
                                              Line (&lines)[ROWS * BYTES / 16]) {

@@ -111,7 +111,7 @@ pub(crate) fn definition(ident: &Ident, key: &Type, translation: &Translation) -
     let name = crate::names::cuda_variable(ident);
     let text = translation.to_expression();
     quote! {
-        definitions.define_function::<#key>(#name, |definitions, name| { #text })
+        definitions.define_translation::<#key>(#name, |definitions, name| { #text })
     }
 }
 

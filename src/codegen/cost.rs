@@ -10,7 +10,8 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::RwLock;
 
-/// About how many instructions of a GPU `Op` takes to combine two elements.
+/// About how many instructions of a GPU `Op` takes to combine two elements. Older ones than compute
+/// capability 9.0 take more for extremes of bytes and shorts.
 ///
 /// The first call for an operator takes as long as to write its CUDA text; later ones look it up.
 pub fn cost<T: Element, Op: Monoid<T>>() -> u32 {

@@ -19,6 +19,8 @@ struct Function {
     name: String,
     /// `None` while it is being written.
     text: Option<String>,
+    /// Whether a macro wrote it, which has a name of its own for every variable.
+    translated: bool,
 }
 
 // These namespaces keep names that a program gives apart from those of the kernels.
@@ -70,12 +72,32 @@ impl Definitions {
         name: &str,
         text: impl FnOnce(&mut Definitions, &str) -> String,
     ) -> String {
+        self.define_once::<Key>(name, text, false)
+    }
+
+    /// The same for a text that a macro translated.
+    #[doc(hidden)]
+    pub fn define_translation<Key: 'static>(
+        &mut self,
+        name: &str,
+        text: impl FnOnce(&mut Definitions, &str) -> String,
+    ) -> String {
+        self.define_once::<Key>(name, text, true)
+    }
+
+    fn define_once<Key: 'static>(
+        &mut self,
+        name: &str,
+        text: impl FnOnce(&mut Definitions, &str) -> String,
+        translated: bool,
+    ) -> String {
         let mut text = Some(text);
         let mut write = |definitions: &mut Definitions, name: &str| match text.take() {
             Some(text) => text(definitions, name),
             None => unreachable!("a function is written once"),
         };
-        self.define((TypeId::of::<Key>(), type_name::<Key>()), name, &mut write)
+        let key = (TypeId::of::<Key>(), type_name::<Key>());
+        self.define(key, name, translated, &mut write)
     }
 
     /// The same, compiled once.
@@ -83,6 +105,7 @@ impl Definitions {
         &mut self,
         (key, type_name): (TypeId, &str),
         name: &str,
+        translated: bool,
         text: &mut dyn FnMut(&mut Definitions, &str) -> String,
     ) -> String {
         if let Some(known) = self.functions.iter().find(|known| known.key == key) {
@@ -107,6 +130,7 @@ impl Definitions {
             key,
             name: name.clone(),
             text: None,
+            translated,
         });
         let text = text(self, &name);
         // What it calls came after it, but must be defined before.
@@ -123,9 +147,18 @@ impl Definitions {
 
     /// The text of a function, by the name that it is called by.
     pub(super) fn function(&self, called: &str) -> Option<&str> {
-        let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
-        let known = self.functions.iter().find(|known| known.name == name)?;
+        self.known(called)?.text.as_deref()
+    }
+
+    /// The same if a macro translated it.
+    pub(super) fn translation(&self, called: &str) -> Option<&str> {
+        let known = self.known(called).filter(|known| known.translated)?;
         known.text.as_deref()
+    }
+
+    fn known(&self, called: &str) -> Option<&Function> {
+        let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
+        self.functions.iter().find(|known| known.name == name)
     }
 
     /// The text of a struct, by the name that it is called by.

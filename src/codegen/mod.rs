@@ -275,15 +275,20 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     }
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
-    let pairs = pairs::operation(definitions, &combine);
-    let parts = parts::operations(definitions, &combine).map(|parts| parts.cuda());
+    // Functions that call each other in a circle are not read: their text is an error.
+    let (pairs, parts) = if definitions.is_wrong() {
+        (None, None)
+    } else {
+        let parts = parts::operations(definitions, &combine);
+        (pairs::operation(definitions, &combine), parts)
+    };
     bind(
         combine,
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
         size_of::<T::Accumulator>(),
         pairs,
-        parts,
+        parts.map(|parts| parts.cuda()),
     )
 }
 

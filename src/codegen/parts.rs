@@ -2,9 +2,10 @@
 //! vectors of bytes.
 //!
 //! A GPU computes with words, so an operation on a byte costs as much as one on four. Many
-//! operators apply an operation of [`pairs`] to each number, in a loop or one by one. Their translation is
-//! read here: it is carried out with names in place of numbers. What is not recognised is computed
-//! number by number, with the same result.
+//! operators apply an operation of [`pairs`] to each number, in a loop or one by one. Their
+//! translation is read here, if the numbers fill words: it is carried out with names in place of
+//! numbers. What is not recognised is computed number by number, with the same result. So are texts
+//! that a person wrote.
 
 use super::Definitions;
 use super::pairs::{self, SHORT, built_in, tokens};
@@ -27,7 +28,8 @@ impl Parts {
         self.number.clone() + &names.collect::<String>()
     }
 
-    /// About how many instructions it takes: of each word, as many as its operations.
+    /// About how many instructions it takes: for each word, those of the operations in it, and one
+    /// to join two of them.
     pub(super) fn cost(&self) -> u32 {
         let are_bytes = self.number.ends_with('8');
         let of = |operation: &str| match operation {
@@ -47,8 +49,7 @@ impl Parts {
 /// What an operator does with each number of an element, if it treats each by itself. `called` is
 /// the function's name in CUDA.
 pub(super) fn operations(definitions: &Definitions, called: &str) -> Option<Parts> {
-    let text = definitions.function(called)?;
-    let tokens = tokens(text);
+    let tokens = tokens(definitions.translation(called)?);
     let open = tokens.iter().position(|&token| token == "(")?;
     let close = tokens.iter().position(|&token| token == ")")?;
     let (_, ty) = tokens[..open].split_last()?.1.split_at_checked(2)?;
@@ -67,6 +68,7 @@ pub(super) fn operations(definitions: &Definitions, called: &str) -> Option<Part
         ty,
         values: HashMap::from([(*first, whole(Part::First)), (*second, whole(Part::Second))]),
         counters: HashMap::new(),
+        steps: 0,
     };
     let body = tokens[close + 1..]
         .strip_prefix(&["{"])?
@@ -151,16 +153,19 @@ struct Function<'a> {
     values: HashMap<&'a str, Vec<Part>>,
     /// The loops' counters.
     counters: HashMap<&'a str, usize>,
+    steps: usize,
 }
 
-/// The most numbers that an element is looked at with.
-const MOST: usize = 64;
+/// The most statements that are carried out.
+const MOST_STEPS: usize = 4096;
 
 impl<'a> Function<'a> {
     /// Carries statements out. `None` if one is not understood, otherwise what is returned, if
     /// anything.
     fn run(&mut self, mut body: &'a [&'a str]) -> Option<Option<Vec<Part>>> {
         while !body.is_empty() {
+            self.steps += 1;
+            (self.steps < MOST_STEPS).then_some(())?;
             if let ["#", "pragma", "unroll", rest @ ..] = body {
                 body = rest;
             } else if let ["for", "(", "rust::Range", _, "{", from, ",", to, "}", ..] = body {
@@ -183,7 +188,7 @@ impl<'a> Function<'a> {
                 };
                 // Only the plain loop over a range has these many tokens.
                 (head.len() == PLAIN_LOOP).then_some(())?;
-                for turn in number(from)?..number(to)?.min(MOST) {
+                for turn in number(from)?..number(to)? {
                     self.counters.insert(counter, turn);
                     self.run(inner)?.is_none().then_some(())?;
                 }
@@ -428,7 +433,7 @@ pub(super) fn number(literal: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::operations;
-    use crate::codegen::Definitions;
+    use crate::codegen::{Definitions, Engine, kernels, source};
     use crate::{Element, Monoid, function, monoid};
 
     /// The operations, a letter each.
@@ -596,8 +601,70 @@ mod tests {
         assert_eq!(of::<Colour, Brighter>().as_deref(), Some(">>><"));
     }
 
+    /// A person may write what a macro would not: here the second `c` is another one.
+    struct ByHand;
+
+    impl Monoid<[u16; 2]> for ByHand {
+        fn identity() -> [u16; 2] {
+            [0; 2]
+        }
+
+        fn combine(a: [u16; 2], _: [u16; 2]) -> [u16; 2] {
+            a
+        }
+
+        fn cuda(definitions: &mut Definitions) -> String {
+            let greatest = Pair::cuda(definitions);
+            definitions.define_function::<Self>("by_hand", |_, name| {
+                let ty = "warpfold::Array<u16, 2>";
+                format!(
+                    "__device__ __forceinline__ {ty} {name}({ty} a, {ty} b) {{ auto c = a; \
+                     for (rust::Range range{{0ull, 1ull}}; range.more(); range.step()) {{ \
+                     const auto i = range.at(); auto c = {greatest}(a, b); }} return c; }}"
+                )
+            })
+        }
+    }
+
+    #[monoid(name = Pair, identity = [0; 2])]
+    fn pair(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
+        [a[0].max(b[0]), a[1].max(b[1])]
+    }
+
+    /// After 65 turns both numbers have changed places.
+    #[monoid(name = Turned, identity = [0; 2])]
+    #[allow(clippy::manual_swap)]
+    fn turned(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
+        let mut c = b;
+        for _i in 0..65 {
+            let first = c[0];
+            c[0] = c[1];
+            c[1] = first;
+        }
+        [a[0].max(c[0]), a[1].max(c[1])]
+    }
+
+    #[function]
+    fn around(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+        circle(a, b)
+    }
+
+    #[monoid(name = Circle, identity = [0; 4])]
+    fn circle(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+        around(a, b)
+    }
+
+    #[test]
+    fn functions_in_a_circle_are_an_error() {
+        let text = source::<kernels::Reduce<[u8; 4], Circle>>(Engine::Levels);
+        assert!(text.unwrap_err().to_string().contains("calls itself"));
+    }
+
     #[test]
     fn others_are_not() {
+        assert_eq!(of::<[u16; 2], Pair>().as_deref(), Some(">>"));
+        assert_eq!(of::<[u16; 2], ByHand>(), None);
+        assert_eq!(of::<[u16; 2], Turned>(), None);
         assert_eq!(of::<[u16; 2], Crossed>(), None);
         assert_eq!(of::<[u16; 2], Moved>(), None);
         assert_eq!(of::<[u16; 2], Partly>(), None);

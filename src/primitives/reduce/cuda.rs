@@ -27,8 +27,9 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once. Elements of 12 bytes have two kernels, for up to 128 MiB and for more. Costly
-/// operators on up to 24 bytes have up to three, for short inputs and for longer ones: those combine as seldom as they can, 1.05 to 1.15 times for each element
+/// every element once. Elements of 12 bytes have two kernels, for up to 128 MiB and for more.
+/// Costly operators on up to 24 bytes have up to three, for short inputs and for longer ones. Most
+/// of these combine as seldom as they can, 1.05 to 1.15 times for each element
 /// ([`RowPolicy::grouped`]).
 ///
 /// # The workspace

@@ -28,10 +28,11 @@ use std::sync::Arc;
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
-/// of elements on, slices that start at no multiple of 16 bytes have kernels of their own, which
-/// the first such call loads. That takes some 0.5 s, unless they are in the disk cache. Such scans
-/// take as long as others if the operator is [exact](Monoid::EXACT), elements are numbers, and input
-/// and output start equally far from such a multiple. Else, on an H100, they take 3 to 11% longer.
+/// of elements on, slices that start at no multiple of 16 bytes have kernels of their own, also of
+/// longer elements. The first such call loads them. That takes some 0.5 s, unless they are in the
+/// disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
+/// elements are numbers, and input and output start equally far from such a multiple. Else, on an
+/// H100, they take 3 to 11% longer.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
 /// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from 14

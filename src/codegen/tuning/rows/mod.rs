@@ -74,7 +74,7 @@ pub(in crate::codegen) struct ScanRow {
 }
 
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
-/// have few rows, so that many warps share the work. Long ones have more, and batches in groups.
+/// have few rows, so that many warps share the work. Most others have batches in groups.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
