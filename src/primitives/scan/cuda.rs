@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// longer elements. The first such call loads them. That takes some 0.5 s, unless they are in the
 /// disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
 /// elements are numbers, and input and output start equally far from such a multiple. Else, on an
-/// H100, they take 3 to 11% longer.
+/// H100, they take 3 to 16% longer.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
 /// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from 14
