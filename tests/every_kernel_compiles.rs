@@ -2,6 +2,7 @@
 
 use crate::support::data::Sample;
 use crate::support::matrix::{self, Visitor, for_every_group};
+use crate::support::operators::Each;
 use crate::support::{skip, source_of};
 use rayon::prelude::*;
 use std::any::TypeId;
@@ -407,6 +408,22 @@ fn check_shared_memory<T: Element, Op: Monoid<T>>() {
             panic!("{name} with {policy:?}: {error}");
         }
     }
+}
+
+/// The tests of [`Each`] are of operators in words: the sources say so.
+#[test]
+fn operators_on_each_number_are_in_words() {
+    fn check<T: Element>(numbers: &str)
+    where
+        Each: Monoid<T>,
+    {
+        let text = source::<kernels::Reduce<T, Each>>(Engine::Levels).unwrap();
+        assert!(text.contains(&format!("InParts<{numbers}, InPairs::")));
+    }
+    check::<[i8; 4]>("i8");
+    check::<[u16; 2]>("u16");
+    check::<[i16; 6]>("i16");
+    check::<[u8; 8]>("u8");
 }
 
 #[test]

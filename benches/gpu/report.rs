@@ -106,15 +106,13 @@ fn large(run: &Run) -> Option<String> {
     ]);
     let shown = |cell: &&Cell| cell.is_plain() && cell.operator != "free";
     for cell in run.cells.iter().filter(shown) {
-        let name = cell.name();
-        let no_longer = |other: &Cell| other.name() != name || other.length <= cell.length;
-        if cell.length != LARGE && !run.cells.iter().all(no_longer) {
+        if cell.length != LARGE && !is_longest(run, cell) {
             continue;
         }
         let ours = cell.stream.get(&Library::Warpfold)?;
         let rate = gbs(cell.bytes(), ours.median);
         table.row([
-            name,
+            cell.name(),
             length(cell.length),
             us(ours.median),
             format!("{}–{}", us(ours.lower_quartile), us(ours.upper_quartile)),
@@ -126,6 +124,13 @@ fn large(run: &Run) -> Option<String> {
         ]);
     }
     table.text("")
+}
+
+/// Whether no cell of the same row is longer.
+fn is_longest(run: &Run, cell: &Cell) -> bool {
+    let name = cell.name();
+    let longer = |other: &Cell| other.name() == name && other.length > cell.length;
+    !run.cells.iter().any(longer)
 }
 
 /// What memory and arithmetic allow each operator of the benchmark's table, at its longest, and our
@@ -141,7 +146,8 @@ fn roofline(run: &Run) -> Option<String> {
         "share",
     ]);
     let read = read_gbs(run);
-    for cell in run.cells.iter().filter(|cell| cell.is_plain()) {
+    let shown = |cell: &&Cell| cell.is_plain() && is_longest(run, cell);
+    for cell in run.cells.iter().filter(shown) {
         let (rate, passes) = match cell.primitive.as_str() {
             "reduce" => (read, 1),
             "scan" | "inclusive" => (run.copy_gbs(), 2),
@@ -152,12 +158,6 @@ fn roofline(run: &Run) -> Option<String> {
         let Some(combination) = run.combinations.iter().find(is_its) else {
             continue;
         };
-        let name = cell.name();
-        let is_longer =
-            |other: &&Cell| other.is_plain() && other.name() == name && other.length > cell.length;
-        if run.cells.iter().any(|other| is_longer(&other)) {
-            continue;
-        }
         let ps = combination.ps.median;
         let moving = cell.bytes() as f64 / rate / 1e3;
         let combining = (passes * cell.length) as f64 * ps / 1e6;
@@ -168,7 +168,7 @@ fn roofline(run: &Run) -> Option<String> {
         };
         let ours = median(cell.times(), Library::Warpfold)?;
         table.row([
-            name,
+            cell.name(),
             length(cell.length),
             format!("{ps:.3}"),
             bound.to_owned(),

@@ -75,7 +75,8 @@ struct DisplacedRuns {
     }
 
     /// Stores rows of runs from `target` on, except what lies less than `begin` bytes after it, at
-    /// most 15, or `limit` bytes after it, or farther. `whole` says that all comes before the limit.
+    /// most 15, or `limit` bytes after it, or farther. `whole` says that all comes before the
+    /// limit.
     template <int ROWS>
     static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target,
                                                  int begin, int limit, bool whole) {

@@ -3,7 +3,7 @@
 //! A sum waits for memory, a logarithm for the arithmetic. Engines and policies differ in what they
 //! are good at, so the tuning tables have rows for costly operators.
 
-use super::pairs::tokens;
+use super::tokens::{closing, number, split_argument, tokens};
 use super::{Definitions, parts};
 use crate::{Element, Monoid};
 use std::any::TypeId;
@@ -149,21 +149,9 @@ fn built_in(name: &str, rest: &[&str], (division, element): (u32, u32)) -> u32 {
 
 /// The first token of a call's second argument, where `rest` follows the function's name.
 fn second_argument<'a>(rest: &[&'a str]) -> Option<&'a str> {
-    let mut depth = 0;
-    let comma = rest.iter().position(|&token| {
-        match token {
-            "(" | "{" => depth += 1,
-            ")" | "}" => depth -= 1,
-            _ => {}
-        }
-        depth == 1 && token == ","
-    })?;
-    rest.get(comma + 1).copied()
-}
-
-/// What a literal such as `8ull` is.
-fn number(literal: &str) -> Option<u32> {
-    literal.trim_end_matches(['u', 'l']).parse().ok()
+    let arguments = rest.strip_prefix(&["("])?;
+    let (_, second) = split_argument(&arguments[..closing(arguments)?])?;
+    second.first().copied()
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod parts;
 mod plan_tests;
 mod policy;
 pub(crate) mod template;
+mod tokens;
 #[doc(hidden)]
 pub mod translated;
 mod tuning;

@@ -4,6 +4,7 @@
 //! is not recognised is folded one by one, with the same result.
 
 use super::Definitions;
+use super::tokens::{tokens, without_parentheses};
 
 /// Numbers of which two fit into a register.
 pub(super) const SHORT: [&str; 4] = ["u8", "i8", "u16", "i16"];
@@ -110,33 +111,6 @@ pub(super) fn built_in(function: &str) -> Option<&'static str> {
         "bit_xor" => "XOR",
         _ => return None,
     })
-}
-
-fn without_parentheses<'a, 'b>(mut tokens: &'a [&'b str]) -> &'a [&'b str] {
-    while let ["(", inner @ .., ")"] = tokens
-        && !inner.contains(&"(")
-    {
-        tokens = inner;
-    }
-    tokens
-}
-
-/// Names with their paths, comparisons, and single characters.
-pub(super) fn tokens(text: &str) -> Vec<&str> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
-    let mut tokens = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let end = match first {
-            c if is_of_name(c) => rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()),
-            '<' | '>' if rest[1..].starts_with('=') => 2,
-            c => c.len_utf8(),
-        };
-        let (token, after) = rest.split_at(end);
-        tokens.push(token);
-        rest = after.trim_start();
-    }
-    tokens
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //! that a person wrote.
 
 use super::Definitions;
-use super::pairs::{self, SHORT, built_in, tokens};
+use super::pairs::{self, SHORT, built_in};
+use super::tokens::{closing, number, outside, split_argument, tokens, without_parentheses};
 use std::collections::{BTreeSet, HashMap};
 
 /// The operation on each number of an element.
@@ -156,7 +157,7 @@ struct Function<'a> {
     steps: usize,
 }
 
-/// The most statements that are carried out.
+/// The most statements and turns of loops that are carried out.
 const MOST_STEPS: usize = 4096;
 
 impl<'a> Function<'a> {
@@ -164,8 +165,7 @@ impl<'a> Function<'a> {
     /// anything.
     fn run(&mut self, mut body: &'a [&'a str]) -> Option<Option<Vec<Part>>> {
         while !body.is_empty() {
-            self.steps += 1;
-            (self.steps < MOST_STEPS).then_some(())?;
+            self.step()?;
             if let ["#", "pragma", "unroll", rest @ ..] = body {
                 body = rest;
             } else if let ["for", "(", "rust::Range", _, "{", from, ",", to, "}", ..] = body {
@@ -189,7 +189,8 @@ impl<'a> Function<'a> {
                 // Only the plain loop over a range has these many tokens.
                 (head.len() == PLAIN_LOOP).then_some(())?;
                 for turn in number(from)?..number(to)? {
-                    self.counters.insert(counter, turn);
+                    self.step()?;
+                    self.counters.insert(counter, turn as usize);
                     self.run(inner)?.is_none().then_some(())?;
                 }
                 body = rest;
@@ -210,6 +211,12 @@ impl<'a> Function<'a> {
         Some(None)
     }
 
+    /// Counts a statement, or a turn of a loop.
+    fn step(&mut self) -> Option<()> {
+        self.steps += 1;
+        (self.steps < MOST_STEPS).then_some(())
+    }
+
     fn statement(&mut self, statement: &'a [&'a str]) -> Option<()> {
         (!statement.contains(&";")).then_some(())?;
         match statement {
@@ -221,54 +228,49 @@ impl<'a> Function<'a> {
                 };
                 self.values.insert(name, value);
             }
-            ["rust::put", "(", target @ .., ")"] => {
-                let (target, rest) = split_argument(target)?;
-                let (place, value) = split_argument(rest)?;
-                let [variable] = target else { return None };
-                let (place, value) = (self.place(place)?, self.part(value)?);
-                self.set(variable, place, value)?;
-            }
-            [variable, ".", field, "=", value @ ..] => {
-                let (place, value) = (self.field(field)?, self.part(value)?);
-                self.set(variable, place, value)?;
-            }
             [ty @ .., name] if ty == self.ty => {
                 self.values
                     .insert(name, vec![Part::Other; self.shape.names.len()]);
             }
-            _ => return None,
+            _ => {
+                let (place, value) = self.assignment(statement)?;
+                *self.number(place)? = value;
+            }
         }
         Some(())
     }
 
-    fn set(&mut self, variable: &str, place: usize, value: Part) -> Option<()> {
-        *self.values.get_mut(variable)?.get_mut(place)? = value;
-        Some(())
+    /// What gets a value, a variable's number, and the value.
+    fn assignment(&self, statement: &'a [&'a str]) -> Option<((&'a str, usize), Part)> {
+        match statement {
+            ["rust::put", "(", target @ .., ")"] => {
+                let (variable, rest) = split_argument(target)?;
+                let (place, value) = split_argument(rest)?;
+                let [variable] = variable else { return None };
+                Some(((variable, self.place(place)?), self.part(value)?))
+            }
+            [variable, ".", field, "=", value @ ..] => {
+                Some(((variable, self.field(field)?), self.part(value)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn number(&mut self, (variable, place): (&str, usize)) -> Option<&mut Part> {
+        self.values.get_mut(variable)?.get_mut(place)
     }
 
     /// `if (x > y) { x = y; }`, of numbers.
     fn overwrite_if(&mut self, condition: &'a [&'a str], inner: &'a [&'a str]) -> Option<()> {
-        let condition = parenthesised(condition);
+        let condition = without_parentheses(condition);
         let at = outside(condition, |token| [">", "<", ">=", "<="].contains(&token))?;
         let (left, right) = (
             self.part(&condition[..at])?,
             self.part(&condition[at + 1..])?,
         );
-        let before = self.values.clone();
-        self.statement(inner.strip_suffix(&[";"])?)?;
-        let mut changed = None;
-        for (name, parts) in &before {
-            for (place, old) in parts.iter().enumerate() {
-                let new = self.values.get(name)?.get(place)?;
-                if new != old {
-                    changed
-                        .replace((*name, place, *old, *new))
-                        .is_none()
-                        .then_some(())?;
-                }
-            }
-        }
-        let (variable, place, old, new) = changed?;
+        let (place, new) = self.assignment(inner.strip_suffix(&[";"])?)?;
+        let number = self.number(place)?;
+        let old = *number;
         // What stays otherwise is the one, what comes in is the other.
         let greater_comes = match condition[at] {
             ">" | ">=" if (left, right) == (new, old) => true,
@@ -278,13 +280,14 @@ impl<'a> Function<'a> {
             _ => return None,
         };
         let operation = if greater_comes { "MAXIMUM" } else { "MINIMUM" };
-        self.set(variable, place, both(operation, old, new)?)
+        *number = both(operation, old, new)?;
+        Some(())
     }
 
     /// All numbers of an element.
     fn whole(&self, value: &'a [&'a str]) -> Option<Vec<Part>> {
         let count = self.shape.names.len();
-        match parenthesised(value) {
+        match without_parentheses(value) {
             [variable] => self
                 .values
                 .get(variable)
@@ -293,6 +296,9 @@ impl<'a> Function<'a> {
             [function, "(", a, ",", b, ")"] => {
                 let (a, b) = (self.values.get(a)?, self.values.get(b)?);
                 let inner = operations(self.definitions, function)?.operations;
+                [inner.len(), a.len(), b.len()]
+                    .eq(&[count; 3])
+                    .then_some(())?;
                 let parts = inner.into_iter().zip(a.iter().zip(b));
                 parts
                     .map(|(operation, (&a, &b))| both(operation, a, b))
@@ -316,7 +322,7 @@ impl<'a> Function<'a> {
 
     /// One number.
     fn part(&self, value: &'a [&'a str]) -> Option<Part> {
-        match parenthesised(value) {
+        match without_parentheses(value) {
             [variable] => match self.values.get(variable)?.as_slice() {
                 [part] => Some(*part),
                 _ => None,
@@ -351,7 +357,7 @@ impl<'a> Function<'a> {
             ["rust::Fixed", "{", index, "}"] => {
                 let counter = self.counters.get(index).copied();
                 counter
-                    .or_else(|| number(index))
+                    .or_else(|| Some(number(index)? as usize))
                     .filter(|_| self.shape.is_array)
             }
             _ => None,
@@ -379,55 +385,6 @@ fn block<'a>(body: &'a [&'a str]) -> Option<(&'a [&'a str], &'a [&'a str], &'a [
     let rest = body[close + 1..].strip_prefix(&["{"])?;
     let end = closing(rest)?;
     Some((&body[..close], &rest[..end], &rest[end + 1..]))
-}
-
-/// The place of the bracket that closes one before these tokens.
-fn closing(tokens: &[&str]) -> Option<usize> {
-    let mut open = 1;
-    tokens.iter().position(|&token| {
-        match token {
-            "(" | "{" => open += 1,
-            ")" | "}" => open -= 1,
-            _ => {}
-        }
-        open == 0
-    })
-}
-
-/// The place of the first token that fits, and stands in no brackets.
-fn outside(tokens: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
-    let mut open = 0;
-    tokens.iter().position(|&token| {
-        match token {
-            "(" | "{" => open += 1,
-            ")" | "}" => open -= 1,
-            _ => {}
-        }
-        open == 0 && fits(token)
-    })
-}
-
-/// The first argument, and those after it.
-fn split_argument<'a>(arguments: &'a [&'a str]) -> Option<(&'a [&'a str], &'a [&'a str])> {
-    match outside(arguments, |token| token == ",") {
-        Some(comma) => Some((&arguments[..comma], &arguments[comma + 1..])),
-        None => (!arguments.is_empty()).then_some((arguments, &[])),
-    }
-}
-
-/// What stands in parentheses around all of it.
-fn parenthesised<'a>(mut tokens: &'a [&'a str]) -> &'a [&'a str] {
-    while let ["(", inner @ .., ")"] = tokens
-        && closing(&tokens[1..]) == Some(inner.len())
-    {
-        tokens = inner;
-    }
-    tokens
-}
-
-/// What a literal such as `8ull` is.
-pub(super) fn number(literal: &str) -> Option<usize> {
-    literal.trim_end_matches(['u', 'l']).parse().ok()
 }
 
 #[cfg(test)]
@@ -644,6 +601,13 @@ mod tests {
         [a[0].max(c[0]), a[1].max(c[1])]
     }
 
+    /// The loop does nothing, and would take long.
+    #[monoid(name = Idle, identity = [0; 2])]
+    fn idle(a: [u16; 2], b: [u16; 2]) -> [u16; 2] {
+        for _i in 0..4_000_000_000_u32 {}
+        [a[0].max(b[0]), a[1].max(b[1])]
+    }
+
     #[function]
     fn around(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
         circle(a, b)
@@ -665,6 +629,7 @@ mod tests {
         assert_eq!(of::<[u16; 2], Pair>().as_deref(), Some(">>"));
         assert_eq!(of::<[u16; 2], ByHand>(), None);
         assert_eq!(of::<[u16; 2], Turned>(), None);
+        assert_eq!(of::<[u16; 2], Idle>(), None);
         assert_eq!(of::<[u16; 2], Crossed>(), None);
         assert_eq!(of::<[u16; 2], Moved>(), None);
         assert_eq!(of::<[u16; 2], Partly>(), None);

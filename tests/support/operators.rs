@@ -155,10 +155,11 @@ each! {
         [a[0].max(b[0]), a[1].min(b[1]), a[2].wrapping_add(b[2]), a[3].max(b[3])];
     [u16; 2] = [u16::MAX, 0], (a, b) [a[0].min(b[0]), a[1].wrapping_add(b[1])];
     [i16; 6] = [i16::MIN, i16::MAX, -1, 0, 0, 0], (a, b)
-        [a[0].max(b[0]), a[1].min(b[1]), a[2] & b[2], a[3].wrapping_add(b[3]), a[4] ^ b[4], a[5] ^ b[5]];
+        [a[0].max(b[0]), a[1].min(b[1]), a[2] & b[2], a[3].wrapping_add(b[3]), a[4] ^ b[4],
+            a[5] ^ b[5]];
     [u8; 8] = [255, 255, 255, 255, 0, 0, 0, 255], (a, b)
-        [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2]), a[3].min(b[3]), a[4].max(b[4]), a[5] | b[5],
-            a[6].wrapping_add(b[6]), a[7] & b[7]];
+        [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2]), a[3].min(b[3]), a[4].max(b[4]),
+            a[5] | b[5], a[6].wrapping_add(b[6]), a[7] & b[7]];
 }
 
 /// The same of floats, whose roundings tell how they were bracketed.
