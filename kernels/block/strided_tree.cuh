@@ -17,13 +17,14 @@ struct Apart {
     }
 };
 
-/// The tree over the neighbouring items of one lane, which nobody else needs to walk. Four nodes
-/// are folded at a time: fewer of them are loaded and stored again. COUNT is a power of two.
-template <class Operator, class A, int COUNT>
+/// The tree over the leaves of one lane, which nobody else needs to walk. They lie STRIDE bytes
+/// apart. Four nodes are folded at a time: fewer of them are loaded and stored again. COUNT is a
+/// power of two.
+template <class Operator, class A, int COUNT, int STRIDE>
 struct ShareTree {
     static constexpr bool HAS_PAIR = LOG2<COUNT> % 2 != 0;
 
-    Apart<A, (int)sizeof(A)> leaves;
+    Apart<A, STRIDE> leaves;
 
     /// Turns the leaves into the sums of their subtrees.
     __device__ __forceinline__ void up_sweep() const {
@@ -113,6 +114,39 @@ struct StridedTree {
     }
     __device__ __forceinline__ void set_node(int number, int width, const A& value) const {
         leaves.set((number + 1) * width - 1, value);
+    }
+};
+
+/// The tree over COUNT neighbouring leaves of each lane. `lefts` is BYTES of shared memory.
+template <class Operator, class A, int COUNT>
+struct LaneLoopTree {
+    static constexpr int LEVELS = LOG2<WARP>, BYTES = LEVELS * WARP * (int)sizeof(A);
+
+    /// The siblings of the nodes on the way up from each lane.
+    Apart<A, (int)sizeof(A)> lefts;
+    A leaves[COUNT];
+
+    /// Turns the leaves into the sums of their subtrees. Returns the sum of all.
+    __device__ __forceinline__ A up_sweep() {
+        int lane = threadIdx.x % WARP;
+        run_up_sweep<Operator, true>(leaves, COUNT);
+        A sum = leaves[COUNT - 1];
+#pragma unroll 1
+        for (int level = 0; level < LEVELS; level++) {
+            A sibling = shuffle_xor(sum, 1 << level);
+            lefts.set(level * WARP + lane, sibling);
+            sum = combine_neighbours<Operator>(sum, sibling, (lane >> level & 1) != 0);
+        }
+        return sum;
+    }
+
+    /// Turns the sums into the leaves' prefixes, given that of the first.
+    __device__ __forceinline__ void down_sweep(Prefix<Operator, A> before) {
+        int lane = threadIdx.x % WARP;
+#pragma unroll 1
+        for (int level = LEVELS - 1; level >= 0; level--)
+            before.append_if((lane >> level & 1) != 0, lefts.get(level * WARP + lane));
+        run_down_sweep<Operator, true>(leaves, COUNT, before.value, before.present);
     }
 };
 

@@ -2,15 +2,17 @@
 // for costly operators. Trees in registers (rows.cuh) are unrolled, and their code holds the
 // operator dozens of times. The wave engine combines each item three times.
 //
-// A block's tile lies in shared memory. Each lane folds its share of neighbouring items by a loop
-// (strided_tree.cuh), and so walks down its tree again once it knows what comes before. Only two
-// warps have something to do between:
+// A block's tile lies in shared memory. Lanes fold runs, those neighbours that they also load and
+// store together. Then each lane folds its share, which is some neighbouring runs, by a loop
+// (strided_tree.cuh). Once it is known what comes before, they walk down these trees again. Only
+// three warps have something to do between:
 //
-//   the first     folds the sums of the shares, publishes the tile's sum, reads those of the tiles
-//                 just before it, and walks down to the prefixes of the shares
-//   the second    computes what precedes those tiles, from sums that have long been there
+//   the first     folds the sums of the shares, publishes the tile's sum, and later walks down to
+//                 the prefixes of the shares
+//   the second    computes what precedes the group of tiles that the tile belongs to
+//   the third     reads the sums of the tiles just before it, and computes what precedes the tile
 //
-// Meanwhile other blocks have the multiprocessor. So what these two do one after the other is kept
+// Meanwhile other blocks have the multiprocessor. So what these do one after the other is kept
 // short: it is what a block waits for.
 #pragma once
 #include "block/strided_tree.cuh"
@@ -27,25 +29,36 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::P,
         typename Tiles::Tile, typename Tiles::Sums;
     static constexpr int WARPS = Policy::WARPS, THREADS = WARPS * WARP;
-    /// The items of a lane's share, and the bytes from one share to the next. A word lies between
-    /// them, so that equal places of different shares lie in different banks (padded.cuh).
-    static constexpr int SHARE = CHUNK / WARP, SIZE = (int)sizeof(A);
-    static constexpr int STRIDE = SHARE * SIZE + InWords<A>::WORD;
-    using Share = ShareTree<Operator, A, SHARE>;
-    using SumsTree = StridedTree<Operator, A, STRIDE>;
-    /// The shares that each warp sums itself. The first warp goes on with fewer leaves.
-    static constexpr int GROUP = 4;
+    static constexpr int SIZE = (int)sizeof(A);
+    /// The nodes of a run's tree. The last one is its sum, and later its prefix.
+    struct Nodes {
+        A nodes[RUN];
+    };
+    using RunInWords = InWords<Nodes>;
+    /// A share has ROWS runs. 16 bytes lie between two shares, so that equal places of up to 8 of
+    /// them lie in different banks (padded.cuh).
+    static constexpr int SHARE_BYTES = (ROWS * RUN * SIZE + 15) / 16 * 16 + 16;
+    static constexpr int CHUNK_BYTES = WARP * SHARE_BYTES;
+    using Share = ShareTree<Operator, A, ROWS, RUN * SIZE>;
+    using SumsTree = StridedTree<Operator, A, SHARE_BYTES>;
+    /// The shares that each warp sums together, and how many of these sums are left for each lane
+    /// of the first warp.
+    static constexpr int GROUP = WARPS < 4 ? WARPS : 4, TOP = WARPS / GROUP;
+    using TopTree = LaneLoopTree<Operator, A, TOP>;
+    /// The warps that compute what precedes the group of tiles that the tile belongs to, and what
+    /// comes between.
+    static constexpr int HISTORIAN = 1, LOOK_BACK = WARPS > 2 ? 2 : 1;
     using Store = RowStore<RUN, ROW>;
     static_assert(Sink::NEEDS_ROWS, "counts are cheap");
-    static_assert(WARPS >= 2, "two warps look back");
+    static_assert(WARPS >= 2, "the first warp does not look back");
 
     struct Shared {
-        alignas(16) unsigned char rooms[WARPS][(Sink::room_bytes(ROW) + 15) / 16 * 16];
-        alignas(16) unsigned char nodes[THREADS * STRIDE];
+        alignas(16) unsigned char nodes[THREADS * SHARE_BYTES];
+        alignas(16) unsigned char lefts[TopTree::BYTES];
         /// What precedes the items of each warp; then, what follows those of the last one.
         alignas(16) unsigned char before[(WARPS + 1) * SIZE];
-        /// What precedes the group of tiles that the tile belongs to.
-        A group;
+        /// What precedes the tile.
+        A preceding;
         u64 tile, tag;
     };
     static __device__ __forceinline__ Shared& shared() {
@@ -53,16 +66,17 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     }
 
     __device__ __forceinline__ void run() const {
-        int lane = threadIdx.x % WARP, warp = warp_index();
+        int warp = warp_index();
         Tile tile = this->take_tile(shared().tile);
         // Under way while the items are loaded and folded.
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
-        unsigned char* chunk = shared().nodes + warp * WARP * STRIDE;
+        unsigned char* chunk = shared().nodes + warp * CHUNK_BYTES;
         fill(chunk, tile, warp * CHUNK);
+        fold_runs(chunk);
         __syncwarp();
-        Share share{{chunk + lane * STRIDE}};
+        Share share{{chunk + threadIdx.x % WARP * SHARE_BYTES + (RUN - 1) * SIZE}};
         share.up_sweep();
         if (gridDim.x > 1 && threadIdx.x == 0) {
             workspace.require(state);
@@ -75,9 +89,9 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         emit(chunk, tile, warp);
     }
 
-    /// The place of an item in the room of a chunk.
-    static __device__ __forceinline__ int place(int item) {
-        return item * SIZE + item / SHARE * InWords<A>::WORD;
+    /// Where the nodes of a run lie in the room of a chunk.
+    static __device__ __forceinline__ int place(int run) {
+        return run * RUN * SIZE + run / ROWS * (SHARE_BYTES - ROWS * RUN * SIZE);
     }
 
     /// Loads the items of a warp, from item `first` of the tile on.
@@ -90,86 +104,119 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 Item items[RUN];
-                A values[RUN];
+                Nodes run;
 #pragma unroll
                 for (int i = 0; i < RUN; i++) items[i] = rows.item(k, i);
-                sink.values(values, items);
-#pragma unroll
-                for (int i = 0; i < RUN; i++)
-                    InWords<A>::set(chunk + place((row + k) * ROW + lane * RUN + i), values[i]);
+                sink.values(run.nodes, items);
+                RunInWords::set(chunk + place((row + k) * WARP + lane), run);
             }
+        }
+    }
+
+    /// Turns the items of a warp into the sums of their runs' trees. Each lane takes the runs that
+    /// it has loaded.
+    __device__ __forceinline__ void fold_runs(unsigned char* chunk) const {
+        if constexpr (RUN == 1) return;
+#pragma unroll 1
+        for (int row = 0; row < ROWS; row++) {
+            unsigned char* at = chunk + place(row * WARP + threadIdx.x % WARP);
+            Nodes run = RunInWords::get(at);
+            run_up_sweep<Operator, true>(run.nodes, RUN);
+            RunInWords::set(at, run);
         }
     }
 
     /// Turns the sums of all shares into their prefixes. Synchronises the block.
     __device__ __forceinline__ void scan_shares(const Tile& tile, int warp) const {
-        unsigned char* sums = shared().nodes + (SHARE - 1) * SIZE;
-        SumsTree of_warp{{sums + warp * WARP * STRIDE}, WARP}, of_tile{{sums}, THREADS};
-        typename Sums::DigitByLoops just_before;
+        unsigned char* sums = shared().nodes + (ROWS * RUN - 1) * SIZE;
+        SumsTree of_warp{{sums + warp * CHUNK_BYTES}, WARP}, of_tile{{sums}, THREADS};
         of_warp.up_sweep(1, GROUP);
         __syncthreads();
+        // Of the first warp.
+        TopTree top{{shared().lefts}};
+        A sum;
         if (warp == 0) {
-            of_tile.up_sweep(GROUP, THREADS);
-            if (gridDim.x > 1) {
-                Sums all = this->sums(shared().tag);
-                this->publish_sum(tile, all.sums.tag, of_tile.node(0, THREADS));
-                just_before.read(all, tile.number, 0);
-            }
-        } else if (warp == 1 && gridDim.x > 1) {
-            P before = this->sums(shared().tag).prefix_of_group(tile.number, sink.before());
-            if (threadIdx.x % WARP == 0) shared().group = before.value;
+#pragma unroll
+            for (int i = 0; i < TOP; i++)
+                top.leaves[i] = of_tile.node(threadIdx.x % WARP * TOP + i, GROUP);
+            sum = top.up_sweep();
+            if (gridDim.x > 1) this->publish_sum(tile, shared().tag, sum);
+        } else if (gridDim.x > 1 && warp <= LOOK_BACK) {
+            look_back(tile, warp);
         }
         __syncthreads();
-        if (warp == 0) {
-            P before = sink.before();
-            if (gridDim.x > 1) {
-                before = {shared().group, sink.seeded || tile.number >= Sums::RADIX};
-                just_before.append_to(before);
-            }
-            begin(tile, of_tile, before);
-        }
+        if (warp == 0) begin(tile, of_tile, top, sum);
         __syncthreads();
         of_warp.down_sweep(1, GROUP, sink.seeded || tile.number > 0 || warp > 0);
     }
 
-    /// Walks down to the groups of shares, given what precedes the tile. The first warp calls.
-    __device__ __forceinline__ void begin(const Tile& tile, const SumsTree& of_tile,
-                                          P before) const {
+    /// Computes what precedes the tile. The warps from HISTORIAN to LOOK_BACK call; they may be one.
+    __device__ __forceinline__ void look_back(const Tile& tile, int warp) const {
+        Sums all = this->sums(shared().tag);
+        typename Sums::DigitByLoops just_before;
+        if (warp == HISTORIAN) {
+            P group = all.prefix_of_group(tile.number, sink.before());
+            if (threadIdx.x % WARP == 0) shared().preceding = group.value;
+        }
+        if (warp == LOOK_BACK) just_before.read(all, tile.number, 0);
+        sync_threads(1, (LOOK_BACK - HISTORIAN + 1) * WARP);
+        if (warp == LOOK_BACK) {
+            P before{shared().preceding, sink.seeded || tile.number >= Sums::RADIX};
+            just_before.append_to(before);
+            __syncwarp();
+            if (threadIdx.x % WARP == 0) shared().preceding = before.value;
+        }
+    }
+
+    /// Walks down to the sums that warps made, given what precedes the tile and its own sum. The
+    /// first warp calls.
+    __device__ __forceinline__ void begin(const Tile& tile, const SumsTree& of_tile, TopTree& top,
+                                          const A& sum) const {
+        constexpr int LANES = WARP / WARPS;
         int lane = threadIdx.x % WARP;
         Apart<A, SIZE> of_warps{shared().before};
-        A sum = of_tile.node(0, THREADS);
-        __syncwarp();
+        P before = sink.before();
+        if (gridDim.x > 1) before = {shared().preceding, sink.seeded || tile.number > 0};
         if (lane == 0) {
-            of_tile.set_node(0, THREADS, before.value);
             if (gridDim.x > 1) this->end_launch(tile, shared().tag);
             if (tile.number > 0) sink.begin_tile(tile.start, before.value);
         }
-        __syncwarp();
-        of_tile.down_sweep(GROUP, THREADS, before.present);
-        if (lane < WARPS) of_warps.set(lane, of_tile.node(lane * (WARP / GROUP), GROUP));
+        top.down_sweep(before);
+#pragma unroll
+        for (int i = 0; i < TOP; i++) of_tile.set_node(lane * TOP + i, GROUP, top.leaves[i]);
+        if (lane % LANES == 0) of_warps.set(lane / LANES, top.leaves[0]);
         // Where there are several tiles, the next one's block stores the result that this is for.
         if (gridDim.x == 1) before.append(sum);
         if (lane == 0) of_warps.set(WARPS, before.value);
     }
 
-    /// Stores what a chunk holds now: the prefixes of its items.
-    __device__ __forceinline__ void emit(const unsigned char* chunk, const Tile& tile,
-                                         int warp) const {
+    /// Walks down the trees of the runs of a chunk, which hold their prefixes now, and stores the
+    /// prefixes of the items.
+    __device__ __forceinline__ void emit(unsigned char* chunk, const Tile& tile, int warp) const {
         int lane = threadIdx.x % WARP;
-        Store store{shared().rooms[warp], is_aligned(sink.out, 16)};
         int results = gridDim.x == 1 ? tile.valid : sink.results(tile.valid, tile.whole);
-        // An inclusive result is the prefix of the next item.
-        int next = sink.inclusive ? 1 : 0;
+        bool aligned = is_aligned(sink.out, 16);
+        bool begun = sink.seeded || tile.number > 0 || warp > 0;
         const unsigned char* after = shared().before + (warp + 1) * SIZE;
 #pragma unroll 1
         for (int row = 0; row < ROWS; row++) {
-            int first = row * ROW + lane * RUN + next;
-            A prefixes[RUN];
+            int number = row * WARP + lane;
+            Nodes run = RunInWords::get(chunk + place(number));
+            // An inclusive result is the prefix of the next item.
+            A next = run.nodes[RUN - 1];
+            if (sink.inclusive)
+                next = InWords<A>::get(number + 1 < ROWS * WARP
+                                           ? chunk + place(number + 1) + (RUN - 1) * SIZE
+                                           : after);
+            run_down_sweep<Operator, true>(run.nodes, RUN, run.nodes[RUN - 1], begun || number > 0);
+            if (sink.inclusive) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++)
-                prefixes[i] =
-                    InWords<A>::get(first + i < CHUNK ? chunk + place(first + i) : after);
-            sink.store_row(prefixes, tile.start, warp * CHUNK + row * ROW, results, store);
+                for (int i = 0; i + 1 < RUN; i++) run.nodes[i] = run.nodes[i + 1];
+                run.nodes[RUN - 1] = next;
+            }
+            // All lanes read their runs before any writes to the room.
+            Store store{chunk + place(row * WARP), aligned};
+            sink.store_row(run.nodes, tile.start, warp * CHUNK + row * ROW, results, store);
         }
     }
 };

@@ -165,20 +165,20 @@ struct SumTree {
         /// Lane l has the sum of 2^l of them that belongs to bit l of the digit, if that is set.
         A nodes;
 
-        __device__ __forceinline__ void read(const SumTree& all, u64 tile, int level) {
-            static_assert(PER_LANE == 1);
-            int lane = threadIdx.x % WARP;
+        /// The digit of a tile at some level. If `known`, the last of the sums is not read: it is
+        /// `last`.
+        __device__ __forceinline__ void read(const SumTree& all, u64 tile, int level,
+                                             bool known = false, const A& last = A{}) {
             u64 place = tile >> level * LOG_RADIX;
             digit = (int)(place % RADIX);
-            if (digit == 0) return;
-            A sum[1];
-            all.read(all.start_of(level) + place - digit, digit, sum);
-#pragma unroll 1
-            for (int bit = 0; bit < LOG_RADIX; bit++) {
-                A sibling = shuffle_xor(sum[0], 1 << bit), node = shuffle(sibling, digit);
-                if (lane == bit) nodes = node;
-                sum[0] = combine_neighbours<Operator>(sum[0], sibling, (lane >> bit & 1) != 0);
-            }
+            if (digit > 0) fold(all, all.start_of(level) + place - digit, known, last);
+        }
+
+        /// The sum of a whole group, whose nodes at some level start with number `first`.
+        __device__ __forceinline__ A sum(const SumTree& all, u64 first, int level, bool known,
+                                         const A& last) {
+            digit = RADIX;
+            return fold(all, all.start_of(level) + first, known, last);
         }
 
         __device__ __forceinline__ void append_to(Prefix<Operator, A>& before) const {
@@ -186,19 +186,49 @@ struct SumTree {
             for (int bit = LOG_RADIX - 1; bit >= 0; bit--)
                 if ((digit >> bit & 1) != 0) before.append(shuffle(nodes, bit));
         }
+
+    private:
+        /// Folds as many sums as the digit says, from place `first` on. Returns the sum, if these
+        /// are all.
+        __device__ __forceinline__ A fold(const SumTree& all, u64 first, bool known,
+                                          const A& last) {
+            static_assert(PER_LANE == 1);
+            int lane = threadIdx.x % WARP, there = known ? digit - 1 : digit;
+            A sum[1] = {last};
+            if (there > 0) all.read(first, there, sum);
+            if (known && lane == there) sum[0] = last;
+#pragma unroll 1
+            for (int bit = 0; bit < LOG_RADIX; bit++) {
+                A sibling = shuffle_xor(sum[0], 1 << bit), node = shuffle(sibling, digit);
+                if (lane == bit) nodes = node;
+                sum[0] = combine_neighbours<Operator>(sum[0], sibling, (lane >> bit & 1) != 0);
+            }
+            return sum[0];
+        }
     };
 
     /// What precedes the group of RADIX tiles that a tile belongs to, given what precedes all
     /// tiles. By loops.
+    ///
+    /// The sum of the group before is folded here, and so is that of each larger group that ends
+    /// there. Their own blocks do so, too, but it would take two more ways through memory to learn
+    /// that from them.
     __device__ __forceinline__ Prefix<Operator, A> prefix_of_group(
         u64 tile, Prefix<Operator, A> before) const {
-        int level = 1;
-        while (tile >> level * LOG_RADIX >= RADIX) level++;
+        auto place = [=](int level) { return tile >> level * LOG_RADIX; };
+        if (place(1) == 0) return before;
+        DigitByLoops nodes;
+        A last{};
+        int level = 0;
 #pragma unroll 1
-        for (; level > 0; level--) {
-            DigitByLoops sums_before;
-            sums_before.read(*this, tile, level);
-            sums_before.append_to(before);
+        for (; level == 0 || place(level) % RADIX == 0; level++)
+            last = nodes.sum(*this, (place(level + 1) - 1) * RADIX, level, level > 0, last);
+        int top = level;
+        while (place(top) >= RADIX) top++;
+#pragma unroll 1
+        for (; top >= level; top--) {
+            nodes.read(*this, tile, top, top == level, last);
+            nodes.append_to(before);
         }
         return before;
     }

@@ -59,18 +59,12 @@ impl SharePolicy {
         32 * self.warps
     }
 
-    /// The bytes of shared memory of a block, for elements of type `T`: a tile with a word more for
-    /// each lane, a row of results and a sum for each warp, two sums more, and two numbers.
+    /// The bytes of shared memory of a block, for elements of type `T`: a tile with 16 bytes more
+    /// for each lane, 162 sums and one for each warp, and two numbers.
     pub fn shared_bytes<T: Element>(self) -> u32 {
-        let SharePolicy {
-            run, rows, warps, ..
-        } = self;
-        let size = accumulator_bytes::<T>();
-        let word = 1 << size.trailing_zeros().min(4);
-        let nodes = self.threads() * (run * rows * size + word);
-        let results = (32 * run * size_of::<T>() as u32).next_multiple_of(16);
-        let sums = ((warps + 1) * size).next_multiple_of(16) + size.next_multiple_of(16);
-        (warps * results + nodes).next_multiple_of(16) + sums + 32
+        let sums = |count: u32| (count * accumulator_bytes::<T>()).next_multiple_of(16);
+        let share = sums(self.run * self.rows) + 16;
+        self.threads() * share + sums(5 * 32) + sums(self.warps + 1) + sums(1) + 32
     }
 
     /// What is wrong with a policy for elements of type `T`, if anything, where runs have
@@ -90,8 +84,8 @@ impl SharePolicy {
             Some("run, rows, batch and warps are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != proper_run {
-            Some("a run has as many elements as RowPolicy::of_scan says")
+        } else if !run.is_multiple_of(proper_run) {
+            Some("a run is a multiple of what RowPolicy::of_scan says")
         } else if !(2..=16).contains(&warps) {
             Some("a block has 2 to 16 warps")
         } else if blocks == 0 || blocks * self.threads() > 2048 {

@@ -60,7 +60,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
             engines.extend(wave.map(small).map(Engine::Wave));
         }
         if !matrix::is_second::<Op>() {
-            engines.extend(shares::<T>().map(Engine::Shares));
+            engines.extend(shares::<T>().into_iter().map(Engine::Shares));
         }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
@@ -72,16 +72,20 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     engines
 }
 
-/// The shares engine with small tiles, of which many can be tested.
-fn shares<T: Element>() -> Option<SharePolicy> {
-    let policy = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX)?.shares;
-    let rows = (8 / policy.run).max(1);
-    Some(SharePolicy {
+/// The shares engine with small tiles, of which many can be tested: with the fewest warps, and with
+/// so many that each of its tasks has one.
+fn shares<T: Element>() -> Vec<SharePolicy> {
+    let Some(costly) = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX) else {
+        return Vec::new();
+    };
+    let run = costly.shares.run;
+    let policy = |rows: u32, warps| SharePolicy {
         rows,
         batch: rows.div_ceil(2),
-        warps: 2,
-        ..policy
-    })
+        warps,
+        ..costly.shares
+    };
+    vec![policy((8 / run).max(1), 2), policy(1, 8)]
 }
 
 fn tiny(policy: WavePolicy) -> WavePolicy {
@@ -439,6 +443,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
                 (false, false) => "wave",
                 (false, true) => "wave anywhere",
             },
+            Engine::Shares(policy) if policy.warps > 2 => "shares of many warps",
             Engine::Shares(_) => "shares",
             _ => unreachable!("there are four engines"),
         },

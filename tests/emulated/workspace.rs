@@ -136,7 +136,7 @@ fn calls() -> Vec<Call> {
     let shares = SharePolicy {
         rows: 2,
         batch: 2,
-        warps: 2,
+        warps: 4,
         ..costly.shares
     };
     let length = 5 * shares.tile() as usize + 3;
