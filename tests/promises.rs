@@ -427,8 +427,13 @@ fn the_source_of_an_engine_that_does_not_reduce_is_an_error() {
 #[test]
 fn costly_operators_have_the_shares_engine() {
     let of = |capability, cost| CostlyScanPolicy::of::<Slice<f32>>(capability, cost);
-    let long_ones = of(90, 20).expect("costs 20 instructions");
-    assert!(of(90, 19).is_none() && of(75, u32::MAX).is_none());
+    let long_ones = of(90, 14).expect("costs 14 instructions");
+    assert!(of(90, 13).is_none() && of(75, u32::MAX).is_none());
+    // The more an operator costs, the shorter are inputs for which the engine is the fastest.
+    let from: Vec<_> = [14, 20, 30, 48]
+        .map(|cost| of(90, cost).unwrap().from)
+        .into();
+    assert!(from.is_sorted_by(|a, b| a > b) && from[3] == 0);
     assert!(long_ones.short.is_none() && of(90, 48).unwrap().short.is_some());
     assert!(CostlyScanPolicy::of::<Slice<[f32; 11]>>(90, u32::MAX).is_none());
     // Five bytes are moved one by one, eight at once.

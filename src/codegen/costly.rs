@@ -84,8 +84,8 @@ impl SharePolicy {
             Some("run, rows, batch and warps are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if !run.is_multiple_of(proper_run) {
-            Some("a run is a multiple of what RowPolicy::of_scan says")
+        } else if run != proper_run {
+            Some("a run has as many elements as RowPolicy::of_scan says")
         } else if !(2..=16).contains(&warps) {
             Some("a block has 2 to 16 warps")
         } else if blocks == 0 || blocks * self.threads() > 2048 {
@@ -101,10 +101,12 @@ impl SharePolicy {
 /// The policies for scans by a costly operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostlyScanPolicy {
+    /// From how many items a multiprocessor on the shares engine is the fastest.
+    pub from: u64,
     /// For what few blocks hold, if the operator costs so much that no other engine is faster for
     /// anything between. Such blocks have few rows, so that many warps share the work.
     pub short: Option<RowPolicy>,
-    /// For longer inputs by such operators, each for up to so many items a multiprocessor.
+    /// For longer inputs, each for up to so many items a multiprocessor.
     pub middle: Vec<(u64, SharePolicy)>,
     /// For long inputs.
     pub shares: SharePolicy,
@@ -122,13 +124,19 @@ impl CostlyScanPolicy {
         // Elements that no words of 4 bytes tile are moved byte by byte, or by two bytes.
         let word = 1 << accumulator.trailing_zeros();
         let moves = if word < 4 { accumulator / word } else { 1 };
-        let moving = (moves - 1) * SharePolicy::A_MOVE;
-        if cost < row.least + moving || !Engine::Shares(shares).runs_on(capability) {
+        let cost = cost.saturating_sub((moves - 1) * SharePolicy::A_MOVE);
+        let is_alone = cost >= row.alone;
+        let from = if is_alone {
+            0
+        } else {
+            row.from.iter().rfind(|(least, _)| cost >= *least)?.1
+        };
+        if !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
         let middle = row.middle.iter();
         let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
-        let short = (cost >= row.alone + moving).then(|| {
+        let short = is_alone.then(|| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let rows = policy.rows.min(row.short_rows);
             RowPolicy {
@@ -139,8 +147,9 @@ impl CostlyScanPolicy {
             }
         });
         Some(CostlyScanPolicy {
-            middle: middle.filter(|_| short.is_some()).collect(),
+            from,
             short,
+            middle: middle.filter(|(most, _)| *most > from).collect(),
             shares,
         })
     }

@@ -15,7 +15,7 @@ pub(super) enum Engines {
     Levels {
         /// For what so many blocks hold.
         short: Option<(Rows, u64)>,
-        /// For much more than the GPU holds at once, if it is the fastest there.
+        /// For what is so long that it is the fastest.
         shares: Option<Shares>,
         /// For what fills the GPU.
         wave: Option<Wave>,
@@ -24,7 +24,7 @@ pub(super) enum Engines {
     },
     /// For all others.
     OneLaunch {
-        /// For much more than the GPU holds at once, if it is the fastest there.
+        /// For what is so long that it is the fastest.
         shares: Option<Shares>,
         /// For what would give each multiprocessor several blocks of the rows engine.
         wave: Option<Wave>,
@@ -37,9 +37,8 @@ pub(super) enum Engines {
     Shares {
         /// For what the GPU holds at once, and so many blocks.
         short: Option<(Rows, u64)>,
-        /// For everything else: each for up to so many elements a multiprocessor, from short inputs
-        /// to all others.
-        shares: Vec<(u64, Shares)>,
+        /// For everything else.
+        shares: Shares,
     },
 }
 
@@ -50,11 +49,12 @@ pub(super) struct Rows {
     policy: RowPolicy,
 }
 
-/// The shares engine ([`Engine::Shares`]).
+/// The shares engine ([`Engine::Shares`]), for at least so many elements a multiprocessor.
 #[derive(Debug, Clone)]
 pub(super) struct Shares {
-    kernels: Lazy,
-    policy: SharePolicy,
+    from: u64,
+    /// Each for up to so many elements a multiprocessor, from short inputs to all others.
+    tiles: Vec<(u64, Lazy, SharePolicy)>,
 }
 
 /// The wave engine ([`Engine::Wave`]), where it can run.
@@ -103,7 +103,6 @@ impl Engines {
         let wave = WavePolicy::for_operator::<F>(capability, cost)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
-        let of_shares = |policy| Shares::new(request, policy);
         let is_large = size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT;
         let few = if is_large {
             Rows::few_blocks::<F::Item>()
@@ -111,21 +110,25 @@ impl Engines {
             // No grid has more.
             u32::MAX.into()
         };
-        if let Some(CostlyScanPolicy {
-            short: Some(short),
-            middle,
-            shares,
-        }) = costly
-        {
-            let all = middle.into_iter().chain([(u64::MAX, shares)]);
-            return Engines::Shares {
-                short: Some((Rows::new(request, short), few)),
-                shares: all
-                    .map(|(most, policy)| (most, of_shares(policy)))
-                    .collect(),
-            };
-        }
-        let shares = costly.map(|costly| of_shares(costly.shares));
+        let short = costly.as_ref().and_then(|costly| costly.short);
+        let shares = costly.map(|costly| {
+            let CostlyScanPolicy {
+                from,
+                middle,
+                shares,
+                ..
+            } = costly;
+            Shares::new(request, from, middle, shares)
+        });
+        let shares = match (short, shares) {
+            (Some(short), Some(shares)) => {
+                return Engines::Shares {
+                    short: Some((Rows::new(request, short), few)),
+                    shares,
+                };
+            }
+            (_, shares) => shares,
+        };
         if !is_large {
             return Engines::one_launch::<F>(request, capability, shares, wave, false);
         }
@@ -164,7 +167,7 @@ impl Engines {
             }
             Engine::Shares(policy) => Engines::Shares {
                 short: None,
-                shares: vec![(u64::MAX, Shares::new(request, policy))],
+                shares: Shares::new(request, 0, Vec::new(), policy),
             },
             Engine::Wave(policy) => {
                 Engines::one_launch::<F>(request, capability, None, Some(policy), true)
@@ -190,36 +193,36 @@ impl Engines {
 
     /// The kernels of all engines but those for unaligned addresses.
     pub(super) fn kernels(&self) -> impl Iterator<Item = &Lazy> {
-        let kernels = match self {
+        let (shares, others) = match self {
             Engines::Levels {
                 short,
                 shares,
                 wave,
                 levels,
-            } => vec![
-                short.as_ref().map(|(short, _)| &short.kernels),
-                shares.as_ref().map(|shares| &shares.kernels),
-                wave.as_ref().map(|wave| &wave.kernels),
-                Some(levels),
-            ],
+            } => {
+                let short = short.as_ref().map(|(short, _)| &short.kernels);
+                let wave = wave.as_ref().map(|wave| &wave.kernels);
+                (shares.as_ref(), [short, wave, Some(levels)])
+            }
             Engines::OneLaunch {
                 shares,
                 wave,
                 short,
                 long,
-            } => vec![
-                shares.as_ref().map(|shares| &shares.kernels),
-                wave.as_ref().map(|wave| &wave.kernels),
-                Some(&short.kernels),
-                Some(&long.kernels),
-            ],
+            } => {
+                let wave = wave.as_ref().map(|wave| &wave.kernels);
+                let [short, long] = [short, long].map(|rows| Some(&rows.kernels));
+                (shares.as_ref(), [wave, short, long])
+            }
             Engines::Shares { short, shares } => {
                 let short = short.as_ref().map(|(short, _)| &short.kernels);
-                let shares = shares.iter().map(|(_, shares)| Some(&shares.kernels));
-                [short].into_iter().chain(shares).collect()
+                (Some(shares), [short, None, None])
             }
         };
-        kernels.into_iter().flatten()
+        let tiles = shares.into_iter().flat_map(|shares| &shares.tiles);
+        tiles
+            .map(|(_, kernels, _)| kernels)
+            .chain(others.into_iter().flatten())
     }
 
     /// The size of the workspace in bytes for `len` elements of type `T` or fewer.
@@ -230,7 +233,14 @@ impl Engines {
             of_rows(rows).min(few)
         };
         let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
-        let of_shares = |shares: &Shares| SharePlan::new(shares.policy, len).workspace_bytes::<T>();
+        let of_shares = |shares: &Shares| {
+            let tiles = shares.tiles.iter();
+            let bytes = |policy| SharePlan::new(policy, len).workspace_bytes::<T>();
+            tiles
+                .map(|(_, _, policy)| bytes(*policy))
+                .max()
+                .unwrap_or(0)
+        };
         let most = match self {
             Engines::Levels {
                 short,
@@ -255,9 +265,7 @@ impl Engines {
                 Some(of_rows(long)),
             ],
             Engines::Shares { short, shares } => {
-                let short = short.as_ref().map(of_few_blocks);
-                let shares = shares.iter().map(|(_, shares)| Some(of_shares(shares)));
-                [short].into_iter().chain(shares).collect()
+                vec![short.as_ref().map(of_few_blocks), Some(of_shares(shares))]
             }
         };
         most.into_iter().flatten().max().unwrap_or(0)
@@ -272,6 +280,7 @@ impl Engines {
             multiprocessors,
         } = input;
         let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, inclusive, multiprocessors);
+        let of_shares = |shares| Shares::choose(shares, len, multiprocessors);
         match self {
             Engines::Levels {
                 short,
@@ -285,11 +294,8 @@ impl Engines {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
-                if let Some(shares) = shares {
-                    let plan = SharePlan::new(shares.policy, len);
-                    if plan.is_long(multiprocessors) {
-                        return Choice::Shares(&shares.kernels, plan);
-                    }
+                if let Some(choice) = shares.as_ref().and_then(of_shares) {
+                    return choice;
                 }
                 if let Some((kernels, policy)) = wave.as_ref().and_then(|wave| wave.at(aligned)) {
                     let plan = WavePlan::new(policy, len);
@@ -305,11 +311,8 @@ impl Engines {
                 short,
                 long,
             } => {
-                if let Some(shares) = shares {
-                    let plan = SharePlan::new(shares.policy, len);
-                    if plan.is_long(multiprocessors) {
-                        return Choice::Shares(&shares.kernels, plan);
-                    }
+                if let Some(choice) = shares.as_ref().and_then(of_shares) {
+                    return choice;
                 }
                 let (rows, plan) = match plan(short) {
                     at_once if !at_once.by_ticket => (short, at_once),
@@ -330,10 +333,7 @@ impl Engines {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
-                let each = (len as u64).div_ceil(multiprocessors.max(1).into());
-                let fitting = shares.iter().find(|(most, _)| each <= *most);
-                let (_, shares) = fitting.expect("the last are for all lengths");
-                Choice::Shares(&shares.kernels, SharePlan::new(shares.policy, len))
+                of_shares(shares).expect("they are for all lengths")
             }
         }
     }
@@ -358,11 +358,28 @@ impl Rows {
 }
 
 impl Shares {
-    fn new(request: Request, policy: SharePolicy) -> Shares {
+    fn new(
+        request: Request,
+        from: u64,
+        middle: Vec<(u64, SharePolicy)>,
+        long: SharePolicy,
+    ) -> Shares {
+        let all = middle.into_iter().chain([(u64::MAX, long)]);
+        let lazy = |policy| Lazy::new(request, Engine::Shares(policy));
         Shares {
-            kernels: Lazy::new(request, Engine::Shares(policy)),
-            policy,
+            from,
+            tiles: all
+                .map(|(most, policy)| (most, lazy(policy), policy))
+                .collect(),
         }
+    }
+
+    /// The engine for `len` elements, if these are enough.
+    fn choose(&self, len: usize, multiprocessors: u32) -> Option<Choice<'_>> {
+        let each = (len as u64).div_ceil(multiprocessors.max(1).into());
+        let fitting = self.tiles.iter().find(|(most, ..)| each <= *most);
+        let (_, kernels, policy) = fitting.filter(|_| each >= self.from)?;
+        Some(Choice::Shares(kernels, SharePlan::new(*policy, len)))
     }
 }
 
@@ -530,7 +547,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!([CHEAP, 19, 20, 39].map(warps), [8, 8, 16, 16]);
+        assert_eq!([CHEAP, 19, 20, 23].map(warps), [8, 8, 16, 16]);
     }
 
     #[test]

@@ -119,11 +119,6 @@ impl SharePlan {
         tiles(self.length, tile, inclusive && self.length > tile)
     }
 
-    /// Whether there are so many tiles that blocks hide from each other what each waits for.
-    pub fn is_long(&self, multiprocessors: u32) -> bool {
-        self.tiles(false) > 2 * u64::from(self.policy.blocks) * u64::from(multiprocessors)
-    }
-
     /// Whether blocks may start before what precedes the launch on the stream has ended. If they
     /// fill more than half of the GPU, but not all of it, those of the launch before leave room on
     /// some multiprocessors alone, which would get too many.

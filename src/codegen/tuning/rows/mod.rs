@@ -96,9 +96,10 @@ pub(in crate::codegen) struct CostlyReduceRow {
 pub(in crate::codegen) struct CostlyScanRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
-    /// The least [`cost`](crate::codegen::cost) of an operator for whose long scans it is faster,
-    pub(in crate::codegen) least: u32,
-    /// and of one for whose shorter scans it is, too.
+    /// From how many items a multiprocessor on it is faster, each for operators of at least some
+    /// [`cost`](crate::codegen::cost), from the cheapest to the costliest.
+    pub(in crate::codegen) from: &'static [(u32, u64)],
+    /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,
     /// The rows, and the most warps of a block, of short inputs. These the rows engine takes.
     pub(in crate::codegen) short_rows: u32,

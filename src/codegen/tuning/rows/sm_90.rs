@@ -79,12 +79,12 @@ pub(super) const ROWS: RowTables = RowTables {
     ],
     costly_scan: &[
         CostlyScanRow {
-            accumulator: 4, least: 20, alone: 48, short_rows: 2, short_warps: 16,
+            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)], alone: 48, short_rows: 2, short_warps: 16,
             middle: &[(24_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
             long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
         CostlyScanRow {
-            accumulator: 8, least: 14, alone: 48, short_rows: 2, short_warps: 16,
+            accumulator: 8, from: &[(14, 49_000)], alone: 48, short_rows: 2, short_warps: 16,
             middle: &[
                 (5_300, ShareRow { share: 8, warps: 8, blocks: 5 }),
                 (91_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
@@ -92,21 +92,21 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 12, least: 40, alone: 48, short_rows: 2, short_warps: 8,
+            accumulator: 12, from: &[(24, 125_000), (40, 24_500)], alone: 48, short_rows: 2, short_warps: 8,
             middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 16, least: 24, alone: 48, short_rows: 2, short_warps: 8,
-            middle: &[(9_100, ShareRow { share: 8, warps: 8, blocks: 5 })],
+            accumulator: 16, from: &[(16, 100_000), (20, 7_000)], alone: 48, short_rows: 2, short_warps: 8,
+            middle: &[(40_000, ShareRow { share: 8, warps: 8, blocks: 4 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 24, least: 25, alone: 25, short_rows: 2, short_warps: 8, middle: &[],
+            accumulator: 24, from: &[], alone: 25, short_rows: 2, short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 40, least: 24, alone: 24, short_rows: 2, short_warps: 8, middle: &[],
+            accumulator: 40, from: &[], alone: 24, short_rows: 2, short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 4, blocks: 4 },
         },
     ],
