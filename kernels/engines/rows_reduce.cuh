@@ -20,7 +20,9 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// For costly operators, rows of several batches are folded together (`fold_groups`).
+// Where an operator is costly or elements are large, the code is COMPACT: trees are folded by loops,
+// except those of a batch. Unrolled, they would hold the operator so often that compiling it takes
+// longer than most reductions. GROUPED rows of several batches are folded together.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
@@ -34,8 +36,9 @@
 namespace warpfold {
 
 /// The sums of aligned blocks, in shared memory. Entry l is the sum of 2^l elements.
-template <class Operator, class A, int LEVELS = 32>
+template <class Operator, class A, bool COMPACT, int LEVELS = 32>
 struct AlignedBlocks {
+    static constexpr int UNROLLED = COMPACT ? 1 : 5;
     PaddedArray<A, LEVELS> sums;
 
     /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has
@@ -52,7 +55,7 @@ struct AlignedBlocks {
     /// siblings. Returns the fold.
     __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
         int lane = threadIdx.x % WARP;
-#pragma unroll
+#pragma unroll UNROLLED
         for (int level = 0; level < 5; level++) {
             if (place >> level == 0) break;
             A sibling = shuffle_xor(sum, 1 << level);
@@ -79,6 +82,9 @@ struct BlockFolder {
     using A = AccumulatorOf<T>;
     static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
+    static constexpr bool COMPACT = Policy::COMPACT, GROUPED = Policy::GROUPED;
+    using Blocks = AlignedBlocks<Operator, A, COMPACT>;
+    static_assert(COMPACT || !GROUPED);
     using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
     /// The most chunks of a group.
@@ -89,7 +95,7 @@ struct BlockFolder {
         /// other is still read.
         PaddedArray<A, WARP> part_sums[MOST_CHUNKS];
         u64 tickets[2];
-        AlignedBlocks<Operator, A> blocks;
+        Blocks blocks;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -113,7 +119,7 @@ struct BlockFolder {
     static __device__ __forceinline__ A sum_of_parts(int turn) {
         int lane = threadIdx.x % WARP, parts = (int)(blockDim.x / WARP);
         A sum = shared().part_sums[turn].get(lane & (parts - 1));
-#pragma unroll
+#pragma unroll Blocks::UNROLLED
         for (int level = 0; level < 5; level++) {
             if (parts >> level == 1) break;
             A sibling = shuffle_xor(sum, 1 << level);
@@ -130,8 +136,8 @@ struct BlockFolder {
         LaneCounter<Operator, A> batches;
         A sum;
         batches.count = 0;
-        if constexpr (Policy::GROUPED) {
-            sum = fold_groups(batches, from, length);
+        if constexpr (COMPACT) {
+            sum = fold_compactly(batches, from, length);
         } else {
             for (; length >= BATCH; length -= BATCH, from += BATCH) {
                 A leaves[ROWS];
@@ -139,8 +145,8 @@ struct BlockFolder {
                 LaneTree<Operator, A, ROWS> tree;
                 sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
             }
+            if (length > 0) fold_end(from, (int)length);
         }
-        if (length > 0) fold_end(from, (int)length);
         if (batches.count >> log_batches != 0) {
             if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
         } else {
@@ -149,25 +155,41 @@ struct BlockFolder {
         }
     }
 
-    /// Folds whole batches with the fewest combinations, for costly operators. Returns the last sum
-    /// that was pushed.
+    /// Folds a part with little code, and leaves the sums of what fills no batch. Returns the last
+    /// sum that was pushed.
     ///
-    /// A batch has fewer rows than a warp has lanes, so the last levels would be computed several
-    /// times over. Each of them waits for the rows of another batch instead.
-    __device__ __forceinline__ A fold_groups(LaneCounter<Operator, A>& batches, u64& from,
-                                             u32& length) const {
+    /// A batch has fewer rows than a warp has lanes, so the last levels are computed several times
+    /// over. If GROUPED, each of them waits for the rows of another batch instead. That takes the
+    /// fewest combinations.
+    __device__ __forceinline__ A fold_compactly(LaneCounter<Operator, A>& batches, u64 from,
+                                                u32 length) const {
         A sum, started[OPEN > 0 ? OPEN : 1];
-        u32 count = 0;
         auto push = [&](const A& rows, int level) {
             sum = batches.push(fold_lanes(rows, DIVIDED + level), level);
         };
+        u32 count = length / BATCH;
 #pragma unroll 1
-        for (; length >= BATCH; length -= BATCH, from += BATCH, count++) {
-            A leaves[ROWS];
-            load_leaves(leaves, from, BATCH / RUN);
+        for (u32 batch = 0; length > 0; batch++) {
+            End end{length};
+            if (length < BATCH && end.elements > 0) {
+                A element = element_of_rest(from + end.runs * RUN, end.elements);
+                shared().blocks.set_siblings_of(element, end.elements, 0);
+            }
+            if (end.runs == 0) break;
+            A leaves[ROWS], last;
+            load_leaves(leaves, from, end.runs);
+            if (length < BATCH) last = row_at(leaves, end.runs / WARP);
             A rows = fold_rows<Operator, A, 0, DIVIDED>(leaves);
-            if (join<0>(started, count, rows)) push(rows, OPEN);
+            if (length < BATCH) {
+                fold_last_rows(last, rows, end.runs);
+                break;
+            }
+            if constexpr (!GROUPED) push(rows, 0);
+            else if (join<0>(started, batch, rows)) push(rows, OPEN);
+            length -= BATCH;
+            from += BATCH;
         }
+        if constexpr (!GROUPED) return sum;
 #pragma unroll 1
         for (int level = OPEN - 1; level >= 0; level--) {
             A rows = started[0];
@@ -176,6 +198,36 @@ struct BlockFolder {
             if ((count >> level & 1) != 0) push(rows, level);
         }
         return sum;
+    }
+
+    /// How the end of a range is folded: as runs, or a whole batch of them, and as elements that
+    /// fill none, one a lane.
+    struct End {
+        int elements, runs;
+
+        __device__ __forceinline__ explicit End(u32 length)
+            : elements(length < WARP ? (int)length : length < BATCH ? (int)(length % RUN) : 0),
+              runs(length < BATCH ? ((int)length - elements) / RUN : BATCH / RUN) {}
+    };
+
+    static __device__ __forceinline__ A row_at(const A (&leaves)[ROWS], int place) {
+        A row = leaves[0];
+#pragma unroll
+        for (int i = 1; i < ROWS; i++) row = choose(i == place, leaves[i], row);
+        return row;
+    }
+
+    /// Leaves the sums of rows that fill no batch: of the runs of the last one, and of those
+    /// before it. Of the latter, the levels below DIVIDED are folded.
+    static __device__ __forceinline__ void fold_last_rows(const A& last, A rows, int runs) {
+        auto& blocks = shared().blocks;
+        blocks.set_siblings_of(last, runs % WARP, LOG2<RUN>);
+#pragma unroll 1
+        for (int level = DIVIDED; level < LOG2<WARP>; level++) {
+            bool odd = (threadIdx.x >> level & 1) != 0;
+            rows = combine_neighbours<Operator>(rows, shuffle_xor(rows, 1 << level), odd);
+        }
+        blocks.set_siblings_of(rows, runs / WARP, LOG2<ROW>);
     }
 
     /// The levels over lanes that a batch has rows enough to be divided for, and the others.
@@ -213,8 +265,8 @@ struct BlockFolder {
 
     /// Folds less than a batch, as `fold_part` does.
     __device__ __forceinline__ void fold_end(u64 from, int length) const {
-        // The elements that fill no run, or no row: one a lane.
-        int rest = length < WARP ? length : length % RUN, runs = (length - rest) / RUN;
+        End parts{(u32)length};
+        int rest = parts.elements, runs = parts.runs;
         A element, leaves[ROWS];
         // These loads are under way while the rows are read.
         if (rest > 0) element = element_of_rest(from + (length - rest), rest);
@@ -222,9 +274,7 @@ struct BlockFolder {
         auto& blocks = shared().blocks;
         if (rest > 0) blocks.set_siblings_of(element, rest, 0);
         if (runs == 0) return;
-        A end = leaves[0];
-#pragma unroll
-        for (int i = 1; i < ROWS; i++) end = choose(i == runs / WARP, leaves[i], end);
+        A end = row_at(leaves, runs / WARP);
         LaneTree<Operator, A, WARP> row;
         row.up_sweep(end);
         LaneTree<Operator, A, ROWS> rows;
@@ -318,7 +368,7 @@ struct ChunkReducer {
         /// The sums of nodes. A node is as many chunks as a warp reads at once.
         PaddedArray<A, WARP> nodes;
         /// The sums of the aligned blocks of nodes.
-        AlignedBlocks<Operator, A, 5> blocks;
+        AlignedBlocks<Operator, A, Policy::COMPACT, 5> blocks;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -423,12 +473,11 @@ struct ChunkReducer {
         auto& nodes = shared().nodes;
         // All warps read at once. The first reads the sums that fill no node, and joins the others
         // for the nodes after that.
-        typename Sums::Digit digit;
+        constexpr bool BY_LOOPS = Policy::COMPACT && PER_LANE == 1;
+        typename Sums::template DigitOf<BY_LOOPS> digit;
         if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
         for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
-            A members[PER_LANE];
-            chunks.read(node * Sums::RADIX, Sums::RADIX, members);
-            A sum = LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+            A sum = chunks.template sum<BY_LOOPS>(node * Sums::RADIX);
             if (lane == 0) nodes.set(node, sum);
         }
         if (whole > 0) __syncthreads();

@@ -158,7 +158,8 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
             P group = all.prefix_of_group(tile.number, sink.before());
             if (threadIdx.x % WARP == 0) shared().preceding = group.value;
         }
-        if (warp == LOOK_BACK) just_before.read(all, tile.number, 0);
+        if (warp == LOOK_BACK)
+            just_before.read(all, all.group_of(tile.number, 0), all.digit_of(tile.number, 0));
         sync_threads(1, (LOOK_BACK - HISTORIAN + 1) * WARP);
         if (warp == LOOK_BACK) {
             P before{shared().preceding, sink.seeded || tile.number >= Sums::RADIX};

@@ -93,6 +93,16 @@ struct TileSums {
     }
 };
 
+/// One of two types.
+template <bool FIRST, class S, class T>
+struct OneOf {
+    using Type = S;
+};
+template <class S, class T>
+struct OneOf<false, S, T> {
+    using Type = T;
+};
+
 /// The sums of tiles, of RADIX tiles, of RADIX² tiles …, one level after the other. A warp reads
 /// PER_LANE sums a lane at once.
 template <class Operator, class A, int PER_LANE>
@@ -165,36 +175,15 @@ struct SumTree {
         /// Lane l has the sum of 2^l of them that belongs to bit l of the digit, if that is set.
         A nodes;
 
-        /// The digit of a tile at some level. If `known`, the last of the sums is not read: it is
-        /// `last`.
-        __device__ __forceinline__ void read(const SumTree& all, u64 tile, int level,
-                                             bool known = false, const A& last = A{}) {
-            u64 place = tile >> level * LOG_RADIX;
-            digit = (int)(place % RADIX);
-            if (digit > 0) fold(all, all.start_of(level) + place - digit, known, last);
-        }
-
-        /// The sum of a whole group, whose nodes at some level start with number `first`.
-        __device__ __forceinline__ A sum(const SumTree& all, u64 first, int level, bool known,
-                                         const A& last) {
-            digit = RADIX;
-            return fold(all, all.start_of(level) + first, known, last);
-        }
-
-        __device__ __forceinline__ void append_to(Prefix<Operator, A>& before) const {
-#pragma unroll 1
-            for (int bit = LOG_RADIX - 1; bit >= 0; bit--)
-                if ((digit >> bit & 1) != 0) before.append(shuffle(nodes, bit));
-        }
-
-    private:
-        /// Folds as many sums as the digit says, from place `first` on. Returns the sum, if these
-        /// are all.
-        __device__ __forceinline__ A fold(const SumTree& all, u64 first, bool known,
-                                          const A& last) {
+        /// The first `digit` sums from some place on; there may be none. If the last of them is
+        /// `known`, it is not read. Returns their sum, if they are RADIX.
+        __device__ __forceinline__ A read(const SumTree& all, u64 first, int digit,
+                                          bool known = false, const A& last = A{}) {
             static_assert(PER_LANE == 1);
+            this->digit = digit;
             int lane = threadIdx.x % WARP, there = known ? digit - 1 : digit;
             A sum[1] = {last};
+            if (digit == 0) return last;
             if (there > 0) all.read(first, there, sum);
             if (known && lane == there) sum[0] = last;
 #pragma unroll 1
@@ -205,7 +194,43 @@ struct SumTree {
             }
             return sum[0];
         }
+
+        __device__ __forceinline__ void append_to(Prefix<Operator, A>& before) const {
+#pragma unroll 1
+            for (int bit = LOG_RADIX - 1; bit >= 0; bit--)
+                if ((digit >> bit & 1) != 0) before.append(shuffle(nodes, bit));
+        }
+        __device__ __forceinline__ Prefix<Operator, A> prefix(int,
+                                                              Prefix<Operator, A> before) const {
+            append_to(before);
+            return before;
+        }
     };
+
+    /// By loops, or not.
+    template <bool BY_LOOPS>
+    using DigitOf = typename OneOf<BY_LOOPS, DigitByLoops, Digit>::Type;
+
+    /// The sum of RADIX neighbouring sums.
+    template <bool BY_LOOPS>
+    __device__ __forceinline__ A sum(u64 first) const {
+        if constexpr (BY_LOOPS) {
+            return DigitByLoops{}.read(*this, first, RADIX);
+        } else {
+            A members[PER_LANE];
+            read(first, RADIX, members);
+            return LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
+        }
+    }
+
+    /// The digit of a tile at some level.
+    __device__ __forceinline__ int digit_of(u64 tile, int level) const {
+        return (int)((tile >> level * LOG_RADIX) % RADIX);
+    }
+    /// Where the sums are that a digit is of.
+    __device__ __forceinline__ u64 group_of(u64 tile, int level) const {
+        return start_of(level) + (tile >> level * LOG_RADIX) / RADIX * RADIX;
+    }
 
     /// What precedes the group of RADIX tiles that a tile belongs to, given what precedes all
     /// tiles. By loops.
@@ -215,19 +240,19 @@ struct SumTree {
     /// that from them.
     __device__ __forceinline__ Prefix<Operator, A> prefix_of_group(
         u64 tile, Prefix<Operator, A> before) const {
-        auto place = [=](int level) { return tile >> level * LOG_RADIX; };
-        if (place(1) == 0) return before;
+        if (tile < RADIX) return before;
         DigitByLoops nodes;
         A last{};
         int level = 0;
+        // A group ends where the tile's own starts.
 #pragma unroll 1
-        for (; level == 0 || place(level) % RADIX == 0; level++)
-            last = nodes.sum(*this, (place(level + 1) - 1) * RADIX, level, level > 0, last);
+        for (; level == 0 || digit_of(tile, level) == 0; level++)
+            last = nodes.read(*this, group_of(tile, level) - RADIX, RADIX, level > 0, last);
         int top = level;
-        while (place(top) >= RADIX) top++;
+        while (tile >> top * LOG_RADIX >= RADIX) top++;
 #pragma unroll 1
         for (; top >= level; top--) {
-            nodes.read(*this, tile, top, top == level, last);
+            nodes.read(*this, group_of(tile, top), digit_of(tile, top), top == level, last);
             nodes.append_to(before);
         }
         return before;

@@ -127,7 +127,8 @@ impl Engine {
                 blocks => policy.blocks,
                 warps => policy.warps,
                 sums => policy.sums,
-                grouped => policy.grouped,
+                grouped => policy.grouped.to_string(),
+                compact => policy.compact.to_string(),
             },
             Engine::Wave(policy) => minijinja::context! {
                 warps => policy.warps,

@@ -71,6 +71,10 @@ pub struct RowPolicy {
     /// Whether a reduction in the law's order combines as seldom as it can, at the price of moving
     /// more: for costly operators.
     pub grouped: bool,
+    /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
+    /// less code, which compiles faster: for costly operators and large elements. `grouped`
+    /// reductions must.
+    pub compact: bool,
 }
 
 /// The longest run, in bytes.
@@ -101,7 +105,10 @@ impl RowPolicy {
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
-        RowPolicy::reducing(run, rows, warps, sums)
+        RowPolicy {
+            compact: order == Order::Law && accumulator_bytes::<F::Item>() > 16,
+            ..RowPolicy::reducing(run, rows, warps, sums)
+        }
     }
 
     /// The same in the law's order for inputs of up to so many bytes, if these have a policy of
@@ -129,6 +136,7 @@ impl RowPolicy {
             warps,
             sums,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -162,6 +170,7 @@ impl RowPolicy {
             warps: row.warps[usize::from(long)],
             sums: row.sums,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -188,6 +197,7 @@ impl RowPolicy {
             warps: row.warps,
             sums: row.sums,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -205,6 +215,7 @@ impl RowPolicy {
             warps: row.warps,
             sums: 1,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -225,6 +236,7 @@ impl RowPolicy {
             warps: row.warps,
             sums: 1,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -242,6 +254,7 @@ impl RowPolicy {
             warps: row.warps,
             sums: 1,
             grouped: false,
+            compact: false,
         }
     }
 
@@ -264,7 +277,8 @@ impl RowPolicy {
             blocks,
             warps,
             sums,
-            grouped: _,
+            grouped,
+            compact,
         } = self;
         let powers = [run, rows, batch, warps, sums];
         if !powers.iter().all(|n| n.is_power_of_two()) {
@@ -275,6 +289,8 @@ impl RowPolicy {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
         } else if warps > 32 || sums > 4 {
             Some("a block has at most 32 warps, and a lane reads at most 4 sums at once")
+        } else if grouped && !compact {
+            Some("grouped reductions are compact")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
         } else {

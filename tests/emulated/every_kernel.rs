@@ -37,12 +37,14 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         engines.push(Engine::Rows(policy));
         if order == Order::Law && !matrix::is_second::<Op>() {
             let rows = policy.rows.min(4);
-            engines.push(Engine::Rows(RowPolicy {
+            let costly = [true, false].map(|grouped| RowPolicy {
                 rows,
                 batch: rows,
-                grouped: true,
+                grouped,
+                compact: true,
                 ..policy
-            }));
+            });
+            engines.extend(costly.map(Engine::Rows));
         }
     }
     if primitive == Primitive::Scan {
@@ -435,6 +437,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             Engine::Levels => "levels",
             Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
             Engine::Rows(policy) if policy.grouped => "grouped rows",
+            Engine::Rows(policy) if policy.compact => "compact rows",
             Engine::Rows(_) => "rows",
             Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
