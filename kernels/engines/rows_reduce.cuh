@@ -20,9 +20,9 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// Where an operator is costly or elements are large, the code is COMPACT: trees are folded by loops,
-// except those of a batch. Unrolled, they would hold the operator so often that compiling it takes
-// longer than most reductions. GROUPED rows of several batches are folded together.
+// For costly operators, GROUPED rows of several batches are folded together. For large elements the
+// code is COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
+// operator so often that compiling it takes a second.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
@@ -84,7 +84,7 @@ struct BlockFolder {
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
     static constexpr bool COMPACT = Policy::COMPACT, GROUPED = Policy::GROUPED;
     using Blocks = AlignedBlocks<Operator, A, COMPACT>;
-    static_assert(COMPACT || !GROUPED);
+    static_assert(!COMPACT || !GROUPED, "large elements are not grouped");
     using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
     /// The most chunks of a group.
@@ -139,11 +139,16 @@ struct BlockFolder {
         if constexpr (COMPACT) {
             sum = fold_compactly(batches, from, length);
         } else {
-            for (; length >= BATCH; length -= BATCH, from += BATCH) {
-                A leaves[ROWS];
-                load_leaves(leaves, from, BATCH / RUN);
-                LaneTree<Operator, A, ROWS> tree;
-                sum = batches.push(tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+            if constexpr (GROUPED) {
+                sum = fold_groups(batches, from, length);
+            } else {
+                for (; length >= BATCH; length -= BATCH, from += BATCH) {
+                    A leaves[ROWS];
+                    load_leaves(leaves, from, BATCH / RUN);
+                    LaneTree<Operator, A, ROWS> tree;
+                    sum = batches.push(
+                        tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+                }
             }
             if (length > 0) fold_end(from, (int)length);
         }
@@ -155,41 +160,53 @@ struct BlockFolder {
         }
     }
 
-    /// Folds a part with little code, and leaves the sums of what fills no batch. Returns the last
-    /// sum that was pushed.
-    ///
-    /// A batch has fewer rows than a warp has lanes, so the last levels are computed several times
-    /// over. If GROUPED, each of them waits for the rows of another batch instead. That takes the
-    /// fewest combinations.
+    /// Folds a part by code that loads leaves in one place, whether they fill a batch or not.
+    /// Leaves the sums of those that do not. Returns the last sum that was pushed.
     __device__ __forceinline__ A fold_compactly(LaneCounter<Operator, A>& batches, u64 from,
                                                 u32 length) const {
-        A sum, started[OPEN > 0 ? OPEN : 1];
-        auto push = [&](const A& rows, int level) {
-            sum = batches.push(fold_lanes(rows, DIVIDED + level), level);
-        };
-        u32 count = length / BATCH;
+        A sum;
+        auto& blocks = shared().blocks;
 #pragma unroll 1
-        for (u32 batch = 0; length > 0; batch++) {
-            End end{length};
-            if (length < BATCH && end.elements > 0) {
+        for (; length > 0; length -= BATCH, from += BATCH) {
+            End end{length < BATCH ? (int)length : BATCH};
+            if (end.elements > 0) {
                 A element = element_of_rest(from + end.runs * RUN, end.elements);
-                shared().blocks.set_siblings_of(element, end.elements, 0);
+                blocks.set_siblings_of(element, end.elements, 0);
             }
             if (end.runs == 0) break;
             A leaves[ROWS], last;
             load_leaves(leaves, from, end.runs);
             if (length < BATCH) last = row_at(leaves, end.runs / WARP);
-            A rows = fold_rows<Operator, A, 0, DIVIDED>(leaves);
+            A rows = RowsTree<Operator, A, ROWS>().up_sweep(leaves);
             if (length < BATCH) {
-                fold_last_rows(last, rows, end.runs);
+                blocks.set_siblings_of(last, end.runs % WARP, LOG2<RUN>);
+                blocks.set_siblings_of(rows, end.runs / WARP, LOG2<ROW>);
                 break;
             }
-            if constexpr (!GROUPED) push(rows, 0);
-            else if (join<0>(started, batch, rows)) push(rows, OPEN);
-            length -= BATCH;
-            from += BATCH;
+            sum = batches.push(LaneTree<Operator, A, ROWS>().up_sweep(rows));
         }
-        if constexpr (!GROUPED) return sum;
+        return sum;
+    }
+
+    /// Folds whole batches with the fewest combinations, for costly operators. Returns the last sum
+    /// that was pushed.
+    ///
+    /// A batch has fewer rows than a warp has lanes, so the last levels would be computed several
+    /// times over. Each of them waits for the rows of another batch instead.
+    __device__ __forceinline__ A fold_groups(LaneCounter<Operator, A>& batches, u64& from,
+                                             u32& length) const {
+        A sum, started[OPEN > 0 ? OPEN : 1];
+        u32 count = 0;
+        auto push = [&](const A& rows, int level) {
+            sum = batches.push(fold_lanes(rows, DIVIDED + level), level);
+        };
+#pragma unroll 1
+        for (; length >= BATCH; length -= BATCH, from += BATCH, count++) {
+            A leaves[ROWS];
+            load_leaves(leaves, from, BATCH / RUN);
+            A rows = fold_rows<Operator, A, 0, DIVIDED>(leaves);
+            if (join<0>(started, count, rows)) push(rows, OPEN);
+        }
 #pragma unroll 1
         for (int level = OPEN - 1; level >= 0; level--) {
             A rows = started[0];
@@ -200,14 +217,12 @@ struct BlockFolder {
         return sum;
     }
 
-    /// How the end of a range is folded: as runs, or a whole batch of them, and as elements that
-    /// fill none, one a lane.
+    /// How up to a batch is folded: as runs, and as elements that fill none, one a lane.
     struct End {
         int elements, runs;
 
-        __device__ __forceinline__ explicit End(u32 length)
-            : elements(length < WARP ? (int)length : length < BATCH ? (int)(length % RUN) : 0),
-              runs(length < BATCH ? ((int)length - elements) / RUN : BATCH / RUN) {}
+        __device__ __forceinline__ explicit End(int length)
+            : elements(length < WARP ? length : length % RUN), runs((length - elements) / RUN) {}
     };
 
     static __device__ __forceinline__ A row_at(const A (&leaves)[ROWS], int place) {
@@ -215,19 +230,6 @@ struct BlockFolder {
 #pragma unroll
         for (int i = 1; i < ROWS; i++) row = choose(i == place, leaves[i], row);
         return row;
-    }
-
-    /// Leaves the sums of rows that fill no batch: of the runs of the last one, and of those
-    /// before it. Of the latter, the levels below DIVIDED are folded.
-    static __device__ __forceinline__ void fold_last_rows(const A& last, A rows, int runs) {
-        auto& blocks = shared().blocks;
-        blocks.set_siblings_of(last, runs % WARP, LOG2<RUN>);
-#pragma unroll 1
-        for (int level = DIVIDED; level < LOG2<WARP>; level++) {
-            bool odd = (threadIdx.x >> level & 1) != 0;
-            rows = combine_neighbours<Operator>(rows, shuffle_xor(rows, 1 << level), odd);
-        }
-        blocks.set_siblings_of(rows, runs / WARP, LOG2<ROW>);
     }
 
     /// The levels over lanes that a batch has rows enough to be divided for, and the others.
@@ -265,8 +267,8 @@ struct BlockFolder {
 
     /// Folds less than a batch, as `fold_part` does.
     __device__ __forceinline__ void fold_end(u64 from, int length) const {
-        End parts{(u32)length};
-        int rest = parts.elements, runs = parts.runs;
+        End end_of{length};
+        int rest = end_of.elements, runs = end_of.runs;
         A element, leaves[ROWS];
         // These loads are under way while the rows are read.
         if (rest > 0) element = element_of_rest(from + (length - rest), rest);

@@ -182,15 +182,7 @@ impl CostlyReducePolicy {
         let policy = |&(bytes, items, grouped): &(u64, u32, bool)| {
             let rows = 1 << (items / run).max(1).ilog2();
             let policy = RowPolicy::reducing(run, rows, row.warps, cut.sums_law);
-            let compact = true;
-            (
-                bytes,
-                RowPolicy {
-                    grouped,
-                    compact,
-                    ..policy
-                },
-            )
+            (bytes, RowPolicy { grouped, ..policy })
         };
         let mut rows: Vec<_> = row.items.iter().map(policy).collect();
         if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {

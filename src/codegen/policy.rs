@@ -72,8 +72,7 @@ pub struct RowPolicy {
     /// more: for costly operators.
     pub grouped: bool,
     /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
-    /// less code, which compiles faster: for costly operators and large elements. `grouped`
-    /// reductions must.
+    /// less code, which compiles faster: for large elements.
     pub compact: bool,
 }
 
@@ -106,7 +105,7 @@ impl RowPolicy {
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
         RowPolicy {
-            compact: order == Order::Law && accumulator_bytes::<F::Item>() > 16,
+            compact: order == Order::Law && accumulator_bytes::<F::Item>() > 24,
             ..RowPolicy::reducing(run, rows, warps, sums)
         }
     }
@@ -289,8 +288,8 @@ impl RowPolicy {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
         } else if warps > 32 || sums > 4 {
             Some("a block has at most 32 warps, and a lane reads at most 4 sums at once")
-        } else if grouped && !compact {
-            Some("grouped reductions are compact")
+        } else if grouped && compact {
+            Some("a reduction is grouped or compact, not both")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
         } else {

@@ -37,14 +37,14 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         engines.push(Engine::Rows(policy));
         if order == Order::Law && !matrix::is_second::<Op>() {
             let rows = policy.rows.min(4);
-            let costly = [true, false].map(|grouped| RowPolicy {
+            let once = [true, false].map(|grouped| RowPolicy {
                 rows,
                 batch: rows,
                 grouped,
-                compact: true,
+                compact: !grouped,
                 ..policy
             });
-            engines.extend(costly.map(Engine::Rows));
+            engines.extend(once.map(Engine::Rows));
         }
     }
     if primitive == Primitive::Scan {
