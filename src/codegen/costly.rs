@@ -169,7 +169,7 @@ pub struct CostlyReducePolicy {
 
 impl CostlyReducePolicy {
     /// The policies for a form and an operator of some [`cost`](super::cost) on GPUs of a compute
-    /// capability, such as 90 for 9.0. `None` if it is as cheap as most, or folds large elements.
+    /// capability, such as 90 for 9.0. `None` if it is as cheap as most.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
         let (accumulator, read) = (accumulator_bytes::<F::Item>(), bytes_of::<F>());
         let mut table = rows::tables(capability).costly_reduce.iter();
@@ -186,7 +186,9 @@ impl CostlyReducePolicy {
         };
         let mut rows: Vec<_> = row.items.iter().map(policy).collect();
         if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {
-            rows.push((u64::MAX, RowPolicy::for_reduce::<F>(capability, Order::Law)));
+            let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
+            let compact = row.compact;
+            rows.push((u64::MAX, RowPolicy { compact, ..long }));
         } else {
             cut.group_bytes = u64::MAX;
         }

@@ -72,7 +72,7 @@ pub struct RowPolicy {
     /// more: for costly operators.
     pub grouped: bool,
     /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
-    /// less code, which compiles faster: for large elements.
+    /// less code, which compiles faster: for costly operators on large elements.
     pub compact: bool,
 }
 
@@ -104,10 +104,7 @@ impl RowPolicy {
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
-        RowPolicy {
-            compact: order == Order::Law && accumulator_bytes::<F::Item>() > 24,
-            ..RowPolicy::reducing(run, rows, warps, sums)
-        }
+        RowPolicy::reducing(run, rows, warps, sums)
     }
 
     /// The same in the law's order for inputs of up to so many bytes, if these have a policy of

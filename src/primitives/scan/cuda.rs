@@ -35,10 +35,13 @@ use std::sync::Arc;
 /// H100, they take 3 to 16% longer.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
-/// combines only twice for each element is faster ([`Engine::Shares`]). Long inputs take it from 14
-/// to 20 instructions on for elements of up to 8 bytes, and from 24 to 40 for those of up to 16.
-/// Medium inputs take it from 32 to 48 on. [`cost`](crate::codegen::cost()) estimates the
-/// instructions. GPUs before compute capability 8.0 do not have it.
+/// combines only some 2.2 times for each element is faster ([`Engine::Shares`]). From 48
+/// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
+/// bytes. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to 8
+/// bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
+/// are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
+/// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
+/// do not have that kernel.
 ///
 /// *Longer elements*: a call enqueues one launch up to some ten thousand elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,

@@ -87,8 +87,10 @@ pub(in crate::codegen) struct CostlyReduceRow {
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
     /// The items of a lane, and whether batches are grouped, each for inputs whose items have up to
-    /// so many bytes together. Longer ones are reduced as by cheap operators.
+    /// so many bytes together. Longer ones are reduced as by cheap operators,
     pub(in crate::codegen) items: &'static [(u64, u32, bool)],
+    /// but perhaps with less code.
+    pub(in crate::codegen) compact: bool,
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.

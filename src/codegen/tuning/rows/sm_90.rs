@@ -57,24 +57,31 @@ pub(super) const ROWS: RowTables = RowTables {
         CostlyReduceRow {
             accumulator: 4, read: 0, least: 32, warps: 32,
             items: &[(4 << 20, 8, false), (u64::MAX, 16, true)],
+            compact: false,
         },
         CostlyReduceRow {
             accumulator: 8, read: 0, least: 48, warps: 32,
             items: &[(4 << 20, 4, false), (32 << 20, 4, true), (u64::MAX, 8, true)],
+            compact: false,
         },
         CostlyReduceRow {
             accumulator: 12, read: 0, least: 20, warps: 32, items: &[(u64::MAX, 8, false)],
+            compact: false,
         },
         CostlyReduceRow {
             accumulator: 16, read: 16, least: 48, warps: 16,
-            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)],
+            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)], compact: false,
         },
         CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, warps: 16,
-            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)],
+            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)], compact: false,
         },
         CostlyReduceRow {
             accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8, false)],
+            compact: false,
+        },
+        CostlyReduceRow {
+            accumulator: u32::MAX, read: 0, least: 24, warps: 16, items: &[], compact: true,
         },
     ],
     costly_scan: &[
