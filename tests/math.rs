@@ -118,9 +118,9 @@ fn same(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }
 
-/// Those near 1, where logarithms have a way of their own, and some hundred thousand others, not the
-/// same each day; or, with `WARPFOLD_ARGUMENTS=all`, all 2³² of
-/// each function. Where the platform's `f64` does not tell, the argument is a hard case.
+/// Those near 1, where logarithms have a way of their own, and some hundred thousand others, not
+/// the same each day; or, with `WARPFOLD_ARGUMENTS=all`, all 2³² of each function. Where the
+/// platform's `f64` does not tell, the argument is a hard case.
 #[test]
 fn f32_of_one_argument_is_rounded_correctly() {
     const SAMPLE: u64 = 1 << 18;

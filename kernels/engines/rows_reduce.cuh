@@ -20,9 +20,9 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// For costly operators, GROUPED rows of several batches are folded together. For large elements the
-// code is COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
-// operator so often that compiling it takes a second.
+// For costly operators, GROUPED rows of several batches are folded together. For those on large
+// elements the code is COMPACT: trees are folded by loops, except those of a batch. Unrolled, they
+// would hold the operator so often that compiling it takes a second.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once

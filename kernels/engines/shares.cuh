@@ -1,9 +1,9 @@
-// The shares engine for prefixes: any length in one launch, with 2n combinations and little code,
-// for costly operators. Trees in registers (rows.cuh) are unrolled, and their code holds the
-// operator dozens of times. The wave engine combines each item three times.
+// The shares engine for prefixes: any length in one launch, with little over 2n combinations and
+// little code, for costly operators. Trees in registers (rows.cuh) are unrolled, and their code
+// holds the operator dozens of times. The wave engine combines each item three times.
 //
-// A block's tile lies in shared memory. Lanes fold runs, those neighbours that they also load and
-// store together. Then each lane folds its share, which is some neighbouring runs, by a loop
+// A block's tile lies in shared memory. A run is what a lane loads and stores at once. Lanes fold
+// runs in registers. Then each lane folds its share, which is some neighbouring runs, by a loop
 // (strided_tree.cuh). Once it is known what comes before, they walk down these trees again. Only
 // three warps have something to do between:
 //
@@ -35,9 +35,10 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         A nodes[RUN];
     };
     using RunInWords = InWords<Nodes>;
-    /// A share has ROWS runs. 16 bytes lie between two shares, so that equal places of up to 8 of
-    /// them lie in different banks (padded.cuh).
-    static constexpr int SHARE_BYTES = (ROWS * RUN * SIZE + 15) / 16 * 16 + 16;
+    /// A share has ROWS runs. 16 bytes or more lie between two shares: from one to the next it is
+    /// an odd number of words of 16, so equal places of 8 shares lie in different banks
+    /// (padded.cuh).
+    static constexpr int SHARE_BYTES = ((ROWS * RUN * SIZE + 15) / 16 + 1 | 1) * 16;
     static constexpr int CHUNK_BYTES = WARP * SHARE_BYTES;
     using Share = ShareTree<Operator, A, ROWS, RUN * SIZE>;
     using SumsTree = StridedTree<Operator, A, SHARE_BYTES>;
@@ -50,6 +51,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     static constexpr int HISTORIAN = 1, LOOK_BACK = WARPS > 2 ? 2 : 1;
     using Store = RowStore<RUN, ROW>;
     static_assert(Sink::NEEDS_ROWS, "counts are cheap");
+    static_assert(Sink::room_bytes(ROW) <= ROW * SIZE, "results fit where the row's nodes lay");
     static_assert(WARPS >= 2, "the first warp does not look back");
 
     struct Shared {
@@ -150,7 +152,8 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         of_warp.down_sweep(1, GROUP, sink.seeded || tile.number > 0 || warp > 0);
     }
 
-    /// Computes what precedes the tile. The warps from HISTORIAN to LOOK_BACK call; they may be one.
+    /// Computes what precedes the tile. The warps from HISTORIAN to LOOK_BACK call. They may be
+    /// one.
     __device__ __forceinline__ void look_back(const Tile& tile, int warp) const {
         Sums all = this->sums(shared().tag);
         typename Sums::DigitByLoops just_before;

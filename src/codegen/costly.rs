@@ -31,7 +31,7 @@ impl SharePolicy {
     const LOADED_BYTES: u32 = 128;
 
     /// What an operator must cost more for each further access to shared memory that moving an
-    /// element takes.
+    /// element takes. Only sums of runs are moved by themselves, so this may be too much.
     const A_MOVE: u32 = 16;
 
     /// The policy of a row for a form; `None` if its tiles do not fit.
@@ -59,11 +59,11 @@ impl SharePolicy {
         32 * self.warps
     }
 
-    /// The bytes of shared memory of a block, for elements of type `T`: a tile with 16 bytes more
-    /// for each lane, 162 sums and one for each warp, and two numbers.
+    /// The bytes of shared memory of a block, for elements of type `T`: a tile with at least 16
+    /// bytes more for each lane, 162 sums and one for each warp, and two numbers.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let sums = |count: u32| (count * accumulator_bytes::<T>()).next_multiple_of(16);
-        let share = sums(self.run * self.rows) + 16;
+        let share = 16 * ((sums(self.run * self.rows) / 16 + 1) | 1);
         self.threads() * share + sums(5 * 32) + sums(self.warps + 1) + sums(1) + 32
     }
 
@@ -101,7 +101,7 @@ impl SharePolicy {
 /// The policies for scans by a costly operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostlyScanPolicy {
-    /// From how many items a multiprocessor on the shares engine is the fastest.
+    /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
     /// For what few blocks hold, if the operator costs so much that no other engine is faster for
     /// anything between. Such blocks have few rows, so that many warps share the work.

@@ -187,8 +187,8 @@ pub(super) fn ln_f32(x: f32) -> f32 {
 
 /// Whether x lies so near 1 that `near_ln`, whose error is the smaller the nearer x is, rounds as
 /// ln x does. There ln(1 + ε) = ε − ε²/2 + … often lies near the middle between two f32, since ε
-/// has few digits: sums of very different numbers by their logarithms end here. A test has compared
-/// all of them.
+/// has few digits: sums of very different numbers by their logarithms end here. `tests/math.rs`
+/// compares all of them.
 #[function]
 fn is_near_one(x: u32) -> bool {
     x.wrapping_sub(0x3f7f_f000) < 0x2000

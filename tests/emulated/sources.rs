@@ -210,12 +210,12 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     let anywhere = wave.and_then(WavePolicy::anywhere_of::<F>);
     engines.extend(anywhere.map(tiny).map(Engine::Wave));
     engines.dedup();
-    // Two rows a warp, loaded one after the other.
+    // Eight rows a warp, loaded two at a time: shares of three levels.
     let costly = CostlyScanPolicy::of::<F>(90, u32::MAX);
     engines.extend(costly.map(|costly| {
         Engine::Shares(SharePolicy {
-            rows: 2,
-            batch: 1,
+            rows: 8,
+            batch: 2,
             warps: 2,
             ..costly.shares
         })

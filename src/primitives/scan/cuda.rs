@@ -35,10 +35,10 @@ use std::sync::Arc;
 /// H100, they take 3 to 16% longer.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
-/// combines only some 2.2 times for each element is faster ([`Engine::Shares`]). From 48
+/// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
 /// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
-/// bytes. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to 8
-/// bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
+/// bytes. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to
+/// 8 bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
 /// are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
 /// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
 /// do not have that kernel.

@@ -15,8 +15,6 @@ pub(super) enum Engines {
     Levels {
         /// For what so many blocks hold.
         short: Option<(Rows, u64)>,
-        /// For what is so long that it is the fastest.
-        shares: Option<Shares>,
         /// For what fills the GPU.
         wave: Option<Wave>,
         /// The levels engine ([`Engine::Levels`]), for everything else.
@@ -24,7 +22,7 @@ pub(super) enum Engines {
     },
     /// For all others.
     OneLaunch {
-        /// For what is so long that it is the fastest.
+        /// For what is so long that this engine is the fastest.
         shares: Option<Shares>,
         /// For what would give each multiprocessor several blocks of the rows engine.
         wave: Option<Wave>,
@@ -136,7 +134,6 @@ impl Engines {
         let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
         Engines::Levels {
             short: Some((Rows::new(request, policy), few)),
-            shares,
             wave: wave.map(|policy| Wave::new::<F>(request, policy, false)),
             levels: Lazy::new(request, Engine::Levels),
         }
@@ -152,7 +149,6 @@ impl Engines {
         match engine {
             Engine::Levels => Engines::Levels {
                 short: None,
-                shares: None,
                 wave: None,
                 levels: Lazy::new(request, engine),
             },
@@ -196,13 +192,12 @@ impl Engines {
         let (shares, others) = match self {
             Engines::Levels {
                 short,
-                shares,
                 wave,
                 levels,
             } => {
                 let short = short.as_ref().map(|(short, _)| &short.kernels);
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
-                (shares.as_ref(), [short, wave, Some(levels)])
+                (None, [short, wave, Some(levels)])
             }
             Engines::OneLaunch {
                 shares,
@@ -244,12 +239,10 @@ impl Engines {
         let most = match self {
             Engines::Levels {
                 short,
-                shares,
                 wave,
                 levels: _,
             } => vec![
                 short.as_ref().map(of_few_blocks),
-                shares.as_ref().map(of_shares),
                 wave.as_ref().map(of_wave),
                 Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
             ],
@@ -284,7 +277,6 @@ impl Engines {
         match self {
             Engines::Levels {
                 short,
-                shares,
                 wave,
                 levels,
             } => {
@@ -293,9 +285,6 @@ impl Engines {
                     if plan.blocks <= *few && !plan.by_ticket {
                         return Choice::Rows(&short.kernels, plan);
                     }
-                }
-                if let Some(choice) = shares.as_ref().and_then(of_shares) {
-                    return choice;
                 }
                 if let Some((kernels, policy)) = wave.as_ref().and_then(|wave| wave.at(aligned)) {
                     let plan = WavePlan::new(policy, len);
@@ -569,30 +558,29 @@ mod tests {
     /// A workspace for a length serves the engine of every shorter one.
     #[test]
     fn workspaces_are_large_enough() {
-        let all = [
-            engines::<f32>(90, true, CHEAP),
-            engines::<f32>(90, true, COSTLY),
-            engines::<f32>(80, true, CHEAP),
-            engines::<f32>(90, true, 25),
-        ];
-        let lengths = || (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
-        for engines in &all {
+        fn check<T: Element>(engines: &Engines) {
+            let packets = size_of::<T::Accumulator>().div_ceil(8);
+            let lengths = (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
             let mut needed = 0;
-            for (len, inclusive) in lengths().flat_map(|len| [(len, false), (len, true)]) {
+            for (len, inclusive) in lengths.flat_map(|len| [(len, false), (len, true)]) {
                 let choice = engines.choose(Input {
                     inclusive,
                     ..input(len)
                 });
                 needed = needed.max(match choice {
                     Choice::Rows(_, plan) if plan.blocks == 1 => 0,
-                    Choice::Rows(_, plan) => 8 * plan.blocks as usize,
-                    Choice::Shares(_, plan) => plan.workspace_bytes::<f32>(),
-                    Choice::Wave(_, plan) => plan.workspace_bytes::<f32>(),
+                    Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
+                    Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
+                    Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
                     Choice::Levels(_) => unreachable!("elements are short"),
                 });
-                let has = engines.workspace_bytes::<f32>(len);
+                let has = engines.workspace_bytes::<T>(len);
                 assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
             }
+        }
+        for (capability, cost) in [(90, CHEAP), (90, COSTLY), (80, CHEAP), (90, 25)] {
+            check::<f32>(&engines::<f32>(capability, true, cost));
+            check::<[f64; 2]>(&engines::<[f64; 2]>(capability, true, cost));
         }
     }
 }

@@ -19,10 +19,9 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
     /// Scans, by the size of what is folded.
     pub(in crate::codegen) scan: &'static [ScanRow],
-    /// Reductions by costly operators, by the size of what is folded. Larger accumulators have no
-    /// other way.
+    /// Reductions by costly operators, by the size of what is folded.
     pub(in crate::codegen) costly_reduce: &'static [CostlyReduceRow],
-    /// Scans by costly operators, likewise.
+    /// Scans by costly operators, likewise. Larger accumulators have no other way.
     pub(in crate::codegen) costly_scan: &'static [CostlyScanRow],
     pub(in crate::codegen) select: SelectRow,
     /// Long selects that store positions alone.
@@ -98,8 +97,8 @@ pub(in crate::codegen) struct CostlyReduceRow {
 pub(in crate::codegen) struct CostlyScanRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
-    /// From how many items a multiprocessor on it is faster, each for operators of at least some
-    /// [`cost`](crate::codegen::cost), from the cheapest to the costliest.
+    /// The fewest items of a multiprocessor for which it is faster, each for operators of at least
+    /// some [`cost`](crate::codegen::cost), from the cheapest to the costliest.
     pub(in crate::codegen) from: &'static [(u32, u64)],
     /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,

@@ -81,12 +81,13 @@ pub(super) const ROWS: RowTables = RowTables {
             compact: false,
         },
         CostlyReduceRow {
-            accumulator: u32::MAX, read: 0, least: 24, warps: 16, items: &[], compact: true,
+            accumulator: u32::MAX, read: 0, least: 40, warps: 16, items: &[], compact: true,
         },
     ],
     costly_scan: &[
         CostlyScanRow {
-            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)], alone: 48, short_rows: 2, short_warps: 16,
+            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)],
+            alone: 48, short_rows: 2, short_warps: 16,
             middle: &[(24_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
             long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
@@ -99,12 +100,14 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 12, from: &[(24, 125_000), (40, 24_500)], alone: 48, short_rows: 2, short_warps: 8,
+            accumulator: 12, from: &[(24, 125_000), (40, 24_500)],
+            alone: 48, short_rows: 2, short_warps: 8,
             middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 16, from: &[(16, 100_000), (20, 7_000)], alone: 48, short_rows: 2, short_warps: 8,
+            accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
+            alone: 48, short_rows: 2, short_warps: 8,
             middle: &[(40_000, ShareRow { share: 8, warps: 8, blocks: 4 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
