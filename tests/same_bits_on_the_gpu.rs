@@ -5,9 +5,11 @@ use crate::support::matrix::{self, Visitor, for_every_group};
 use crate::support::{gpu, oracle, skip};
 use rayon::prelude::*;
 use warpfold::Prefixes;
-use warpfold::codegen::{CostlyScanPolicy, Engine, Policy, Primitive, RowPolicy, WavePolicy};
+use warpfold::codegen::{
+    CostlyReducePolicy, CostlyScanPolicy, Engine, Policy, Primitive, RowPolicy, WavePolicy,
+};
 use warpfold::cuda::cudarc::driver::{CudaContext, DeviceRepr};
-use warpfold::cuda::{Scan, Workspace};
+use warpfold::cuda::{Reduce, Scan, Workspace};
 use warpfold::source::Slice;
 use warpfold::{Device, Monoid, ops};
 
@@ -110,6 +112,46 @@ fn sanitized_waves() {
 #[test]
 fn waves_from_anywhere() {
     check_all_waves(&[(1, 1), (0, 3), (5, 0), (3, 6)]);
+}
+
+/// Reductions have the oracle's bits by every policy for costly operators, whatever theirs costs.
+#[test]
+fn costly_reductions() {
+    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, FloatSums};
+    let Some(_) = gpu(0) else { return };
+    check_costly_reductions::<f32, ops::Add>();
+    check_costly_reductions::<u64, Bracketing>();
+    check_costly_reductions::<Bicyclic, BicyclicProduct>();
+    check_costly_reductions::<[f32; 3], FloatSums>();
+    check_costly_reductions::<[f32; 5], FloatSums>();
+    check_costly_reductions::<[f32; 9], FloatSums>();
+    check_costly_reductions::<[f32; 16], FloatSums>();
+}
+
+fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.new_stream().unwrap();
+    let lengths = [1, 31, 1000, 4096, 70_001, 1 << 20, 1_500_001];
+    let data = sample::<T>(lengths[lengths.len() - 1], 1);
+    let expected = lengths.map(|length| oracle::reduce::<T, Op>(&data[..length], None));
+    let input = stream.clone_htod(&data).unwrap();
+    let mut output = stream.clone_htod(&data[..1]).unwrap();
+    let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("nothing costs more");
+    for (_, policy) in costly.rows {
+        let reduce = Reduce::<T, Op>::load_engine(&context, Engine::Rows(policy)).unwrap();
+        for (&length, expected) in lengths.iter().zip(expected) {
+            let bytes = reduce.workspace_bytes(length);
+            let mut workspace = Workspace::new(&stream, bytes).unwrap();
+            let input = input.slice(..length);
+            reduce
+                .enqueue(&stream, &input, &mut output, &mut workspace)
+                .unwrap();
+            let got = stream.clone_dtoh(&output).unwrap();
+            let operator = std::any::type_name::<Op>();
+            let what = format!("{operator} × {length} by {policy:?}");
+            assert_same(&got, &[expected], &what);
+        }
+    }
 }
 
 /// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output

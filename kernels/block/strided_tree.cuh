@@ -117,8 +117,8 @@ struct StridedTree {
     }
 };
 
-/// The tree over a warp's leaves, of which each lane holds COUNT neighbours in registers. `lefts` is
-/// BYTES of shared memory.
+/// The tree over a warp's leaves, of which each lane holds COUNT neighbours in registers. `lefts`
+/// is BYTES of shared memory.
 template <class Operator, class A, int COUNT>
 struct LaneLoopTree {
     static constexpr int LEVELS = LOG2<WARP>, BYTES = LEVELS * WARP * (int)sizeof(A);

@@ -168,19 +168,19 @@ struct BlockFolder {
         auto& blocks = shared().blocks;
 #pragma unroll 1
         for (; length > 0; length -= BATCH, from += BATCH) {
-            End end{length < BATCH ? (int)length : BATCH};
-            if (end.elements > 0) {
-                A element = element_of_rest(from + end.runs * RUN, end.elements);
-                blocks.set_siblings_of(element, end.elements, 0);
+            auto [rest, runs] = End(length < BATCH ? (int)length : BATCH);
+            if (rest > 0) {
+                A element = element_of_rest(from + runs * RUN, rest);
+                blocks.set_siblings_of(element, rest, 0);
             }
-            if (end.runs == 0) break;
+            if (runs == 0) break;
             A leaves[ROWS], last;
-            load_leaves(leaves, from, end.runs);
-            if (length < BATCH) last = row_at(leaves, end.runs / WARP);
+            load_leaves(leaves, from, runs);
+            if (length < BATCH) last = row_at(leaves, runs / WARP);
             A rows = RowsTree<Operator, A, ROWS>().up_sweep(leaves);
             if (length < BATCH) {
-                blocks.set_siblings_of(last, end.runs % WARP, LOG2<RUN>);
-                blocks.set_siblings_of(rows, end.runs / WARP, LOG2<ROW>);
+                blocks.set_siblings_of(last, runs % WARP, LOG2<RUN>);
+                blocks.set_siblings_of(rows, runs / WARP, LOG2<ROW>);
                 break;
             }
             sum = batches.push(LaneTree<Operator, A, ROWS>().up_sweep(rows));
@@ -217,12 +217,12 @@ struct BlockFolder {
         return sum;
     }
 
-    /// How up to a batch is folded: as runs, and as elements that fill none, one a lane.
+    /// How up to a batch is folded: as runs, and as the rest, which fills none: one element a lane.
     struct End {
-        int elements, runs;
+        int rest, runs;
 
         __device__ __forceinline__ explicit End(int length)
-            : elements(length < WARP ? length : length % RUN), runs((length - elements) / RUN) {}
+            : rest(length < WARP ? length : length % RUN), runs((length - rest) / RUN) {}
     };
 
     static __device__ __forceinline__ A row_at(const A (&leaves)[ROWS], int place) {
@@ -267,8 +267,7 @@ struct BlockFolder {
 
     /// Folds less than a batch, as `fold_part` does.
     __device__ __forceinline__ void fold_end(u64 from, int length) const {
-        End end_of{length};
-        int rest = end_of.elements, runs = end_of.runs;
+        auto [rest, runs] = End(length);
         A element, leaves[ROWS];
         // These loads are under way while the rows are read.
         if (rest > 0) element = element_of_rest(from + (length - rest), rest);

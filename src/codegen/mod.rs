@@ -27,6 +27,7 @@ mod tokens;
 #[doc(hidden)]
 pub mod translated;
 mod tuning;
+mod wave_policy;
 mod workspace;
 
 #[doc(hidden)]
@@ -49,7 +50,8 @@ pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step};
-pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy, WavePolicy};
+pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy};
+pub use wave_policy::WavePolicy;
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
@@ -57,7 +59,7 @@ pub(crate) use kernel::{Field, Named, arguments, struct_text};
 #[cfg(feature = "cuda")]
 pub(crate) use levels::has_functions_of_sums;
 pub(crate) use levels::{bind_levels, level_functions};
-pub(crate) use policy::Shape;
+pub(crate) use wave_policy::Shape;
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
 use crate::source::Form;

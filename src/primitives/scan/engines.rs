@@ -108,26 +108,16 @@ impl Engines {
             // No grid has more.
             u32::MAX.into()
         };
-        let short = costly.as_ref().and_then(|costly| costly.short);
-        let shares = costly.map(|costly| {
-            let CostlyScanPolicy {
-                from,
-                middle,
-                shares,
-                ..
-            } = costly;
-            Shares::new(request, from, middle, shares)
-        });
-        let shares = match (short, shares) {
-            (Some(short), Some(shares)) => {
-                return Engines::Shares {
-                    short: Some((Rows::new(request, short), few)),
-                    shares,
-                };
-            }
-            (_, shares) => shares,
-        };
+        if let Some(costly) = &costly
+            && let Some(short) = costly.short
+        {
+            return Engines::Shares {
+                short: Some((Rows::new(request, short), few)),
+                shares: Shares::of(request, costly),
+            };
+        }
         if !is_large {
+            let shares = costly.map(|costly| Shares::of(request, &costly));
             return Engines::one_launch::<F>(request, capability, shares, wave, false);
         }
         let policy = RowPolicy::for_scan::<F>(capability, false);
@@ -163,7 +153,7 @@ impl Engines {
             }
             Engine::Shares(policy) => Engines::Shares {
                 short: None,
-                shares: Shares::new(request, 0, Vec::new(), policy),
+                shares: Shares::new(request, 0, [(u64::MAX, policy)]),
             },
             Engine::Wave(policy) => {
                 Engines::one_launch::<F>(request, capability, None, Some(policy), true)
@@ -347,19 +337,24 @@ impl Rows {
 }
 
 impl Shares {
+    fn of(request: Request, costly: &CostlyScanPolicy) -> Shares {
+        let middle = costly.middle.iter().copied();
+        let tiles = middle.chain([(u64::MAX, costly.shares)]);
+        Shares::new(request, costly.from, tiles)
+    }
+
     fn new(
         request: Request,
         from: u64,
-        middle: Vec<(u64, SharePolicy)>,
-        long: SharePolicy,
+        tiles: impl IntoIterator<Item = (u64, SharePolicy)>,
     ) -> Shares {
-        let all = middle.into_iter().chain([(u64::MAX, long)]);
-        let lazy = |policy| Lazy::new(request, Engine::Shares(policy));
+        let tiles = tiles.into_iter().map(|(most, policy)| {
+            let kernels = Lazy::new(request, Engine::Shares(policy));
+            (most, kernels, policy)
+        });
         Shares {
             from,
-            tiles: all
-                .map(|(most, policy)| (most, lazy(policy), policy))
-                .collect(),
+            tiles: tiles.collect(),
         }
     }
 
