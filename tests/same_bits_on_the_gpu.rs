@@ -117,9 +117,10 @@ fn waves_from_anywhere() {
 /// Reductions have the oracle's bits by every policy for costly operators, whatever theirs costs.
 #[test]
 fn costly_reductions() {
-    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, FloatSums};
+    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Doubtful, FloatSums};
     let Some(_) = gpu(0) else { return };
     check_costly_reductions::<f32, ops::Add>();
+    check_costly_reductions::<f32, Doubtful>();
     check_costly_reductions::<u64, Bracketing>();
     check_costly_reductions::<Bicyclic, BicyclicProduct>();
     check_costly_reductions::<[f32; 3], FloatSums>();
@@ -136,8 +137,9 @@ fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
     let expected = lengths.map(|length| oracle::reduce::<T, Op>(&data[..length], None));
     let input = stream.clone_htod(&data).unwrap();
     let mut output = stream.clone_htod(&data[..1]).unwrap();
-    let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("nothing costs more");
-    for (_, policy) in costly.rows {
+    let costly = [89, u32::MAX].map(|cost| CostlyReducePolicy::of::<Slice<T>>(90, cost));
+    let policies = costly.into_iter().flatten().flat_map(|costly| costly.rows);
+    for (_, policy) in policies {
         let reduce = Reduce::<T, Op>::load_engine(&context, Engine::Rows(policy)).unwrap();
         for (&length, expected) in lengths.iter().zip(expected) {
             let bytes = reduce.workspace_bytes(length);
@@ -157,8 +159,9 @@ fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
 /// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output
 /// start.
 fn check_all_waves(starts: &[(usize, usize)]) {
-    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
+    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Doubtful, Sums};
     let Some(_) = gpu(0) else { return };
+    check_waves::<f32, Doubtful>(starts);
     check_waves::<u64, Bracketing>(starts);
     check_waves::<f32, ops::Add>(starts);
     check_waves::<u8, ops::Add>(starts);
@@ -195,7 +198,14 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         );
     }
     let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
-    if let Some(CostlyScanPolicy { middle, shares, .. }) = costly {
+    if let Some(CostlyScanPolicy {
+        short,
+        middle,
+        shares,
+        ..
+    }) = costly
+    {
+        engines.extend(short.into_iter().map(Engine::Rows));
         let middle = middle.into_iter().map(|(_, policy)| policy);
         engines.extend(middle.chain([shares]).map(Engine::Shares));
     }

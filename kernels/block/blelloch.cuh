@@ -21,6 +21,7 @@
 //      That keeps the lower five levels inside a warp, where a barrier costs next to nothing.
 #pragma once
 #include "block/padded.cuh"
+#include "warp/decided.cuh"
 
 namespace warpfold {
 
@@ -28,12 +29,19 @@ namespace warpfold {
 /// says that all do, and saves the tests.
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
+    A sums[ITEMS];
+    decided<Operator>([&](const auto& combine) {
 #pragma unroll
-    for (int half = 1; half < ITEMS; half *= 2) {
+        for (int i = 0; i < ITEMS; i++) sums[i] = node[i];
 #pragma unroll
-        for (int i = 2 * half - 1; i < ITEMS; i += 2 * half)
-            if (WHOLE || i < valid) node[i] = Operator::combine(node[i - half], node[i]);
-    }
+        for (int half = 1; half < ITEMS; half *= 2) {
+#pragma unroll
+            for (int i = 2 * half - 1; i < ITEMS; i += 2 * half)
+                if (WHOLE || i < valid) sums[i] = combine(sums[i - half], sums[i]);
+        }
+    });
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) node[i] = sums[i];
 }
 
 /// Turns the sums of a run's subtrees into the exclusive prefixes of its elements. If the valid
@@ -42,18 +50,25 @@ __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A prefix,
                                                bool present) {
-    node[ITEMS - 1] = prefix;
+    A prefixes[ITEMS];
+    decided<Operator>([&](const auto& combine) {
 #pragma unroll
-    for (int half = ITEMS / 2; half >= 1; half /= 2) {
+        for (int i = 0; i < ITEMS; i++) prefixes[i] = node[i];
+        prefixes[ITEMS - 1] = prefix;
 #pragma unroll
-        for (int i = 2 * half - 1; i < ITEMS; i += 2 * half) {
-            A left = node[i - half], above = node[i];
-            bool has_above = i >= 2 * half || present;
-            node[i - half] = above;
-            if (WHOLE || i - half < valid)
-                node[i] = has_above ? Operator::combine(above, left) : left;
+        for (int half = ITEMS / 2; half >= 1; half /= 2) {
+#pragma unroll
+            for (int i = 2 * half - 1; i < ITEMS; i += 2 * half) {
+                A left = prefixes[i - half], above = prefixes[i];
+                bool has_above = i >= 2 * half || present;
+                prefixes[i - half] = above;
+                if (WHOLE || i - half < valid)
+                    prefixes[i] = has_above ? combine(above, left) : left;
+            }
         }
-    }
+    });
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) node[i] = prefixes[i];
 }
 
 /// The tree over the threads of a block: one node a thread.

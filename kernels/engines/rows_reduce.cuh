@@ -145,9 +145,7 @@ struct BlockFolder {
                 for (; length >= BATCH; length -= BATCH, from += BATCH) {
                     A leaves[ROWS];
                     load_leaves(leaves, from, BATCH / RUN);
-                    LaneTree<Operator, A, ROWS> tree;
-                    sum = batches.push(
-                        tree.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves)));
+                    sum = batches.push(sum_of_batch(leaves));
                 }
             }
             if (length > 0) fold_end(from, (int)length);
@@ -217,6 +215,16 @@ struct BlockFolder {
         return sum;
     }
 
+    static __device__ __forceinline__ A sum_of_batch(const A (&leaves)[ROWS]) {
+        A sum;
+        decided_by_warp<Operator>([&](const auto& combine) {
+            RowsTree<Operator, A, ROWS> rows;
+            LaneTree<Operator, A, ROWS> lanes;
+            sum = lanes.up_sweep_by(combine, rows.up_sweep_by(combine, leaves));
+        });
+        return sum;
+    }
+
     /// How up to a batch is folded: as runs, and as the rest, which fills none: one element a lane.
     struct End {
         int rest, runs;
@@ -277,9 +285,12 @@ struct BlockFolder {
         if (runs == 0) return;
         A end = row_at(leaves, runs / WARP);
         LaneTree<Operator, A, WARP> row;
-        row.up_sweep(end);
         LaneTree<Operator, A, ROWS> rows;
-        rows.up_sweep(RowsTree<Operator, A, ROWS>().up_sweep(leaves));
+        decided_by_warp<Operator>([&](const auto& combine) {
+            row.up_sweep_by(combine, end);
+            RowsTree<Operator, A, ROWS> tree;
+            rows.up_sweep_by(combine, tree.up_sweep_by(combine, leaves));
+        });
         blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }
@@ -301,13 +312,13 @@ struct BlockFolder {
     }
 
     static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
+        A values[ROWS][RUN];
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            A values[RUN];
 #pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
-            sums[row] = sum_of_run<Operator>(values);
+            for (int i = 0; i < RUN; i++) values[row][i] = Fold<T>::widen(rows.item(row, i));
         }
+        sums_of_runs<Operator>(sums, values);
     }
 
     /// The sums that are left: of the run before the first, and of the one after the last.

@@ -24,6 +24,10 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
         picked |= (unsigned)(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
     return picked;
 }
+inline double __hiloint2double(int high, int low) {
+    unsigned long long bits = (unsigned long long)(unsigned)high << 32 | (unsigned)low;
+    return __builtin_bit_cast(double, bits);
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }

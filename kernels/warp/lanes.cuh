@@ -4,21 +4,32 @@
 // sibling's 2^d lanes. If bit d of the lane's index is set, that is the left sibling: just what the
 // down-sweep will need.
 #pragma once
+#include "warp/decided.cuh"
 #include "warp/pairs.cuh"
 
 namespace warpfold {
 
-/// Folds VALUES values pairwise. Each is the sum of a block, neighbours in order, all of one size.
-/// VALUES is a power of two.
-template <class Operator, class A, int VALUES>
-__device__ __forceinline__ A tree_fold(A (&values)[VALUES]) {
+/// `tree_fold` by a function that stands for the operator.
+template <class By, class A, int VALUES>
+__device__ __forceinline__ A tree_fold_by(const By& combine, const A (&values)[VALUES]) {
+    A nodes[VALUES];
+#pragma unroll
+    for (int i = 0; i < VALUES; i++) nodes[i] = values[i];
 #pragma unroll
     for (int half = 1; half < VALUES; half *= 2) {
 #pragma unroll
-        for (int i = 0; i < VALUES; i += 2 * half)
-            values[i] = Operator::combine(values[i], values[i + half]);
+        for (int i = 0; i < VALUES; i += 2 * half) nodes[i] = combine(nodes[i], nodes[i + half]);
     }
-    return values[0];
+    return nodes[0];
+}
+
+/// Folds VALUES values pairwise. Each is the sum of a block, neighbours in order, all of one size.
+/// VALUES is a power of two.
+template <class Operator, class A, int VALUES>
+__device__ __forceinline__ A tree_fold(const A (&values)[VALUES]) {
+    A sum;
+    decided<Operator>([&](const auto& combine) { sum = tree_fold_by(combine, values); });
+    return sum;
 }
 
 /// Folds a run, for other lanes.
@@ -40,6 +51,27 @@ __device__ __forceinline__ A sum_of_run(A (&values)[RUN]) {
     return RunSum<Operator, A, RUN>::value(run_fold<Operator>(values));
 }
 
+/// Folds several runs, side by side.
+template <class Operator, class A, int ROWS, int RUN>
+__device__ __forceinline__ void sums_of_runs(A (&sums)[ROWS], A (&values)[ROWS][RUN]) {
+    if constexpr (MAY_BE_UNSURE<Operator>) {
+        bool unsure[ROWS], any = false;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            unsure[row] = false;
+            sums[row] = tree_fold_by(Nearly<Operator>{unsure[row]}, values[row]);
+            any |= unsure[row];
+        }
+        if (!any) return;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++)
+            if (unsure[row]) sums[row] = tree_fold_by(Surely<Operator>{}, values[row]);
+    } else {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) sums[row] = sum_of_run<Operator>(values[row]);
+    }
+}
+
 /// The fold of everything before some position. Absent if there is nothing before it.
 template <class Operator, class A>
 struct Prefix {
@@ -52,16 +84,29 @@ struct Prefix {
     }
     /// Appends if `follows`, without a branch.
     __device__ __forceinline__ void append_if(bool follows, const A& sum) {
-        value = choose(follows, choose(present, Operator::combine(value, sum), sum), value);
+        append_if(Combine<Operator>{}, follows, sum);
+    }
+    /// The same by a function that stands for the operator.
+    template <class By>
+    __device__ __forceinline__ void append_if(const By& combine, bool follows, const A& sum) {
+        value = choose(follows, choose(present, combine(value, sum), sum), value);
         present = present || follows;
     }
 };
 
-/// Combines a lane's value with its neighbour's, which is the left one for odd lanes.
+/// Combines a lane's value with its neighbour's, which is the left one for odd lanes, by a function
+/// that stands for the operator.
+template <class Operator, class By, class A>
+__device__ __forceinline__ A combine_neighbours(const By& combine, const A& mine,
+                                                const A& other, bool odd) {
+    if constexpr (Operator::COMMUTATIVE) return combine(mine, other);
+    else return combine(choose(odd, other, mine), choose(odd, mine, other));
+}
+
+/// The same by the operator.
 template <class Operator, class A>
 __device__ __forceinline__ A combine_neighbours(const A& mine, const A& other, bool odd) {
-    if constexpr (Operator::COMMUTATIVE) return Operator::combine(mine, other);
-    else return Operator::combine(choose(odd, other, mine), choose(odd, mine, other));
+    return combine_neighbours<Operator>(Combine<Operator>{}, mine, other, odd);
 }
 
 /// COUNT trees at once, level by level: their exchanges do not wait for each other.
@@ -74,6 +119,19 @@ struct LaneTrees {
 
     /// Replaces sums by those over LANES neighbouring lanes, in each of them.
     __device__ __forceinline__ void up_sweep(A (&sums)[COUNT]) {
+        A nodes[COUNT];
+        decided_by_warp<Operator>([&](const auto& combine) {
+#pragma unroll
+            for (int k = 0; k < COUNT; k++) nodes[k] = sums[k];
+            up_sweep_by(combine, nodes);
+        });
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) sums[k] = nodes[k];
+    }
+
+    /// The same by a function that stands for the operator.
+    template <class By>
+    __device__ __forceinline__ void up_sweep_by(const By& combine, A (&sums)[COUNT]) {
 #pragma unroll
         for (int level = 0; level < LEVELS; level++) {
             bool odd = (threadIdx.x >> level & 1) != 0;
@@ -81,18 +139,27 @@ struct LaneTrees {
             for (int k = 0; k < COUNT; k++) siblings[level][k] = shuffle_xor(sums[k], 1 << level);
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
-                sums[k] = combine_neighbours<Operator>(sums[k], siblings[level][k], odd);
+                sums[k] =
+                    combine_neighbours<Operator>(combine, sums[k], siblings[level][k], odd);
         }
     }
 
     /// Replaces the prefixes of the first of the LANES by that of this lane.
     __device__ __forceinline__ void down_sweep(Prefix<Operator, A> (&prefixes)[COUNT]) const {
+        Prefix<Operator, A> own[COUNT];
+        decided<Operator>([&](const auto& combine) {
 #pragma unroll
-        for (int level = LEVELS - 1; level >= 0; level--) {
-            bool follows = (threadIdx.x >> level & 1) != 0;
+            for (int k = 0; k < COUNT; k++) own[k] = prefixes[k];
 #pragma unroll
-            for (int k = 0; k < COUNT; k++) prefixes[k].append_if(follows, siblings[level][k]);
-        }
+            for (int level = LEVELS - 1; level >= 0; level--) {
+                bool follows = (threadIdx.x >> level & 1) != 0;
+#pragma unroll
+                for (int k = 0; k < COUNT; k++)
+                    own[k].append_if(combine, follows, siblings[level][k]);
+            }
+        });
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) prefixes[k] = own[k];
     }
 
     __device__ __forceinline__ A up_sweep(A sum) {
@@ -100,16 +167,26 @@ struct LaneTrees {
         up_sweep(sums);
         return sums[0];
     }
+    template <class By>
+    __device__ __forceinline__ A up_sweep_by(const By& combine, A sum) {
+        A sums[1] = {sum};
+        up_sweep_by(combine, sums);
+        return sums[0];
+    }
     /// The same, but returns the sum over the first `count` lanes, a power of two, to those.
-    __device__ __forceinline__ A up_sweep_over(A sum, int count) {
-        A of_first = sum;
+    __device__ __forceinline__ A up_sweep_over(const A& leaf, int count) {
+        A of_first;
+        decided_by_warp<Operator>([&](const auto& combine) {
+            A sum = leaf;
+            of_first = leaf;
 #pragma unroll
-        for (int level = 0; level < LEVELS; level++) {
-            siblings[level][0] = shuffle_xor(sum, 1 << level);
-            sum = combine_neighbours<Operator>(sum, siblings[level][0],
-                                               (threadIdx.x >> level & 1) != 0);
-            of_first = choose(count >> level == 2, sum, of_first);
-        }
+            for (int level = 0; level < LEVELS; level++) {
+                siblings[level][0] = shuffle_xor(sum, 1 << level);
+                sum = combine_neighbours<Operator>(combine, sum, siblings[level][0],
+                                                   (threadIdx.x >> level & 1) != 0);
+                of_first = choose(count >> level == 2, sum, of_first);
+            }
+        });
         return of_first;
     }
     __device__ __forceinline__ Prefix<Operator, A> down_sweep(Prefix<Operator, A> prefix) const {
@@ -139,27 +216,43 @@ struct RowsTree {
     A lefts[LEVELS][ROWS > 1 ? ROWS / 2 : 1];
 
     /// Leaves the sum of row l % ROWS in lane l.
-    __device__ __forceinline__ A up_sweep(A (&leaves)[ROWS]) { return up_sweep_from<0>(leaves); }
+    __device__ __forceinline__ A up_sweep(const A (&leaves)[ROWS]) {
+        A sum;
+        decided_by_warp<Operator>(
+            [&](const auto& combine) { sum = up_sweep_by(combine, leaves); });
+        return sum;
+    }
+    /// The same by a function that stands for the operator.
+    template <class By>
+    __device__ __forceinline__ A up_sweep_by(const By& combine, const A (&leaves)[ROWS]) {
+        A nodes[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) nodes[row] = leaves[row];
+        return up_sweep_from<0>(combine, nodes);
+    }
 
     /// The prefix of the lane's leaf in each row, given that of row l % ROWS in lane l. `present`
     /// says whether anything precedes the first row; where nothing does, nothing is known.
     __device__ __forceinline__ void down_sweep(A (&prefixes)[ROWS], const A& before,
                                                bool present) const {
         int lane = threadIdx.x % WARP;
-        Prefix<Operator, A> first{before, present || lane % ROWS > 0};
+        decided_by_warp<Operator>([&](const auto& combine) {
+            Prefix<Operator, A> first{before, present || lane % ROWS > 0};
 #pragma unroll
-        for (int level = LEVELS - 1; level >= 0; level--)
-            if (ROWS >> level <= 1) first.append_if((lane >> level & 1) != 0, lefts[level][0]);
-        prefixes[0] = first.value;
-        down_sweep_from<LEVELS - 1>(prefixes, first.present);
+            for (int level = LEVELS - 1; level >= 0; level--)
+                if (ROWS >> level <= 1)
+                    first.append_if(combine, (lane >> level & 1) != 0, lefts[level][0]);
+            prefixes[0] = first.value;
+            down_sweep_from<LEVELS - 1>(combine, prefixes, first.present);
+        });
     }
 
 private:
     // Each level is a function of its own. In a loop over levels compilers do not always unroll the
     // loop over the rows that are left, and then these lie in local memory.
 
-    template <int LEVEL>
-    __device__ __forceinline__ A up_sweep_from(A (&leaves)[ROWS]) {
+    template <int LEVEL, class By>
+    __device__ __forceinline__ A up_sweep_from(const By& combine, A (&leaves)[ROWS]) {
         constexpr int LEFT = ROWS >> LEVEL;
         bool odd = (threadIdx.x >> LEVEL & 1) != 0;
         if constexpr (LEFT > 1) {
@@ -168,39 +261,38 @@ private:
                 A mine = choose(odd, leaves[i + 1], leaves[i]);
                 A other = shuffle_xor(choose(odd, leaves[i], leaves[i + 1]), 1 << LEVEL);
                 lefts[LEVEL][i / 2] = choose(odd, other, mine);
-                leaves[i / 2] = combine_neighbours<Operator>(mine, other, odd);
+                leaves[i / 2] = combine_neighbours<Operator>(combine, mine, other, odd);
             }
         } else {
             lefts[LEVEL][0] = shuffle_xor(leaves[0], 1 << LEVEL);
-            leaves[0] = combine_neighbours<Operator>(leaves[0], lefts[LEVEL][0], odd);
+            leaves[0] = combine_neighbours<Operator>(combine, leaves[0], lefts[LEVEL][0], odd);
         }
-        if constexpr (LEVEL + 1 < LEVELS) return up_sweep_from<LEVEL + 1>(leaves);
+        if constexpr (LEVEL + 1 < LEVELS) return up_sweep_from<LEVEL + 1>(combine, leaves);
         else return leaves[0];
     }
 
     /// Gives the rows back. `present` says whether anything precedes the first leaf of the first.
-    template <int LEVEL>
-    __device__ __forceinline__ void down_sweep_from(A (&prefixes)[ROWS], bool present) const {
+    template <int LEVEL, class By>
+    __device__ __forceinline__ void down_sweep_from(const By& combine, A (&prefixes)[ROWS],
+                                                    bool present) const {
         bool odd = (threadIdx.x >> LEVEL & 1) != 0;
 #pragma unroll
         for (int i = (ROWS >> LEVEL) - 2; i >= 0; i -= 2) {
             A even = prefixes[i / 2], left = lefts[LEVEL][i / 2];
-            A next = Operator::combine(even, left);
+            A next = combine(even, left);
             // Of all these only the first leaf of the first row may have nothing before it.
             if (i == 0) next = choose(present, next, left);
             A other = shuffle_xor(choose(odd, even, next), 1 << LEVEL);
             prefixes[i] = choose(odd, other, even);
             prefixes[i + 1] = choose(odd, next, other);
         }
-        if constexpr (LEVEL > 0) down_sweep_from<LEVEL - 1>(prefixes, present);
+        if constexpr (LEVEL > 0) down_sweep_from<LEVEL - 1>(combine, prefixes, present);
     }
 };
 
-/// Levels FIRST to LAST - 1 of the up-sweep of `RowsTree`. `leaves` are what lane l knows of the
-/// rows whose numbers have the lower FIRST bits of l. It gets that of the one whose number has its
-/// lower LAST bits, summed over the lanes that differ in bits FIRST to LAST - 1.
-template <class Operator, class A, int FIRST, int LAST, int ROWS>
-__device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
+/// `fold_rows` by a function that stands for the operator.
+template <class Operator, class A, int FIRST, int LAST, class By, int ROWS>
+__device__ __forceinline__ A fold_rows_by(const By& combine, const A (&leaves)[ROWS]) {
     if constexpr (FIRST == LAST) {
         return leaves[0];
     } else {
@@ -211,10 +303,22 @@ __device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
         for (int i = 0; i < HALF; i++) {
             const A &even = leaves[2 * i % ROWS], &next = leaves[(2 * i + 1) % ROWS];
             A other = shuffle_xor(choose(odd, even, next), 1 << FIRST);
-            sums[i] = combine_neighbours<Operator>(choose(odd, next, even), other, odd);
+            sums[i] = combine_neighbours<Operator>(combine, choose(odd, next, even), other, odd);
         }
-        return fold_rows<Operator, A, FIRST + 1, LAST>(sums);
+        return fold_rows_by<Operator, A, FIRST + 1, LAST>(combine, sums);
     }
+}
+
+/// Levels FIRST to LAST - 1 of the up-sweep of `RowsTree`. `leaves` are what lane l knows of the
+/// rows whose numbers have the lower FIRST bits of l. It gets that of the one whose number has its
+/// lower LAST bits, summed over the lanes that differ in bits FIRST to LAST - 1.
+template <class Operator, class A, int FIRST, int LAST, int ROWS>
+__device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
+    A sum;
+    decided_by_warp<Operator>([&](const auto& combine) {
+        sum = fold_rows_by<Operator, A, FIRST, LAST>(combine, leaves);
+    });
+    return sum;
 }
 
 /// A binary counter over the sums of blocks of one size, as they come. If bit l of the count is

@@ -68,6 +68,15 @@ fn of_function(definitions: &Definitions, called: &str) -> u32 {
     if signature.contains(&"__noinline__") {
         return CALL;
     }
+    of_body(definitions, signature, body)
+}
+
+/// The cost of some lines of a function.
+pub(super) fn of_lines(definitions: &Definitions, lines: &str) -> u32 {
+    of_body(definitions, &[], &tokens(lines))
+}
+
+fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 {
     let is_long = |tokens: &[&str]| tokens.iter().any(|token| token.ends_with("64"));
     let division = if is_long(body) {
         LONG_DIVISION

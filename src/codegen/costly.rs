@@ -103,9 +103,10 @@ impl SharePolicy {
 pub struct CostlyScanPolicy {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
-    /// For what few blocks hold, if the operator costs so much that no other engine is faster for
-    /// anything between. Such blocks have few rows, so that many warps share the work.
-    pub short: Option<RowPolicy>,
+    /// For what the GPU holds at once, if the operator costs so much that no other engine is faster
+    /// for anything between. Such blocks have few rows, so that many warps share the work. The
+    /// first policy by which the GPU holds all is the fastest.
+    pub short: Vec<RowPolicy>,
     /// For longer inputs, each for up to so many items a multiprocessor.
     pub middle: Vec<(u64, SharePolicy)>,
     /// For long inputs.
@@ -136,9 +137,10 @@ impl CostlyScanPolicy {
         }
         let middle = row.middle.iter();
         let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
-        let short = is_alone.then(|| {
+        let rows = if is_alone { row.short_rows } else { &[] };
+        let short = rows.iter().map(|&rows| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
-            let rows = policy.rows.min(row.short_rows);
+            let rows = policy.rows.min(rows);
             RowPolicy {
                 rows,
                 batch: rows,
@@ -148,7 +150,7 @@ impl CostlyScanPolicy {
         });
         Some(CostlyScanPolicy {
             from,
-            short,
+            short: short.collect(),
             middle: middle.filter(|(most, _)| *most > from).collect(),
             shares,
         })
@@ -172,23 +174,34 @@ impl CostlyReducePolicy {
     /// capability, such as 90 for 9.0. `None` if it is as cheap as most.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
         let (accumulator, read) = (accumulator_bytes::<F::Item>(), bytes_of::<F>());
-        let mut table = rows::tables(capability).costly_reduce.iter();
-        let row = table.find(|row| accumulator <= row.accumulator && row.read <= read)?;
-        if cost < row.least {
-            return None;
-        }
+        let table = rows::tables(capability).costly_reduce;
+        let fits =
+            |row: &&rows::CostlyReduceRow| accumulator <= row.accumulator && row.read <= read;
+        let size = table.iter().find(fits)?;
+        let row = table.iter().find(|row| {
+            (row.accumulator, row.read) == (size.accumulator, size.read) && cost >= row.least
+        })?;
         let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
-        let run = run_of::<F>(0);
-        let policy = |&(bytes, items, grouped): &(u64, u32, bool)| {
-            let rows = 1 << (items / run).max(1).ilog2();
-            let policy = RowPolicy::reducing(run, rows, row.warps, cut.sums_law);
-            (bytes, RowPolicy { grouped, ..policy })
+        if let Some(sums) = row.sums {
+            cut.sums_law = sums;
+            // The last block has room for the sums of 32 nodes.
+            cut.chunks = cut.chunks.min(32 * 32 * sums);
+        }
+        let folding = |policy, way| RowPolicy {
+            grouped: way == rows::Way::Grouped,
+            compact: way == rows::Way::Compact,
+            ..policy
         };
-        let mut rows: Vec<_> = row.items.iter().map(policy).collect();
+        let run = run_of::<F>(0);
+        let policy = |(bytes, batch): &(u64, rows::BatchRow)| {
+            let rows = 1 << (batch.items / run).max(1).ilog2();
+            let policy = RowPolicy::reducing(run, rows, batch.warps, cut.sums_law);
+            (*bytes, folding(policy, batch.way))
+        };
+        let mut rows: Vec<_> = row.batches.iter().map(policy).collect();
         if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {
             let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
-            let compact = row.compact;
-            rows.push((u64::MAX, RowPolicy { compact, ..long }));
+            rows.push((u64::MAX, folding(long, row.others)));
         } else {
             cut.group_bytes = u64::MAX;
         }

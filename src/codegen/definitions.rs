@@ -1,5 +1,6 @@
 //! The CUDA definitions that a user's types and operators add to a source: structs and functions.
 
+use super::nearly::NEARLY;
 use crate::{Error, Result};
 use std::any::{TypeId, type_name};
 use std::fmt::Write as _;
@@ -9,23 +10,25 @@ use std::fmt::Write as _;
 #[derive(Debug, Default)]
 pub struct Definitions {
     structs: Vec<(String, String)>,
-    functions: Vec<Function>,
+    pub(super) functions: Vec<Function>,
+    /// The texts of functions without slow paths.
+    pub(super) nearly: Vec<String>,
     failure: Option<String>,
 }
 
 #[derive(Debug)]
-struct Function {
-    key: TypeId,
-    name: String,
+pub(super) struct Function {
+    pub(super) key: TypeId,
+    pub(super) name: String,
     /// `None` while it is being written.
-    text: Option<String>,
+    pub(super) text: Option<String>,
     /// Whether a macro wrote it, which has a name of its own for every variable.
     translated: bool,
 }
 
 // These namespaces keep names that a program gives apart from those of the kernels.
 const STRUCTS: &str = "structs";
-const FUNCTIONS: &str = "functions";
+pub(super) const FUNCTIONS: &str = "functions";
 
 impl Definitions {
     /// Adds a struct of `fields` (name and CUDA type each) with the size and alignment that it has
@@ -183,6 +186,7 @@ impl Definitions {
         let mut lines = Vec::new();
         in_namespace(STRUCTS, structs.collect(), &mut lines);
         in_namespace(FUNCTIONS, functions.collect(), &mut lines);
+        in_namespace(NEARLY, self.nearly, &mut lines);
         Ok(lines.join("\n"))
     }
 }

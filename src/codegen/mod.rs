@@ -17,6 +17,7 @@ mod costly;
 mod definitions;
 mod kernel;
 mod levels;
+mod nearly;
 mod pairs;
 mod parts;
 #[cfg(test)]
@@ -260,7 +261,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     definitions: &mut Definitions,
 ) -> minijinja::Value {
     fn bind(
-        combine: String,
+        (combine, nearly): (String, Option<String>),
         operator: &str,
         (exact, commutative): (bool, bool),
         accumulator_bytes: usize,
@@ -269,6 +270,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
+            nearly => nearly,
             operator => operator,
             exact => exact.to_string(),
             commutative => commutative.to_string(),
@@ -280,14 +282,15 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
     // Functions that call each other in a circle are not read: their text is an error.
-    let (pairs, parts) = if definitions.is_wrong() {
-        (None, None)
+    let (pairs, parts, nearly) = if definitions.is_wrong() {
+        (None, None, None)
     } else {
         let parts = parts::operations(definitions, &combine);
-        (pairs::operation(definitions, &combine), parts)
+        let pairs = pairs::operation(definitions, &combine);
+        (pairs, parts, definitions.define_nearly(&combine))
     };
     bind(
-        combine,
+        (combine, nearly),
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
         size_of::<T::Accumulator>(),

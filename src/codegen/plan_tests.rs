@@ -82,18 +82,22 @@ fn a_workspace_serves_all_shorter_inputs() {
                 let rows = RowPolicy::of_reduce::<T>(order);
                 (order, (rows, ReducePolicy::of::<T>()))
             });
-            let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX);
-            let costly = costly
-                .into_iter()
-                .flat_map(|CostlyReducePolicy { rows, cut }| {
-                    rows.into_iter()
-                        .map(move |(_, rows)| (Order::Law, (rows, cut)))
-                });
+            let costly = [89, u32::MAX].map(|cost| CostlyReducePolicy::of::<Slice<T>>(90, cost));
+            let costly =
+                costly
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|CostlyReducePolicy { rows, cut }| {
+                        rows.into_iter()
+                            .map(move |(_, rows)| (Order::Law, (rows, cut)))
+                    });
             for (order, rows) in cheap.into_iter().chain(costly) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
                     let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                     if plan.blocks > 1 {
+                        // The last block has room for the sums of 32 nodes.
+                        assert!(order == Order::Any || plan.chunks <= 32 * 32 * rows.0.sums);
                         let sums = plan.chunks.max(plan.blocks - 1).into();
                         needed = needed.max(sums_bytes::<T>(sums, MOST_AT_ONCE));
                     }

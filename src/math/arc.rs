@@ -1,7 +1,7 @@
 //! Arc functions: angles of points, and of sines.
 
 use super::parts::{divide, fast_two_sum, is_near_middle, polynomials, rounded_once, two_sum};
-use super::tables::{asin_near_tail, atan_near_tail};
+use super::tables::{asin_near_tail, atan_near_tail, is_sure};
 use crate::function;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -98,7 +98,7 @@ fn near_angle(y: f64, x: f64) -> f64 {
 #[function]
 pub(super) fn atan_f32(x: f32) -> f32 {
     let y = near_angle(x.abs() as f64, 1.0);
-    if x.abs() < f32::INFINITY && !is_near_middle(y) {
+    if is_sure(x.abs() < f32::INFINITY && !is_near_middle(y)) {
         (y as f32).copysign(x)
     } else {
         any_atan_f32(x)
@@ -165,7 +165,7 @@ pub(super) fn atan2_f32(y: f32, x: f32) -> f32 {
     let angle = if x < 0.0 { PI - angle } else { angle };
     // Not of zeros, infinities and NaN, nor where the result is subnormal.
     let is_usual = a + b < f64::INFINITY && angle >= f32::MIN_POSITIVE as f64;
-    if is_usual && !is_near_middle(angle) {
+    if is_sure(is_usual && !is_near_middle(angle)) {
         (angle as f32).copysign(y)
     } else {
         any_atan2_f32(y, x)
@@ -248,7 +248,7 @@ fn near_asin_parts(x: f64) -> (f64, bool) {
 pub(super) fn asin_f32(x: f32) -> f32 {
     let (y, is_far) = near_asin_parts(x as f64);
     let y = if is_far { FRAC_PI_2 - 2.0 * y } else { y };
-    if x.abs() <= 1.0 && !is_near_middle(y) {
+    if is_sure(x.abs() <= 1.0 && !is_near_middle(y)) {
         (y as f32).copysign(x)
     } else {
         any_asin_f32(x)
@@ -292,7 +292,7 @@ pub(super) fn acos_f32(x: f32) -> f32 {
     } else {
         quarters + y
     };
-    if x.abs() <= 1.0 && !is_near_middle(y) {
+    if is_sure(x.abs() <= 1.0 && !is_near_middle(y)) {
         y as f32
     } else {
         any_acos_f32(x)

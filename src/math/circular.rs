@@ -5,7 +5,7 @@ use super::parts::{
 };
 use super::reduction::without_quarters;
 use super::tables::{
-    cos_near_tail, minus_pi_2_first, minus_pi_2_second, sin_near_tail, two_over_pi,
+    cos_near_tail, is_sure, minus_pi_2_first, minus_pi_2_second, sin_near_tail, two_over_pi,
 };
 use crate::function;
 
@@ -110,7 +110,7 @@ fn near_sin(x: f64, quarters: i32) -> f64 {
 #[function]
 pub(super) fn sin_f32(x: f32) -> f32 {
     let y = near_sin(x as f64, 0);
-    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+    if is_sure(x.abs() < NEAR_F32 && !is_near_middle(y)) {
         // The sign of zero.
         if x == 0.0 { x } else { y as f32 }
     } else {
@@ -141,7 +141,7 @@ pub(super) fn cos_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn cos_f32(x: f32) -> f32 {
     let y = near_sin(x as f64, 1);
-    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+    if is_sure(x.abs() < NEAR_F32 && !is_near_middle(y)) {
         y as f32
     } else {
         any_cos_f32(x)
@@ -169,7 +169,7 @@ pub(super) fn tan_f32(x: f32) -> f32 {
     let (sin, cos, n) = near_sin_cos(x as f64);
     let is_even = n & 1 == 0;
     let y = (if is_even { sin } else { -cos }) / (if is_even { cos } else { sin });
-    if x.abs() < NEAR_F32 && !is_near_middle(y) {
+    if is_sure(x.abs() < NEAR_F32 && !is_near_middle(y)) {
         // The sign of zero.
         if x == 0.0 { x } else { y as f32 }
     } else {

@@ -3,11 +3,12 @@
 //! x = n ln 2 + r with a whole number n, so |r| ≤ ln 2 / 2 and eˣ = 2ⁿ eʳ. A polynomial gives eʳ.
 
 use super::parts::{
-    SHIFT, fast_two_sum, integer_of, is_near_middle, polynomials, power_of_two, rounded_once,
-    rounded_to_odd, scaled, two_product, two_sum,
+    SHIFT, fast_two_sum, integer_of, is_near_middle, is_very_near_middle, polynomials,
+    power_of_two, rounded_once, rounded_to_odd, scaled, two_product, two_sum,
 };
 use super::tables::{
-    exp_m1_near_cube, exp2_near_square, ln_2, minus_ln_2_over_32, power, within_160,
+    exp_near_cube, exp2_near_cube, exp2_near_square, is_sure, ln_2, minus_ln_2_over_32,
+    power_of_32nd, within_160,
 };
 use crate::function;
 use std::f64::consts::{LN_2, LOG2_E};
@@ -69,24 +70,11 @@ pub(super) fn exp_f64(x: f64) -> f64 {
     scaled(y, n)
 }
 
-// The fast paths for f32. A GPU's instruction holds one number of 21 bits, so where two would meet,
-// a product and a sum take less than a multiply-add. Results that are subnormal are rounded at
-// other places than `is_near_middle` looks at. A test has compared all of them.
-
-/// 2^(k / 32).
-#[function]
-fn power_of_32nd(k: u32) -> f64 {
-    let bits = power(k);
-    // k in units of 2^47 ends above the lower half.
-    let high = ((bits >> 32) as u32).wrapping_add(k << 15);
-    f64::from_bits((high as u64) << 32 | (bits as u32) as u64)
-}
-
-/// (eʳ − 1 − r) / r² for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴² of eʳ, by numbers of 21 bits.
-#[function]
-fn exp_near_tail(r: f64) -> f64 {
-    (r * 0.04166629910469055 + 0.16666758060455322).mul_add(r, 0.5)
-}
+// The fast paths for f32. They compute more digits than most results need, since the way out of
+// one takes a GPU a microsecond: its instructions are not at hand. A GPU's instruction holds one
+// number of 21 bits, so where two would meet, a product and a sum take less than a multiply-add.
+// Results that are subnormal are rounded at other places than `is_very_near_middle` looks at. A
+// test has compared all of them.
 
 /// r and 2^(k / 32) where x = k ln 2 / 32 + r.
 #[function]
@@ -97,18 +85,18 @@ fn near_parts(x: f64) -> (f64, f64) {
     (r, power_of_32nd(integer_of(shifted) as u32))
 }
 
-/// eˣ, to 2⁻⁴¹ of it, for |x| ≤ 160. A table has the power.
+/// (eʳ − 1 − r) / r² for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴³ of eʳ − 1, and 2⁻⁵⁰ of eʳ.
+#[function]
+fn exp_near_tail(r: f64) -> f64 {
+    let tail = (r * 0.008333362638950348 + 0.04166686534881592).mul_add(r, exp_near_cube());
+    tail.mul_add(r, 0.5)
+}
+
+/// eˣ, to 2⁻⁴⁷ of it, for |x| ≤ 110, and to 2⁻⁴⁶ for |x| ≤ 160. A table has the power.
 #[function]
 pub(super) fn near_exp(x: f64) -> f64 {
     let (r, power) = near_parts(x);
     exp_near_tail(r).mul_add(r * r, r).mul_add(power, power)
-}
-
-/// (eʳ − 1 − r) / r² for |r| ≤ 1.01 ln 2 / 64, to 2⁻⁴³ of eʳ − 1.
-#[function]
-fn exp_m1_near_tail(r: f64) -> f64 {
-    let tail = (r * 0.008333362638950348 + 0.04166686534881592).mul_add(r, exp_m1_near_cube());
-    tail.mul_add(r, 0.5)
 }
 
 /// eˣ − 1, to 2⁻⁴² of it, for |x| ≤ 160. Where it is small, the power is 1 and nothing is lost, or
@@ -116,7 +104,7 @@ fn exp_m1_near_tail(r: f64) -> f64 {
 #[function]
 pub(super) fn near_exp_m1(x: f64) -> f64 {
     let (r, power) = near_parts(x);
-    exp_m1_near_tail(r)
+    exp_near_tail(r)
         .mul_add(r * r, r)
         .mul_add(power, power - 1.0)
 }
@@ -125,10 +113,10 @@ pub(super) fn near_exp_m1(x: f64) -> f64 {
 pub(super) fn exp_f32(x: f32) -> f32 {
     // Beyond these limits results are 0 or infinite.
     let y = near_exp(within_160(x) as f64);
-    if is_near_middle(y) {
-        any_exp_f32(x)
-    } else {
+    if is_sure(!is_very_near_middle(y)) {
         y as f32
+    } else {
+        any_exp_f32(x)
     }
 }
 
@@ -146,13 +134,14 @@ pub(super) fn exp2_f64(x: f64) -> f64 {
     scaled(1.0 + y, n)
 }
 
-/// (2ʳ − 1 − r ln 2) / r² for |r| ≤ 1.01 / 64, to 2⁻⁴² of 2ʳ.
+/// (2ʳ − 1 − r ln 2) / r² for |r| ≤ 1.01 / 64, to 2⁻⁵² of 2ʳ.
 #[function]
 fn exp2_near_tail(r: f64) -> f64 {
-    (r * 0.009618043899536133 + 0.055504411458969116).mul_add(r, exp2_near_square())
+    let tail = (r * 0.0013333531096577644 + 0.009618185460567474).mul_add(r, exp2_near_cube());
+    tail.mul_add(r, exp2_near_square())
 }
 
-/// 2ˣ, to 2⁻⁴¹ of it, for |x| ≤ 160, and exact for whole x: as `near_exp` with x = k / 32 + r.
+/// 2ˣ, to 2⁻⁵¹ of it, for |x| ≤ 160, and exact for whole x: as `near_exp` with x = k / 32 + r.
 #[function]
 fn near_exp2(x: f64) -> f64 {
     // A sum with this ends at the digit of 1 / 32.
@@ -166,10 +155,10 @@ fn near_exp2(x: f64) -> f64 {
 #[function]
 pub(super) fn exp2_f32(x: f32) -> f32 {
     let y = near_exp2(within_160(x) as f64);
-    if is_near_middle(y) {
-        any_exp2_f32(x)
-    } else {
+    if is_sure(!is_very_near_middle(y)) {
         y as f32
+    } else {
+        any_exp2_f32(x)
     }
 }
 
@@ -232,11 +221,11 @@ pub(super) fn exp_m1_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn exp_m1_f32(x: f32) -> f32 {
     let y = near_exp_m1(within_160(x) as f64);
-    if is_near_middle(y) {
-        any_exp_m1_f32(x)
-    } else {
+    if is_sure(!is_near_middle(y)) {
         // Of −0, too.
         (y as f32).copysign(x)
+    } else {
+        any_exp_m1_f32(x)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::exponential::{LARGE, near_exp, near_exp_m1, quarter_exp_m1};
 use super::parts::{divide, fast_two_sum, is_near_middle, rounded_once, two_sum};
-use super::tables::within_160;
+use super::tables::{is_sure, within_160};
 use crate::function;
 
 /// From here on e⁻ˣ does not count beside eˣ.
@@ -79,10 +79,10 @@ fn near_tanh(x: f64) -> f64 {
 #[function]
 pub(super) fn tanh_f32(x: f32) -> f32 {
     let y = near_tanh(within_160(x) as f64);
-    if is_near_middle(y) {
-        any_tanh_f32(x)
-    } else {
+    if is_sure(!is_near_middle(y)) {
         (y as f32).copysign(x)
+    } else {
+        any_tanh_f32(x)
     }
 }
 
@@ -113,10 +113,10 @@ pub(super) fn sinh_f32(x: f32) -> f32 {
     let a = within_160(x) as f64;
     // (eˣ − 1) − (e⁻ˣ − 1): a sum of what has one sign.
     let y = 0.5 * (near_exp_m1(a) - near_exp_m1(-a));
-    if is_near_middle(y) {
-        any_sinh_f32(x)
-    } else {
+    if is_sure(!is_near_middle(y)) {
         (y as f32).copysign(x)
+    } else {
+        any_sinh_f32(x)
     }
 }
 
@@ -144,10 +144,10 @@ pub(super) fn cosh_f64(x: f64) -> f64 {
 pub(super) fn cosh_f32(x: f32) -> f32 {
     let a = within_160(x) as f64;
     let y = 0.5 * (near_exp(a) + near_exp(-a));
-    if is_near_middle(y) {
-        any_cosh_f32(x)
-    } else {
+    if is_sure(!is_near_middle(y)) {
         y as f32
+    } else {
+        any_cosh_f32(x)
     }
 }
 

@@ -6,10 +6,13 @@
 
 use super::exponential::{LN_2_HIGH, LN_2_LOW};
 use super::parts::{
-    SHIFT, fast_two_sum, is_near_middle, polynomials, power_of_two, rounded_once, two_product,
+    SHIFT, fast_two_sum, is_very_near_middle, polynomials, power_of_two, rounded_once, two_product,
     two_sum,
 };
-use super::tables::{LEAST, ln_2, ln_near_third, log2_e, log10_e, reciprocal_and_log};
+use super::tables::{
+    LEAST, is_sure, ln_2, ln_near_fifth, ln_near_fourth, ln_near_third, log2_e, log10_e,
+    reciprocal_and_log,
+};
 use crate::function;
 use std::f64::consts::{LOG2_E, LOG10_E};
 
@@ -143,12 +146,14 @@ pub(super) fn ln_f64(x: f64) -> f64 {
 
 // The fast paths for f32.
 
-/// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁴¹ of ln(1 + r), or of 0.01 where that is less. All
-/// coefficients but one have 21 bits. See `near_exp` for the first two.
+/// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁵⁰ of ln(1 + r), or of 0.01 where that is less.
 #[function]
 fn ln_near_tail(r: f64) -> f64 {
-    let tail = (r * -0.1667267084121704 + 0.20004892349243164).mul_add(r, -0.25);
-    tail.mul_add(r, ln_near_third()).mul_add(r, -0.5)
+    let tail = (r * 0.1429135799407959 + -0.16671156883239746).mul_add(r, ln_near_fifth());
+    let tail = tail
+        .mul_add(r, ln_near_fourth())
+        .mul_add(r, ln_near_third());
+    tail.mul_add(r, -0.5)
 }
 
 /// n ln 2 + log + ln(1 + r).
@@ -157,7 +162,7 @@ fn near_ln_of_parts(n: i32, log: f64, r: f64) -> f64 {
     ln_near_tail(r).mul_add(r * r, (n as f64).mul_add(ln_2(), log) + r)
 }
 
-/// ln x, to 2⁻⁴¹ of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
+/// ln x, to 2⁻⁴⁹ of it, for normal x > 0: x = 2ⁿ z with z near 1, and a table has 1 / c and ln c
 /// for a number c near z. With z / c = 1 + r it is n ln 2 + ln c + ln(1 + r).
 #[function]
 fn near_ln(x: u32) -> f64 {
@@ -172,26 +177,17 @@ fn near_ln(x: u32) -> f64 {
 #[function]
 fn is_told(x: u32, y: f64) -> bool {
     let is_positive_normal = x.wrapping_sub(0x0080_0000) < 0x7f00_0000;
-    is_positive_normal && !is_near_middle(y)
+    is_positive_normal && !is_very_near_middle(y)
 }
 
 #[function]
 pub(super) fn ln_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits());
-    if is_told(x.to_bits(), y) || is_near_one(x.to_bits()) {
+    if is_sure(is_told(x.to_bits(), y)) {
         y as f32
     } else {
         any_ln_f32(x)
     }
-}
-
-/// Whether x lies so near 1 that `near_ln`, whose error is the smaller the nearer x is, rounds as
-/// ln x does. There ln(1 + ε) = ε − ε²/2 + … often lies near the middle between two f32, since ε
-/// has few digits: sums of very different numbers by their logarithms end here. `tests/math.rs`
-/// compares all of them.
-#[function]
-fn is_near_one(x: u32) -> bool {
-    x.wrapping_sub(0x3f7f_f000) < 0x2000
 }
 
 /// The same for all x, in more steps.
@@ -214,7 +210,7 @@ pub(super) fn log2_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn log2_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits()) * log2_e();
-    if is_told(x.to_bits(), y) {
+    if is_sure(is_told(x.to_bits(), y)) {
         y as f32
     } else {
         any_log2_f32(x)
@@ -240,7 +236,7 @@ pub(super) fn log10_f64(x: f64) -> f64 {
 #[function]
 pub(super) fn log10_f32(x: f32) -> f32 {
     let y = near_ln(x.to_bits()) * log10_e();
-    if is_told(x.to_bits(), y) {
+    if is_sure(is_told(x.to_bits(), y)) {
         y as f32
     } else {
         any_log10_f32(x)
@@ -278,7 +274,7 @@ pub(super) fn ln_1p_f64(x: f64) -> f64 {
     }
 }
 
-/// ln(1 + x) for finite x > −1, to 2⁻⁴¹ of it: as `near_ln` for 1 + x. But r must not lose what x
+/// ln(1 + x) for finite x > −1, to 2⁻⁴⁹ of it: as `near_ln` for 1 + x. But r must not lose what x
 /// has beyond the last digit of 1: r = (1 + x) / (2ⁿ c) − 1 = x / (2ⁿ c) + (1 / (2ⁿ c) − 1).
 #[function]
 fn near_ln_1p(x: f64) -> f64 {
@@ -296,7 +292,7 @@ fn near_ln_1p(x: f64) -> f64 {
 #[function]
 pub(super) fn ln_1p_f32(x: f32) -> f32 {
     let y = near_ln_1p(x as f64);
-    if x > -1.0 && x < f32::INFINITY && !is_near_middle(y) {
+    if is_sure(x > -1.0 && x < f32::INFINITY && !is_very_near_middle(y)) {
         // Of −0, too.
         (y as f32).copysign(x)
     } else {

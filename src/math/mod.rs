@@ -66,6 +66,8 @@ mod reduction;
 mod root;
 mod tables;
 
+pub(crate) use tables::is_sure as IsSure;
+
 use crate::Function;
 use crate::codegen::Definitions;
 use crate::codegen::translated::Primitive;

@@ -77,10 +77,23 @@ pub(super) fn rounded_once(high: f64, low: f64) -> f32 {
 #[function]
 pub(super) fn is_near_middle(x: f64) -> bool {
     const MARGIN: u32 = 1 << 13;
+    is_within_of_middle(x, MARGIN)
+}
+
+/// The same for a float whose error is below 2⁻⁴⁷ of it.
+#[function]
+pub(super) fn is_very_near_middle(x: f64) -> bool {
+    const MARGIN: u32 = 1 << 7;
+    is_within_of_middle(x, MARGIN)
+}
+
+/// Whether x lies nearer to the middle between two f32 than so many units in the last place.
+#[function]
+fn is_within_of_middle(x: f64, margin: u32) -> bool {
     // An f32 has 29 bits less, and the middle is the first of these alone.
     const BITS: u32 = (1 << 29) - 1;
     const MIDDLE: u32 = 1 << 28;
-    (x.to_bits() as u32).wrapping_sub(MIDDLE - MARGIN) & BITS < 2 * MARGIN
+    (x.to_bits() as u32).wrapping_sub(MIDDLE - margin) & BITS < 2 * margin
 }
 
 /// Defines polynomials, by Horner's rule. The coefficients go from the highest power down.

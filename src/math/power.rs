@@ -3,6 +3,7 @@
 use super::exponential::{LN_2_HIGH, LN_2_LOW, exp_m1_rest, near_exp, without_powers};
 use super::logarithm::{float_of, ln_of_parts, split, split_any};
 use super::parts::{divide, fast_two_sum, is_near_middle, polynomials, scaled, two_product};
+use super::tables::is_sure;
 use crate::function;
 
 polynomials! {
@@ -94,7 +95,7 @@ pub(super) fn powf_f32(x: f32, y: f32) -> f32 {
     let power = near_exp(exponent);
     // Of f32 the normal powers of e go from -87.3 to 88.7.
     let is_usual = x > 0.0 && x < f32::INFINITY && exponent > -87.0 && exponent < 89.0;
-    if is_usual && !is_near_middle(power) {
+    if is_sure(is_usual && !is_near_middle(power)) {
         power as f32
     } else {
         any_powf_f32(x, y)

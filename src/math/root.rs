@@ -3,6 +3,7 @@
 use super::parts::{
     fast_two_sum, is_near_middle, rounded_once, rounded_to_odd, two_product, two_sum,
 };
+use super::tables::is_sure;
 use crate::function;
 
 /// A better y, if y is about 1 / ∛a: the series of (1 − e)^(−1/3), whose error is some e⁴ / 7.
@@ -63,7 +64,7 @@ pub(super) fn cbrt_f32(x: f32) -> f32 {
     let y = reciprocal_cbrt(a);
     let root = a * y * y;
     let is_usual = a > 0.0 && a < f64::INFINITY;
-    if is_usual && !is_near_middle(root) {
+    if is_sure(is_usual && !is_near_middle(root)) {
         (root as f32).copysign(x)
     } else {
         any_cbrt_f32(x)
@@ -124,7 +125,7 @@ pub(super) fn hypot_f32(x: f32, y: f32) -> f32 {
     // The squares are exact.
     let root = (a * a + b * b).sqrt();
     let is_usual = root >= f32::MIN_POSITIVE as f64 && root < f64::INFINITY;
-    if is_usual && !is_near_middle(root) {
+    if is_sure(is_usual && !is_near_middle(root)) {
         root as f32
     } else {
         any_hypot_f32(x, y)

@@ -23,7 +23,7 @@ macro_rules! by_hand {
 
         #[doc = concat!("[`", stringify!($name), "()`], as a type.")]
         #[allow(non_camel_case_types, dead_code)]
-        pub(super) struct $name {}
+        pub(crate) struct $name {}
 
         impl $name {
             pub(super) fn __call(_: PhantomData<Self>, $(_: $ty)?) -> $result {
@@ -76,7 +76,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// The bits of 2^(i / 32), less i in units of 2^(1 / 32). So k in such units can be added.
+    /// The bits of 2^(i / 32), less i in units of 2^(1 / 32), which `power_of_32nd` adds.
     fn power(index) -> u64 = POWERS;
     /// Of interval i of numbers near 1, the reciprocal of its middle, to 24 bits, and the logarithm
     /// of that number. 1 is its own reciprocal.
@@ -111,12 +111,15 @@ constants! {
     fn log2_e() = LOG2_E;
     /// log₁₀ e.
     fn log10_e() = LOG10_E;
-    /// The coefficient of r³ in ln(1 + r).
-    fn ln_near_third() = 0.33333332953121687;
-    /// The coefficient of r² in 2ʳ.
-    fn exp2_near_square() = 0.24022650698297757;
-    /// The coefficient of r³ in eʳ − 1.
-    fn exp_m1_near_cube() = 0.16666666666577892;
+    /// The coefficients of r³, r⁴ and r⁵ in ln(1 + r).
+    fn ln_near_third() = 0.33333333333374005;
+    fn ln_near_fourth() = -0.24999999621077343;
+    fn ln_near_fifth() = 0.19999999116205014;
+    /// The coefficients of r² and r³ in 2ʳ.
+    fn exp2_near_square() = 0.2402265069549977;
+    fn exp2_near_cube() = 0.05550410866618163;
+    /// The coefficient of r³ in eʳ.
+    fn exp_near_cube() = 0.16666666666577892;
     /// 2 / π, and two of the parts of π/2, as in `reduction`.
     fn two_over_pi() = FRAC_2_PI;
     fn minus_pi_2_first() = -1.5707963267341256;
@@ -174,6 +177,29 @@ near_polynomials! {
         0.022471529941238542, 0.0303752152025099, 0.04464311326684973, 0.07499999523859216,
         0.1666666666970926,
     ];
+}
+
+by_hand! {
+    /// Whether a fast path tells the result, so that the slow one need not be taken. Functions ask
+    /// here, and `codegen::nearly` has a kernel ask once for many of them.
+    fn is_sure(sure: bool) -> bool = sure;
+    |_definitions, name| format!(
+        "__device__ __forceinline__ bool {name}(bool sure) {{\n    return sure;\n}}"
+    )
+}
+
+by_hand! {
+    /// 2^(k / 32). The unit is 2^47, so a GPU adds to the upper half alone. Compilers would add 0 to
+    /// the lower one.
+    fn power_of_32nd(k: u32) -> f64 = f64::from_bits(power(k).wrapping_add(u64::from(k) << 47));
+    |definitions, name| {
+        let power = power::cuda(definitions);
+        format!(
+            "__device__ __forceinline__ f64 {name}(u32 k) {{\n    \
+             u64 bits = {power}(k);\n    \
+             return __hiloint2double((int)((u32)(bits >> 32) + (k << 15)), (int)(u32)bits);\n}}"
+        )
+    }
 }
 
 by_hand! {

@@ -6,7 +6,9 @@ use super::cases::{slice, workspace_of};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
-use crate::support::operators::{Bracketing, Guarded, GuardedBracketing, LogAddExp, Sums};
+use crate::support::operators::{
+    Bracketing, Doubtful, Guarded, GuardedBracketing, LogAddExp, Sums,
+};
 use crate::support::oracle;
 use crate::support::workspace::{KEY, used_workspace, used_workspace_of};
 use half::f16;
@@ -103,20 +105,24 @@ fn policies_of_costly_operators() {
             return;
         }
         let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
-        let short = costly.short.expect("nothing costs more");
-        let tile = short.elements() as usize;
-        let short_name = format!("costly scan {name} short");
-        check_scan::<T, Op>(&short_name, short, &[tile - 1, 3 * tile + 5]);
-        let costly = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
-        for (bytes, rows) in costly.rows {
-            let batch = rows.elements() as usize;
-            let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
-            let name = format!("costly reduce {name} to {bytes}");
-            check_reductions::<T, Op>(&name, rows, &cuts);
+        for short in costly.short {
+            let tile = short.elements() as usize;
+            let name = format!("costly scan {name} of {} rows", short.rows);
+            check_scan::<T, Op>(&name, short, &[tile - 1, 3 * tile + 5]);
+        }
+        for cost in [89, u32::MAX] {
+            let costly = CostlyReducePolicy::of::<Slice<T>>(90, cost).expect("elements are small");
+            for (bytes, rows) in costly.rows {
+                let batch = rows.elements() as usize;
+                let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
+                let name = format!("reduce {name} at {cost} to {bytes}");
+                check_reductions::<T, Op>(&name, rows, &cuts);
+            }
         }
     }
     check::<f16, Add>("f16");
     check::<f32, LogAddExp>("f32");
+    check::<f32, Doubtful>("f32 in doubt");
     check::<u64, Bracketing>("u64");
     check::<[u8; 8], Bracketing>("8 bytes");
 }

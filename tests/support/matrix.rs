@@ -2,8 +2,8 @@
 
 use super::data::Sample;
 use super::operators::{
-    Affine, Bicyclic, BicyclicProduct, Bracketing, Each, FloatSums, Guarded, GuardedBracketing,
-    GuardedSum, LogAddExp, Sums, Then,
+    Affine, Bicyclic, BicyclicProduct, Bracketing, Doubtful, Each, FloatSums, Guarded,
+    GuardedBracketing, GuardedSum, LogAddExp, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -124,7 +124,7 @@ groups! {
     u64s: { u64: Add, BitOr, Bracketing | Mul, Min, Max, BitAnd, BitXor; }
     i64s: { i64: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
     half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Max | Mul, Min; }
-    f32s: { f32: Add, Mul, Min, Max, LogAddExp; }
+    f32s: { f32: Add, Mul, Min, Max, LogAddExp, Doubtful; }
     f64s: { f64: Add, Min | Mul, Max; }
     structs: { Bicyclic: BicyclicProduct; Affine: Then; }
     guarded: { Guarded: GuardedBracketing, GuardedSum; }

@@ -33,8 +33,8 @@ pub(super) enum Engines {
     },
     /// For costly operators.
     Shares {
-        /// For what the GPU holds at once, and so many blocks.
-        short: Option<(Rows, u64)>,
+        /// For what the GPU holds at once, and so many blocks: the first by which that is so.
+        short: Vec<(Rows, u64)>,
         /// For everything else.
         shares: Shares,
     },
@@ -109,10 +109,13 @@ impl Engines {
             u32::MAX.into()
         };
         if let Some(costly) = &costly
-            && let Some(short) = costly.short
+            && !costly.short.is_empty()
         {
+            let short = costly.short.iter();
             return Engines::Shares {
-                short: Some((Rows::new(request, short), few)),
+                short: short
+                    .map(|&policy| (Rows::new(request, policy), few))
+                    .collect(),
                 shares: Shares::of(request, costly),
             };
         }
@@ -152,7 +155,7 @@ impl Engines {
                 }
             }
             Engine::Shares(policy) => Engines::Shares {
-                short: None,
+                short: Vec::new(),
                 shares: Shares::new(request, 0, [(u64::MAX, policy)]),
             },
             Engine::Wave(policy) => {
@@ -199,14 +202,16 @@ impl Engines {
                 let [short, long] = [short, long].map(|rows| Some(&rows.kernels));
                 (shares.as_ref(), [wave, short, long])
             }
-            Engines::Shares { short, shares } => {
-                let short = short.as_ref().map(|(short, _)| &short.kernels);
-                (Some(shares), [short, None, None])
-            }
+            Engines::Shares { shares, .. } => (Some(shares), [None, None, None]),
+        };
+        let short = match self {
+            Engines::Shares { short, .. } => short.as_slice(),
+            Engines::Levels { .. } | Engines::OneLaunch { .. } => &[],
         };
         let tiles = shares.into_iter().flat_map(|shares| &shares.tiles);
         tiles
             .map(|(_, kernels, _)| kernels)
+            .chain(short.iter().map(|(short, _)| &short.kernels))
             .chain(others.into_iter().flatten())
     }
 
@@ -248,7 +253,8 @@ impl Engines {
                 Some(of_rows(long)),
             ],
             Engines::Shares { short, shares } => {
-                vec![short.as_ref().map(of_few_blocks), Some(of_shares(shares))]
+                let short = short.iter().map(of_few_blocks).max();
+                vec![short, Some(of_shares(shares))]
             }
         };
         most.into_iter().flatten().max().unwrap_or(0)
@@ -306,7 +312,7 @@ impl Engines {
                 Choice::Rows(&rows.kernels, plan)
             }
             Engines::Shares { short, shares } => {
-                if let Some((short, few)) = short {
+                for (short, few) in short {
                     let plan = plan(short);
                     if plan.blocks <= *few && !plan.by_ticket {
                         return Choice::Rows(&short.kernels, plan);

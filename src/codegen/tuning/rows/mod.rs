@@ -74,6 +74,8 @@ pub(in crate::codegen) struct ScanRow {
 
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
 /// have few rows, so that many warps share the work. Most others have batches in groups.
+///
+/// Of the rows for one size, the costliest come first.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
@@ -83,13 +85,33 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) read: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
     pub(in crate::codegen) least: u32,
+    /// How many sums a lane of the last block reads at once, if not as by cheap operators.
+    pub(in crate::codegen) sums: Option<u32>,
+    /// Each for inputs whose items have up to so many bytes together.
+    pub(in crate::codegen) batches: &'static [(u64, BatchRow)],
+    /// How longer inputs are folded, in batches as those of cheap operators.
+    pub(in crate::codegen) others: Way,
+}
+
+/// A warp's batch.
+#[derive(Debug)]
+pub(in crate::codegen) struct BatchRow {
+    /// The items of a lane.
+    pub(in crate::codegen) items: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
-    /// The items of a lane, and whether batches are grouped, each for inputs whose items have up to
-    /// so many bytes together. Longer ones are reduced as by cheap operators,
-    pub(in crate::codegen) items: &'static [(u64, u32, bool)],
-    /// but perhaps with less code.
-    pub(in crate::codegen) compact: bool,
+    pub(in crate::codegen) way: Way,
+}
+
+/// How batches are folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::codegen) enum Way {
+    /// Each on its own, by code without loops.
+    Alone,
+    /// Each on its own, by little code: [`RowPolicy::compact`](crate::codegen::RowPolicy::compact).
+    Compact,
+    /// In groups: [`RowPolicy::grouped`](crate::codegen::RowPolicy::grouped).
+    Grouped,
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.
@@ -102,8 +124,9 @@ pub(in crate::codegen) struct CostlyScanRow {
     pub(in crate::codegen) from: &'static [(u32, u64)],
     /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,
-    /// The rows, and the most warps of a block, of short inputs. These the rows engine takes.
-    pub(in crate::codegen) short_rows: u32,
+    /// The rows, and the most warps of a block, of short inputs. These the rows engine takes, with
+    /// the first of these numbers of rows for which the GPU holds all at once.
+    pub(in crate::codegen) short_rows: &'static [u32],
     pub(in crate::codegen) short_warps: u32,
     /// The tiles of longer inputs, each for up to so many items a multiprocessor: smaller ones, so
     /// that more blocks share the work.

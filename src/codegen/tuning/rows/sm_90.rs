@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables, ScanRow,
-    SelectRow, ShareRow, ShortReduceRow, WeightedRow,
+    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables,
+    ScanRow, SelectRow, ShareRow, ShortReduceRow, Way, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -53,46 +53,94 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
+    // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long, so the first call
+    // takes as much of the time as the tree does.
     costly_reduce: &[
         CostlyReduceRow {
-            accumulator: 4, read: 0, least: 32, warps: 32,
-            items: &[(4 << 20, 8, false), (u64::MAX, 16, true)],
-            compact: false,
+            accumulator: 4, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            batches: &[
+                (8 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
+                (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
+                (12 << 20, BatchRow { items: 16, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 48, warps: 32,
-            items: &[(4 << 20, 4, false), (32 << 20, 4, true), (u64::MAX, 8, true)],
-            compact: false,
+            accumulator: 4, read: 0, least: 32, sums: None, others: Way::Grouped,
+            batches: &[
+                (4 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
+                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 20, warps: 32, items: &[(u64::MAX, 8, false)],
-            compact: false,
+            accumulator: 8, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            batches: &[
+                (8 << 10, BatchRow { items: 2, warps: 32, way: Way::Alone }),
+                (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
+                (24 << 20, BatchRow { items: 16, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 48, warps: 16,
-            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)], compact: false,
+            accumulator: 8, read: 0, least: 48, sums: None, others: Way::Grouped,
+            batches: &[
+                (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
+                (32 << 20, BatchRow { items: 4, warps: 32, way: Way::Grouped }),
+                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 17, least: 24, warps: 16,
-            items: &[(32 << 20, 4, true), (u64::MAX, 8, true)], compact: false,
+            accumulator: 12, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            batches: &[
+                (24 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
+                (40 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 0, least: 24, warps: 16, items: &[(32 << 20, 8, false)],
-            compact: false,
+            accumulator: 12, read: 0, least: 20, sums: None, others: Way::Alone,
+            batches: &[(u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Alone })],
         },
         CostlyReduceRow {
-            accumulator: u32::MAX, read: 0, least: 40, warps: 16, items: &[], compact: true,
+            accumulator: 16, read: 16, least: 90, sums: Some(1), others: Way::Grouped,
+            batches: &[
+                (1 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact }),
+                (48 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+            ],
+        },
+        CostlyReduceRow {
+            accumulator: 16, read: 16, least: 48, sums: None, others: Way::Grouped,
+            batches: &[
+                (32 << 20, BatchRow { items: 4, warps: 16, way: Way::Grouped }),
+                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+            ],
+        },
+        CostlyReduceRow {
+            accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
+            batches: &[
+                (32 << 20, BatchRow { items: 4, warps: 16, way: Way::Grouped }),
+                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+            ],
+        },
+        CostlyReduceRow {
+            accumulator: 24, read: 0, least: 24, sums: None, others: Way::Alone,
+            batches: &[(32 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
+        },
+        CostlyReduceRow {
+            accumulator: u32::MAX, read: 0, least: 40, sums: None, others: Way::Compact,
+            batches: &[],
         },
     ],
     costly_scan: &[
         CostlyScanRow {
             accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)],
-            alone: 48, short_rows: 2, short_warps: 16,
+            alone: 48, short_rows: &[1, 2], short_warps: 16,
             middle: &[(24_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
             long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
         CostlyScanRow {
-            accumulator: 8, from: &[(14, 49_000)], alone: 48, short_rows: 2, short_warps: 16,
+            accumulator: 8, from: &[(14, 49_000)], alone: 48, short_rows: &[2], short_warps: 16,
             middle: &[
                 (5_300, ShareRow { share: 8, warps: 8, blocks: 5 }),
                 (91_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
@@ -101,22 +149,22 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyScanRow {
             accumulator: 12, from: &[(24, 125_000), (40, 24_500)],
-            alone: 48, short_rows: 2, short_warps: 8,
+            alone: 48, short_rows: &[2], short_warps: 8,
             middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
-            alone: 48, short_rows: 2, short_warps: 8,
+            alone: 48, short_rows: &[2], short_warps: 8,
             middle: &[(40_000, ShareRow { share: 8, warps: 8, blocks: 4 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 24, from: &[], alone: 25, short_rows: 2, short_warps: 8, middle: &[],
+            accumulator: 24, from: &[], alone: 25, short_rows: &[2], short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 40, from: &[], alone: 24, short_rows: 2, short_warps: 8, middle: &[],
+            accumulator: 40, from: &[], alone: 24, short_rows: &[2], short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 4, blocks: 4 },
         },
     ],

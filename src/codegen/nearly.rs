@@ -1,0 +1,300 @@
+//! Operators without the slow paths of the functions that they call.
+//!
+//! A function such as `exp` of `f32` has a fast path, which nearly always tells how its result
+//! rounds, and a slow one. In a kernel the branch between them stands in the way: a compiler does
+//! not compute two combinations at once if each may call something. So an operator that calls such
+//! functions is written a second time. There only fast paths are taken, and a variable tells
+//! whether one of them was unsure. `kernels/warp/decided.cuh` folds trees so, and asks once.
+//!
+//! What is computed after an unsure result may be anything, and is computed again. So it must end:
+//! an operator that has a loop whose length depends on data is not written a second time.
+
+use super::cost;
+use super::definitions::{Definitions, FUNCTIONS, Function};
+use super::tokens::{number, tokens};
+use crate::math;
+use std::any::TypeId;
+
+/// The namespace of these functions.
+pub(super) const NEARLY: &str = "nearly";
+/// A condition is not worth a branch if one of its arms costs no more than this: most warps have
+/// some lane in the other one.
+const CHEAP: u32 = 4;
+
+impl Definitions {
+    /// The function `called` without slow paths, by the name that CUDA calls it by: its first
+    /// argument is a `bool` that it sets if it is unsure. `None` if it never is, or cannot be so.
+    pub(super) fn define_nearly(&mut self, called: &str) -> Option<String> {
+        let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
+        let needed = needed(&self.functions, name)?;
+        let flag = unused_name(&self.functions);
+        let mut unsure: Vec<&str> = Vec::new();
+        let mut written = Vec::new();
+        for function in needed {
+            let text = function.text.as_deref()?;
+            if function.key == TypeId::of::<math::IsSure>() {
+                written.push(format!(
+                    "__device__ __forceinline__ bool {}(bool& {flag}, bool sure) {{\n    \
+                     {flag} |= !sure;\n    return true;\n}}",
+                    function.name
+                ));
+            } else if unsure.iter().any(|other| calls(text, other)) {
+                // Functions that ask have a slow path, which would be computed, too.
+                let asks = unsure.first().is_some_and(|is_sure| calls(text, is_sure));
+                let text = if asks {
+                    text.to_owned()
+                } else {
+                    without_branches(self, text, &flag)
+                };
+                written.push(nearly(function, &text, &unsure, &flag));
+            } else {
+                continue;
+            }
+            unsure.push(&function.name);
+        }
+        let is_unsure = unsure.contains(&name);
+        is_unsure.then(|| {
+            self.nearly = written;
+            format!("{NEARLY}::{name}")
+        })
+    }
+}
+
+/// The functions that one needs, itself included, each after those that it calls. `None` if one of
+/// them has a loop whose length depends on data.
+fn needed<'a>(functions: &'a [Function], name: &str) -> Option<Vec<&'a Function>> {
+    let mut is_needed = vec![false; functions.len()];
+    let last = functions.iter().position(|known| known.name == name)?;
+    is_needed[last] = true;
+    // Those that a function calls stand before it.
+    for place in (0..=last).rev() {
+        if !is_needed[place] {
+            continue;
+        }
+        let text = functions[place].text.as_deref()?;
+        if has_open_loop(text) {
+            return None;
+        }
+        for (other, function) in functions[..place].iter().enumerate() {
+            is_needed[other] |= calls(text, &function.name);
+        }
+    }
+    let both = functions.iter().zip(is_needed);
+    Some(
+        both.filter_map(|(function, is_needed)| is_needed.then_some(function))
+            .collect(),
+    )
+}
+
+fn calls(text: &str, name: &str) -> bool {
+    text.contains(&format!("{FUNCTIONS}::{name}("))
+}
+
+/// Whether a text has a loop that does not count from one literal to another.
+fn has_open_loop(text: &str) -> bool {
+    let tokens = tokens(text);
+    tokens.iter().enumerate().any(|(place, &token)| match token {
+        "while" => true,
+        "for" => !matches!(
+            &tokens[place + 1..],
+            ["(", _, _, "{", from, ",", to, "}", ..] if number(from).is_some() && number(to).is_some()
+        ),
+        _ => false,
+    })
+}
+
+/// A name for the variable, which no function uses for another one.
+fn unused_name(functions: &[Function]) -> String {
+    let is_used = |name: &str| {
+        let mut texts = functions.iter().filter_map(|known| known.text.as_deref());
+        texts.any(|text| tokens(text).contains(&name))
+    };
+    let mut name = "unsure".to_owned();
+    while is_used(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// A function without slow paths. It calls some that are unsure.
+fn nearly(function: &Function, text: &str, unsure: &[&str], flag: &str) -> String {
+    let own = format!(" {}(", function.name);
+    let mut text = text.replacen(&own, &format!("{own}bool& {flag}, "), 1);
+    for name in unsure {
+        let (from, to) = (
+            format!("{FUNCTIONS}::{name}("),
+            format!("{NEARLY}::{name}({flag}, "),
+        );
+        text = text.replace(&from, &to);
+    }
+    // Functions without arguments.
+    text.replace(", )", ")")
+}
+
+/// The text of a function that ends with a condition, of which one arm is cheap: with both arms
+/// computed, and a choice.
+fn without_branches(definitions: &Definitions, text: &str, flag: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let [signature, body @ .., "}"] = lines.as_slice() else {
+        return text.to_owned();
+    };
+    let result = signature
+        .split_once("__forceinline__ ")
+        .and_then(|(_, rest)| {
+            let (before, _) = rest.split_once('(')?;
+            before.rsplit_once(' ')
+        });
+    let Some((result, _)) = result else {
+        return text.to_owned();
+    };
+    let body = both_arms(definitions, body, result, flag);
+    format!("{signature}\n{}\n}}", body.join("\n"))
+}
+
+/// The lines of a block that returns a `result`, as above.
+fn both_arms(definitions: &Definitions, block: &[&str], result: &str, flag: &str) -> Vec<String> {
+    let unchanged = || block.iter().map(|&line| line.to_owned()).collect();
+    let Some((start, condition, [first, second])) = last_condition(block) else {
+        return unchanged();
+    };
+    let arms = [first, second].map(|arm| both_arms(definitions, arm, result, flag));
+    let costs = [first, second].map(|arm| cost::of_lines(definitions, &arm.join("\n")));
+    if costs[0].min(costs[1]) > CHEAP {
+        return unchanged();
+    }
+    let [first, second] = arms.map(|arm| arm.join("\n"));
+    // Each has variables of its own, but for the flag.
+    let arm = format!("[=, &{flag}]() mutable -> {result} {{");
+    let indent = " ".repeat(indent(block[start]));
+    let before = block[..start].iter().map(|&line| line.to_owned());
+    before
+        .chain([
+            format!("{indent}return choose<{result}>({condition}, {arm}"),
+            first,
+            format!("{indent}}}(), {arm}"),
+            second,
+            format!("{indent}}}());"),
+        ])
+        .collect()
+}
+
+/// Where a block's last statement begins, if it is `if (…) {…} else {…}`, its condition and arms.
+/// Each arm returns.
+fn last_condition<'a, 'b>(block: &'a [&'b str]) -> Option<(usize, &'b str, [&'a [&'b str]; 2])> {
+    let depth = indent(block.last()?);
+    let at = |line: &str, text: &str| indent(line) == depth && line.trim_start() == text;
+    let (_, inner) = block.split_last()?;
+    if !at(block[inner.len()], "}") {
+        return None;
+    }
+    let middle = inner.iter().rposition(|line| at(line, "else {"))?;
+    let ends = middle.checked_sub(1)?;
+    if !at(block[ends], "}") {
+        return None;
+    }
+    let is_start = |line: &str| indent(line) == depth && line.trim_start().starts_with("if (");
+    let start = block[..ends].iter().rposition(|line| is_start(line))?;
+    let condition = block[start]
+        .trim_start()
+        .strip_prefix("if ")?
+        .strip_suffix(" {")?;
+    let arms = [&block[start + 1..ends], &inner[middle + 1..]];
+    let returns = |arm: &&[&str]| {
+        arm.last()
+            .is_some_and(|line| line.trim_start().starts_with("return "))
+            || last_condition(arm).is_some()
+    };
+    arms.iter().all(returns).then_some((start, condition, arms))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Monoid;
+    use crate::codegen::{Definitions, Engine, RowPolicy, kernels, source};
+    use crate::{function, monoid, ops};
+
+    #[monoid(name = LogAdd, identity = f32::NEG_INFINITY)]
+    fn log_add(a: f32, b: f32) -> f32 {
+        let (more, less) = if a > b { (a, b) } else { (b, a) };
+        if less == f32::NEG_INFINITY {
+            more
+        } else {
+            more + (1.0 + (less - more).exp()).ln()
+        }
+    }
+
+    /// The loop may end at another number than the right one, but it ends.
+    #[monoid(name = Powers, identity = 0.0)]
+    fn powers(a: f32, b: f32) -> f32 {
+        let mut unsure = a;
+        for _ in 0..3 {
+            unsure = (unsure + b).tanh();
+        }
+        unsure
+    }
+
+    /// This one may not.
+    #[monoid(name = Halves, identity = 0.0)]
+    fn halves(a: f32, b: f32) -> f32 {
+        let mut sum = (a + b).exp();
+        while sum > 1.0 {
+            sum *= 0.5;
+        }
+        sum
+    }
+
+    #[function]
+    fn steps(x: f32) -> f32 {
+        let mut sum = 0.0;
+        for _ in 0..x as u32 {
+            sum += 1.0;
+        }
+        sum
+    }
+
+    #[monoid(name = Steps, identity = 0.0)]
+    fn sum_of_steps(a: f32, b: f32) -> f32 {
+        steps(a.exp() + b)
+    }
+
+    fn nearly<Op: Monoid<f32>>() -> Option<String> {
+        let mut definitions = Definitions::default();
+        let combine = Op::cuda(&mut definitions);
+        let name = definitions.define_nearly(&combine)?;
+        let text = definitions.text().unwrap();
+        let (_, text) = text.split_once("namespace nearly {").unwrap();
+        let (text, _) = text.split_once("}  // namespace nearly").unwrap();
+        assert!(text.contains(&format!(" {}(bool& ", &name["nearly::".len()..])));
+        Some(text.to_owned())
+    }
+
+    /// The slow paths stand where a constant condition never leads.
+    #[test]
+    fn unsure_functions_are_called_with_the_flag() {
+        let text = nearly::<LogAdd>().expect("it calls exp and ln");
+        assert!(text.contains("nearly::ln_f32(unsure, rust::add(1.0f, nearly::exp_f32(unsure, "));
+        assert!(text.contains("unsure |= !sure;"));
+        // One arm is `more`: both are computed.
+        assert!(text.contains("choose<f32>(((value._1 == "));
+        assert!(!text.contains("functions::ln_f32(") && !text.contains("if ((value._1 == "));
+    }
+
+    #[test]
+    fn the_flag_has_a_name_of_its_own() {
+        let text = nearly::<Powers>().expect("its loop has three turns");
+        assert!(text.contains("nearly::tanh_f32(unsure_, rust::add(unsure, b))"));
+    }
+
+    #[test]
+    fn loops_that_depend_on_data_are_not_written_twice() {
+        assert!(nearly::<Halves>().is_none() && nearly::<Steps>().is_none());
+        assert!(nearly::<ops::Add>().is_none());
+        let policy = RowPolicy::of_scan::<f32>(false);
+        let text = source::<kernels::Scan<f32, Halves>>(Engine::Rows(policy)).unwrap();
+        assert!(!text.contains("T combine_surely("));
+    }
+}
