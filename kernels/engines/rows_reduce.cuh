@@ -20,9 +20,10 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// For costly operators, GROUPED rows of several batches are folded together. For those on large
-// elements the code is COMPACT: trees are folded by loops, except those of a batch. Unrolled, they
-// would hold the operator so often that compiling it takes a second.
+// For costly operators, GROUPED rows of several batches are folded together. For others the code is
+// COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the operator
+// so often that compiling it takes a second. If that may be unsure (warp/decided.cuh), its code is
+// long: then what stands outside of the inner loop of GROUPED code is compact, too.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once
@@ -35,10 +36,14 @@
 
 namespace warpfold {
 
+/// Whether what is outside of the inner loop has little code.
+template <class Operator, class Policy>
+constexpr bool LITTLE_CODE = Policy::COMPACT || (Policy::GROUPED && MAY_BE_UNSURE<Operator>);
+
 /// The sums of aligned blocks, in shared memory. Entry l is the sum of 2^l elements.
-template <class Operator, class A, bool COMPACT, int LEVELS = 32>
+template <class Operator, class A, bool BY_LOOPS, int LEVELS = 32>
 struct AlignedBlocks {
-    static constexpr int UNROLLED = COMPACT ? 1 : 5;
+    static constexpr int UNROLLED = BY_LOOPS ? 1 : 5;
     PaddedArray<A, LEVELS> sums;
 
     /// Sets the entries from `first` on to the left siblings of leaf `place` of a tree that has
@@ -83,8 +88,8 @@ struct BlockFolder {
     static constexpr int RUN = Policy::RUN, ROWS = Policy::ROWS;
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
     static constexpr bool COMPACT = Policy::COMPACT, GROUPED = Policy::GROUPED;
-    using Blocks = AlignedBlocks<Operator, A, COMPACT>;
-    static_assert(!COMPACT || !GROUPED, "large elements are not grouped");
+    using Blocks = AlignedBlocks<Operator, A, LITTLE_CODE<Operator, Policy>>;
+    static_assert(!COMPACT || !GROUPED, "grouped code is compact by itself");
     using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
     /// The most chunks of a group.
@@ -284,6 +289,12 @@ struct BlockFolder {
         if (rest > 0) blocks.set_siblings_of(element, rest, 0);
         if (runs == 0) return;
         A end = row_at(leaves, runs / WARP);
+        if constexpr (LITTLE_CODE<Operator, Policy>) {
+            A sum = RowsTree<Operator, A, ROWS>().up_sweep(leaves);
+            blocks.set_siblings_of(end, runs % WARP, LOG2<RUN>);
+            blocks.set_siblings_of(sum, runs / WARP, LOG2<ROW>);
+            return;
+        }
         LaneTree<Operator, A, WARP> row;
         LaneTree<Operator, A, ROWS> rows;
         decided_by_warp<Operator>([&](const auto& combine) {
@@ -380,7 +391,7 @@ struct ChunkReducer {
         /// The sums of nodes. A node is as many chunks as a warp reads at once.
         PaddedArray<A, WARP> nodes;
         /// The sums of the aligned blocks of nodes.
-        AlignedBlocks<Operator, A, Policy::COMPACT, 5> blocks;
+        AlignedBlocks<Operator, A, LITTLE_CODE<Operator, Policy>, 5> blocks;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -485,7 +496,7 @@ struct ChunkReducer {
         auto& nodes = shared().nodes;
         // All warps read at once. The first reads the sums that fill no node, and joins the others
         // for the nodes after that.
-        constexpr bool BY_LOOPS = Policy::COMPACT && PER_LANE == 1;
+        constexpr bool BY_LOOPS = LITTLE_CODE<Operator, Policy> && PER_LANE == 1;
         typename Sums::template DigitOf<BY_LOOPS> digit;
         if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
         for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
