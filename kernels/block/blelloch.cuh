@@ -25,23 +25,47 @@
 
 namespace warpfold {
 
+template <bool WHOLE, class By, class A, int ITEMS>
+__device__ __forceinline__ void run_up_sweep_by(const By& combine, A (&node)[ITEMS], int valid) {
+#pragma unroll
+    for (int half = 1; half < ITEMS; half *= 2) {
+#pragma unroll
+        for (int i = 2 * half - 1; i < ITEMS; i += 2 * half)
+            if (WHOLE || i < valid) node[i] = combine(node[i - half], node[i]);
+    }
+}
+
+template <bool WHOLE, class By, class A, int ITEMS>
+__device__ __forceinline__ void run_down_sweep_by(const By& combine, A (&node)[ITEMS], int valid,
+                                                  const A& prefix, bool present) {
+    node[ITEMS - 1] = prefix;
+#pragma unroll
+    for (int half = ITEMS / 2; half >= 1; half /= 2) {
+#pragma unroll
+        for (int i = 2 * half - 1; i < ITEMS; i += 2 * half) {
+            A left = node[i - half], above = node[i];
+            bool has_above = i >= 2 * half || present;
+            node[i - half] = above;
+            if (WHOLE || i - half < valid) node[i] = has_above ? combine(above, left) : left;
+        }
+    }
+}
+
 /// Turns the elements of a run into the sums of its subtrees. Only `valid` elements count. WHOLE
 /// says that all do, and saves the tests.
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
-    A sums[ITEMS];
-    decided<Operator>([&](const auto& combine) {
+    bool unsure = false;
+    A leaves[ITEMS];
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) sums[i] = node[i];
+    for (int i = 0; i < ITEMS; i++) leaves[i] = node[i];
+    run_up_sweep_by<WHOLE>(Nearly<Operator>{unsure}, node, valid);
+    if constexpr (MAY_BE_UNSURE<Operator>) {
+        if (!unsure) return;
 #pragma unroll
-        for (int half = 1; half < ITEMS; half *= 2) {
-#pragma unroll
-            for (int i = 2 * half - 1; i < ITEMS; i += 2 * half)
-                if (WHOLE || i < valid) sums[i] = combine(sums[i - half], sums[i]);
-        }
-    });
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) node[i] = sums[i];
+        for (int i = 0; i < ITEMS; i++) node[i] = leaves[i];
+        run_up_sweep_by<WHOLE>(Surely<Operator>{}, node, valid);
+    }
 }
 
 /// Turns the sums of a run's subtrees into the exclusive prefixes of its elements. If the valid
@@ -50,25 +74,17 @@ __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
 template <class Operator, bool WHOLE, class A, int ITEMS>
 __device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A prefix,
                                                bool present) {
-    A prefixes[ITEMS];
-    decided<Operator>([&](const auto& combine) {
+    bool unsure = false;
+    A sums[ITEMS];
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) prefixes[i] = node[i];
-        prefixes[ITEMS - 1] = prefix;
+    for (int i = 0; i < ITEMS; i++) sums[i] = node[i];
+    run_down_sweep_by<WHOLE>(Nearly<Operator>{unsure}, node, valid, prefix, present);
+    if constexpr (MAY_BE_UNSURE<Operator>) {
+        if (!unsure) return;
 #pragma unroll
-        for (int half = ITEMS / 2; half >= 1; half /= 2) {
-#pragma unroll
-            for (int i = 2 * half - 1; i < ITEMS; i += 2 * half) {
-                A left = prefixes[i - half], above = prefixes[i];
-                bool has_above = i >= 2 * half || present;
-                prefixes[i - half] = above;
-                if (WHOLE || i - half < valid)
-                    prefixes[i] = has_above ? combine(above, left) : left;
-            }
-        }
-    });
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) node[i] = prefixes[i];
+        for (int i = 0; i < ITEMS; i++) node[i] = sums[i];
+        run_down_sweep_by<WHOLE>(Surely<Operator>{}, node, valid, prefix, present);
+    }
 }
 
 /// The tree over the threads of a block: one node a thread.

@@ -221,13 +221,22 @@ struct BlockFolder {
     }
 
     static __device__ __forceinline__ A sum_of_batch(const A (&leaves)[ROWS]) {
-        A sum;
-        decided_by_warp<Operator>([&](const auto& combine) {
-            RowsTree<Operator, A, ROWS> rows;
-            LaneTree<Operator, A, ROWS> lanes;
-            sum = lanes.up_sweep_by(combine, rows.up_sweep_by(combine, leaves));
-        });
+        bool unsure = false;
+        LaneTree<Operator, A, ROWS> tree;
+        A sum = up_sweep_by(Nearly<Operator>{unsure}, tree, leaves);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (any_lane(unsure)) sum = up_sweep_by(Surely<Operator>{}, tree, leaves);
+        }
         return sum;
+    }
+
+    /// The tree over the rows of a batch, given their leaves.
+    template <class By>
+    static __device__ __forceinline__ A up_sweep_by(const By& combine,
+                                                    LaneTree<Operator, A, ROWS>& tree,
+                                                    const A (&leaves)[ROWS]) {
+        return tree.up_sweep_by(combine,
+                                RowsTree<Operator, A, ROWS>().up_sweep_by(combine, leaves));
     }
 
     /// How up to a batch is folded: as runs, and as the rest, which fills none: one element a lane.
@@ -297,11 +306,15 @@ struct BlockFolder {
         }
         LaneTree<Operator, A, WARP> row;
         LaneTree<Operator, A, ROWS> rows;
-        decided_by_warp<Operator>([&](const auto& combine) {
-            row.up_sweep_by(combine, end);
-            RowsTree<Operator, A, ROWS> tree;
-            rows.up_sweep_by(combine, tree.up_sweep_by(combine, leaves));
-        });
+        bool unsure = false;
+        row.up_sweep_by(Nearly<Operator>{unsure}, end);
+        up_sweep_by(Nearly<Operator>{unsure}, rows, leaves);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (any_lane(unsure)) {
+                row.up_sweep_by(Surely<Operator>{}, end);
+                up_sweep_by(Surely<Operator>{}, rows, leaves);
+            }
+        }
         blocks.set_siblings(row, runs % WARP, LOG2<RUN>);
         blocks.set_siblings(rows, runs / WARP, LOG2<ROW>);
     }

@@ -10,17 +10,24 @@
 
 namespace warpfold {
 
+/// Functions named `…_by` take one of the functions below in place of the operator. They are called
+/// by `Nearly`, and then perhaps by `Surely`.
 template <class Operator>
 constexpr bool MAY_BE_UNSURE = requires { &Operator::combine_nearly; };
 
-/// Combines by fast paths, and sets `unsure` if one of them was.
+/// Whether a warp must compute again.
+__device__ __forceinline__ bool any_lane(bool unsure) { return __any_sync(ALL_LANES, unsure); }
+
+/// Combines by fast paths, and sets `unsure` if one of them was. Operators that never are combine as
+/// always.
 template <class Operator>
 struct Nearly {
     bool& unsure;
 
     template <class A>
     __device__ __forceinline__ A operator()(const A& a, const A& b) const {
-        return Operator::combine_nearly(unsure, a, b);
+        if constexpr (MAY_BE_UNSURE<Operator>) return Operator::combine_nearly(unsure, a, b);
+        else return Operator::combine(a, b);
     }
 };
 
@@ -33,7 +40,7 @@ struct Surely {
     }
 };
 
-/// Combines by the operator.
+/// Combines as always.
 template <class Operator>
 struct Combine {
     template <class A>
@@ -41,30 +48,5 @@ struct Combine {
         return Operator::combine(a, b);
     }
 };
-
-/// Runs `compute(combine)`, where `combine` combines two values. It may run twice, so it must not
-/// change what it reads.
-template <class Operator, class Compute>
-__device__ __forceinline__ void decided(const Compute& compute) {
-    if constexpr (MAY_BE_UNSURE<Operator>) {
-        bool unsure = false;
-        compute(Nearly<Operator>{unsure});
-        if (unsure) compute(Surely<Operator>{});
-    } else {
-        compute(Combine<Operator>{});
-    }
-}
-
-/// The same by whole warps: `compute` may exchange values between lanes.
-template <class Operator, class Compute>
-__device__ __forceinline__ void decided_by_warp(const Compute& compute) {
-    if constexpr (MAY_BE_UNSURE<Operator>) {
-        bool unsure = false;
-        compute(Nearly<Operator>{unsure});
-        if (__any_sync(ALL_LANES, unsure)) compute(Surely<Operator>{});
-    } else {
-        compute(Combine<Operator>{});
-    }
-}
 
 }  // namespace warpfold

@@ -9,7 +9,6 @@
 
 namespace warpfold {
 
-/// `tree_fold` by a function that stands for the operator.
 template <class By, class A, int VALUES>
 __device__ __forceinline__ A tree_fold_by(const By& combine, const A (&values)[VALUES]) {
     A nodes[VALUES];
@@ -27,8 +26,11 @@ __device__ __forceinline__ A tree_fold_by(const By& combine, const A (&values)[V
 /// VALUES is a power of two.
 template <class Operator, class A, int VALUES>
 __device__ __forceinline__ A tree_fold(const A (&values)[VALUES]) {
-    A sum;
-    decided<Operator>([&](const auto& combine) { sum = tree_fold_by(combine, values); });
+    bool unsure = false;
+    A sum = tree_fold_by(Nearly<Operator>{unsure}, values);
+    if constexpr (MAY_BE_UNSURE<Operator>) {
+        if (unsure) sum = tree_fold_by(Surely<Operator>{}, values);
+    }
     return sum;
 }
 
@@ -86,7 +88,6 @@ struct Prefix {
     __device__ __forceinline__ void append_if(bool follows, const A& sum) {
         append_if(Combine<Operator>{}, follows, sum);
     }
-    /// The same by a function that stands for the operator.
     template <class By>
     __device__ __forceinline__ void append_if(const By& combine, bool follows, const A& sum) {
         value = choose(follows, choose(present, combine(value, sum), sum), value);
@@ -94,8 +95,7 @@ struct Prefix {
     }
 };
 
-/// Combines a lane's value with its neighbour's, which is the left one for odd lanes, by a function
-/// that stands for the operator.
+/// Combines a lane's value with its neighbour's, which is the left one for odd lanes.
 template <class Operator, class By, class A>
 __device__ __forceinline__ A combine_neighbours(const By& combine, const A& mine,
                                                 const A& other, bool odd) {
@@ -103,7 +103,6 @@ __device__ __forceinline__ A combine_neighbours(const By& combine, const A& mine
     else return combine(choose(odd, other, mine), choose(odd, mine, other));
 }
 
-/// The same by the operator.
 template <class Operator, class A>
 __device__ __forceinline__ A combine_neighbours(const A& mine, const A& other, bool odd) {
     return combine_neighbours<Operator>(Combine<Operator>{}, mine, other, odd);
@@ -119,17 +118,19 @@ struct LaneTrees {
 
     /// Replaces sums by those over LANES neighbouring lanes, in each of them.
     __device__ __forceinline__ void up_sweep(A (&sums)[COUNT]) {
-        A nodes[COUNT];
-        decided_by_warp<Operator>([&](const auto& combine) {
+        bool unsure = false;
+        A leaves[COUNT];
 #pragma unroll
-            for (int k = 0; k < COUNT; k++) nodes[k] = sums[k];
-            up_sweep_by(combine, nodes);
-        });
+        for (int k = 0; k < COUNT; k++) leaves[k] = sums[k];
+        up_sweep_by(Nearly<Operator>{unsure}, sums);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (!any_lane(unsure)) return;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) sums[k] = nodes[k];
+            for (int k = 0; k < COUNT; k++) sums[k] = leaves[k];
+            up_sweep_by(Surely<Operator>{}, sums);
+        }
     }
 
-    /// The same by a function that stands for the operator.
     template <class By>
     __device__ __forceinline__ void up_sweep_by(const By& combine, A (&sums)[COUNT]) {
 #pragma unroll
@@ -146,20 +147,29 @@ struct LaneTrees {
 
     /// Replaces the prefixes of the first of the LANES by that of this lane.
     __device__ __forceinline__ void down_sweep(Prefix<Operator, A> (&prefixes)[COUNT]) const {
-        Prefix<Operator, A> own[COUNT];
-        decided<Operator>([&](const auto& combine) {
+        bool unsure = false;
+        Prefix<Operator, A> first[COUNT];
 #pragma unroll
-            for (int k = 0; k < COUNT; k++) own[k] = prefixes[k];
+        for (int k = 0; k < COUNT; k++) first[k] = prefixes[k];
+        down_sweep_by(Nearly<Operator>{unsure}, prefixes);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (!unsure) return;
 #pragma unroll
-            for (int level = LEVELS - 1; level >= 0; level--) {
-                bool follows = (threadIdx.x >> level & 1) != 0;
+            for (int k = 0; k < COUNT; k++) prefixes[k] = first[k];
+            down_sweep_by(Surely<Operator>{}, prefixes);
+        }
+    }
+
+    template <class By>
+    __device__ __forceinline__ void down_sweep_by(const By& combine,
+                                                  Prefix<Operator, A> (&prefixes)[COUNT]) const {
 #pragma unroll
-                for (int k = 0; k < COUNT; k++)
-                    own[k].append_if(combine, follows, siblings[level][k]);
-            }
-        });
+        for (int level = LEVELS - 1; level >= 0; level--) {
+            bool follows = (threadIdx.x >> level & 1) != 0;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) prefixes[k] = own[k];
+            for (int k = 0; k < COUNT; k++)
+                prefixes[k].append_if(combine, follows, siblings[level][k]);
+        }
     }
 
     __device__ __forceinline__ A up_sweep(A sum) {
@@ -175,18 +185,23 @@ struct LaneTrees {
     }
     /// The same, but returns the sum over the first `count` lanes, a power of two, to those.
     __device__ __forceinline__ A up_sweep_over(const A& leaf, int count) {
-        A of_first;
-        decided_by_warp<Operator>([&](const auto& combine) {
-            A sum = leaf;
-            of_first = leaf;
+        bool unsure = false;
+        A sum = up_sweep_over_by(Nearly<Operator>{unsure}, leaf, count);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (any_lane(unsure)) sum = up_sweep_over_by(Surely<Operator>{}, leaf, count);
+        }
+        return sum;
+    }
+    template <class By>
+    __device__ __forceinline__ A up_sweep_over_by(const By& combine, A sum, int count) {
+        A of_first = sum;
 #pragma unroll
-            for (int level = 0; level < LEVELS; level++) {
-                siblings[level][0] = shuffle_xor(sum, 1 << level);
-                sum = combine_neighbours<Operator>(combine, sum, siblings[level][0],
-                                                   (threadIdx.x >> level & 1) != 0);
-                of_first = choose(count >> level == 2, sum, of_first);
-            }
-        });
+        for (int level = 0; level < LEVELS; level++) {
+            siblings[level][0] = shuffle_xor(sum, 1 << level);
+            sum = combine_neighbours<Operator>(combine, sum, siblings[level][0],
+                                               (threadIdx.x >> level & 1) != 0);
+            of_first = choose(count >> level == 2, sum, of_first);
+        }
         return of_first;
     }
     __device__ __forceinline__ Prefix<Operator, A> down_sweep(Prefix<Operator, A> prefix) const {
@@ -217,12 +232,13 @@ struct RowsTree {
 
     /// Leaves the sum of row l % ROWS in lane l.
     __device__ __forceinline__ A up_sweep(const A (&leaves)[ROWS]) {
-        A sum;
-        decided_by_warp<Operator>(
-            [&](const auto& combine) { sum = up_sweep_by(combine, leaves); });
+        bool unsure = false;
+        A sum = up_sweep_by(Nearly<Operator>{unsure}, leaves);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (any_lane(unsure)) sum = up_sweep_by(Surely<Operator>{}, leaves);
+        }
         return sum;
     }
-    /// The same by a function that stands for the operator.
     template <class By>
     __device__ __forceinline__ A up_sweep_by(const By& combine, const A (&leaves)[ROWS]) {
         A nodes[ROWS];
@@ -235,16 +251,23 @@ struct RowsTree {
     /// says whether anything precedes the first row; where nothing does, nothing is known.
     __device__ __forceinline__ void down_sweep(A (&prefixes)[ROWS], const A& before,
                                                bool present) const {
+        bool unsure = false;
+        down_sweep_by(Nearly<Operator>{unsure}, prefixes, before, present);
+        if constexpr (MAY_BE_UNSURE<Operator>) {
+            if (any_lane(unsure)) down_sweep_by(Surely<Operator>{}, prefixes, before, present);
+        }
+    }
+    template <class By>
+    __device__ __forceinline__ void down_sweep_by(const By& combine, A (&prefixes)[ROWS],
+                                                  const A& before, bool present) const {
         int lane = threadIdx.x % WARP;
-        decided_by_warp<Operator>([&](const auto& combine) {
-            Prefix<Operator, A> first{before, present || lane % ROWS > 0};
+        Prefix<Operator, A> first{before, present || lane % ROWS > 0};
 #pragma unroll
-            for (int level = LEVELS - 1; level >= 0; level--)
-                if (ROWS >> level <= 1)
-                    first.append_if(combine, (lane >> level & 1) != 0, lefts[level][0]);
-            prefixes[0] = first.value;
-            down_sweep_from<LEVELS - 1>(combine, prefixes, first.present);
-        });
+        for (int level = LEVELS - 1; level >= 0; level--)
+            if (ROWS >> level <= 1)
+                first.append_if(combine, (lane >> level & 1) != 0, lefts[level][0]);
+        prefixes[0] = first.value;
+        down_sweep_from<LEVELS - 1>(combine, prefixes, first.present);
     }
 
 private:
@@ -290,7 +313,6 @@ private:
     }
 };
 
-/// `fold_rows` by a function that stands for the operator.
 template <class Operator, class A, int FIRST, int LAST, class By, int ROWS>
 __device__ __forceinline__ A fold_rows_by(const By& combine, const A (&leaves)[ROWS]) {
     if constexpr (FIRST == LAST) {
@@ -314,10 +336,12 @@ __device__ __forceinline__ A fold_rows_by(const By& combine, const A (&leaves)[R
 /// lower LAST bits, summed over the lanes that differ in bits FIRST to LAST - 1.
 template <class Operator, class A, int FIRST, int LAST, int ROWS>
 __device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
-    A sum;
-    decided_by_warp<Operator>([&](const auto& combine) {
-        sum = fold_rows_by<Operator, A, FIRST, LAST>(combine, leaves);
-    });
+    bool unsure = false;
+    A sum = fold_rows_by<Operator, A, FIRST, LAST>(Nearly<Operator>{unsure}, leaves);
+    if constexpr (MAY_BE_UNSURE<Operator>) {
+        if (any_lane(unsure))
+            sum = fold_rows_by<Operator, A, FIRST, LAST>(Surely<Operator>{}, leaves);
+    }
     return sum;
 }
 

@@ -155,6 +155,12 @@ impl Engine {
         }
     }
 
+    /// Whether operators that may be unsure ([`nearly`]) are compiled without slow paths: in the
+    /// engines that were measured so.
+    fn decides(self) -> bool {
+        matches!(self, Engine::Rows(_) | Engine::Shares(_))
+    }
+
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
@@ -223,7 +229,11 @@ pub fn source<K: Kernels>(engine: Engine) -> Result<String> {
         element_layout: Layout::new::<<K::Form as Form>::Item>(),
         source: K::Form::cuda(&mut definitions),
     };
-    let bound = K::bind(engine, &mut definitions);
+    let mut bound = K::bind(engine, &mut definitions);
+    if !engine.decides() {
+        definitions.nearly.clear();
+        bound = minijinja::context! { nearly => (), ..bound };
+    }
     render(K::NAME, engine, read, definitions, bound)
 }
 

@@ -293,8 +293,22 @@ mod tests {
     fn loops_that_depend_on_data_are_not_written_twice() {
         assert!(nearly::<Halves>().is_none() && nearly::<Steps>().is_none());
         assert!(nearly::<ops::Add>().is_none());
-        let policy = RowPolicy::of_scan::<f32>(false);
-        let text = source::<kernels::Scan<f32, Halves>>(Engine::Rows(policy)).unwrap();
+        let rows = Engine::Rows(RowPolicy::of_scan::<f32>(false));
+        let text = source::<kernels::Scan<f32, Halves>>(rows).unwrap();
         assert!(!text.contains("T combine_surely("));
+    }
+
+    #[test]
+    fn engines_that_were_not_measured_so_have_slow_paths() {
+        let has = |engine| {
+            let text = source::<kernels::Scan<f32, LogAdd>>(engine).unwrap();
+            (
+                text.contains("T combine_surely("),
+                text.contains("namespace nearly"),
+            )
+        };
+        let rows = Engine::Rows(RowPolicy::of_scan::<f32>(false));
+        assert_eq!(has(rows), (true, true));
+        assert_eq!(has(Engine::Levels), (false, false));
     }
 }

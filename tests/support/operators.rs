@@ -57,7 +57,7 @@ pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
     let mut x = a * 0.375 + b * 0.625;
     let is_subnormal = x.to_bits() & 3 == 0;
     let y = (if is_subnormal {
-        x.abs() * 1e-39
+        x.abs() * 1e-39 + 1e-40
     } else {
         x.abs() + 0.25
     })
