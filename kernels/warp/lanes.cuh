@@ -123,7 +123,7 @@ struct LaneTrees {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) leaves[k] = sums[k];
         up_sweep_by(Nearly<Operator>{unsure}, sums);
-        if constexpr (MAY_BE_UNSURE<Operator>) {
+        if constexpr (MAY_BE_UNSURE<Operator> && LEVELS > 0) {
             if (!any_lane(unsure)) return;
 #pragma unroll
             for (int k = 0; k < COUNT; k++) sums[k] = leaves[k];
