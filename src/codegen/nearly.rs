@@ -159,14 +159,22 @@ fn both_arms(definitions: &Definitions, block: &[&str], result: &str, flag: &str
     };
     let arms = [first, second].map(|arm| both_arms(definitions, arm, result, flag));
     let costs = [first, second].map(|arm| cost::of_lines(definitions, &arm.join("\n")));
-    if costs[0].min(costs[1]) > CHEAP {
-        return unchanged();
-    }
     let [first, second] = arms.map(|arm| arm.join("\n"));
-    // Each has variables of its own, but for the flag.
-    let arm = format!("[=, &{flag}]() mutable -> {result} {{");
     let indent = " ".repeat(indent(block[start]));
     let before = block[..start].iter().map(|&line| line.to_owned());
+    if costs[0].min(costs[1]) > CHEAP {
+        let lines = [
+            block[start].to_owned(),
+            first,
+            format!("{indent}}}"),
+            format!("{indent}else {{"),
+            second,
+            format!("{indent}}}"),
+        ];
+        return before.chain(lines).collect();
+    }
+    // Each has variables of its own, but for the flag.
+    let arm = format!("[=, &{flag}]() mutable -> {result} {{");
     before
         .chain([
             format!("{indent}return choose<{result}>({condition}, {arm}"),
@@ -179,7 +187,7 @@ fn both_arms(definitions: &Definitions, block: &[&str], result: &str, flag: &str
 }
 
 /// Where a block's last statement begins, if it is `if (…) {…} else {…}`, its condition and arms.
-/// Each arm returns.
+/// Each arm returns, since the block does. A chain of conditions, as `match` has, is none.
 fn last_condition<'a, 'b>(block: &'a [&'b str]) -> Option<(usize, &'b str, [&'a [&'b str]; 2])> {
     let depth = indent(block.last()?);
     let at = |line: &str, text: &str| indent(line) == depth && line.trim_start() == text;
@@ -187,24 +195,23 @@ fn last_condition<'a, 'b>(block: &'a [&'b str]) -> Option<(usize, &'b str, [&'a 
     if !at(block[inner.len()], "}") {
         return None;
     }
-    let middle = inner.iter().rposition(|line| at(line, "else {"))?;
+    // What is at this depth, from the end: `else {`, `}`, `if (…) {`.
+    let is_outside = |line: &&str| indent(line) <= depth;
+    let middle = inner.iter().rposition(is_outside)?;
     let ends = middle.checked_sub(1)?;
-    if !at(block[ends], "}") {
+    if !at(block[middle], "else {") || !at(block[ends], "}") {
         return None;
     }
-    let is_start = |line: &str| indent(line) == depth && line.trim_start().starts_with("if (");
-    let start = block[..ends].iter().rposition(|line| is_start(line))?;
+    let start = block[..ends].iter().rposition(is_outside)?;
     let condition = block[start]
         .trim_start()
         .strip_prefix("if ")?
         .strip_suffix(" {")?;
-    let arms = [&block[start + 1..ends], &inner[middle + 1..]];
-    let returns = |arm: &&[&str]| {
-        arm.last()
-            .is_some_and(|line| line.trim_start().starts_with("return "))
-            || last_condition(arm).is_some()
-    };
-    arms.iter().all(returns).then_some((start, condition, arms))
+    Some((
+        start,
+        condition,
+        [&block[start + 1..ends], &inner[middle + 1..]],
+    ))
 }
 
 fn indent(line: &str) -> usize {
@@ -261,6 +268,42 @@ mod tests {
         steps(a.exp() + b)
     }
 
+    /// Its conditions are a chain, one stands within an arm, one returns before the end, one has
+    /// arms that change a variable, and functions return other types than numbers.
+    #[function]
+    fn is_more(x: f32) -> (f32, bool) {
+        if x.exp() > 2.0 {
+            (x, true)
+        } else {
+            (0.5, x.exp() > 1.5)
+        }
+    }
+
+    #[function]
+    fn constant() -> f32 {
+        2.0_f32.ln()
+    }
+
+    #[monoid(name = Chain, identity = 0.0)]
+    fn chain(a: f32, b: f32) -> f32 {
+        let mut sum = a + b;
+        if sum == 7.0 {
+            return constant();
+        }
+        let (more, is_more) = is_more(sum);
+        if is_more {
+            sum += 1.0;
+            if more > 3.0 { sum } else { sum.exp() }
+        } else {
+            sum -= 1.0;
+            match (a > 0.0, b > 0.0) {
+                (true, true) => sum.ln(),
+                (true, false) => 0.0,
+                _ => sum,
+            }
+        }
+    }
+
     fn nearly<Op: Monoid<f32>>() -> Option<String> {
         let mut definitions = Definitions::default();
         let combine = Op::cuda(&mut definitions);
@@ -281,6 +324,20 @@ mod tests {
         // One arm is `more`: both are computed.
         assert!(text.contains("choose<f32>(((value._1 == "));
         assert!(!text.contains("functions::ln_f32(") && !text.contains("if ((value._1 == "));
+    }
+
+    #[test]
+    fn only_the_last_condition_of_a_block_is_a_choice() {
+        let text = nearly::<Chain>().expect("it calls exp and ln");
+        // The chain's arms stay where they were, and the others are in braces of their own.
+        assert!(text.contains("else if (") && text.contains("return nearly::constant(unsure);"));
+        assert_eq!(text.matches("choose<f32>(").count(), 1);
+        assert_eq!(
+            text.matches("choose<warpfold::Tuple<f32, bool>>(").count(),
+            1
+        );
+        let braces = |brace| text.matches(brace).count();
+        assert_eq!(braces("{"), braces("}"));
     }
 
     #[test]

@@ -50,24 +50,39 @@ pub(crate) fn log_add_exp(a: f32, b: f32) -> f32 {
     }
 }
 
-/// Every fourth combination takes a logarithm that the fast path is unsure of: of a subnormal
-/// number. What is computed by it until then is far off. Not associative.
-#[monoid(name = Doubtful, identity = 0.0)]
-pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
-    let mut x = a * 0.375 + b * 0.625;
+/// ln of |x|, more or less, and whether it is low. Of every fourth x the logarithm is one of a
+/// subnormal number, of which the fast path is unsure. What is computed by it until then is far off.
+#[function]
+fn rough_logarithm(x: f32) -> (f32, bool) {
     let is_subnormal = x.to_bits() & 3 == 0;
-    let y = (if is_subnormal {
+    let y = if is_subnormal {
         x.abs() * 1e-39 + 1e-40
     } else {
         x.abs() + 0.25
-    })
-    .ln();
+    };
+    let y = y.ln();
     if y < -80.0 {
+        (y, true)
+    } else {
+        (y + 0.5, false)
+    }
+}
+
+/// Has conditions of every kind, and is unsure at every fourth combination. Not associative.
+#[monoid(name = Doubtful, identity = 0.0)]
+pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
+    let mut x = a * 0.375 + b * 0.625;
+    let (y, is_low) = rough_logarithm(x);
+    if is_low {
         x += y * 0.001;
         x
     } else {
         x -= y * 0.01;
-        x * 0.5
+        match (a > 0.0, b > 0.0) {
+            (true, true) => x * 0.5,
+            (true, false) => x.exp() * 0.25,
+            _ => x * 0.75,
+        }
     }
 }
 
