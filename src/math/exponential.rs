@@ -92,7 +92,7 @@ fn exp_near_tail(r: f64) -> f64 {
     tail.mul_add(r, 0.5)
 }
 
-/// eˣ, to 2⁻⁴⁷ of it, for |x| ≤ 110, and to 2⁻⁴⁶ for |x| ≤ 160. A table has the power.
+/// eˣ, to 2⁻⁴⁷ of it, for |x| ≤ 90, and to 2⁻⁴⁶ for |x| ≤ 160. A table has the power.
 #[function]
 pub(super) fn near_exp(x: f64) -> f64 {
     let (r, power) = near_parts(x);
