@@ -187,7 +187,7 @@ struct LaneTrees {
     __device__ __forceinline__ A up_sweep_over(const A& leaf, int count) {
         bool unsure = false;
         A sum = up_sweep_over_by(Nearly<Operator>{unsure}, leaf, count);
-        if constexpr (MAY_BE_UNSURE<Operator>) {
+        if constexpr (MAY_BE_UNSURE<Operator> && LEVELS > 0) {
             if (any_lane(unsure)) sum = up_sweep_over_by(Surely<Operator>{}, leaf, count);
         }
         return sum;
@@ -338,7 +338,7 @@ template <class Operator, class A, int FIRST, int LAST, int ROWS>
 __device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
     bool unsure = false;
     A sum = fold_rows_by<Operator, A, FIRST, LAST>(Nearly<Operator>{unsure}, leaves);
-    if constexpr (MAY_BE_UNSURE<Operator>) {
+    if constexpr (MAY_BE_UNSURE<Operator> && FIRST < LAST) {
         if (any_lane(unsure))
             sum = fold_rows_by<Operator, A, FIRST, LAST>(Surely<Operator>{}, leaves);
     }

@@ -184,8 +184,7 @@ impl CostlyReducePolicy {
         let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
         if let Some(sums) = row.sums {
             cut.sums_law = sums;
-            // The last block has room for the sums of 32 nodes.
-            cut.chunks = cut.chunks.min(32 * 32 * sums);
+            cut = cut.with_sums(sums);
         }
         let folding = |policy, way| RowPolicy {
             grouped: way == rows::Way::Grouped,

@@ -23,7 +23,7 @@ pub(super) struct Function {
     /// `None` while it is being written.
     pub(super) text: Option<String>,
     /// Whether a macro wrote it, which has a name of its own for every variable.
-    translated: bool,
+    pub(super) translated: bool,
 }
 
 // These namespaces keep names that a program gives apart from those of the kernels.

@@ -39,6 +39,10 @@ impl Definitions {
                     function.name
                 ));
             } else if unsure.iter().any(|other| calls(text, other)) {
+                // What a person wrote has another form.
+                if !function.translated {
+                    return None;
+                }
                 // Functions that ask have a slow path, which would be computed, too.
                 let asks = unsure.first().is_some_and(|is_sure| calls(text, is_sure));
                 let text = if asks {
@@ -177,7 +181,7 @@ fn both_arms(definitions: &Definitions, block: &[&str], result: &str, flag: &str
     let arm = format!("[=, &{flag}]() mutable -> {result} {{");
     before
         .chain([
-            format!("{indent}return choose<{result}>({condition}, {arm}"),
+            format!("{indent}return warpfold::choose<{result}>({condition}, {arm}"),
             first,
             format!("{indent}}}(), {arm}"),
             second,

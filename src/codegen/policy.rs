@@ -354,6 +354,13 @@ pub struct ReducePolicy {
 }
 
 impl ReducePolicy {
+    /// With no more chunks than the last block has room for, if a lane reads so many sums at once:
+    /// those of 32 nodes.
+    pub(crate) fn with_sums(self, sums: u32) -> ReducePolicy {
+        let chunks = self.chunks.min(32 * 32 * sums);
+        ReducePolicy { chunks, ..self }
+    }
+
     /// The policy for elements of type `T`, if no GPU is known.
     pub fn of<T: Element>() -> ReducePolicy {
         ReducePolicy::for_capability::<T>(UNKNOWN)

@@ -174,10 +174,13 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         let request = Self::request();
         request.check(engine)?;
         let engines = match engine {
-            Engine::Rows(policy) => Engines::Rows {
-                kernels: vec![(usize::MAX, Rows::new(request, policy))],
-                cut: ReducePolicy::for_capability::<T>(context_capability(context)?),
-            },
+            Engine::Rows(policy) => {
+                let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+                Engines::Rows {
+                    kernels: vec![(usize::MAX, Rows::new(request, policy))],
+                    cut: cut.with_sums(policy.sums),
+                }
+            }
             _ => Engines::Levels(Lazy::new(request, engine)),
         };
         let reduce = Self::with(context, engines)?;
