@@ -20,10 +20,11 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// For costly operators, rows of several batches may be folded together (GROUPED), or the code may be
-// COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
+// For costly operators, rows of several batches may be folded together (GROUPED), or the code may
+// be COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
 // operator so often that compiling it takes a second. If the operator may be unsure
-// (warp/decided.cuh), its code is long. Then GROUPED code is compact, too, outside of its inner loop.
+// (warp/decided.cuh), its code is long. Then GROUPED code is compact, too, outside of its inner
+// loop.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
 // Their aligned blocks are the left siblings of the place, and the lane that has it knows them once

@@ -2,8 +2,8 @@
 //
 // A function such as exp of f32 has a fast path, which nearly always tells how its result rounds,
 // and a slow one. An operator that calls such functions comes in two versions: `combine_nearly`
-// takes fast paths alone, and says whether one of them was unsure; `combine_surely` is called for
-// what is right in any case. So many combinations are computed with no branch between them, side by
+// takes fast paths alone, and says whether one of them was unsure; `combine_surely` gives the right
+// result in any case. So many combinations are computed with no branch between them, side by
 // side where none waits for another. Then one branch tells whether all must be computed again.
 #pragma once
 #include "machine/words.cuh"

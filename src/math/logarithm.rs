@@ -146,7 +146,7 @@ pub(super) fn ln_f64(x: f64) -> f64 {
 
 // The fast paths for f32.
 
-/// (ln(1 + r) − r) / r² for |r| < 1/64, to 2⁻⁵⁰ of ln(1 + r), or of 0.01 where that is less.
+/// (ln(1 + r) − r) / r² for |r| ≤ 0.0154, to 2⁻⁵⁰ of ln(1 + r), or of 0.01 where ln(1 + r) is less.
 #[function]
 fn ln_near_tail(r: f64) -> f64 {
     let tail = (r * 0.1429135799407959 + -0.16671156883239746).mul_add(r, ln_near_fifth());

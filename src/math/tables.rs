@@ -189,8 +189,8 @@ by_hand! {
 }
 
 by_hand! {
-    /// 2^(k / 32). The unit is 2^47, so a GPU adds to the upper half alone. Compilers would add 0 to
-    /// the lower one.
+    /// 2^(k / 32). The unit is 2^47, so a GPU adds to the upper half alone. Compilers would add 0
+    /// to the lower one.
     fn power_of_32nd(k: u32) -> f64 = f64::from_bits(power(k).wrapping_add(u64::from(k) << 47));
     |definitions, name| {
         let power = power::cuda(definitions);

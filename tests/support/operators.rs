@@ -51,7 +51,7 @@ pub(crate) fn log_add_exp(a: f32, b: f32) -> f32 {
 }
 
 /// ln of |x|, more or less, and whether it is low. Of every fourth x the logarithm is one of a
-/// subnormal number, of which the fast path is unsure. What is computed by it until then is far off.
+/// subnormal number, of which the fast path is unsure. What it computes there is far off.
 #[function]
 fn rough_logarithm(x: f32) -> (f32, bool) {
     let is_subnormal = x.to_bits() & 3 == 0;

@@ -53,8 +53,8 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
         ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
     ],
-    // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long, so the first call
-    // takes as much of the time as the tree does.
+    // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs wait
+    // for instructions, and the first call for the compiler.
     costly_reduce: &[
         CostlyReduceRow {
             accumulator: 4, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
