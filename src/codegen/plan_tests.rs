@@ -198,6 +198,24 @@ fn the_workspace_is_under_one_percent_of_the_input() {
     check::<[f32; 16]>();
 }
 
+/// A policy for costly operators may also be asked for by itself. Its last block reads fewer sums at
+/// once than the usual one, so there must be fewer chunks.
+#[test]
+fn policies_by_themselves_have_room_for_their_chunks() {
+    let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");
+    for (_, rows) in costly.rows {
+        let usual = ReducePolicy::of::<f32>();
+        let cut = usual.with_sums(rows.sums);
+        for length in [1_500_001, 1 << 28, (1 << 31) + 5] {
+            let plan = ReducePlan::new::<f32>((rows, cut), Order::Law, length, 132);
+            assert!(plan.chunks <= 32 * 32 * rows.sums, "{length}: {plan:?}");
+        }
+        // It does make a difference.
+        let plan = ReducePlan::new::<f32>((rows, usual), Order::Law, 1 << 28, 132);
+        assert!(plan.chunks > 32 * 32 * rows.sums);
+    }
+}
+
 /// Where the arithmetic takes longer than the memory, each block has one group of chunks, however
 /// long the input is. Cheap operators are handed out chunks.
 #[test]

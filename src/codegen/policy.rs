@@ -71,7 +71,8 @@ pub struct RowPolicy {
     /// more: for costly operators.
     pub grouped: bool,
     /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
-    /// less code, which compiles faster: for costly operators on large elements.
+    /// less code, which compiles faster: for costly operators on large elements, and for very costly
+    /// ones where there are few batches a warp.
     pub compact: bool,
 }
 

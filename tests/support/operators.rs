@@ -53,7 +53,7 @@ pub(crate) fn log_add_exp(a: f32, b: f32) -> f32 {
 /// ln of |x|, more or less, and whether it is low. Of every fourth x the logarithm is one of a
 /// subnormal number, of which the fast path is unsure. What it computes there is far off.
 #[function]
-fn rough_logarithm(x: f32) -> (f32, bool) {
+fn choose(x: f32) -> (f32, bool) {
     let is_subnormal = x.to_bits() & 3 == 0;
     let y = if is_subnormal {
         x.abs() * 1e-39 + 1e-40
@@ -68,12 +68,12 @@ fn rough_logarithm(x: f32) -> (f32, bool) {
     }
 }
 
-/// Has conditions of every kind, and is unsure at every fourth combination. Not associative.
+/// Has conditions of every kind and names of the kernels', and is unsure at every fourth combination. Not associative.
 #[monoid(name = Doubtful, identity = 0.0)]
 pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
     let mut x = a * 0.375 + b * 0.625;
-    let (y, is_low) = rough_logarithm(x);
-    if is_low {
+    let (y, choose) = choose(x);
+    if choose {
         x += y * 0.001;
         x
     } else {

@@ -28,10 +28,11 @@ use std::sync::Arc;
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
 /// every element once. Elements of 12 bytes have two kernels, for up to 128 MiB and for more.
-/// Costly operators on up to 24 bytes have up to three, for short inputs and for longer ones. Most
-/// of these combine as seldom as they can ([`RowPolicy::grouped`]): where warps have some batches
-/// each, 1.04 to 1.16 times for each element. Those on longer elements have one with little code
-/// ([`RowPolicy::compact`]), which compiles in half of the time.
+/// Costly operators on up to 24 bytes have up to four, for short inputs and for longer ones. Those
+/// for long inputs mostly combine as seldom as they can ([`RowPolicy::grouped`]): where warps have
+/// some batches each, 1.04 to 1.16 times for each element. Those on longer elements, and others for
+/// middle lengths from 90 instructions on, have little code ([`RowPolicy::compact`]), which compiles
+/// in half of the time.
 ///
 /// # The workspace
 ///

@@ -73,9 +73,9 @@ pub(in crate::codegen) struct ScanRow {
 }
 
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
-/// have few rows, so that many warps share the work. Most others have batches in groups.
+/// have few rows, so that many warps share the work, and long ones mostly batches in groups.
 ///
-/// Of the rows for one size, the costliest come first.
+/// Of the rows for one size, those for the costliest operators come first.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyReduceRow {
     /// The largest accumulator, in bytes.
