@@ -193,6 +193,16 @@ struct Turns {
     }
 };
 
+/// What one of two functions returns. Both are called, without a branch. Each sets a flag if it is
+/// unsure, and only that of the one that is chosen counts.
+template <class T, class First, class Second>
+__device__ __forceinline__ T either(bool& unsure, bool condition, First first, Second second) {
+    bool first_unsure = false, second_unsure = false;
+    T a = first(first_unsure), b = second(second_unsure);
+    unsure |= condition ? first_unsure : second_unsure;
+    return choose(condition, a, b);
+}
+
 /// The value that the lane whose index differs in the bits of `mask` holds.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {

@@ -177,15 +177,16 @@ fn both_arms(definitions: &Definitions, block: &[&str], result: &str, flag: &str
         ];
         return before.chain(lines).collect();
     }
-    // Each has variables of its own, but for the flag.
-    let arm = format!("[=, &{flag}]() mutable -> {result} {{");
+    // Each has variables of its own. Of the arm that is not taken no doubt counts: conditions guard
+    // functions from what they are unsure of, such as ln 0.
+    let arm = format!("[=](bool& {flag}) mutable -> {result} {{");
     before
         .chain([
-            format!("{indent}return warpfold::choose<{result}>({condition}, {arm}"),
+            format!("{indent}return warpfold::either<{result}>({flag}, {condition}, {arm}"),
             first,
-            format!("{indent}}}(), {arm}"),
+            format!("{indent}}}, {arm}"),
             second,
-            format!("{indent}}}());"),
+            format!("{indent}}});"),
         ])
         .collect()
 }
@@ -326,7 +327,7 @@ mod tests {
         assert!(text.contains("nearly::ln_f32(unsure, rust::add(1.0f, nearly::exp_f32(unsure, "));
         assert!(text.contains("unsure |= !sure;"));
         // One arm is `more`: both are computed.
-        assert!(text.contains("choose<f32>(((value._1 == "));
+        assert!(text.contains("either<f32>(unsure, ((value._1 == "));
         assert!(!text.contains("functions::ln_f32(") && !text.contains("if ((value._1 == "));
     }
 
@@ -336,9 +337,9 @@ mod tests {
         // The chain's arms stay where they were, and the others are in braces of their own.
         assert!(text.contains("else if (") && text.contains("return nearly::constant(unsure);"));
         // Users may have names like ours.
-        assert_eq!(text.matches("warpfold::choose<f32>(").count(), 1);
+        assert_eq!(text.matches("warpfold::either<f32>(").count(), 1);
         assert_eq!(
-            text.matches("warpfold::choose<warpfold::Tuple<f32, bool>>(")
+            text.matches("warpfold::either<warpfold::Tuple<f32, bool>>(")
                 .count(),
             1
         );

@@ -41,10 +41,10 @@
 //! where they reduce |x| ≥ 2²⁰. Of `f32`, [`exp`], [`exp2`] and the logarithms read tables of 256
 //! and 512 bytes, and compute some digits more than they need. Where those do not tell how the
 //! result rounds, a call takes longer: about once in two million calls of these, and once in 30,000
-//! of other functions of `f32`. Otherwise it takes a constant time, and one of [`powi`] a time that
-//! grows with log n. On x86-64 a call asks whether the CPU
-//! has FMA instructions. Without them the results are the same, and take much longer.
-//! `docs/math.md` has figures.
+//! of other functions of `f32`; and always of special arguments, such as 0 or an infinity of a
+//! logarithm. Otherwise it takes a constant time, and one of [`powi`] a time that grows with log n.
+//! On x86-64 a call asks whether the CPU has FMA instructions. Without them the results are the
+//! same, and take much longer. `docs/math.md` has figures.
 //!
 //! [`atan2`]: fn@atan2
 //! [`cos`]: fn@cos
