@@ -68,7 +68,13 @@ impl Visitor for Sources {
                 }
             } else if primitive == Primitive::Reduce {
                 let order = Order::of::<T, Op>();
-                engines.push(Engine::Rows(RowPolicy::of_reduce::<T>(order)));
+                let rows = RowPolicy::of_reduce::<T>(order);
+                engines.push(Engine::Rows(rows));
+                if order == Order::Law && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
+                    let all = RowPolicy::for_ordered_reduce::<Slice<T>>(90).into_iter();
+                    let others = all.filter(|(_, policy)| *policy != rows);
+                    engines.extend(others.map(|(_, policy)| Engine::Rows(policy)));
+                }
             } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Rows(short));

@@ -129,6 +129,32 @@ fn costly_reductions() {
     check_costly_reductions::<[f32; 16], FloatSums>();
 }
 
+/// Reductions have the oracle's bits where groups of chunks differ by one, where a multiprocessor
+/// has two blocks, and where chunks are handed out.
+#[test]
+fn lengths_that_no_power_of_two_fills() {
+    use crate::support::operators::{Bracketing, Doubtful, FloatSums};
+    let Some(device) = gpu(0) else { return };
+    check_lengths::<f32, ops::Add>(&device, 40_000_003);
+    check_lengths::<f32, Doubtful>(&device, 6_000_000);
+    check_lengths::<u64, Bracketing>(&device, 20_000_001);
+    check_lengths::<[f32; 3], FloatSums>(&device, 13_000_000);
+    check_lengths::<[f32; 5], FloatSums>(&device, 9_100_000);
+}
+
+fn check_lengths<T: Sample, Op: Monoid<T>>(device: &Device, longest: usize) {
+    let data = sample::<T>(longest, 1);
+    let lengths = [
+        1_300_001, 2_500_000, 3_000_000, 5_000_003, 5_400_000, longest,
+    ];
+    for length in lengths.into_iter().filter(|length| *length <= longest) {
+        let input = device.upload(&data[..length]).unwrap();
+        let result = device.reduce::<T, Op>(&input).unwrap();
+        let expected = oracle::reduce::<T, Op>(&data[..length], None);
+        assert_same(&[result], &[expected], &format!("reduce {length}"));
+    }
+}
+
 fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
     let context = CudaContext::new(0).unwrap();
     let stream = context.new_stream().unwrap();

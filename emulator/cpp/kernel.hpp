@@ -67,11 +67,10 @@ Signature<Arguments...> signature_of(void (*)(Arguments...));
 
 // ---- what the emulator does (machine.hpp) ----
 
-enum class Barrier { BLOCK, WARP, NAMED };
 enum class Order { RELAXED, ACQUIRE, RELEASE };
 enum class Exchange { SHUFFLE, BALLOT, ALL, ANY, MATCH, ADD, MIN, MAX, AND, OR, XOR };
 
-void synchronise_block(unsigned barrier, unsigned threads, Source source);
+void synchronise_block(Source source);
 void synchronise_warp(unsigned mask, Source source);
 /// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of
 /// lane `from`.
@@ -135,7 +134,7 @@ __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T upd
 // ---- CUDA's built-in names ---------------------------------------------------------------------
 
 EMULATED_INLINE void __syncthreads(emulator::Source source = {}) {
-    emulator::synchronise_block(0, 0, source);
+    emulator::synchronise_block(source);
 }
 EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) {
     emulator::synchronise_warp(mask, source);
@@ -376,9 +375,5 @@ EMULATED_INLINE void bulk_wait(emulator::Source source = {}) {
     emulator::bulk_wait(GROUPS, false, source);
 }
 EMULATED_INLINE void fence_proxy_async() { emulator::fence_proxy_async(); }
-
-EMULATED_INLINE void sync_threads(int barrier, int threads, emulator::Source source = {}) {
-    emulator::synchronise_block((unsigned)barrier, (unsigned)threads, source);
-}
 
 }  // namespace warpfold

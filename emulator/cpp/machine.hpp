@@ -19,7 +19,6 @@
 namespace emulator {
 
 constexpr unsigned LANES = 32;
-constexpr unsigned NAMED_BARRIERS = 16;
 constexpr size_t STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10;
 /// Bulk copies that can be under way in a block, for what the thread that begins one more knows.
 constexpr unsigned COPIES = 32;
@@ -139,7 +138,6 @@ struct Meeting {
 
 struct BlockBarrier {
     std::vector<Thread*> waiting;
-    unsigned expected = 0;
     Source source{nullptr, 0};
 };
 
@@ -179,7 +177,7 @@ struct Block {
     std::vector<Thread> threads;
     size_t living;
     std::vector<std::vector<Meeting>> meetings;  // of each warp
-    BlockBarrier barriers[NAMED_BARRIERS];
+    BlockBarrier barrier;
     std::map<uintptr_t, MbarrierState> mbarriers;
     std::map<const char*, std::unique_ptr<Region>> variables;
     std::unique_ptr<Region> dynamic;
@@ -415,33 +413,25 @@ unsigned active_lanes() {
     return mask;
 }
 
-void synchronise_block(unsigned number, unsigned threads, Source source) {
+void synchronise_block(Source source) {
     Thread& self = *current;
     Block& block = *self.block;
-    if (number >= NAMED_BARRIERS)
-        fail("there are 16 barriers, and no barrier " + std::to_string(number));
-    if (threads == 0) threads = (unsigned)block.threads.size();
-    if (threads % LANES != 0 && threads != block.threads.size())
-        fail("a barrier is for whole warps, not for " + std::to_string(threads) +
-             " threads\n  at " + text_of_source(source));
     counters.add(self.agent, Operation::BLOCK_BARRIER, place_of(__builtin_return_address(0)));
-    BlockBarrier& barrier = block.barriers[number];
+    BlockBarrier& barrier = block.barrier;
     if (barrier.waiting.empty()) {
-        barrier.expected = threads;
         barrier.source = source;
-    } else if (!same(barrier.source, source) || barrier.expected != threads) {
+    } else if (!same(barrier.source, source)) {
         fail("a divergent barrier: " + text_of_thread(self) + " comes to " +
              text_of_source(source) + " while " + text_of_thread(*barrier.waiting.front()) +
              " waits at " + text_of_source(barrier.source));
     }
     barrier.waiting.push_back(&self);
-    // Only a barrier of all threads is one for those that have returned.
-    if (block.living < block.threads.size() && threads == block.threads.size())
+    if (block.living < block.threads.size())
         fail("a divergent barrier: " + text_of_thread(self) + " comes to " +
              text_of_source(source) + ", but " +
              std::to_string(block.threads.size() - block.living) +
              " threads of the block have returned");
-    if (barrier.waiting.size() == barrier.expected) {
+    if (barrier.waiting.size() == block.threads.size()) {
         synchronise(barrier.waiting);
         for (Thread* thread : barrier.waiting) counters.meet(thread->agent);
         wake_all(barrier.waiting);
@@ -1042,12 +1032,10 @@ void resume(Thread& thread) {
     Block& block = *thread.block;
     if (--block.living == 0) {
         end_block(block);
-    } else {
-        for (BlockBarrier& barrier : block.barriers)
-            if (!barrier.waiting.empty() && barrier.expected == block.threads.size())
-                fail("a divergent barrier: " + text_of_thread(thread) + " has returned, but " +
-                     std::to_string(barrier.waiting.size()) + " threads of the block wait at " +
-                     text_of_source(barrier.source));
+    } else if (const BlockBarrier& barrier = block.barrier; !barrier.waiting.empty()) {
+        fail("a divergent barrier: " + text_of_thread(thread) + " has returned, but " +
+             std::to_string(barrier.waiting.size()) + " threads of the block wait at " +
+             text_of_source(barrier.source));
     }
 }
 

@@ -414,9 +414,9 @@ struct ChunkReducer {
     Workspace workspace;
     u32 chunks;
     int log_chunk, log_batches;
-    /// The chunks of a group, no more than a block has warps. If they are more than 1, there is a
-    /// block for every group.
-    u32 at_once;
+    /// The first `larger` blocks have a group of `at_once` chunks, no more than a block has warps.
+    /// The others have one chunk less. If `at_once` is 1, chunks may be more than blocks.
+    u32 at_once, larger;
 
     /// The elements that fill no chunk.
     __device__ __forceinline__ u32 rest() const {
@@ -426,9 +426,11 @@ struct ChunkReducer {
     /// The chunk that this block begins with. The last block begins with the rest, whose sums it
     /// does not publish, or, if there is none, with the last chunks.
     __device__ __forceinline__ u32 first_task() const {
+        u32 first = blockIdx.x * at_once;
+        if (blockIdx.x > larger) first -= blockIdx.x - larger;
         u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
-        if (at_once > 1 && rest() == 0) of_last = blockIdx.x * at_once;
-        return is_last() ? of_last : blockIdx.x * at_once;
+        if (at_once > 1 && rest() == 0) of_last = first;
+        return is_last() ? of_last : first;
     }
 
     /// Prefetches the first batches, before the launch begins.
@@ -459,7 +461,7 @@ struct ChunkReducer {
             if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(state.tag);
             elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest,
                           log_batches, turn);
-            if (turn + 1 < (int)at_once && task + 1 < chunks) {
+            if (turn + 1 < (int)(at_once - (blockIdx.x >= larger)) && task < chunks) {
                 turn++, task++;
                 continue;
             }

@@ -95,7 +95,7 @@ struct AnyOrderReducer {
     /// Only the law's order needs this.
     u32 chunks;
     int log_chunk, log_batches;
-    u32 at_once;
+    u32 at_once, larger;
 
     /// Prefetches the first batches, before the launch begins.
     __device__ __forceinline__ void prefetch() const {

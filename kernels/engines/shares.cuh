@@ -7,10 +7,10 @@
 // (strided_tree.cuh). Once it is known what comes before, they walk down these trees again. Only
 // three warps have something to do between:
 //
-//   the first     folds the sums of the shares, publishes the tile's sum, and later walks down to
-//                 the prefixes of the shares
+//   the first     folds the sums of the shares, publishes the tile's sum, and later joins what the
+//                 others found, and walks down to the prefixes of the shares
 //   the second    computes what precedes the group of tiles that the tile belongs to
-//   the third     reads the sums of the tiles just before it, and computes what precedes the tile
+//   the third     reads the sums of the tiles just before it, and folds them
 //
 // Meanwhile other blocks have the multiprocessor. So what these do one after the other is kept
 // short: it is what a block waits for.
@@ -49,6 +49,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     /// The warps that compute what precedes the group of tiles that the tile belongs to, and what
     /// comes between.
     static constexpr int HISTORIAN = 1, LOOK_BACK = WARPS > 2 ? 2 : 1;
+    using Digit = typename Sums::DigitByLoops;
     using Store = RowStore<RUN, ROW>;
     static_assert(Sink::NEEDS_ROWS, "counts are cheap");
     static_assert(Sink::room_bytes(ROW) <= ROW * SIZE, "results fit where the row's nodes lay");
@@ -59,8 +60,9 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         alignas(16) unsigned char lefts[TopTree::BYTES];
         /// What precedes the items of each warp; then, what follows those of the last one.
         alignas(16) unsigned char before[(WARPS + 1) * SIZE];
-        /// What precedes the tile.
-        A preceding;
+        /// What precedes the group of tiles that the tile belongs to, and the sums of the aligned
+        /// blocks of the tiles between.
+        alignas(16) unsigned char preceding[(1 + Sums::LOG_RADIX) * SIZE];
         u64 tile, tag;
     };
     static __device__ __forceinline__ Shared& shared() {
@@ -152,24 +154,31 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         of_warp.down_sweep(1, GROUP, sink.seeded || tile.number > 0 || warp > 0);
     }
 
-    /// Computes what precedes the tile. The warps from HISTORIAN to LOOK_BACK call. They may be
-    /// one.
+    /// Leaves what precedes the tile. The warps from HISTORIAN to LOOK_BACK call. They may be one.
     __device__ __forceinline__ void look_back(const Tile& tile, int warp) const {
         Sums all = this->sums(shared().tag);
-        typename Sums::DigitByLoops just_before;
+        Apart<A, SIZE> preceding{shared().preceding};
+        int lane = threadIdx.x % WARP;
         if (warp == HISTORIAN) {
             P group = all.prefix_of_group(tile.number, sink.before());
-            if (threadIdx.x % WARP == 0) shared().preceding = group.value;
+            if (lane == 0) preceding.set(0, group.value);
         }
-        if (warp == LOOK_BACK)
-            just_before.read(all, all.group_of(tile.number, 0), all.digit_of(tile.number, 0));
-        sync_threads(1, (LOOK_BACK - HISTORIAN + 1) * WARP);
         if (warp == LOOK_BACK) {
-            P before{shared().preceding, sink.seeded || tile.number >= Sums::RADIX};
-            just_before.append_to(before);
-            __syncwarp();
-            if (threadIdx.x % WARP == 0) shared().preceding = before.value;
+            Digit digit{};
+            digit.read(all, all.group_of(tile.number, 0), all.digit_of(tile.number, 0));
+            if (lane < Sums::LOG_RADIX) preceding.set(1 + lane, digit.nodes);
         }
+    }
+
+    /// What precedes the tile, once the look-back is done.
+    __device__ __forceinline__ P before(const Tile& tile) const {
+        Apart<A, SIZE> preceding{shared().preceding};
+        int lane = threadIdx.x % WARP;
+        P before{preceding.get(0), sink.seeded || tile.number >= Sums::RADIX};
+        Digit digit{(int)(tile.number % Sums::RADIX),
+                    preceding.get(lane < Sums::LOG_RADIX ? 1 + lane : 0)};
+        digit.append_to(before);
+        return before;
     }
 
     /// Walks down to the sums that warps made, given what precedes the tile and its own sum. The
@@ -180,7 +189,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         int lane = threadIdx.x % WARP;
         Apart<A, SIZE> of_warps{shared().before};
         P before = sink.before();
-        if (gridDim.x > 1) before = {shared().preceding, sink.seeded || tile.number > 0};
+        if (gridDim.x > 1) before = this->before(tile);
         if (lane == 0) {
             if (gridDim.x > 1) this->end_launch(tile, shared().tag);
             if (tile.number > 0) sink.begin_tile(tile.start, before.value);

@@ -360,11 +360,4 @@ __device__ __forceinline__ void fence_proxy_async() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- barriers of a part of the block ----
-
-/// __syncthreads of those warps that name `barrier`, 1 … 15, and have `threads` threads together.
-__device__ __forceinline__ void sync_threads(int barrier, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
 }  // namespace warpfold

@@ -145,6 +145,7 @@ impl<T: Number> Call<'_, T> {
             log_chunk: plan.log_chunk,
             log_batches: plan.log_batches,
             at_once: plan.at_once,
+            larger: plan.larger,
         };
         let grid = Grid {
             resident: plan.blocks,

@@ -60,11 +60,11 @@ impl SharePolicy {
     }
 
     /// The bytes of shared memory of a block, for elements of type `T`: a tile with at least 16
-    /// bytes more for each lane, 162 sums and one for each warp, and two numbers.
+    /// bytes more for each lane, 167 sums and one for each warp, and two numbers.
     pub fn shared_bytes<T: Element>(self) -> u32 {
         let sums = |count: u32| (count * accumulator_bytes::<T>()).next_multiple_of(16);
         let share = 16 * ((sums(self.run * self.rows) / 16 + 1) | 1);
-        self.threads() * share + sums(5 * 32) + sums(self.warps + 1) + sums(1) + 32
+        self.threads() * share + sums(5 * 32) + sums(self.warps + 1) + sums(6) + 32
     }
 
     /// What is wrong with a policy for elements of type `T`, if anything, where runs have
@@ -103,6 +103,8 @@ impl SharePolicy {
 pub struct CostlyScanPolicy {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
+    /// For fewer items, unless the operator costs so little that the wave engine is faster.
+    pub rows: Option<RowPolicy>,
     /// For what the GPU holds at once, if the operator costs so much that no other engine is faster
     /// for anything between. Such blocks have few rows, so that many warps share the work. The
     /// first policy by which the GPU holds all is the fastest.
@@ -135,10 +137,18 @@ impl CostlyScanPolicy {
         if !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
+        // Each tree is made once.
+        let keep_trees = |policy: RowPolicy| RowPolicy {
+            batch: policy.rows,
+            blocks: 1,
+            ..policy
+        };
+        let no_wave = (cost >= row.no_wave).then(|| RowPolicy::for_scan::<F>(capability, true));
         let middle = row.middle.iter();
         let middle = middle.filter_map(|(items, row)| Some((*items, SharePolicy::of::<F>(row)?)));
         let rows = if is_alone { row.short_rows } else { &[] };
-        let short = rows.iter().map(|&rows| {
+        let rows = rows.iter().filter(|(_, most)| cost <= *most);
+        let short = rows.map(|&(rows, _)| {
             let policy = RowPolicy::for_scan::<F>(capability, false);
             let rows = policy.rows.min(rows);
             RowPolicy {
@@ -150,6 +160,7 @@ impl CostlyScanPolicy {
         });
         Some(CostlyScanPolicy {
             from,
+            rows: no_wave.map(keep_trees),
             short: short.collect(),
             middle: middle.filter(|(most, _)| *most > from).collect(),
             shares,

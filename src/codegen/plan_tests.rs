@@ -249,7 +249,7 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
     let cheap = RowPolicy::for_reduce::<Map<widened, Slice<f32>>>(90, Order::Law);
     assert_eq!(long, cheap);
     let whole = CostlyReducePolicy::of::<Slice<[f64; 3]>>(90, u32::MAX).expect("as costly");
-    assert!(whole.rows.iter().all(|(_, rows)| rows.grouped));
+    assert!(whole.rows.last().is_some_and(|(_, rows)| rows.grouped));
     assert!(whole.cut.group_bytes == u64::MAX);
     assert!(of(90, 1).is_none());
 }
@@ -284,15 +284,23 @@ fn groups_of_chunks_share_the_work() {
                 continue;
             }
             assert!(at_once <= 8 && at_once <= plan.threads / 32, "{plan:?}");
-            assert!(plan.blocks <= multiprocessors, "{plan:?}");
-            let groups = chunks.div_ceil(at_once);
             let rest = u32::from((length as u64) > u64::from(chunks) << plan.log_chunk);
-            assert_eq!(plan.blocks, groups + rest, "{plan:?}");
-            // A fair share of the places beside the rest's, and one chunk more at the most.
+            assert_eq!(at_once, chunks.div_ceil(plan.blocks - rest), "{plan:?}");
+            // A multiprocessor has one block of all warps, or two of half of them. It has a fair
+            // share of the chunks, and one of them more at the most.
+            let blocks = rows.warps * 32 / plan.threads;
+            assert!(plan.blocks <= blocks * multiprocessors, "{plan:?}");
+            let busiest = if blocks == 1 {
+                at_once
+            } else {
+                (chunks + 1).div_ceil(multiprocessors)
+            };
             let share = length as u64 / u64::from(multiprocessors - 1);
-            let most = u64::from(at_once) << plan.log_chunk;
             let chunk = 1 << plan.log_chunk;
-            assert!(most <= share + chunk, "{length}: {plan:?}");
+            assert!(
+                u64::from(busiest) * chunk <= share + chunk,
+                "{length}: {plan:?}"
+            );
         }
     }
     check::<f32>();
@@ -303,6 +311,12 @@ fn groups_of_chunks_share_the_work() {
         RowPolicy::of_reduce::<f64>(Order::Law),
         ReducePolicy::of::<f64>(),
     );
-    let plan = ReducePlan::new::<f64>((rows, policy), Order::Law, 3_000_000, 132);
-    assert_eq!((plan.at_once, plan.chunks, plan.blocks), (3, 366, 123));
+    let plan = |length| {
+        let plan = ReducePlan::new::<f64>((rows, policy), Order::Law, length, 132);
+        (plan.threads, plan.at_once, plan.chunks, plan.blocks)
+    };
+    // 104 groups of 3 chunks, 27 of 2, and the rest.
+    assert_eq!(plan(3_000_000), (1024, 3, 366, 132));
+    // 54 of 2 and 209 of 1: three for the busiest multiprocessor, of half as many elements.
+    assert_eq!(plan(1_300_000), (512, 2, 317, 264));
 }

@@ -107,20 +107,28 @@ impl RowPolicy {
         RowPolicy::reducing(run, rows, warps, sums)
     }
 
-    /// The same in the law's order for inputs of up to so many bytes, if these have a policy of
-    /// their own.
-    pub fn for_short_reduce<F: Form<Item: Element>>(capability: u32) -> Option<(u64, RowPolicy)> {
+    /// The policies of a reduction in the law's order, each for inputs whose items have up to so many
+    /// bytes together, from short ones to all others.
+    pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
-        let mut table = rows::tables(capability).reduce_short.iter();
-        let row = table.find(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2])?;
-        let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
-        let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
-        let policy = RowPolicy {
-            rows,
-            batch: rows,
-            ..long
-        };
-        Some((row.most, policy))
+        let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
+        let mut table = rows::tables(capability).reduce_middle.iter();
+        let row = table.find(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
+        let mut policies = Vec::new();
+        if let Some(row) = row {
+            let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
+            let middle = RowPolicy {
+                rows,
+                batch: rows,
+                ..usual
+            };
+            if row.from > 0 {
+                policies.push((row.from, usual));
+            }
+            policies.push((row.to, middle));
+        }
+        policies.push((u64::MAX, usual));
+        policies
     }
 
     pub(super) fn reducing(run: u32, rows: u32, warps: u32, sums: u32) -> RowPolicy {

@@ -216,6 +216,7 @@ impl Case {
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
                 at_once: plan.at_once,
+                larger: plan.larger,
             };
             let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
             // All blocks must live at a time.
@@ -270,7 +271,7 @@ impl Case {
             }
             plans.push(plan);
         }
-        // Groups of chunks, of which the last may have fewer, with a rest and without one.
+        // Groups of chunks, of which some have one less than others, with a rest and without one.
         for (warps, at_once) in [(2, 2), (4, 3), (16, 8)] {
             if order == Order::Any || warps > policy.warps {
                 continue;
@@ -279,11 +280,8 @@ impl Case {
             let rest = plan.blocks - plan.chunks;
             let blocks = plan.chunks.div_ceil(at_once) + rest;
             if plan.chunks > 1 && blocks > 1 && plan.chunks as usize <= MOST_CHUNKS {
-                plans.push(ReducePlan {
-                    blocks,
-                    at_once,
-                    ..plan
-                });
+                let plan = ReducePlan::with_groups(policy, self.length, warps, 0, blocks.into());
+                plans.push(plan);
             }
         }
         plans

@@ -256,6 +256,7 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
         log_chunk: plan.log_chunk,
         log_batches: plan.log_batches,
         at_once: plan.at_once,
+        larger: plan.larger,
     };
     let grid = Grid {
         resident: plan.blocks,

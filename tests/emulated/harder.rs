@@ -260,6 +260,7 @@ fn reduction_arguments<T: Element, Op: Monoid<T>>(
         log_chunk: plan.log_chunk,
         log_batches: plan.log_batches,
         at_once: plan.at_once,
+        larger: plan.larger,
     };
     [Argument::of_struct(&arguments)]
 }

@@ -176,6 +176,7 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
                 at_once: plan.at_once,
+                larger: plan.larger,
             };
             let grid = Grid {
                 resident: plan.blocks,

@@ -48,6 +48,7 @@ impl Call {
                 log_chunk: plan.log_chunk,
                 log_batches: plan.log_batches,
                 at_once: plan.at_once,
+                larger: plan.larger,
             }),
             None => Argument::of_struct(&ScanArguments {
                 source,

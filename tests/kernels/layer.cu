@@ -151,18 +151,3 @@ extern "C" __global__ void claimed_slots(const u32* in, u32* out) {
     }
     out[i] = found;
 }
-
-/// Two pairs of warps, each behind a barrier of its own, hand numbers across.
-extern "C" __global__ void named_barriers(const u32* in, u32* out) {
-    begin_launch();
-    struct Numbers {
-        u32 at[128];
-    };
-    auto& numbers = block_shared<Numbers>();
-    u32 i = threadIdx.x, pair = i / 64;
-    numbers.at[i] = in[i];
-    sync_threads(1 + (int)pair, 64);
-    u32 other = numbers.at[i ^ 32];
-    if (pair == 0) sync_threads(3, 64);  // the pairs need not do the same
-    out[i] = other;
-}

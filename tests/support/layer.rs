@@ -91,17 +91,6 @@ pub(crate) const CASES: &[Case] = &[
         numbers: 128,
         results: |input| input.iter().map(|x| x % 7 + 1).collect(),
     },
-    Case {
-        kernel: "named_barriers",
-        blocks: 1,
-        threads: 128,
-        shared: 0,
-        work: 0,
-        work_at: &[],
-        length: None,
-        numbers: 128,
-        results: |input| (0..128).map(|i| input[i ^ 32]).collect(),
-    },
 ];
 
 fn exchanges(values: &[u32]) -> Vec<u32> {

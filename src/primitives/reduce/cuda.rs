@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once. Elements of 12 bytes have two kernels, for up to 128 MiB and for more.
+/// every element once. Elements of 4 and of 12 bytes have two kernels, one of them for middle lengths.
 /// Costly operators on up to 24 bytes have up to four, for short inputs and for longer ones. Those
 /// for long inputs mostly combine as seldom as they can ([`RowPolicy::grouped`]): where warps have
 /// some batches each, 1.04 to 1.16 times for each element. Those on longer elements, and others for
@@ -120,7 +120,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
 
     /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
     /// has. That makes a difference where there are several, for inputs of different lengths: for
-    /// costly operators, and elements of 12 bytes.
+    /// costly operators, and elements of 4 and of 12 bytes.
     ///
     /// Calls load kernels also while a stream is captured into a graph. The errors of
     /// [`load`](Reduce::load) become theirs.
@@ -135,19 +135,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             Order::Law => CostlyReducePolicy::of::<F>(capability, cost::<T, Op>()),
             Order::Any => None,
         };
-        let (rows, cut) = match costly {
-            Some(CostlyReducePolicy { rows, cut }) => (rows, cut),
-            None => {
-                let short = match order {
-                    Order::Law => RowPolicy::for_short_reduce::<F>(capability),
-                    Order::Any => None,
-                };
-                let long = (u64::MAX, RowPolicy::for_reduce::<F>(capability, order));
-                (
-                    short.into_iter().chain([long]).collect(),
-                    ReducePolicy::for_capability::<T>(capability),
-                )
-            }
+        let (rows, cut) = match (costly, order) {
+            (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
+            (None, Order::Law) => (
+                RowPolicy::for_ordered_reduce::<F>(capability),
+                ReducePolicy::for_capability::<T>(capability),
+            ),
+            (None, Order::Any) => (
+                vec![(u64::MAX, RowPolicy::for_reduce::<F>(capability, order))],
+                ReducePolicy::for_capability::<T>(capability),
+            ),
         };
         let kernels = rows.into_iter().map(|(bytes, policy)| {
             let most = bytes / size_of::<T>() as u64;
@@ -361,6 +358,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             log_chunk: plan.log_chunk,
             log_batches: plan.log_batches,
             at_once: plan.at_once,
+            larger: plan.larger,
         };
         let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
         // SAFETY: the caller's.

@@ -35,6 +35,8 @@ arguments! {
         pub log_batches: u32 => "u32",
         /// See `ReducePlan`.
         pub at_once: u32 => "u32",
+        /// See `ReducePlan`.
+        pub larger: u32 => "u32",
     }
 }
 

@@ -18,9 +18,11 @@ pub struct ReducePlan {
     pub log_chunk: u32,
     /// of which every warp of a block folds 2^log_batches batches.
     pub log_batches: u32,
-    /// A block folds so many chunks at once. If they are more than 1, each block has one such
-    /// group. Otherwise blocks that are done take further chunks.
+    /// A block folds so many chunks at once, or one less. If they are more than 1, each block has
+    /// one such group. Otherwise blocks that are done take further chunks.
     pub at_once: u32,
+    /// The first blocks, so many, fold `at_once` chunks. The others fold one less.
+    pub larger: u32,
 }
 
 impl ReducePlan {
@@ -42,6 +44,7 @@ impl ReducePlan {
                 log_chunk: 0,
                 log_batches: 0,
                 at_once: 1,
+                larger: u32::MAX,
             };
         }
         // With more blocks, the last one collects their sums for longer. With fewer, each of them
@@ -65,6 +68,7 @@ impl ReducePlan {
                 log_chunk: 0,
                 log_batches: 0,
                 at_once: 1,
+                larger: u32::MAX,
             },
             Order::Law => {
                 let tasks =
@@ -77,19 +81,24 @@ impl ReducePlan {
                 let fills_nodes = length.is_multiple_of(node);
                 let bytes = length * size_of::<T>() as u64;
                 if bytes > policy.group_bytes {
-                    let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, policy.chunks.into());
-                    cut(least(|log_batches| tasks(log_batches) <= chunks))
+                    let most = u64::from(policy.chunks);
+                    let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, most);
+                    let log_batches = least(|log_batches| tasks(log_batches) <= chunks);
+                    // If more than 15% of the time would be that of blocks that find no further
+                    // chunk, chunks are half as long.
+                    let blocks = tasks(log_batches).min(resident).max(1);
+                    let rounds = tasks(log_batches).div_ceil(blocks) * blocks;
+                    let many_wait = 20 * tasks(log_batches) < 17 * rounds;
+                    let may_halve = log_batches > 0 && tasks(log_batches - 1) <= most;
+                    cut(log_batches - u32::from(many_wait && may_halve))
                 } else if tasks(log_batches) <= multiprocessors.into()
                     || (log_batches == 0 && (size_of::<T>() <= 2 || fills_nodes))
                 {
                     cut(log_batches)
                 } else {
-                    // One block a multiprocessor, of all warps: there is less to collect. But two
-                    // wait for each other less, if a warp has one batch of many elements, or if
-                    // sums are collected as quickly.
-                    let places = (resident / u64::from(policy.blocks)).max(2);
-                    let (length, most_chunks) = (length as usize, policy.chunks);
-                    ReducePlan::with_groups(rows, length, rows.warps, places, most_chunks)
+                    let policy = (rows, policy);
+                    let length = length as usize;
+                    ReducePlan::in_groups(policy, length, warps, log_batches, multiprocessors)
                 }
             }
         }
@@ -112,38 +121,85 @@ impl ReducePlan {
             log_chunk: chunk.ilog2(),
             log_batches,
             at_once: 1,
+            larger: u32::MAX,
         }
     }
 
-    /// The plan in the law's order with a group of chunks for each of up to `places` blocks, which
-    /// are two or more. All blocks have about as much to fold, and there are as few chunks as that
-    /// takes.
+    /// The plan in the law's order with the same chunks in groups, for as many blocks as there are
+    /// places, which are two or more. One group has at most one chunk more than another.
     pub fn with_groups(
         rows: RowPolicy,
         length: usize,
         warps: u32,
+        log_batches: u32,
         places: u64,
-        most_chunks: u32,
+    ) -> ReducePlan {
+        let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX);
+        let (chunks, rest) = (plan.chunks.max(1), plan.blocks - plan.chunks);
+        let groups = (places as u32 - rest).min(chunks);
+        let at_once = chunks.div_ceil(groups);
+        ReducePlan {
+            blocks: groups.min(plan.chunks) + rest,
+            at_once,
+            larger: chunks - groups * (at_once - 1),
+            ..plan
+        }
+    }
+
+    /// The plan in the law's order with a group of chunks for each block, where chunks of
+    /// 2^log_batches batches for each of `warps` would be one for each block that the GPU holds.
+    fn in_groups(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        length: usize,
+        warps: u32,
+        log_batches: u32,
+        multiprocessors: u32,
+    ) -> ReducePlan {
+        // One block a multiprocessor, of all warps: there is less to collect. But two wait for each
+        // other less, if a warp has one batch of many elements, or if sums are collected as
+        // quickly.
+        let resident = (multiprocessors * policy.blocks).min(policy.chunks);
+        let places = (resident / policy.blocks).max(2);
+        let even = ReducePlan::in_even_groups((rows, policy), length, places);
+        // If there is a little more than a chunk for each of two, it is better to have two. One
+        // would have to fold as much as two chunks for each of them.
+        let most = (resident + resident / 4).min(policy.chunks);
+        let few = least(|log_batches| {
+            ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX).blocks <= most
+        });
+        let is_worth_it = warps >= 16 && few < log_batches && (few == 0 || rows.grouped);
+        if is_worth_it && resident >= 2 {
+            let two = ReducePlan::with_groups(rows, length, warps, few, resident.into());
+            // A chunk of theirs keeps only some of a multiprocessor's warps busy.
+            let busiest = (two.chunks + 1).div_ceil(multiprocessors);
+            let two_fold = two.combinations(rows, busiest) / u64::from(policy.blocks);
+            if 10 * two_fold <= 9 * even.combinations(rows, even.at_once) {
+                return two;
+            }
+        }
+        even
+    }
+
+    /// The plan in the law's order with a group of chunks for each of up to `places` blocks of all
+    /// warps. All blocks have about as much to fold, and there are as few chunks as that takes.
+    fn in_even_groups(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        length: usize,
+        places: u32,
     ) -> ReducePlan {
         let with = |log_batches: u32| {
-            let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX);
-            let rest = plan.blocks - plan.chunks;
-            let at_once = (plan.chunks.max(1)).div_ceil(places as u32 - rest);
-            ReducePlan {
-                blocks: plan.chunks.div_ceil(at_once) + rest,
-                at_once,
-                ..plan
-            }
+            ReducePlan::with_groups(rows, length, rows.warps, log_batches, places.into())
         };
         let fits = |plan: &ReducePlan| {
-            plan.at_once <= ReducePlan::MOST_IN_GROUP.min(warps) && plan.chunks <= most_chunks
+            plan.at_once <= ReducePlan::MOST_IN_GROUP.min(rows.warps)
+                && plan.chunks <= policy.chunks
         };
         let first = least(|log_batches| fits(&with(log_batches)));
         let plans = (first..).map(with);
         let last = plans.clone().position(|plan| plan.at_once == 1);
         let plans = plans.take(last.expect("one chunk is enough in the end") + 1);
-        // The last of those that fold the least in the slowest block.
-        let slowest = |plan: &ReducePlan| plan.at_once << plan.log_batches;
+        // The last of those that combine the least in the slowest block.
+        let slowest = |plan: &ReducePlan| plan.combinations(rows, plan.at_once);
         let best = plans.reduce(|best, plan| {
             if slowest(&plan) <= slowest(&best) {
                 plan
@@ -151,8 +207,29 @@ impl ReducePlan {
                 best
             }
         });
-        best.expect("there is one")
+        let best = best.expect("there is one");
+        let waits_for_memory = policy.group_bytes < u64::MAX;
+        if waits_for_memory {
+            return best;
+        }
+        // Where the arithmetic takes longer, blocks that have a chunk less win nothing. The fewer
+        // there are, the earlier the next launch begins.
+        let rest = u64::from(!length.is_multiple_of(1 << best.log_chunk));
+        let groups = best.chunks.max(1).div_ceil(best.at_once);
+        let places = (u64::from(groups) + rest).max(2);
+        ReducePlan::with_groups(rows, length, rows.warps, best.log_batches, places)
     }
+
+    /// How many combinations a lane makes for so many chunks, about. Each batch is folded over the
+    /// lanes, too. Those of one chunk are so together, if they are grouped.
+    fn combinations(&self, rows: RowPolicy, chunks: u32) -> u64 {
+        let items = u64::from(rows.run * rows.rows);
+        let lanes = if rows.grouped { 0 } else { self.log_batches };
+        u64::from(chunks) * ((items << self.log_batches) + (Self::OVER_LANES << lanes))
+    }
+
+    /// The combinations that a lane makes over lanes, besides those of its own items.
+    const OVER_LANES: u64 = 4;
 
     /// The most chunks of a group: `BlockFolder::MOST_CHUNKS` in `kernels/engines/rows_reduce.cuh`.
     /// Each has a warp that publishes its sum.

@@ -120,8 +120,16 @@ impl Engines {
             };
         }
         if !is_large {
-            let shares = costly.map(|costly| Shares::of(request, &costly));
-            return Engines::one_launch::<F>(request, capability, shares, wave, false);
+            let rows = costly.as_ref().and_then(|costly| costly.rows);
+            let long = rows.unwrap_or_else(|| RowPolicy::for_scan::<F>(capability, true));
+            return Engines::OneLaunch {
+                shares: costly.map(|costly| Shares::of(request, &costly)),
+                wave: wave
+                    .filter(|_| rows.is_none())
+                    .map(|policy| Wave::new::<F>(request, policy, false)),
+                short: Rows::new(request, RowPolicy::for_scan::<F>(capability, false)),
+                long: Rows::new(request, long),
+            };
         }
         let policy = RowPolicy::for_scan::<F>(capability, false);
         let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
@@ -159,24 +167,14 @@ impl Engines {
                 shares: Shares::new(request, 0, [(u64::MAX, policy)]),
             },
             Engine::Wave(policy) => {
-                Engines::one_launch::<F>(request, capability, None, Some(policy), true)
+                let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
+                Engines::OneLaunch {
+                    shares: None,
+                    wave: Some(Wave::new::<F>(request, policy, true)),
+                    short: rows(false),
+                    long: rows(true),
+                }
             }
-        }
-    }
-
-    fn one_launch<F: Form<Item: Element>>(
-        request: Request,
-        capability: u32,
-        shares: Option<Shares>,
-        wave: Option<WavePolicy>,
-        always: bool,
-    ) -> Engines {
-        let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
-        Engines::OneLaunch {
-            shares,
-            wave: wave.map(|policy| Wave::new::<F>(request, policy, always)),
-            short: rows(false),
-            long: rows(true),
         }
     }
 
@@ -493,12 +491,16 @@ mod tests {
                     other => panic!("{other:?}"),
                 }
             };
-            assert!(tile(1 << 20, MULTIPROCESSORS) < tile(1 << 24, MULTIPROCESSORS));
+            assert!(tile(1 << 21, MULTIPROCESSORS) < tile(1 << 24, MULTIPROCESSORS));
             assert_eq!(tile(1 << 20, 16), tile(1 << 24, MULTIPROCESSORS));
         }
         let medium = engines::<f64>(90, false, 20);
         assert_eq!(names(&medium), ["rows", "rows", "shares"]);
         assert_eq!(name(&medium, 1 << 22, true), "wave");
+        // Where it would combine each element three times for nothing, rows go on up to shares.
+        let dear = engines::<f32>(90, false, 36);
+        assert_eq!(names(&dear), ["rows", "rows", "shares"]);
+        assert_eq!(name(&dear, 1 << 22, true), "rows, in turns");
         let turing = engines::<f32>(75, false, COSTLY);
         assert_eq!(names(&turing), ["rows", "rows", "rows, in turns"]);
     }

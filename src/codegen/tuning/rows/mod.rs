@@ -12,8 +12,8 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) reduce_any: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
-    /// Those of them that are not long, if they are better off with another row.
-    pub(in crate::codegen) reduce_short: &'static [ShortReduceRow],
+    /// Those of them that are neither short nor long, if they are better off with another row.
+    pub(in crate::codegen) reduce_middle: &'static [MiddleReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
@@ -42,13 +42,15 @@ pub(in crate::codegen) struct ReduceRow {
     pub(in crate::codegen) warps: u32,
 }
 
-/// What warps hold of a reduction of up to so many bytes.
+/// What warps hold of a reduction of a middle length.
 #[derive(Debug)]
-pub(in crate::codegen) struct ShortReduceRow {
+pub(in crate::codegen) struct MiddleReduceRow {
     /// The size of an element.
     pub(in crate::codegen) element: u32,
-    /// The bytes of all of them, at most.
-    pub(in crate::codegen) most: u64,
+    /// All of them have more bytes than this,
+    pub(in crate::codegen) from: u64,
+    /// and at most so many.
+    pub(in crate::codegen) to: u64,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
 }
@@ -122,11 +124,15 @@ pub(in crate::codegen) struct CostlyScanRow {
     /// The fewest items of a multiprocessor for which it is faster, each for operators of at least
     /// some [`cost`](crate::codegen::cost), from the cheapest to the costliest.
     pub(in crate::codegen) from: &'static [(u32, u64)],
+    /// The least cost of an operator for which shorter inputs are better off with the rows engine
+    /// than with the wave engine.
+    pub(in crate::codegen) no_wave: u32,
     /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,
-    /// The rows, and the most warps of a block, of short inputs. These the rows engine takes, with
-    /// the first of these numbers of rows for which the GPU holds all at once.
-    pub(in crate::codegen) short_rows: &'static [u32],
+    /// The rows of short inputs, each for operators of up to some cost, and the most warps of a
+    /// block. These the rows engine takes, with the first of these numbers of rows for which the
+    /// GPU holds all at once.
+    pub(in crate::codegen) short_rows: &'static [(u32, u32)],
     pub(in crate::codegen) short_warps: u32,
     /// The tiles of longer inputs, each for up to so many items a multiprocessor: smaller ones, so
     /// that more blocks share the work.

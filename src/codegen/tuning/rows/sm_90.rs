@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, ReduceRow, RowTables,
-    ScanRow, SelectRow, ShareRow, ShortReduceRow, Way, WeightedRow,
+    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, MiddleReduceRow, ReduceRow,
+    RowTables, ScanRow, SelectRow, ShareRow, Way, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -22,7 +22,10 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
-    reduce_short: &[ShortReduceRow { element: 12, most: 128 << 20, bytes: 96 }],
+    reduce_middle: &[
+        MiddleReduceRow { element: 4, from: 9 << 20, to: 64 << 20, bytes: 64 },
+        MiddleReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96 },
+    ],
     chunks: &[
         (8, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
@@ -68,7 +71,8 @@ pub(super) const ROWS: RowTables = RowTables {
         CostlyReduceRow {
             accumulator: 4, read: 0, least: 32, sums: None, others: Way::Grouped,
             batches: &[
-                (4 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
+                (2 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
+                (64 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
                 (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
             ],
         },
@@ -85,7 +89,7 @@ pub(super) const ROWS: RowTables = RowTables {
             accumulator: 8, read: 0, least: 48, sums: None, others: Way::Grouped,
             batches: &[
                 (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (32 << 20, BatchRow { items: 4, warps: 32, way: Way::Grouped }),
+                (8 << 20, BatchRow { items: 4, warps: 32, way: Way::Grouped }),
                 (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Grouped }),
             ],
         },
@@ -99,7 +103,10 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyReduceRow {
             accumulator: 12, read: 0, least: 20, sums: None, others: Way::Alone,
-            batches: &[(u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Alone })],
+            batches: &[
+                (18 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
+                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Alone }),
+            ],
         },
         CostlyReduceRow {
             accumulator: 16, read: 16, least: 90, sums: Some(1), others: Way::Grouped,
@@ -119,7 +126,8 @@ pub(super) const ROWS: RowTables = RowTables {
         CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
             batches: &[
-                (32 << 20, BatchRow { items: 4, warps: 16, way: Way::Grouped }),
+                (48 << 20, BatchRow { items: 4, warps: 16, way: Way::Alone }),
+                (192 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
                 (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
@@ -134,13 +142,22 @@ pub(super) const ROWS: RowTables = RowTables {
     ],
     costly_scan: &[
         CostlyScanRow {
-            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)],
-            alone: 48, short_rows: &[1, 2], short_warps: 16,
-            middle: &[(24_000, ShareRow { share: 16, warps: 8, blocks: 6 })],
+            // As many blocks as make the fewest rounds: 4 × 8192 items, 5, twice 4.
+            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 48_000)],
+            no_wave: 30, alone: 48,
+            short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
+            middle: &[
+                (24_000, ShareRow { share: 16, warps: 8, blocks: 6 }),
+                (32_768, ShareRow { share: 32, warps: 8, blocks: 4 }),
+                (40_960, ShareRow { share: 32, warps: 8, blocks: 5 }),
+                (65_536, ShareRow { share: 32, warps: 8, blocks: 4 }),
+            ],
             long: ShareRow { share: 32, warps: 8, blocks: 5 },
         },
         CostlyScanRow {
-            accumulator: 8, from: &[(14, 49_000)], alone: 48, short_rows: &[2], short_warps: 16,
+            accumulator: 8, from: &[(14, 49_000)],
+            no_wave: u32::MAX, alone: 48,
+            short_rows: &[(2, u32::MAX), (4, 150)], short_warps: 16,
             middle: &[
                 (5_300, ShareRow { share: 8, warps: 8, blocks: 5 }),
                 (91_000, ShareRow { share: 16, warps: 8, blocks: 4 }),
@@ -149,22 +166,24 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyScanRow {
             accumulator: 12, from: &[(24, 125_000), (40, 24_500)],
-            alone: 48, short_rows: &[2], short_warps: 8,
+            no_wave: u32::MAX, alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
-            alone: 48, short_rows: &[2], short_warps: 8,
+            no_wave: u32::MAX, alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(40_000, ShareRow { share: 8, warps: 8, blocks: 4 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 24, from: &[], alone: 25, short_rows: &[2], short_warps: 8, middle: &[],
+            accumulator: 24, from: &[],
+            no_wave: u32::MAX, alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
-            accumulator: 40, from: &[], alone: 24, short_rows: &[2], short_warps: 8, middle: &[],
+            accumulator: 40, from: &[],
+            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8, middle: &[],
             long: ShareRow { share: 8, warps: 4, blocks: 4 },
         },
     ],
