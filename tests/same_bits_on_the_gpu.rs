@@ -231,9 +231,14 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         ..
     }) = costly
     {
-        engines.extend(short.into_iter().map(Engine::Rows));
         let middle = middle.into_iter().map(|(_, policy)| policy);
-        engines.extend(middle.chain([shares]).map(Engine::Shares));
+        let shares = middle.chain([shares]).map(Engine::Shares);
+        // Some are for several lengths.
+        for engine in short.into_iter().map(Engine::Rows).chain(shares) {
+            if !engines.contains(&engine) {
+                engines.push(engine);
+            }
+        }
     }
     for engine in engines {
         let scan = Scan::<T, Op>::load_engine(&context, engine).unwrap();
