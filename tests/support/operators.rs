@@ -68,7 +68,8 @@ fn choose(x: f32) -> (f32, bool) {
     }
 }
 
-/// Has conditions of every kind and names of the kernels', and is unsure at every fourth combination. Not associative.
+/// Has conditions of every kind and names of the kernels', and is unsure at every fourth
+/// combination. Not associative.
 #[monoid(name = Doubtful, identity = 0.0)]
 pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
     let mut x = a * 0.375 + b * 0.625;

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once. Elements of 4 and of 12 bytes have two kernels, one of them for middle lengths.
+/// every element once. Elements of 4 and of 12 bytes have two kernels, one for middle lengths.
 /// Costly operators on up to 24 bytes have up to four, for short inputs and for longer ones. Those
 /// for long inputs mostly combine as seldom as they can ([`RowPolicy::grouped`]): where warps have
 /// some batches each, 1.04 to 1.16 times for each element. Those on longer elements, and others for
