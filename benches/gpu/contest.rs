@@ -4,7 +4,6 @@ use crate::arena::Arena;
 use crate::bench::Bench;
 use crate::cells::{Family, Primitive, Shape};
 use crate::compare::Check;
-use crate::cub::Cub;
 use crate::elements::{Sample, data};
 use crate::measure::{Contender, Work};
 use crate::record::Library;
@@ -87,7 +86,21 @@ impl<T: Sample> Contest<'_, T> {
         self.arena.borrow_mut().arrange(length, offset);
         let stream = bench.stream.clone();
         let mut contenders = vec![self.warpfold::<Op>(&bench.context, &stream)];
-        contenders.extend(self.cub(bench.cub.as_ref(), &stream));
+        let peers = [
+            (Library::Cub, "", self.family.cub),
+            (Library::CubRounded, "_rounded", Check::Nothing),
+        ];
+        for (library, suffix, check) in peers {
+            let function = self.family.name(self.primitive).function() + suffix;
+            let cub = bench.cub.as_ref();
+            let work = cub.and_then(|cub| cub.work(&function, &stream, self.arena, length));
+            let contender = work.map(|work| Contender {
+                library,
+                work,
+                check,
+            });
+            contenders.extend(contender);
+        }
         contenders.push(self.memcpy(&stream));
         let trial = Trial {
             name: self.family.name(self.primitive),
@@ -143,15 +156,6 @@ impl<T: Sample> Contest<'_, T> {
             work,
             check: self.family.ours,
         }
-    }
-
-    fn cub<'a>(&'a self, cub: Option<&Cub>, stream: &'a Arc<CudaStream>) -> Option<Contender<'a>> {
-        let function = self.family.name(self.primitive).function();
-        Some(Contender {
-            library: Library::Cub,
-            work: cub?.work(&function, stream, self.arena, self.shape.length)?,
-            check: self.family.cub,
-        })
     }
 
     fn memcpy<'a>(&'a self, stream: &'a Arc<CudaStream>) -> Contender<'a> {

@@ -1,5 +1,4 @@
-//! NVIDIA's CUB, compiled to a shared library from `benches/peers/cub.cu`, on our buffers and our
-//! stream.
+//! NVIDIA's CUB, compiled to a shared library from `benches/peers/`, on our buffers and our stream.
 
 use crate::arena::Arena;
 use crate::elements::Sample;
@@ -18,7 +17,7 @@ const NAME: &str = "libcub_peer.so";
 /// Says where the library lies, if not beside this program.
 const VARIABLE: &str = "WARPFOLD_CUB_PEER";
 
-/// As declared in `benches/peers/cub.cu`.
+/// As declared in `benches/peers/peer.cuh`.
 type Call = unsafe extern "C" fn(
     workspace: *mut c_void,
     workspace_bytes: *mut usize,

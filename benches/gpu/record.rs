@@ -70,6 +70,8 @@ pub(crate) struct Clocks {
 pub(crate) enum Library {
     Warpfold,
     Cub,
+    /// CUB by operators that round as ours do: `benches/peers/floats.cu`.
+    CubRounded,
     Torch,
     /// A device-to-device copy of the same elements.
     Memcpy,
@@ -133,9 +135,9 @@ pub(crate) fn median(times: &Times, library: Library) -> Option<f64> {
     times.get(&library).map(|spread| spread.median)
 }
 
-/// CUB's time over ours.
-pub(crate) fn ratio(times: &Times) -> Option<f64> {
-    Some(median(times, Library::Cub)? / median(times, Library::Warpfold)?)
+/// A library's time over ours.
+pub(crate) fn ratio(times: &Times, library: Library) -> Option<f64> {
+    Some(median(times, library)? / median(times, Library::Warpfold)?)
 }
 
 /// One operator at work on elements in registers, on the whole GPU.

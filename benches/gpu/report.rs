@@ -34,6 +34,7 @@ pub(crate) fn markdown(run: &Run, charts: &Path) -> String {
         ("The roofline", roofline(run)),
         ("Odd lengths, and views that start at element 1", odd(run)),
         ("CUB's time over ours", ratios(run)),
+        ("CUB by operators that round as ours do", rounded(run)),
         ("Sums of `f32` by length", by_length(run)),
         ("The price of the law", price_of_the_law(run)),
         ("The price of an operator of one's own", price_of_own(run)),
@@ -119,7 +120,7 @@ fn large(run: &Run) -> Option<String> {
             format!("{rate:.0}"),
             format!("{:.0}%", 100.0 * rate / run.copy_gbs()),
             time(&cell.stream, Library::Cub),
-            cut(ratio(&cell.stream)),
+            cut(ratio(&cell.stream, Library::Cub)),
             time(&cell.stream, Library::Torch),
         ]);
     }
@@ -207,7 +208,7 @@ fn odd(run: &Run) -> Option<String> {
             cell.offset.to_string(),
             time(cell.times(), Library::Warpfold),
             time(cell.times(), Library::Cub),
-            cut(ratio(cell.times())),
+            cut(ratio(cell.times(), Library::Cub)),
         ]);
     }
     table.text("The GPU's time of a call.")
@@ -215,10 +216,28 @@ fn odd(run: &Run) -> Option<String> {
 
 /// All types at all lengths.
 fn ratios(run: &Run) -> Option<String> {
+    ratios_to(run, Library::Cub).text(
+        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the host enqueues. CUB's \
+         reduction wants operators that commute; for `affine then`, which does not, it computes something else in its time.",
+    )
+}
+
+/// The same where a compiler's way of rounding makes a difference.
+fn rounded(run: &Run) -> Option<String> {
+    ratios_to(run, Library::CubRounded).text(
+        "CUB's time over ours once more, by the same operators without multiply-adds in place of a product and a sum, and with \
+         CUDA's `exp` and `log` of `double` in place of `expf` and `logf`, whose errors are up to 2 ulp. Only then would CUB's \
+         functions be rounded as ours are, nearly always.",
+    )
+}
+
+/// The time of one of CUB's over ours, a row for each primitive, a column for each length.
+fn ratios_to(run: &Run, library: Library) -> Table {
+    let ratio = |cell: &Cell| ratio(cell.times(), library);
     let compared: Vec<&Cell> = run
         .cells
         .iter()
-        .filter(|cell| cell.is_plain() && ratio(cell.times()).is_some())
+        .filter(|cell| cell.is_plain() && ratio(cell).is_some())
         .collect();
     let mut lengths: Vec<usize> = compared.iter().map(|cell| cell.length).collect();
     lengths.sort_unstable();
@@ -234,15 +253,12 @@ fn ratios(run: &Run) -> Option<String> {
         let at = |&length: &usize| {
             let mut cells = compared.iter();
             let cell = cells.find(|cell| cell.length == length && cell.name() == name);
-            cut(cell.and_then(|cell| ratio(cell.times())))
+            cut(cell.and_then(|cell| ratio(cell)))
         };
         let row: Vec<String> = lengths.iter().map(at).collect();
         table.row(std::iter::once(name).chain(row));
     }
-    table.text(
-        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the host enqueues. CUB's \
-         reduction wants operators that commute; for `affine then`, which does not, it computes something else in its time.",
-    )
+    table
 }
 
 fn by_length(run: &Run) -> Option<String> {
@@ -271,7 +287,7 @@ fn by_length(run: &Run) -> Option<String> {
             [
                 time(times, Library::Warpfold),
                 time(times, Library::Cub),
-                cut(ratio(times)),
+                cut(ratio(times, Library::Cub)),
                 time(times, Library::Torch),
                 time(times, Library::Memcpy),
             ]

@@ -4,7 +4,7 @@ mod chart;
 mod record;
 mod report;
 
-use record::{Cell, Combination, Run};
+use record::{Cell, Combination, Library, Run};
 use std::path::Path;
 
 fn spread(median: f64) -> String {
@@ -46,6 +46,21 @@ fn a_ratio_below_one_is_red_and_never_rounded_up() {
     assert!(markdown(100.0, Some(100.0)).contains("| 1.00 |"));
     assert!(markdown(100.0, Some(125.9)).contains("| 1.25 |"));
     assert!(markdown(100.0, Some(126.0)).contains("| **1.26** |"));
+}
+
+#[test]
+fn cub_by_operators_that_round_as_ours_do_has_a_table_of_its_own() {
+    let mut run = run(100.0, Some(50.0));
+    let heading = "CUB by operators that round as ours do";
+    let text = |run: &Run| report::markdown(run, Path::new("benches/charts"));
+    assert!(!text(&run).contains(heading));
+    let rounded = serde_json::from_str(&spread(130.0)).unwrap();
+    let times = &mut run.cells[0].stream;
+    times.insert(Library::CubRounded, rounded);
+    let text = text(&run);
+    let (before, after) = text.split_once(heading).unwrap();
+    assert!(before.contains("🔴 0.50"));
+    assert!(after.contains("| reduce f32 add | **1.30** |"));
 }
 
 #[test]

@@ -1,31 +1,16 @@
-// CUB's reductions and scans as a shared library, which benches/gpu loads to time them on its own
-// buffers and stream. `benches/peers/build` makes it.
-//
-// Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR. It takes the addresses
-// of up to four arrays that it reads, and of up to four that it writes. It is called as CUB is:
-// with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It returns a
-// `cudaError_t`.
+// CUB's functions as a shared library, which benches/gpu loads to time them on its own buffers and
+// stream. `benches/peers/build` makes it.
 //
 // Where CUB can be called in several ways, it is called in the fastest: lengths are 32 bits wide,
 // and sums of bytes are bytes (`plus<>` would make them `int`). Halves are added up in `float` and
 // rounded once, as ours are.
-#include <cstdint>
-#include <cub/cub.cuh>
+#include "peer.cuh"
+
 #include <cuda/iterator>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 namespace {
-
-struct Affine {
-    float slope, offset;
-};
-
-struct Then {
-    __device__ Affine operator()(Affine a, Affine b) const {
-        return {a.slope * b.slope, a.offset * b.slope + b.offset};
-    }
-};
 
 template <int N>
 struct Floats {
@@ -49,22 +34,6 @@ struct Better {
     __device__ Best operator()(Best a, Best b) const { return b.key > a.key ? b : a; }
 };
 
-template <class F>
-struct Spread {
-    F count, mean, squares;
-};
-
-struct MergeSpreads {
-    template <class F>
-    __device__ Spread<F> operator()(Spread<F> a, Spread<F> b) const {
-        F count = a.count + b.count;
-        if (count == 0) return a;
-        F distance = b.mean - a.mean, part = b.count / count;
-        return {count, a.mean + distance * part,
-                a.squares + b.squares + distance * distance * a.count * part};
-    }
-};
-
 struct Matrix {
     uint32_t at[4];
 };
@@ -73,23 +42,6 @@ struct Product {
     __device__ Matrix operator()(Matrix a, Matrix b) const {
         return {{a.at[0] * b.at[0] + a.at[1] * b.at[2], a.at[0] * b.at[1] + a.at[1] * b.at[3],
                  a.at[2] * b.at[0] + a.at[3] * b.at[2], a.at[2] * b.at[1] + a.at[3] * b.at[3]}};
-    }
-};
-
-struct LogAdd {
-    __device__ float operator()(float a, float b) const {
-        float more = a > b ? a : b, less = a > b ? b : a;
-        return less == -INFINITY ? more : more + logf(1.0f + expf(less - more));
-    }
-};
-
-struct Affine64 {
-    double slope, offset;
-};
-
-struct Then64 {
-    __device__ Affine64 operator()(Affine64 a, Affine64 b) const {
-        return {a.slope * b.slope, a.offset * b.slope + b.offset};
     }
 };
 
@@ -108,29 +60,6 @@ struct Compose {
         Maps both;
         for (int i = 0; i < 8; i++) both.at[i] = b.at[a.at[i] & 7];
         return both;
-    }
-};
-
-/// The greatest of some numbers, and the sum of the exponentials of their distances from it.
-struct alignas(8) Softmax {
-    float most, sum;
-};
-
-struct MergeSoftmax {
-    __device__ Softmax operator()(Softmax a, Softmax b) const {
-        float most = fmaxf(a.most, b.most);
-        if (most == -INFINITY) return {most, a.sum + b.sum};
-        return {most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
-    }
-};
-
-/// Of quaternions.
-struct HamiltonProduct {
-    __device__ float4 operator()(float4 a, float4 b) const {
-        return {a.x * b.x - a.y * b.y - a.z * b.z - a.w * b.w,
-                a.x * b.y + a.y * b.x + a.z * b.w - a.w * b.z,
-                a.x * b.z - a.y * b.w + a.z * b.x + a.w * b.y,
-                a.x * b.w + a.y * b.z - a.z * b.y + a.w * b.x};
     }
 };
 
@@ -171,36 +100,6 @@ struct Widen {
         return static_cast<float>(half);
     }
 };
-
-struct Call {
-    void* workspace;
-    size_t* workspace_bytes;
-    const void* const* inputs;
-    void* const* outputs;
-    uint32_t length;
-    cudaStream_t stream;
-
-    template <class T>
-    const T* in(int number = 0) const {
-        return static_cast<const T*>(inputs[number]);
-    }
-    template <class T>
-    T* out(int number = 0) const {
-        return static_cast<T*>(outputs[number]);
-    }
-};
-
-template <class T, class Op>
-cudaError_t reduce(Call call, Op op, T identity) {
-    return cub::DeviceReduce::Reduce(call.workspace, *call.workspace_bytes, call.in<T>(),
-                                     call.out<T>(), call.length, op, identity, call.stream);
-}
-
-template <class T, class Op>
-cudaError_t scan(Call call, Op op, T identity) {
-    return cub::DeviceScan::ExclusiveScan(call.workspace, *call.workspace_bytes, call.in<T>(),
-                                          call.out<T>(), op, identity, call.length, call.stream);
-}
 
 template <class T, class Op>
 cudaError_t inclusive(Call call, Op op) {
@@ -370,21 +269,9 @@ cudaError_t squares(Call call) {
 
 }  // namespace
 
-#define PEER(name, ...)                                                                            \
-    extern "C" __attribute__((visibility("default"))) int name(                                    \
-        void* workspace, size_t* workspace_bytes, const void* const* inputs, void* const* outputs, \
-        uint32_t length, cudaStream_t stream) {                                                    \
-        Call call{workspace, workspace_bytes, inputs, outputs, length, stream};                    \
-        return __VA_ARGS__;                                                                        \
-    }
-
 #define SUMS(element, T)                                                     \
     PEER(reduce_##element##_add, reduce<T>(call, cuda::std::plus<T>{}, T{})) \
     PEER(scan_##element##_add, scan<T>(call, cuda::std::plus<T>{}, T{}))
-
-#define CLASS(element, operator_, T, op, ...)                              \
-    PEER(reduce_##element##_##operator_, reduce<T>(call, op, __VA_ARGS__)) \
-    PEER(scan_##element##_##operator_, scan<T>(call, op, __VA_ARGS__))
 
 extern "C" __attribute__((visibility("default"))) int cub_version() { return CUB_VERSION; }
 
@@ -401,8 +288,6 @@ PEER(scan_bf16_add, scan_halves<__nv_bfloat16>(call))
 PEER(reduce_i8_max, reduce<int8_t>(call, cuda::maximum<>{}, int8_t{-128}))
 PEER(reduce_f32_max, reduce<float>(call, cuda::maximum<>{}, -INFINITY))
 PEER(inclusive_f32_max, inclusive<float>(call, cuda::maximum<>{}))
-PEER(reduce_affine_then, reduce<Affine>(call, Then{}, Affine{1.0f, 0.0f}))
-PEER(scan_affine_then, scan<Affine>(call, Then{}, Affine{1.0f, 0.0f}))
 PEER(reduce_f32x3_sums, reduce<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(scan_f32x3_sums, scan<Floats<3>>(call, Sums{}, Floats<3>{}))
 PEER(reduce_f32x16_sums, reduce<Floats<16>>(call, Sums{}, Floats<16>{}))
@@ -429,18 +314,12 @@ PEER(collect_f32_squares, squares(call))
 PEER(reduce_u8_wide, bytes_in_64_bits(call))
 CLASS(u8, max, uint8_t, cuda::maximum<>{}, uint8_t{0})
 CLASS(i16, min, int16_t, cuda::minimum<>{}, int16_t{32767})
-CLASS(f32, logadd, float, LogAdd{}, -INFINITY)
 CLASS(u32, modular, uint32_t, Modular{}, uint32_t{1})
-CLASS(f64x2, then, Affine64, Then64{}, Affine64{1, 0})
 CLASS(best, better, Best, Better{}, Best{-INFINITY, 0xffffffff})
 CLASS(maps, compose, Maps, Compose{}, Maps{{0, 1, 2, 3, 4, 5, 6, 7}})
-CLASS(spread12, merge, Spread<float>, MergeSpreads{}, Spread<float>{})
 CLASS(matrix, product, Matrix, Product{}, Matrix{{1, 0, 0, 1}})
-CLASS(spread24, merge, Spread<double>, MergeSpreads{}, Spread<double>{})
 CLASS(f32x6, sums, Floats<6>, Sums{}, Floats<6>{})
 CLASS(f32x8, sums, Floats<8>, Sums{}, Floats<8>{})
-CLASS(softmax, merge, Softmax, MergeSoftmax{}, Softmax{-INFINITY, 0})
-CLASS(quaternion, product, float4, HamiltonProduct{}, float4{1, 0, 0, 0})
 CLASS(rgb, sums, uchar3, ByteSums{}, uchar3{})
 CLASS(bytes4, max, Bytes<4>, ByteMaxima{}, Bytes<4>{})
 CLASS(shorts4, min, short4, ShortMinima{}, short4{32767, 32767, 32767, 32767})

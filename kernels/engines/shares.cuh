@@ -35,6 +35,9 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         A nodes[RUN];
     };
     using RunInWords = InWords<Nodes>;
+    /// Whether runs are folded before they are written to shared memory. That code is unrolled, so
+    /// it must hold the operator seldom. Otherwise a loop reads them again.
+    static constexpr bool FOLDED_AT_ONCE = BATCH * (RUN - 1) <= 8;
     /// A share has ROWS runs. 16 bytes or more lie between two shares: from one to the next it is
     /// an odd number of words of 16, so equal places of 8 shares lie in different banks
     /// (padded.cuh).
@@ -78,7 +81,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
 
         unsigned char* chunk = shared().nodes + warp * CHUNK_BYTES;
         fill(chunk, tile, warp * CHUNK);
-        fold_runs(chunk);
+        if constexpr (!FOLDED_AT_ONCE) fold_runs(chunk);
         __syncwarp();
         Share share{{chunk + threadIdx.x % WARP * SHARE_BYTES + (RUN - 1) * SIZE}};
         share.up_sweep();
@@ -98,7 +101,8 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
         return run * RUN * SIZE + run / ROWS * (SHARE_BYTES - ROWS * RUN * SIZE);
     }
 
-    /// Loads the items of a warp, from item `first` of the tile on.
+    /// Loads the items of a warp, from item `first` of the tile on, or, if they are FOLDED_AT_ONCE,
+    /// the sums of their runs' trees.
     __device__ __forceinline__ void fill(unsigned char* chunk, const Tile& tile, int first) const {
         int lane = threadIdx.x % WARP;
 #pragma unroll 1
@@ -112,6 +116,7 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
 #pragma unroll
                 for (int i = 0; i < RUN; i++) items[i] = rows.item(k, i);
                 sink.values(run.nodes, items);
+                if constexpr (FOLDED_AT_ONCE) run_up_sweep<Operator, true>(run.nodes, RUN);
                 RunInWords::set(chunk + place((row + k) * WARP + lane), run);
             }
         }
@@ -120,7 +125,6 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     /// Turns the items of a warp into the sums of their runs' trees. Each lane takes the runs that
     /// it has loaded.
     __device__ __forceinline__ void fold_runs(unsigned char* chunk) const {
-        if constexpr (RUN == 1) return;
 #pragma unroll 1
         for (int row = 0; row < ROWS; row++) {
             unsigned char* at = chunk + place(row * WARP + threadIdx.x % WARP);

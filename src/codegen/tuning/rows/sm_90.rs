@@ -124,6 +124,10 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
+            accumulator: 16, read: 16, least: 26, sums: None, others: Way::Grouped,
+            batches: &[(192 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
+        },
+        CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
             batches: &[
                 (48 << 20, BatchRow { items: 4, warps: 16, way: Way::Alone }),
@@ -168,7 +172,7 @@ pub(super) const ROWS: RowTables = RowTables {
             accumulator: 12, from: &[(24, 125_000), (40, 24_500)],
             no_wave: u32::MAX, alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(5_300, ShareRow { share: 8, warps: 8, blocks: 5 })],
-            long: ShareRow { share: 16, warps: 8, blocks: 3 },
+            long: ShareRow { share: 16, warps: 8, blocks: 4 },
         },
         CostlyScanRow {
             accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
@@ -178,12 +182,20 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyScanRow {
             accumulator: 24, from: &[],
-            no_wave: u32::MAX, alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8, middle: &[],
+            no_wave: u32::MAX, alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            middle: &[(24_000, ShareRow { share: 16, warps: 4, blocks: 3 })],
+            long: ShareRow { share: 8, warps: 8, blocks: 3 },
+        },
+        CostlyScanRow {
+            accumulator: 32, from: &[],
+            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            middle: &[(16_000, ShareRow { share: 8, warps: 8, blocks: 2 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
             accumulator: 40, from: &[],
-            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8, middle: &[],
+            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            middle: &[(24_000, ShareRow { share: 8, warps: 8, blocks: 2 })],
             long: ShareRow { share: 8, warps: 4, blocks: 4 },
         },
     ],
