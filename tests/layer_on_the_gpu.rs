@@ -2,19 +2,18 @@
 //! they give in the emulator (`emulated/layer.rs`).
 
 use crate::support::layer::{CASES, SOURCE};
-use crate::support::{gpu, skip};
+use crate::support::{skip, stream};
 use warpfold::codegen::with_kernels;
 use warpfold::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
-use warpfold::cuda::cudarc::driver::{CudaContext, DevicePtr, LaunchConfig, PushKernelArg};
+use warpfold::cuda::cudarc::driver::{DevicePtr, LaunchConfig, PushKernelArg};
 use warpfold::cuda::cudarc::nvrtc::Ptx;
 use warpfold::cuda::nvrtc::{Target, compile};
 
 #[test]
 fn sanitized_the_layer_keeps_its_promises() {
-    if gpu(0).is_none() {
+    let Some((context, stream)) = stream() else {
         return;
-    }
-    let context = CudaContext::new(0).unwrap();
+    };
     let [major, minor] = [
         Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
         Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
@@ -30,7 +29,6 @@ fn sanitized_the_layer_keeps_its_promises() {
     let target = Target::Cubin(10 * major + minor);
     let image = compile(&text, "layer.cu", target).unwrap();
     let module = context.load_module(Ptx::from_binary(image)).unwrap();
-    let stream = context.new_stream().unwrap();
     for case in CASES {
         let function = module.load_function(case.kernel).unwrap();
         let (numbers, expected) = case.data();

@@ -46,7 +46,9 @@
 //!
 //! Use the `cudarc` that is re-exported here, or the same version. While its event tracking is on,
 //! it makes events for every slice, and waiting for them breaks a graph's capture. So switch
-//! tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on.
+//! tracking off (`CudaContext::disable_event_tracking`) before you allocate what a graph works on,
+//! and before you make streams: a context's first `new_stream` waits for the whole GPU then, which
+//! is an error while another thread captures, and ends that capture.
 
 pub(crate) mod checks;
 mod disk_cache;

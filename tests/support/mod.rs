@@ -65,7 +65,8 @@ pub(crate) fn gpu(ordinal: usize) -> Option<warpfold::Device> {
     }
 }
 
-/// A context without event tracking and a stream of its own, or a skip.
+/// A context without event tracking and a stream of its own, or a skip. With tracking on, making
+/// the stream would wait for the whole GPU, which ends what other tests capture.
 #[cfg(feature = "cuda")]
 #[track_caller]
 pub(crate) fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
