@@ -104,7 +104,7 @@ const ODD_LENGTH: usize = (1 << 28) - 12_345;
 
 /// CUB's reduction wants operators that commute, so its result for `Then` and its like is another;
 /// its time is what it would be. CUB's `logadd` takes CUDA's `expf` and `logf`, which are not
-/// rounded correctly; [`Library::CubRounded`](crate::record::Library) has it with others.
+/// rounded correctly. [`Library::CubRounded`](crate::record::Library) takes others.
 #[rustfmt::skip]
 pub(crate) const FAMILIES: &[Family] = &[
     //                    element   operator primitives             lengths odd    ours     CUB

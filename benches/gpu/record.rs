@@ -1,6 +1,6 @@
 //! What a run writes, and what the report is made of: one JSON file.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// All that one run measured.
@@ -149,14 +149,24 @@ pub(crate) struct Combination {
     pub(crate) ps: Spread,
 }
 
-/// The batches of one measurement.
+/// The batches of one measurement. Files have six digits of each, which is more than is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spread {
+    #[serde(serialize_with = "six_digits")]
     pub(crate) median: f64,
+    #[serde(serialize_with = "six_digits")]
     pub(crate) min: f64,
+    #[serde(serialize_with = "six_digits")]
     pub(crate) lower_quartile: f64,
+    #[serde(serialize_with = "six_digits")]
     pub(crate) upper_quartile: f64,
+    #[serde(serialize_with = "six_digits")]
     pub(crate) max: f64,
+}
+
+fn six_digits<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let rounded = format!("{value:.5e}").parse().unwrap_or(*value);
+    serializer.serialize_f64(rounded)
 }
 
 /// From a call of `load` to loaded kernels.

@@ -74,6 +74,13 @@ fn what_was_not_measured_is_blank_and_said() {
 }
 
 #[test]
+fn a_file_has_six_digits_of_a_time() {
+    let written = serde_json::to_string(&run(1234.56789, Some(0.000123456789))).unwrap();
+    assert!(written.contains(r#""median":1234.57,"#));
+    assert!(written.contains(r#""median":0.000123457,"#));
+}
+
+#[test]
 fn text_outside_of_the_markers_stays() {
     let document = "before\n<!-- gpu:begin -->\nold\n<!-- gpu:end -->\nafter\n";
     let replaced = report::replace(document, "new\n").unwrap();
