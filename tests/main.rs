@@ -45,6 +45,8 @@ mod streams_of_the_caller;
 mod streams_on_the_gpu;
 mod support;
 mod where_rust_panics;
+#[cfg(feature = "cuda")]
+mod workspaces_on_the_gpu;
 
 /// The emulator, as the tests use it.
 mod emulator {

@@ -2,14 +2,14 @@
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{Affine, Sums, Then};
-use crate::support::{oracle, skip, stream};
+use crate::support::{captured, oracle, skip, stream};
 use std::sync::Arc;
 use warpfold::Prefixes;
 use warpfold::codegen::{Engine, WavePolicy};
-use warpfold::cuda::cudarc::driver::{CudaContext, CudaGraph, CudaStream, DeviceRepr, sys};
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream, DeviceRepr, sys};
 use warpfold::cuda::{Reduce, Scan, SelectBy, Workspace};
 use warpfold::ops::{Add, BitOr, BitXor, Max};
-use warpfold::{Element, Error, Monoid, Result, flagged, function};
+use warpfold::{Element, Error, Monoid, flagged, function};
 
 /// Scans and reduces views that start and end at odd places, and checks that nothing else is
 /// written.
@@ -157,21 +157,15 @@ fn kernels_are_loaded_while_a_stream_is_captured() {
     let mut output = stream.alloc_zeros::<i32>(data.len() - 1).unwrap();
     let bytes = scan.workspace_bytes(data.len());
     let mut workspace = Workspace::new(&stream, bytes).unwrap();
-    stream
-        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        .unwrap();
-    scan.enqueue(
-        &stream,
-        Prefixes::exclusive(),
-        &input.slice(1..),
-        &mut output,
-        &mut workspace,
-    )
-    .unwrap();
-    let graph = stream
-        .end_capture(sys::CUgraphInstantiate_flags(0))
-        .unwrap()
-        .expect("something was captured");
+    let graph = captured(&stream, || {
+        scan.enqueue(
+            &stream,
+            Prefixes::exclusive(),
+            &input.slice(1..),
+            &mut output,
+            &mut workspace,
+        )
+    });
     graph.launch().unwrap();
     let expected = oracle::exclusive::<i32, BitXor>(&data[1..], None);
     let got = stream.clone_dtoh(&output).unwrap();
@@ -238,16 +232,6 @@ fn check_lazy_scan<T: Sample + DeviceRepr, Op: Monoid<T>>(
     let expected = oracle::exclusive::<T, Op>(&data, None);
     let got = stream.clone_dtoh(&values).unwrap();
     assert_same(&got, &expected, &format!("{length} elements"));
-}
-
-fn captured(stream: &Arc<CudaStream>, work: impl FnOnce() -> Result<()>) -> CudaGraph {
-    stream
-        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        .unwrap();
-    let done = work();
-    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
-    done.unwrap();
-    graph.unwrap().expect("something was captured")
 }
 
 /// Scans that share the GPU, so that neither has all of its blocks running: nothing may wait for a

@@ -1,5 +1,7 @@
 //! What the tests share: the sequential oracle, the test data, the operators, and the skips.
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cases;
 pub(crate) mod data;
 pub(crate) mod emulator;
 pub(crate) mod layer;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use warpfold::codegen::{Engine, Primitive, kernels, source};
 #[cfg(feature = "cuda")]
-use warpfold::cuda::cudarc::driver::{CudaContext, CudaStream};
+use warpfold::cuda::cudarc::driver::{CudaContext, CudaGraph, CudaStream, sys};
 #[cfg(feature = "cuda")]
 use warpfold::{Element, Monoid};
 
@@ -76,4 +78,19 @@ pub(crate) fn stream() -> Option<(Arc<CudaContext>, Arc<CudaStream>)> {
     unsafe { context.disable_event_tracking() };
     let stream = context.new_stream().unwrap();
     Some((context, stream))
+}
+
+/// What `work` enqueues on a stream, as a graph.
+#[cfg(feature = "cuda")]
+pub(crate) fn captured(
+    stream: &Arc<CudaStream>,
+    work: impl FnOnce() -> warpfold::Result<()>,
+) -> CudaGraph {
+    stream
+        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    let done = work();
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
+    done.unwrap();
+    graph.unwrap().expect("something was captured")
 }
