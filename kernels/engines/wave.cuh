@@ -388,8 +388,8 @@ struct WaveEngine {
             else if constexpr (ANYWHERE && alignof(T) < 16)
                 Displaced::store(rows, target, begin, bytes, whole);
             else if constexpr (STAGED)
-                store_staged<R::NARROW, R::BYTES>(target, rows, room, bytes, whole);
-            else store_aligned<R::NARROW, R::BYTES>(target, rows, bytes, whole);
+                store_staged<R::PART, R::BYTES>(target, rows, room, bytes, whole);
+            else store_aligned<R::PART, R::BYTES>(target, rows, bytes, whole);
         }
     };
 

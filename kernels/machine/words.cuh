@@ -44,6 +44,18 @@ __device__ __forceinline__ u32 as_word_of(u32 word) {
     return IS_SHORT_NUMBER<T> ? in_register(word) : word;
 }
 
+/// A value as the words that lanes exchange.
+template <class T>
+union Words {
+    static constexpr int COUNT = ((int)sizeof(T) + 3) / 4;
+    u32 words[COUNT];
+    T value;
+};
+
+/// Whether elements fill words of 4 bytes, but consist of shorter numbers.
+template <class T>
+constexpr bool IS_BYTES_IN_WORDS = sizeof(T) % 4 == 0 && alignof(T) < 4;
+
 /// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
 template <class T, int ITEMS>
 struct alignas(16) Run {
@@ -51,6 +63,8 @@ struct alignas(16) Run {
     /// The widest word that tiles a run, and the one that every element address is aligned to.
     static constexpr int WIDE = word_bytes(BYTES);
     static constexpr int NARROW = alignof(T) < 16 ? (int)alignof(T) : 16;
+    /// The widest word that tiles an element.
+    static constexpr int PART = word_bytes((int)sizeof(T));
 
     T items[ITEMS];
 
@@ -69,6 +83,16 @@ struct alignas(16) Run {
 #pragma unroll
                 for (int k = 0; k < IN_WORD; k++) to[i + k] = (T)(word >> (8 * (int)sizeof(T) * k));
             }
+        } else if constexpr (IS_BYTES_IN_WORDS<T>) {
+            constexpr int WORDS = (int)sizeof(T) / 4;
+#pragma unroll
+            for (int i = 0; i < ITEMS; i++) {
+                Words<T> item;
+#pragma unroll
+                for (int k = 0; k < WORDS; k++)
+                    item.words[k] = in_register(words<4>()[i * WORDS + k]);
+                to[i] = item.value;
+            }
         } else {
 #pragma unroll
             for (int i = 0; i < ITEMS; i++) to[i] = items[i];
@@ -81,22 +105,15 @@ __device__ __forceinline__ bool is_aligned(const void* address, int bytes) {
     return ((u64)address & (u64)(bytes - 1)) == 0;
 }
 
-/// A value as the words that lanes exchange.
-template <class T>
-union Words {
-    static constexpr int COUNT = ((int)sizeof(T) + 3) / 4;
-    u32 words[COUNT];
-    T value;
-};
-
 /// A run that is only moved from now on, as words.
-template <class T, int ITEMS, bool BYTES = sizeof(T) == 1 && ITEMS % 4 == 0>
+template <class T, int ITEMS,
+          bool BYTES = (sizeof(T) == 1 && ITEMS % 4 == 0) || IS_BYTES_IN_WORDS<T>>
 struct MovedRunOf {
     using Type = Run<T, ITEMS>;
 };
 template <class T, int ITEMS>
 struct MovedRunOf<T, ITEMS, true> {
-    using Type = Run<u32, ITEMS / 4>;
+    using Type = Run<u32, ITEMS * (int)sizeof(T) / 4>;
 };
 template <class T, int ITEMS>
 using MovedRun = typename MovedRunOf<T, ITEMS>::Type;
@@ -119,6 +136,15 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
     if constexpr (SAME<MovedRun<T, ITEMS>, Run<T, ITEMS>>) {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) run.items[i] = items[i];
+    } else if constexpr (IS_BYTES_IN_WORDS<T>) {
+        constexpr int WORDS = (int)sizeof(T) / 4;
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            Words<T> item;
+            item.value = items[i];
+#pragma unroll
+            for (int k = 0; k < WORDS; k++) run.items[i * WORDS + k] = item.words[k];
+        }
     } else {
         union Byte {
             T value;

@@ -49,9 +49,9 @@ __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row,
 }
 
 /// Stores rows of runs to `target`, a multiple of 16 bytes, from registers. What lies `limit` bytes
-/// after it, or farther, stays as it is. `whole` says that nothing does. Elements are multiples of
-/// NARROW bytes.
-template <int NARROW, int BYTES, class Moved, int ROWS>
+/// after it, or farther, stays as it is. `whole` says that nothing does. The limit is a multiple of
+/// PART bytes.
+template <int PART, int BYTES, class Moved, int ROWS>
 __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS], int limit,
                                               bool whole) {
     constexpr int WORDS = BYTES / 16;
@@ -65,10 +65,10 @@ __device__ __forceinline__ void store_aligned(void* target, Moved (&rows)[ROWS],
                 *reinterpret_cast<Word<16>*>(to + at) = rows[row].template words<16>()[i];
             } else if (at < limit) {
 #pragma unroll
-                for (int byte = 0; byte < 16; byte += NARROW)
+                for (int byte = 0; byte < 16; byte += PART)
                     if (at + byte < limit)
-                        *reinterpret_cast<Word<NARROW>*>(to + at + byte) =
-                            rows[row].template words<NARROW>()[(i * 16 + byte) / NARROW];
+                        *reinterpret_cast<Word<PART>*>(to + at + byte) =
+                            rows[row].template words<PART>()[(i * 16 + byte) / PART];
             }
         }
     }
@@ -105,12 +105,12 @@ __device__ __forceinline__ void pass_through(Moved (&rows)[ROWS], unsigned char*
 }
 
 /// The same as `store_aligned`, by way of a room in shared memory for these rows.
-template <int NARROW, int BYTES, class Moved, int ROWS>
+template <int PART, int BYTES, class Moved, int ROWS>
 __device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], unsigned char* room,
                                              int limit, bool whole) {
     Run<Word<16>, 1> lines[ROWS * BYTES / 16];
     pass_through<BYTES, true>(rows, room, lines);
-    store_aligned<NARROW, 16>(target, lines, limit, whole);
+    store_aligned<PART, 16>(target, lines, limit, whole);
 }
 
 /// Stores from registers where words of 16 bytes fit, and by way of shared memory elsewhere.
@@ -143,8 +143,8 @@ struct RowStore {
                 if (aligned && end == ROW) {
                     Moved one[1] = {rows[k]};
                     if constexpr (R::BYTES > 16)
-                        store_staged<R::NARROW, R::BYTES>(target + k * ROW, one, room, 0, true);
-                    else store_aligned<R::NARROW, R::BYTES>(target + k * ROW, one, 0, true);
+                        store_staged<R::PART, R::BYTES>(target + k * ROW, one, room, 0, true);
+                    else store_aligned<R::PART, R::BYTES>(target + k * ROW, one, 0, true);
                     continue;
                 }
             }

@@ -12,6 +12,7 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+mod choice;
 mod cost;
 mod costly;
 mod definitions;
@@ -278,6 +279,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         accumulator_bytes: usize,
         pairs: Option<&str>,
         parts: Option<String>,
+        takes_second: Option<String>,
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
@@ -288,17 +290,22 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
             accumulator_bytes => accumulator_bytes,
             pairs => pairs,
             parts => parts,
+            takes_second => takes_second,
         }
     }
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
     // Functions that call each other in a circle are not read: their text is an error.
-    let (pairs, parts, nearly) = if definitions.is_wrong() {
-        (None, None, None)
+    let (pairs, parts, takes_second, nearly) = if definitions.is_wrong() {
+        (None, None, None, None)
     } else {
         let parts = parts::operations(definitions, &combine);
         let pairs = pairs::operation(definitions, &combine);
-        (pairs, parts, definitions.define_nearly(&combine))
+        // Other elements have a register for each of their parts.
+        let is_held = align_of::<T>() < 4;
+        let takes_second = is_held.then(|| choice::takes_second(definitions, &combine));
+        let nearly = definitions.define_nearly(&combine);
+        (pairs, parts, takes_second.flatten(), nearly)
     };
     bind(
         (combine, nearly),
@@ -307,6 +314,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         size_of::<T::Accumulator>(),
         pairs,
         parts.map(|parts| parts.cuda()),
+        takes_second,
     )
 }
 
