@@ -47,18 +47,19 @@ __device__ __forceinline__ u32 on_each(u32 a, u32 b) {
 template <class Number, InPairs... OPERATIONS>
 struct InParts {
     static constexpr int COUNT = sizeof...(OPERATIONS), IN_WORD = 4 / (int)sizeof(Number),
-                         WORDS = COUNT / IN_WORD;
-    static_assert(COUNT % IN_WORD == 0, "numbers fill words");
+                         WORDS = (COUNT + IN_WORD - 1) / IN_WORD;
     /// Whether this GPU has all of them: extremes of pairs are younger than the rest.
     static constexpr bool FITS =
         HAS_PAIRS || ((OPERATIONS != InPairs::MINIMUM && OPERATIONS != InPairs::MAXIMUM) && ...);
 
-    /// The bits of a word that an operation computes.
+    /// The bits of a word that an operation computes. Those that no number fills are computed, too,
+    /// in any way.
     static __device__ constexpr u32 mask(int word, InPairs operation) {
         constexpr InPairs ALL[] = {OPERATIONS...};
         u32 mask = 0;
         for (int i = 0; i < IN_WORD; i++) {
-            if (ALL[word * IN_WORD + i] == operation)
+            int number = word * IN_WORD + i;
+            if (ALL[number < COUNT ? number : word * IN_WORD] == operation)
                 mask |= (sizeof(Number) == 1 ? 0xffu : 0xffffu) << (8 * (int)sizeof(Number) * i);
         }
         return mask;
@@ -87,7 +88,7 @@ struct InParts {
     /// Of values that are held in words.
     template <class T>
     static __device__ __forceinline__ T combine(const T& a, const T& b) {
-        static_assert(Words<T>::COUNT == WORDS && sizeof(T) == COUNT * sizeof(Number));
+        static_assert(sizeof(T) == 4 * WORDS, "values are held in words");
         Words<T> first, second;
         first.value = a;
         second.value = b;

@@ -43,43 +43,31 @@ struct Tuple<A, B, C, D, E> { A _0; B _1; C _2; D _3; E _4; };
 template <class A, class B, class C, class D, class E, class F>
 struct Tuple<A, B, C, D, E, F> { A _0; B _1; C _2; D _3; E _4; F _5; };
 
-/// So many bytes in as few registers as they fill, in the order of memory.
-template <int BYTES, int REST = BYTES % 4>
-struct HeldWords;
-template <int BYTES>
-struct HeldWords<BYTES, 0> { u32 words[BYTES / 4]; };
-#pragma pack(push, 1)
-template <int BYTES>
-struct HeldWords<BYTES, 1> { u32 words[BYTES / 4]; u8 last; };
-template <int BYTES>
-struct HeldWords<BYTES, 2> { u32 words[BYTES / 4]; u16 last; };
-template <int BYTES>
-struct HeldWords<BYTES, 3> { u32 words[BYTES / 4]; u16 next; u8 last; };
-template <>
-struct HeldWords<2, 2> { u16 last; };
-template <>
-struct HeldWords<3, 3> { u16 next; u8 last; };
-#pragma pack(pop)
-
-/// A value of parts shorter than a register, while it is folded. By itself the compiler would give
-/// each part a register, and put them together for every exchange between lanes.
+/// A value of parts shorter than a register, while it is folded: as words, in the order of memory.
+/// By itself the compiler would give each part a register, and put them together for every exchange
+/// between lanes.
 template <class T>
 struct Held {
-    HeldWords<(int)sizeof(T)> words;
+    u32 words[(sizeof(T) + 3) / 4];
 
     union Either {
-        HeldWords<(int)sizeof(T)> words;
+        u32 words[(sizeof(T) + 3) / 4];
         T value;
     };
 
     static __device__ __forceinline__ Held of(const T& value) {
         Either either;
+        either.words[sizeof(words) / 4 - 1] = 0;
         either.value = value;
-        return {either.words};
+        Held held;
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(words) / 4; i++) held.words[i] = either.words[i];
+        return held;
     }
     __device__ __forceinline__ T value() const {
         Either either;
-        either.words = words;
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(words) / 4; i++) either.words[i] = words[i];
         return either.value;
     }
 };

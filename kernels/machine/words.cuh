@@ -37,11 +37,11 @@ constexpr int LOG2<1> = 0;
 template <class T>
 constexpr bool IS_SHORT_NUMBER = sizeof(T) <= 2 && !__is_class(T);
 
-/// A word of elements that was loaded within a wider one. If they are short, the compiler is to
-/// take them from this word and not from that: then `word_of` costs nothing.
+/// A word of elements that was loaded within a wider one. If they are short, or consist of what is,
+/// the compiler is to take them from this word and not from that: then `word_of` costs nothing.
 template <class T>
 __device__ __forceinline__ u32 as_word_of(u32 word) {
-    return IS_SHORT_NUMBER<T> ? in_register(word) : word;
+    return IS_SHORT_NUMBER<T> || IS_HELD<T> ? in_register(word) : word;
 }
 
 /// A value as the words that lanes exchange.
@@ -52,9 +52,45 @@ union Words {
     T value;
 };
 
-/// Whether elements fill words of 4 bytes, but consist of shorter numbers.
-template <class T>
-constexpr bool IS_BYTES_IN_WORDS = sizeof(T) % 4 == 0 && alignof(T) < 4;
+/// RUN elements as the registers that hold them. Shifts of whole registers take the elements out;
+/// for short elements the compiler would not find them by itself.
+template <class T, int RUN>
+struct PackedRun {
+    static constexpr int BYTES = RUN * (int)sizeof(T);
+    static constexpr int PARTS = (BYTES + 3) / 4;
+
+    u32 parts[PARTS];
+
+    __device__ __forceinline__ T get(int i) const {
+        Words<T> element;
+#pragma unroll
+        for (int word = 0; word < Words<T>::COUNT; word++) {
+            int byte = i * (int)sizeof(T) + 4 * word, part = byte / 4, shift = byte % 4 * 8;
+            u32 low = parts[part] >> shift;
+            bool split = shift != 0 && (int)sizeof(T) - 4 * word > 4 - byte % 4;
+            element.words[word] = split ? low | parts[part + 1] << (32 - shift) : low;
+        }
+        return element.value;
+    }
+
+    __device__ __forceinline__ void set(const T (&elements)[RUN]) {
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) parts[i] = 0;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) {
+            Words<T> element;
+            element.words[Words<T>::COUNT - 1] = 0;
+            element.value = elements[i];
+#pragma unroll
+            for (int word = 0; word < Words<T>::COUNT; word++) {
+                int byte = i * (int)sizeof(T) + 4 * word, part = byte / 4, shift = byte % 4 * 8;
+                parts[part] |= element.words[word] << shift;
+                if (shift != 0 && (int)sizeof(T) - 4 * word > 4 - byte % 4)
+                    parts[part + 1] |= element.words[word] >> (32 - shift);
+            }
+        }
+    }
+};
 
 /// ITEMS consecutive elements as one lane holds them: as elements, or as the words to move.
 template <class T, int ITEMS>
@@ -83,16 +119,12 @@ struct alignas(16) Run {
 #pragma unroll
                 for (int k = 0; k < IN_WORD; k++) to[i + k] = (T)(word >> (8 * (int)sizeof(T) * k));
             }
-        } else if constexpr (IS_BYTES_IN_WORDS<T>) {
-            constexpr int WORDS = (int)sizeof(T) / 4;
+        } else if constexpr (IS_HELD<T> && BYTES % 4 == 0) {
+            PackedRun<T, ITEMS> packed;
 #pragma unroll
-            for (int i = 0; i < ITEMS; i++) {
-                Words<T> item;
+            for (int i = 0; i < BYTES / 4; i++) packed.parts[i] = as_word_of<T>(words<4>()[i]);
 #pragma unroll
-                for (int k = 0; k < WORDS; k++)
-                    item.words[k] = in_register(words<4>()[i * WORDS + k]);
-                to[i] = item.value;
-            }
+            for (int i = 0; i < ITEMS; i++) to[i] = packed.get(i);
         } else {
 #pragma unroll
             for (int i = 0; i < ITEMS; i++) to[i] = items[i];
@@ -107,7 +139,7 @@ __device__ __forceinline__ bool is_aligned(const void* address, int bytes) {
 
 /// A run that is only moved from now on, as words.
 template <class T, int ITEMS,
-          bool BYTES = (sizeof(T) == 1 && ITEMS % 4 == 0) || IS_BYTES_IN_WORDS<T>>
+          bool BYTES = (sizeof(T) == 1 || IS_HELD<T>) && ITEMS * sizeof(T) % 4 == 0>
 struct MovedRunOf {
     using Type = Run<T, ITEMS>;
 };
@@ -136,15 +168,11 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
     if constexpr (SAME<MovedRun<T, ITEMS>, Run<T, ITEMS>>) {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) run.items[i] = items[i];
-    } else if constexpr (IS_BYTES_IN_WORDS<T>) {
-        constexpr int WORDS = (int)sizeof(T) / 4;
+    } else if constexpr (IS_HELD<T>) {
+        PackedRun<T, ITEMS> packed;
+        packed.set(items);
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            Words<T> item;
-            item.value = items[i];
-#pragma unroll
-            for (int k = 0; k < WORDS; k++) run.items[i * WORDS + k] = item.words[k];
-        }
+        for (int i = 0; i < packed.PARTS; i++) run.items[i] = packed.parts[i];
     } else {
         union Byte {
             T value;

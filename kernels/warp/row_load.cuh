@@ -11,40 +11,6 @@
 
 namespace warpfold {
 
-/// RUN elements as the registers that hold them. Shifts of whole registers take the elements out;
-/// for short elements the compiler would not find them by itself.
-template <class T, int RUN>
-struct PackedRun {
-    static constexpr int BYTES = RUN * (int)sizeof(T);
-    static constexpr int PARTS = (BYTES + 3) / 4;
-
-    u32 parts[PARTS];
-
-    __device__ __forceinline__ T get(int i) const {
-        Words<T> element;
-#pragma unroll
-        for (int word = 0; word < Words<T>::COUNT; word++) {
-            int byte = i * (int)sizeof(T) + 4 * word, part = byte / 4, shift = byte % 4 * 8;
-            u32 low = parts[part] >> shift;
-            bool split = shift != 0 && (int)sizeof(T) - 4 * word > 4 - byte % 4;
-            element.words[word] = split ? low | parts[part + 1] << (32 - shift) : low;
-        }
-        return element.value;
-    }
-
-    __device__ __forceinline__ void set(const T (&elements)[RUN]) {
-        union {
-            u32 words[PARTS];
-            T elements[RUN];
-        } run;
-        run.words[PARTS - 1] = 0;
-#pragma unroll
-        for (int i = 0; i < RUN; i++) run.elements[i] = elements[i];
-#pragma unroll
-        for (int i = 0; i < PARTS; i++) parts[i] = run.words[i];
-    }
-};
-
 template <class T, int RUN, int ROWS>
 struct RowLoader {
     using Packed = PackedRun<T, RUN>;

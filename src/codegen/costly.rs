@@ -124,9 +124,10 @@ impl CostlyScanPolicy {
         let mut rows = rows::tables(capability).costly_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
         let shares = SharePolicy::of::<F>(&row.long)?;
-        // Elements that no words of 4 bytes tile are moved byte by byte, or by two bytes.
-        let word = 1 << accumulator.trailing_zeros();
-        let moves = if word < 4 { accumulator / word } else { 1 };
+        // The parts of elements that no words of 4 bytes tile are taken to cost too much.
+        let parts = size_of::<<F::Item as Element>::Accumulator>() as u32;
+        let word = 1 << parts.trailing_zeros();
+        let moves = if word < 4 { parts / word } else { 1 };
         let cost = cost.saturating_sub((moves - 1) * SharePolicy::A_MOVE);
         let is_alone = cost >= row.alone;
         let from = if is_alone {

@@ -6,7 +6,7 @@
 
 use super::kernel::{Arguments, arguments};
 use super::workspace::HEADER_BYTES;
-use super::{Policy, Primitive, widens};
+use super::{Policy, Primitive, accumulator_layout, widens};
 use crate::Element;
 use crate::source::{Form, SliceArguments};
 
@@ -67,7 +67,7 @@ arguments! {
 
 /// Whether the levels above the input have functions of their own: they read sums, and the input's
 /// functions read something else.
-pub(crate) fn has_functions_of_sums<T: Element, F: Form>() -> bool {
+pub fn has_functions_of_sums<T: Element, F: Form>() -> bool {
     widens::<T>() || !F::LEAVES.plain
 }
 
@@ -146,7 +146,7 @@ impl Plan {
             primitive,
             element: Policy::of::<T>(primitive),
             sums: Policy::of::<T::Accumulator>(primitive),
-            accumulator_bytes: size_of::<T::Accumulator>(),
+            accumulator_bytes: accumulator_layout::<T>().size(),
             lengths: [0; MAX_LEVELS],
             levels: 1,
         };

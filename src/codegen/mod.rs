@@ -51,16 +51,15 @@ pub use definitions::Definitions;
 pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
-pub use levels::{Launch, LevelArguments, Plan, Step};
+pub use levels::{Launch, LevelArguments, Plan, Step, has_functions_of_sums};
 pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy};
 pub use wave_policy::WavePolicy;
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
 pub(crate) use kernel::{Field, Named, arguments, struct_text};
-#[cfg(feature = "cuda")]
-pub(crate) use levels::has_functions_of_sums;
 pub(crate) use levels::{bind_levels, level_functions};
+pub(crate) use policy::accumulator_layout;
 pub(crate) use wave_policy::Shape;
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
@@ -311,7 +310,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         (combine, nearly),
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
-        size_of::<T::Accumulator>(),
+        accumulator_layout::<T>().size(),
         pairs,
         parts.map(|parts| parts.cuda()),
         takes_second,
@@ -340,9 +339,11 @@ pub fn with_kernels(text: &str, name: &str) -> Result<String> {
     template::expand(text, name)
 }
 
-/// Whether `T` is folded in a wider type. If so, the kernels exist twice.
+/// Whether `T` is folded in another type, which kernels must read from memory, too. If so, they
+/// exist twice.
 pub(crate) fn widens<T: Element>() -> bool {
     std::any::TypeId::of::<T>() != std::any::TypeId::of::<T::Accumulator>()
+        || accumulator_layout::<T>().size() != size_of::<T>()
 }
 
 /// The options that every compiler of generated sources must be given.

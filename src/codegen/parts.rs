@@ -3,9 +3,8 @@
 //!
 //! A GPU computes with words, so an operation on a byte costs as much as one on four. Many
 //! operators apply an operation of [`pairs`] to each number, in a loop or one by one. Their
-//! translation is read here, if the numbers fill words: it is carried out with names in place of
-//! numbers. What is not recognised is computed number by number, with the same result. So are texts
-//! that a person wrote.
+//! translation is read here: it is carried out with names in place of numbers. What is not
+//! recognised is computed number by number, with the same result. So are texts that a person wrote.
 
 use super::Definitions;
 use super::pairs::{self, SHORT, built_in};
@@ -29,6 +28,18 @@ impl Parts {
         self.number.clone() + &names.collect::<String>()
     }
 
+    /// The numbers of a word.
+    fn in_word(&self) -> usize {
+        if self.number.ends_with('8') { 4 } else { 2 }
+    }
+
+    /// Whether words take fewer instructions than numbers one by one. To add two numbers in a word
+    /// takes five.
+    fn are_worth_words(&self) -> bool {
+        let in_last_word = self.operations.len() % self.in_word();
+        matches!(in_last_word, 0 | 3) || !self.operations.contains(&"ADD")
+    }
+
     /// About how many instructions it takes: for each word, those of the operations in it, and one
     /// to join two of them.
     pub(super) fn cost(&self) -> u32 {
@@ -38,7 +49,7 @@ impl Parts {
             "MINIMUM" | "MAXIMUM" if are_bytes => 5,
             _ => 1,
         };
-        let words = self.operations.chunks(if are_bytes { 4 } else { 2 });
+        let words = self.operations.chunks(self.in_word());
         let of_word = |word: &[&'static str]| {
             let kinds: BTreeSet<_> = word.iter().collect();
             kinds.iter().map(|operation| of(operation)).sum::<u32>() + kinds.len() as u32 - 1
@@ -80,10 +91,11 @@ pub(super) fn operations(definitions: &Definitions, called: &str) -> Option<Part
         _ => None,
     };
     let operations = result.iter().enumerate().map(operation);
-    Some(Parts {
+    let parts = Parts {
         number: shape.number.to_owned(),
         operations: operations.collect::<Option<_>>()?,
-    })
+    };
+    parts.are_worth_words().then_some(parts)
 }
 
 /// A number that a variable holds.
@@ -135,14 +147,7 @@ impl<'a> Shape<'a> {
             }
             _ => None,
         }
-        .filter(|shape| SHORT.contains(&shape.number) && shape.fills_words())
-    }
-
-    /// Whether the numbers fill words. Others are moved in pieces, and putting these together costs
-    /// more than the operations.
-    fn fills_words(&self) -> bool {
-        let in_word = if self.number.ends_with('8') { 4 } else { 2 };
-        self.names.len().is_multiple_of(in_word)
+        .filter(|shape| SHORT.contains(&shape.number) && shape.names.len() > 1)
     }
 }
 
@@ -625,6 +630,26 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_not_filled() {
+        /// The sum of each two numbers.
+        #[monoid(name = Sums, identity = [0; N])]
+        fn sums<const N: usize>(mut a: [u8; N], b: [u8; N]) -> [u8; N] {
+            for i in 0..N {
+                a[i] = a[i].wrapping_add(b[i]);
+            }
+            a
+        }
+        assert_eq!(of::<[u8; 2], Maxima>().as_deref(), Some(">>"));
+        assert_eq!(of::<[u8; 3], Maxima>().as_deref(), Some(">>>"));
+        assert_eq!(of::<[u8; 5], Maxima>().as_deref(), Some(">>>>>"));
+        assert_eq!(of::<[u8; 3], Sums>().as_deref(), Some("+++"));
+        assert_eq!(of::<[u8; 7], Sums>().as_deref(), Some("+++++++"));
+        // Two sums by themselves take less than those in a word.
+        assert_eq!(of::<[u8; 2], Sums>(), None);
+        assert_eq!(of::<[u8; 5], Sums>(), None);
+    }
+
+    #[test]
     fn others_are_not() {
         assert_eq!(of::<[u16; 2], Pair>().as_deref(), Some(">>"));
         assert_eq!(of::<[u16; 2], ByHand>(), None);
@@ -637,7 +662,5 @@ mod tests {
         assert_eq!(of::<[u16; 2], Chosen>(), None);
         assert_eq!(of::<[u16; 2], Both>(), None);
         assert_eq!(of::<[u32; 2], Wide>(), None);
-        // It does not fill a word.
-        assert_eq!(of::<[u8; 3], Maxima>(), None);
     }
 }

@@ -7,6 +7,8 @@ use super::{Order, Primitive};
 use crate::Element;
 use crate::element::assert_element_size;
 use crate::source::{Form, Leaves, Slice};
+use std::alloc::Layout;
+use std::any::TypeId;
 
 /// The shape of a tile: how many threads work on it, and how many elements each of them holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,9 +310,22 @@ impl RowPolicy {
     }
 }
 
-/// The size of what an item becomes to be folded.
+/// The layout of what an item becomes to be folded, on a GPU. Elements of parts shorter than a
+/// register become words: `Held` in `kernels/machine/types.cuh`.
+pub(crate) fn accumulator_layout<T: Element>() -> Layout {
+    let layout = Layout::new::<T::Accumulator>();
+    let numbers = [TypeId::of::<u16>(), TypeId::of::<i16>()];
+    let is_number = layout.size() < 2 || numbers.contains(&TypeId::of::<T::Accumulator>());
+    let words = layout.align_to(4).map(|layout| layout.pad_to_align());
+    match words {
+        Ok(words) if !is_number => words,
+        _ => layout,
+    }
+}
+
+/// Its size.
 pub(super) fn accumulator_bytes<T: Element>() -> u32 {
-    size_of::<T::Accumulator>() as u32
+    accumulator_layout::<T>().size() as u32
 }
 
 /// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would

@@ -1,15 +1,16 @@
 //! The shapes of the wave engine's blocks ([`Engine::Wave`](super::Engine::Wave)).
 //! [`tuning`](super::tuning) has the numbers.
 
-use super::policy::UNKNOWN;
 #[cfg(feature = "cuda")]
 use super::policy::accumulator_bytes;
+use super::policy::{UNKNOWN, accumulator_layout};
 #[cfg(feature = "cuda")]
 use super::tuning::row_for;
 use super::tuning::wave::{self, WaveRow};
 use crate::Element;
 use crate::element::assert_element_size;
 use crate::source::{Form, Leaves, Slice};
+use std::alloc::Layout;
 
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
 ///
@@ -50,14 +51,14 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of_scan<F: Form<Item: Element>>() -> Shape {
-        Shape::of::<F, F::Item, <F::Item as Element>::Accumulator>()
+        Shape::of::<F, F::Item>(accumulator_layout::<F::Item>())
     }
 
     /// What is folded are counts of 64 bits.
     pub(crate) fn of_select<T: Element, F: Form>() -> Shape {
         Shape {
             select: Some(0),
-            ..Shape::of::<F, T, u64>()
+            ..Shape::of::<F, T>(Layout::new::<u64>())
         }
     }
 
@@ -65,15 +66,15 @@ impl Shape {
     pub(crate) fn of_runs<T: Element, F: Form>() -> Shape {
         Shape {
             select: Some(2),
-            ..Shape::of::<F, T, [u64; 2]>()
+            ..Shape::of::<F, T>(Layout::new::<[u64; 2]>())
         }
     }
 
-    fn of<F: Form, T, A>() -> Shape {
+    fn of<F: Form, T>(accumulator: Layout) -> Shape {
         Shape {
             leaves: F::LEAVES,
             item: size_of::<T>() as u32,
-            accumulator: (size_of::<A>() as u32, align_of::<A>() as u32),
+            accumulator: (accumulator.size() as u32, accumulator.align() as u32),
             select: None,
         }
     }

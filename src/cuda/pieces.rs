@@ -7,7 +7,6 @@
 
 use super::gpu::{DeviceArray, Gpu};
 use super::{Reduce, Scan, driver_error};
-use crate::codegen::widens;
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::{Parts, PrefixKind};
@@ -19,6 +18,7 @@ use cudarc::driver::{
 };
 use cudarc::driver::{result, sys};
 use rayon::prelude::*;
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const PART_BYTES: usize = 256 << 10;
 
 /// Whether kernels can give the sums of blocks. Those of halves have more bits than a result.
 pub(crate) fn sums_are_elements<T: Element>() -> bool {
-    !widens::<T>()
+    TypeId::of::<T>() == TypeId::of::<T::Accumulator>()
 }
 
 /// The largest aligned blocks of `len` elements from `position` on.

@@ -2,13 +2,12 @@
 
 use crate::emulator::{Argument, Grid, Script, address};
 use crate::support::workspace::KEY;
-use std::any::TypeId;
 use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
     Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
-    SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments,
+    SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments, has_functions_of_sums,
 };
-use warpfold::source::SliceArguments;
+use warpfold::source::{Slice, SliceArguments};
 use warpfold::{Element, Monoid};
 
 /// The most chunks that a reduction is cut into here, but for those with more than a warp reads at
@@ -324,7 +323,9 @@ impl Case {
                 seeded: u32::from(self.seeded),
                 inclusive: u32::from(self.inclusive || k > 0),
             };
-            let function = launch.step.function(k > 0 && widens::<T>());
+            let function = launch
+                .step
+                .function(k > 0 && has_functions_of_sums::<T, Slice<T>>());
             let grid = Grid::new(launch.blocks, launch.threads);
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
         }
@@ -348,9 +349,4 @@ pub(super) fn workspace_of(blocks: u64) -> WorkspaceArguments {
         },
         key: KEY.key,
     }
-}
-
-/// Whether the kernels exist a second time, for sums in a wider type.
-fn widens<T: Element>() -> bool {
-    TypeId::of::<T>() != TypeId::of::<T::Accumulator>()
 }

@@ -31,12 +31,12 @@ use std::sync::Arc;
 /// of elements on, slices that start at no multiple of 16 bytes have kernels of their own, also of
 /// longer elements. The first such call loads them. That takes some 0.5 s, unless they are in the
 /// disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
-/// elements are numbers, and input and output start equally far from such a multiple. Else, on an
-/// H100, they take 3 to 16% longer.
+/// elements are numbers, and input and output start equally far from such a multiple. Else they
+/// take 3 to 16% longer on an H100, and 7 to 45% on an H200, whose memory is faster.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
 /// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
-/// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
+/// instructions on, all but short inputs take it; from 16 to 25 if elements are longer than 16
 /// bytes. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to
 /// 8 bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
 /// are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and

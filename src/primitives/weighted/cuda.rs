@@ -2,7 +2,7 @@
 
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::{Scratch, WeightedPlan};
-use crate::codegen::{Engine, Function as KernelFunction, Named, RowPolicy};
+use crate::codegen::{Engine, Function as KernelFunction, Named, RowPolicy, accumulator_layout};
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
@@ -346,7 +346,7 @@ impl<F: Form<Item: Counted>> Sort<F> {
     }
 
     fn scratch<W: Element>(&self, from: u64, places: usize, all: usize) -> Scratch {
-        let sizes = [size_of::<W>(), size_of::<W::Accumulator>()];
+        let sizes = [size_of::<W>(), accumulator_layout::<W>().size()];
         self.plan(places, all).scratch(from, (places, all), sizes)
     }
 
