@@ -9,7 +9,7 @@
 //! it stands, with the same result. So are texts that a person wrote.
 
 use super::Definitions;
-use super::tokens::{closing, split_argument, tokens};
+use super::tokens::{closing, tokens};
 
 /// The function that says whether an operator gives back its second operand: its arguments and its
 /// body. `called` is the operator's name in CUDA. `None` if it may give back anything else.
@@ -19,18 +19,29 @@ pub(super) fn takes_second(definitions: &Definitions, called: &str) -> Option<St
     let open = all.iter().position(|&token| token == "(")?;
     let arguments = &all[open + 1..];
     let close = closing(arguments)?;
-    let (first, second) = split_argument(&arguments[..close])?;
-    let (first, second) = (*first.last()?, *second.last()?);
     let body = &arguments[close + 1..];
+    // Before it stand two words, the type, and the operator's name.
+    let (_, ty) = all[..open].split_last()?.1.split_at_checked(2)?;
+    let (first, second) = (
+        *arguments.get(ty.len())?,
+        *arguments.get(close.checked_sub(1)?)?,
+    );
+    if arguments[..close] != [ty, &[first, ","], ty, &[second]].concat() {
+        return None;
+    }
     let is_operand = |token: &str| token == first || token == second;
     let is_kept = |(place, &token): (usize, &&str)| {
-        !is_operand(token) || is_read(&body[..place], &body[place + 1..])
+        let (before, after) = (&body[..place], &body[place + 1..]);
+        let is_field = before.ends_with(&["."]);
+        !is_operand(token) || is_field || is_read(before, after)
     };
+    // What a lambda returns is another thing.
+    let has_lambdas = body.contains(&"[");
     let gives_operands = body
         .windows(3)
         .filter(|window| window[0] == "return")
         .all(|window| is_operand(window[1]) && window[2] == ";");
-    if first == second || !gives_operands || !body.iter().enumerate().all(is_kept) {
+    if first == second || has_lambdas || !gives_operands || !body.iter().enumerate().all(is_kept) {
         return None;
     }
     let start = text.find('(')?;
@@ -92,10 +103,33 @@ mod tests {
         for body in [
             "return b;",
             "if ((a.inner.key == b.inner.key)) { return a; } return b;",
+            "if ((a.b > b.b)) { return a; } return b;",
             "if ((rust::at(a, rust::Fixed{0ull}) < rust::at(b, rust::Fixed{0ull}))) { return b; } return a;",
         ] {
             assert!(of(body).is_some(), "{body}");
         }
+    }
+
+    /// As a user writes them.
+    #[test]
+    fn translations() {
+        use crate::{Monoid, monoid};
+
+        #[monoid(name = Later, identity = [0, 0])]
+        fn later(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+            if b[0] >= a[0] { b } else { a }
+        }
+        #[monoid(name = Least, identity = [0, 0])]
+        fn least(a: [u8; 2], b: [u8; 2]) -> [u8; 2] {
+            [a[0].min(b[0]), a[1]]
+        }
+        let of = |cuda: fn(&mut Definitions) -> String| {
+            let mut definitions = Definitions::default();
+            let called = cuda(&mut definitions);
+            takes_second(&definitions, &called)
+        };
+        assert!(of(<Later as Monoid<[u8; 2]>>::cuda).is_some());
+        assert!(of(<Least as Monoid<[u8; 2]>>::cuda).is_none());
     }
 
     #[test]
@@ -111,6 +145,7 @@ mod tests {
             "auto& key = &a.key; return a;",
             "const auto c = a; return b;",
             "return (b.key > a.key) ? b : a;",
+            "const auto c = [&] { return b; }(); return a;",
         ] {
             assert_eq!(of(body), None, "{body}");
         }

@@ -1,6 +1,6 @@
 //! Test data: reproducible, and rich in what goes wrong.
 
-use super::operators::{Affine, Bicyclic, Guarded};
+use super::operators::{Affine, Bicyclic, Guarded, Keyed};
 use half::{bf16, f16};
 use warpfold::Element;
 use warpfold::bytemuck::cast_slice;
@@ -114,6 +114,18 @@ impl Sample for Affine {
 
     fn same(self, other: Self) -> bool {
         self.slope.same(other.slope) && self.offset.same(other.offset)
+    }
+}
+
+impl Sample for Keyed {
+    fn sample(random: &mut Random) -> Self {
+        // Many keys are equal.
+        let bits = random.next();
+        Keyed {
+            key: 1 + (bits >> 61) as u16,
+            first: (bits >> 8) as u8,
+            second: (bits >> 16) as u8,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::data::Sample;
 use super::operators::{
     Affine, Bicyclic, BicyclicProduct, Bracketing, Doubtful, Each, FloatSums, Guarded,
-    GuardedBracketing, GuardedSum, LogAddExp, Sums, Then,
+    GuardedBracketing, GuardedSum, Keyed, Latest, LogAddExp, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -126,10 +126,15 @@ groups! {
     half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Max | Mul, Min; }
     f32s: { f32: Add, Mul, Min, Max, LogAddExp, Doubtful; }
     f64s: { f64: Add, Min | Mul, Max; }
-    structs: { Bicyclic: BicyclicProduct; Affine: Then; }
+    structs: { Bicyclic: BicyclicProduct; Affine: Then; Keyed: Latest; }
     guarded: { Guarded: GuardedBracketing, GuardedSum; }
-    small_arrays: { [u8; 3]: Sums, Bracketing; [u8; 8]: Bracketing; [u16; 5]: Sums; [u32; 3]: Sums; }
-    numbers_in_words: { [i8; 4]: Each; [u16; 2]: Each; [i16; 6]: Each; [u8; 8]: Each; }
+    small_arrays: {
+        [u8; 2]: Sums; [u8; 3]: Sums, Bracketing; [u8; 8]: Bracketing; [u16; 5]: Sums;
+        [u32; 3]: Sums;
+    }
+    numbers_in_words: {
+        [i8; 4]: Each; [u16; 2]: Each; [i16; 6]: Each; [u8; 8]: Each; [u8; 3]: Each; [i16; 3]: Each;
+    }
     middle_arrays: { [u64; 3]: Sums; [u8; 24]: Bracketing; [u8; 31]: Sums; [u32; 8]: Sums; }
     odd_arrays: { [f32; 5]: FloatSums; [u32; 7]: Sums; [f32; 9]: FloatSums; [u64; 5]: Sums; }
     large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }

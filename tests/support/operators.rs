@@ -38,6 +38,21 @@ pub(crate) fn then(a: Affine, b: Affine) -> Affine {
     }
 }
 
+/// A key, and what came with it: parts shorter than a register.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+pub(crate) struct Keyed {
+    pub(crate) key: u16,
+    pub(crate) first: u8,
+    pub(crate) second: u8,
+}
+
+/// The last one with the greatest key, as it is. Keys are 1 and more.
+#[monoid(identity = Keyed { key: 0, first: 0, second: 0 })]
+pub(crate) fn latest(a: Keyed, b: Keyed) -> Keyed {
+    if b.key >= a.key { b } else { a }
+}
+
 /// ln(eᵃ + eᵇ): its last digits are those of `exp` and `ln_1p`.
 #[monoid(identity = f32::NEG_INFINITY, commutative)]
 pub(crate) fn log_add_exp(a: f32, b: f32) -> f32 {
@@ -194,6 +209,9 @@ each! {
     [i16; 6] = [i16::MIN, i16::MAX, -1, 0, 0, 0], (a, b)
         [a[0].max(b[0]), a[1].min(b[1]), a[2] & b[2], a[3].wrapping_add(b[3]), a[4] ^ b[4],
             a[5] ^ b[5]];
+    // These fill no word.
+    [u8; 3] = [255, 0, 0], (a, b) [a[0].min(b[0]), a[1].max(b[1]), a[2].wrapping_add(b[2])];
+    [i16; 3] = [i16::MIN, -1, i16::MAX], (a, b) [a[0].max(b[0]), a[1] & b[1], a[2].min(b[2])];
     [u8; 8] = [255, 255, 255, 255, 0, 0, 0, 255], (a, b)
         [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2]), a[3].min(b[3]), a[4].max(b[4]),
             a[5] | b[5], a[6].wrapping_add(b[6]), a[7] & b[7]];
