@@ -74,6 +74,19 @@ struct PackedRun {
     }
 
     __device__ __forceinline__ void set(const T (&elements)[RUN]) {
+        union {
+            u32 words[PARTS];
+            T elements[RUN];
+        } run;
+        run.words[PARTS - 1] = 0;
+#pragma unroll
+        for (int i = 0; i < RUN; i++) run.elements[i] = elements[i];
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) parts[i] = run.words[i];
+    }
+
+    /// The same by shifts, for elements that are in registers as words.
+    __device__ __forceinline__ void pack(const T (&elements)[RUN]) {
 #pragma unroll
         for (int i = 0; i < PARTS; i++) parts[i] = 0;
 #pragma unroll
@@ -170,7 +183,7 @@ __device__ __forceinline__ MovedRun<T, ITEMS> pack_run(const T (&items)[ITEMS]) 
         for (int i = 0; i < ITEMS; i++) run.items[i] = items[i];
     } else if constexpr (IS_HELD<T>) {
         PackedRun<T, ITEMS> packed;
-        packed.set(items);
+        packed.pack(items);
 #pragma unroll
         for (int i = 0; i < packed.PARTS; i++) run.items[i] = packed.parts[i];
     } else {
