@@ -35,13 +35,14 @@ pub(super) fn takes_second(definitions: &Definitions, called: &str) -> Option<St
         let is_field = before.ends_with(&["."]);
         !is_operand(token) || is_field || is_read(before, after)
     };
-    // What a lambda returns is another thing.
-    let has_lambdas = body.contains(&"[");
+    // What a lambda returns is another thing. And an element of an array in an operand may change.
+    let others = ["[", "rust::put", "rust::place"];
+    let has_others = body.iter().any(|token| others.contains(token));
     let gives_operands = body
         .windows(3)
         .filter(|window| window[0] == "return")
         .all(|window| is_operand(window[1]) && window[2] == ";");
-    if first == second || has_lambdas || !gives_operands || !body.iter().enumerate().all(is_kept) {
+    if first == second || has_others || !gives_operands || !body.iter().enumerate().all(is_kept) {
         return None;
     }
     let start = text.find('(')?;
@@ -141,6 +142,8 @@ mod tests {
             "a.key += b.key; return a;",
             "a.inner.key = b.key; return a;",
             "rust::put(a, rust::Fixed{0ull}, 1); return a;",
+            "rust::put(a.inner, rust::Fixed{0ull}, 1); return a;",
+            "rust::place(a.inner, rust::Fixed{0ull}).key = 1; return a;",
             "functions::change(a); return a;",
             "auto& key = &a.key; return a;",
             "const auto c = a; return b;",
