@@ -436,7 +436,7 @@ fn costly_operators_have_the_shares_engine() {
     assert!(from.is_sorted_by(|a, b| a > b) && from[3] == 0);
     assert!(long_ones.short.is_empty() && !of(90, 48).unwrap().short.is_empty());
     assert!(CostlyScanPolicy::of::<Slice<[f32; 11]>>(90, u32::MAX).is_none());
-    // Five bytes are moved one by one, eight at once.
+    // Each part counts where elements are no words: five bytes, but not eight.
     assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 30).is_none());
     assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 300).is_some());
     assert!(CostlyScanPolicy::of::<Slice<[u8; 8]>>(90, 30).is_some());
