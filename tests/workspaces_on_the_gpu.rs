@@ -1,5 +1,5 @@
-//! Calls whose workspace is too small, of another stream or of another context are errors, and spoil
-//! nothing.
+//! Calls whose workspace is too small, of another stream or of another context are errors, and
+//! spoil nothing.
 
 use crate::support::cases::{Case, assert_bits};
 use crate::support::data::sample;

@@ -217,17 +217,17 @@ fn odd(run: &Run) -> Option<String> {
 /// All types at all lengths.
 fn ratios(run: &Run) -> Option<String> {
     ratios_to(run, Library::Cub).text(
-        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the host \
-         enqueues. CUB's reduction wants operators that commute; for `affine then`, which does not, \
-         it computes something else in its time.",
+        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the \
+         host enqueues. CUB's reduction wants operators that commute; for `affine then`, which \
+         does not, it computes something else in its time.",
     )
 }
 
 /// The same where a compiler's way of rounding makes a difference.
 fn rounded(run: &Run) -> Option<String> {
     ratios_to(run, Library::CubRounded).text(
-        "CUB's time over ours once more, by operators that round as ours do, nearly always. There are \
-         no multiply-adds in place of a product and a sum, and the `exp` and `log` are CUDA's of \
+        "CUB's time over ours once more, by operators that round as ours do, nearly always. There \
+         are no multiply-adds in place of a product and a sum, and the `exp` and `log` are CUDA's of \
          `double`. In the table above they are `expf` and `logf`, whose errors are up to 2 ulp.",
     )
 }

@@ -86,8 +86,8 @@ mod tests {
         let mut definitions = Definitions::default();
         let called = definitions.define_translation::<Key>("latest", |_, name| {
             format!(
-                "__device__ __forceinline__ structs::Tag {name}(structs::Tag a, structs::Tag b) {{\n\
-                 {body}\n}}"
+                "__device__ __forceinline__ structs::Tag \
+                 {name}(structs::Tag a, structs::Tag b) {{\n{body}\n}}"
             )
         });
         takes_second(&definitions, &called)
@@ -105,7 +105,8 @@ mod tests {
             "return b;",
             "if ((a.inner.key == b.inner.key)) { return a; } return b;",
             "if ((a.b > b.b)) { return a; } return b;",
-            "if ((rust::at(a, rust::Fixed{0ull}) < rust::at(b, rust::Fixed{0ull}))) { return b; } return a;",
+            "if ((rust::at(a, rust::Fixed{0ull}) < rust::at(b, rust::Fixed{0ull}))) { return b; } \
+             return a;",
         ] {
             assert!(of(body).is_some(), "{body}");
         }

@@ -36,8 +36,8 @@ use std::sync::Arc;
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
 /// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
-/// instructions on, all but short inputs take it; from 16 to 25 if elements are longer than 16
-/// bytes. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to
+/// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
+/// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to
 /// 8 bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
 /// are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
 /// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// once, on GPUs of compute capability 9.0 to 10.x, if the size of an element is a multiple of 4:
 /// those of up to 40 bytes if the operator [commutes](Monoid::COMMUTATIVE), those of up to 28 if it
 /// costs no more than 24 instructions. So do those of up to 40 bytes on GPUs of compute capability
-/// 8.0 and later, if the operator costs more ([`Engine::Shares`]).
+/// 8.0 and later, if the operator is costly ([`Engine::Shares`]).
 ///
 /// # The workspace
 ///

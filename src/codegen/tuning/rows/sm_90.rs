@@ -187,6 +187,12 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 8, warps: 8, blocks: 3 },
         },
         CostlyScanRow {
+            accumulator: 28, from: &[],
+            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            middle: &[(16_000, ShareRow { share: 8, warps: 8, blocks: 2 })],
+            long: ShareRow { share: 8, warps: 8, blocks: 3 },
+        },
+        CostlyScanRow {
             accumulator: 32, from: &[],
             no_wave: u32::MAX, alone: 16, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(16_000, ShareRow { share: 8, warps: 8, blocks: 2 })],
