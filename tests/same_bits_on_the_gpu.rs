@@ -117,10 +117,13 @@ fn waves_from_anywhere() {
 /// Reductions have the oracle's bits by every policy for costly operators, whatever theirs costs.
 #[test]
 fn costly_reductions() {
-    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Doubtful, FloatSums};
+    use crate::support::operators::{
+        Bicyclic, BicyclicProduct, Bracketing, Doubtful, FloatSums, Ratios,
+    };
     let Some(_) = gpu(0) else { return };
     check_costly_reductions::<f32, ops::Add>();
     check_costly_reductions::<f32, Doubtful>();
+    check_costly_reductions::<u32, Ratios>();
     check_costly_reductions::<u64, Bracketing>();
     check_costly_reductions::<Bicyclic, BicyclicProduct>();
     check_costly_reductions::<[f32; 3], FloatSums>();
@@ -133,10 +136,11 @@ fn costly_reductions() {
 /// has two blocks, and where chunks are handed out.
 #[test]
 fn lengths_that_no_power_of_two_fills() {
-    use crate::support::operators::{Bracketing, Doubtful, FloatSums};
+    use crate::support::operators::{Bracketing, Doubtful, FloatSums, Ratios};
     let Some(device) = gpu(0) else { return };
     check_lengths::<f32, ops::Add>(&device, 40_000_003);
     check_lengths::<f32, Doubtful>(&device, 6_000_000);
+    check_lengths::<u32, Ratios>(&device, 40_000_003);
     check_lengths::<u64, Bracketing>(&device, 20_000_001);
     check_lengths::<[f32; 3], FloatSums>(&device, 13_000_000);
     check_lengths::<[f32; 5], FloatSums>(&device, 9_100_000);
@@ -186,9 +190,12 @@ fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
 /// `starts`: how many elements after a multiple of 16 bytes the wave engine's input and output
 /// start.
 fn check_all_waves(starts: &[(usize, usize)]) {
-    use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Doubtful, Sums};
+    use crate::support::operators::{
+        Bicyclic, BicyclicProduct, Bracketing, Doubtful, Ratios, Sums,
+    };
     let Some(_) = gpu(0) else { return };
     check_waves::<f32, Doubtful>(starts);
+    check_waves::<u32, Ratios>(starts);
     check_waves::<u64, Bracketing>(starts);
     check_waves::<f32, ops::Add>(starts);
     check_waves::<u8, ops::Add>(starts);

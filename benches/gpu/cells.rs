@@ -2,8 +2,9 @@
 
 use crate::bench::Bench;
 use crate::classes::{
-    Best, Better, ByteMaxima, ByteSums, Compose, LogAdd, Merge12, Merge24, Modular, Product,
-    ShortMinima, Softmax, Spread12, Spread24, Then64, Turns,
+    Best, Better, ByteMaxima, ByteSums, Compose, Gains, Greatest, Latest, LogAdd, Mean, Means,
+    Merge12, Merge24, Modular, Norm, Parallel, Product, ShortMinima, Softmax, Spread12, Spread24,
+    Tag, Then64, Turns,
 };
 use crate::compare::Check;
 use crate::contest;
@@ -142,6 +143,11 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<[u8; 4], ByteMaxima>("bytes4", "max", BOTH,                 FEW,    false, Bits,    Bits),
     family::<[i16; 4], ShortMinima>("shorts4", "min", BOTH,              FEWER,  false, Bits,    Bits),
     family::<[u8; 16], ByteMaxima>("bytes16", "max", BOTH,               FEWER,  false, Bits,    Bits),
+    family::<f32, Norm>(        "f32",    "norm", BOTH,                  FEW,    false, Bits,    Nothing),
+    family::<f32, Parallel>(    "f32",    "parallel", BOTH,              FEW,    false, Bits,    Nothing),
+    family::<Mean, Means>(      "mean",   "merge", BOTH,                 FEWER,  false, Bits,    Nothing),
+    family::<Tag, Latest>(      "tag",    "latest", BOTH,                FEW,    false, Bits,    Nothing),
+    family::<Gains, Greatest>(  "gains",  "greatest", BOTH,              FEWER,  false, Bits,    Nothing),
 ];
 
 const fn family<T: Sample, Op: Monoid<T>>(

@@ -137,6 +137,108 @@ pub(crate) fn log_add(a: f32, b: f32) -> f32 {
     }
 }
 
+/// `√(a² + b²)`
+#[monoid(name = Norm, identity = 0.0)]
+pub(crate) fn norm(a: f32, b: f32) -> f32 {
+    (a * a + b * b).sqrt()
+}
+
+/// The harmonic sum, as of resistors side by side: three divisions.
+#[monoid(name = Parallel, identity = f32::INFINITY)]
+pub(crate) fn parallel(a: f32, b: f32) -> f32 {
+    1.0 / (1.0 / a + 1.0 / b)
+}
+
+/// A mean, and the weight of what it is of.
+#[derive(Clone, Copy, Debug, Element)]
+#[repr(C)]
+pub(crate) struct Mean {
+    mean: f32,
+    weight: f32,
+}
+
+/// The mean of both: a division.
+#[monoid(name = Means, identity = Mean { mean: 0.0, weight: 0.0 })]
+pub(crate) fn means(a: Mean, b: Mean) -> Mean {
+    let weight = a.weight + b.weight;
+    if weight == 0.0 {
+        return a;
+    }
+    Mean {
+        mean: (a.mean * a.weight + b.mean * b.weight) / weight,
+        weight,
+    }
+}
+
+impl Sample for Mean {
+    fn sample(random: u64) -> Mean {
+        Mean {
+            mean: f32::sample(random),
+            weight: 1.0,
+        }
+    }
+}
+
+/// A key, and whose it is: parts shorter than a register.
+#[derive(Clone, Copy, Debug, Element)]
+#[repr(C)]
+pub(crate) struct Tag {
+    key: u16,
+    group: u8,
+    place: u8,
+}
+
+/// The last of those with the greatest key.
+#[monoid(name = Latest, identity = Tag { key: 0, group: 0, place: 0 })]
+pub(crate) fn latest(a: Tag, b: Tag) -> Tag {
+    if b.key >= a.key { b } else { a }
+}
+
+impl Sample for Tag {
+    fn sample(random: u64) -> Tag {
+        Tag {
+            key: random as u16,
+            group: (random >> 16) as u8,
+            place: (random >> 24) as u8,
+        }
+    }
+}
+
+/// Of a stretch of numbers: the sum, the greatest sums of what it begins and ends with, and that
+/// of neighbours.
+#[derive(Clone, Copy, Debug, Element)]
+#[repr(C)]
+pub(crate) struct Gains {
+    all: i64,
+    first: i64,
+    last: i64,
+    most: i64,
+}
+
+/// J. L. Bentley, "Programming Pearls: Algorithm Design Techniques", 1984.
+#[monoid(name = Greatest, identity = Gains { all: 0, first: 0, last: 0, most: 0 })]
+pub(crate) fn greatest(a: Gains, b: Gains) -> Gains {
+    Gains {
+        all: a.all.wrapping_add(b.all),
+        first: a.first.max(a.all.wrapping_add(b.first)),
+        last: b.last.max(b.all.wrapping_add(a.last)),
+        most: a.most.max(b.most).max(a.last.wrapping_add(b.first)),
+    }
+}
+
+impl Sample for Gains {
+    fn sample(random: u64) -> Gains {
+        let gain = (random as i64) >> 44;
+        let least = gain.max(0);
+        Gains {
+            all: gain,
+            first: least,
+            last: least,
+            most: least,
+        }
+    }
+}
+
 /// First one map of the numbers below 8, then the other.
 #[monoid(name = Compose, identity = [0, 1, 2, 3, 4, 5, 6, 7])]
 pub(crate) fn compose(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {

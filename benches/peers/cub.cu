@@ -63,6 +63,29 @@ struct Compose {
     }
 };
 
+/// Parts shorter than a register.
+struct Tag {
+    uint16_t key;
+    uint8_t group, place;
+};
+
+struct Latest {
+    __device__ Tag operator()(Tag a, Tag b) const { return b.key >= a.key ? b : a; }
+};
+
+/// Of a stretch of numbers: the sum, the greatest sums of what it begins and ends with, and that of
+/// neighbours.
+struct Gains {
+    int64_t all, first, last, most;
+};
+
+struct Greatest {
+    __device__ Gains operator()(Gains a, Gains b) const {
+        return {a.all + b.all, max(a.first, a.all + b.first), max(b.last, b.all + a.last),
+                max(max(a.most, b.most), a.last + b.first)};
+    }
+};
+
 struct ByteSums {
     __device__ uchar3 operator()(uchar3 a, uchar3 b) const {
         return {static_cast<uint8_t>(a.x + b.x), static_cast<uint8_t>(a.y + b.y),
@@ -324,3 +347,5 @@ CLASS(rgb, sums, uchar3, ByteSums{}, uchar3{})
 CLASS(bytes4, max, Bytes<4>, ByteMaxima{}, Bytes<4>{})
 CLASS(shorts4, min, short4, ShortMinima{}, short4{32767, 32767, 32767, 32767})
 CLASS(bytes16, max, Bytes<16>, ByteMaxima{}, Bytes<16>{})
+CLASS(tag, latest, Tag, Latest{}, Tag{})
+CLASS(gains, greatest, Gains, Greatest{}, Gains{})

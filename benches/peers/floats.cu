@@ -63,6 +63,26 @@ struct MergeSoftmax {
     }
 };
 
+struct Norm {
+    __device__ float operator()(float a, float b) const { return sqrtf(a * a + b * b); }
+};
+
+struct Parallel {
+    __device__ float operator()(float a, float b) const { return 1 / (1 / a + 1 / b); }
+};
+
+struct alignas(8) Mean {
+    float mean, weight;
+};
+
+struct MergeMeans {
+    __device__ Mean operator()(Mean a, Mean b) const {
+        float weight = a.weight + b.weight;
+        if (weight == 0) return a;
+        return {(a.mean * a.weight + b.mean * b.weight) / weight, weight};
+    }
+};
+
 /// Of quaternions.
 struct HamiltonProduct {
     __device__ float4 operator()(float4 a, float4 b) const {
@@ -88,3 +108,6 @@ FLOATS(spread24, merge, Spread<double>, MergeSpreads{}, Spread<double>{})
 FLOATS(f32, logadd, float, LogAdd{}, -INFINITY)
 FLOATS(softmax, merge, Softmax, MergeSoftmax{}, Softmax{-INFINITY, 0})
 FLOATS(quaternion, product, float4, HamiltonProduct{}, float4{1, 0, 0, 0})
+FLOATS(f32, norm, float, Norm{}, 0.0f)
+FLOATS(f32, parallel, float, Parallel{}, INFINITY)
+FLOATS(mean, merge, Mean, MergeMeans{}, Mean{})

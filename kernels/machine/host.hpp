@@ -60,6 +60,22 @@ inline unsigned long long bits_of(double value) {
 inline float from_bits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline double from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
+// About 1 / a, and 1 / √a. Subnormals count as 0.
+inline float near_reciprocal(float a) {
+    float result = 1 / (fabsf(a) < 0x1p-126f ? copysignf(0, a) : a);
+    return fabsf(result) < 0x1p-126f ? copysignf(0, result) : result;
+}
+inline float near_reciprocal_root(float a) {
+    return (float)(1 / sqrt((double)(fabsf(a) < 0x1p-126f ? copysignf(0, a) : a)));
+}
+/// Of a float of 64 bits a GPU tells the upper half alone.
+inline double near_reciprocal(double a) {
+    double result = 1 / (fabs(a) < 0x1p-1022 ? copysign(0, a) : a);
+    bool is_subnormal = fabs(result) < 0x1p-1022;
+    return is_subnormal ? copysign(0, result)
+                        : from_bits(bits_of(result) & 0xffffffff00000000ull);
+}
+
 inline unsigned in_register(unsigned value) { return value; }
 
 constexpr bool HAS_PAIRS = true;

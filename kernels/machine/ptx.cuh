@@ -39,6 +39,23 @@ __device__ __forceinline__ u64 bits_of(f64 value) { return (u64)__double_as_long
 __device__ __forceinline__ f32 from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ f64 from_bits(u64 bits) { return __longlong_as_double((i64)bits); }
 
+// About 1 / a, and 1 / √a: all bits of 32 but the last, 20 bits of 64. Subnormals count as 0.
+__device__ __forceinline__ f32 near_reciprocal(f32 a) {
+    f32 result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
+    return result;
+}
+__device__ __forceinline__ f64 near_reciprocal(f64 a) {
+    f64 result;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(a));
+    return result;
+}
+__device__ __forceinline__ f32 near_reciprocal_root(f32 a) {
+    f32 result;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
+    return result;
+}
+
 // IEEE 754-2019 minimum and maximum. The hardware has them from sm_80 on. On older GPUs they are
 // what rust.cuh defines for the other types.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -557,7 +557,19 @@ template <Float T> RUST_FUNCTION T recip(T a) { return (T)1 / a; }
 #define RUST_FLOAT(NAME, FUNCTION)                                   \
     RUST_FUNCTION f32 NAME(f32 a) { return FUNCTION##f(a); }         \
     RUST_FUNCTION f64 NAME(f64 a) { return FUNCTION(a); }
-RUST_FLOAT(sqrt, ::sqrt)
+RUST_FUNCTION f64 sqrt(f64 a) { return ::sqrt(a); }
+
+/// Without a branch. CUDA's is for small numbers, zero and infinity, and no two branches are taken
+/// at once: several such roots take as long as one after the other. Here small numbers are scaled.
+/// The remainder that is added last is exact, so the sum rounds as the root does.
+RUST_FUNCTION f32 sqrt(f32 a) {
+    bool is_small = a < 0x1p-100f;
+    f32 scaled = a * (is_small ? 0x1p64f : 1.0f), by = near_reciprocal_root(scaled);
+    f32 nearly = scaled * by, root = fmaf(fmaf(-nearly, nearly, scaled), by * 0.5f, nearly);
+    bool is_itself = (scaled == 0) | (scaled == infinity(a));
+    return is_itself ? a : root * (is_small ? 0x1p-32f : 1.0f);
+}
+
 RUST_FLOAT(floor, ::floor)
 RUST_FLOAT(ceil, ::ceil)
 RUST_FLOAT(round, ::round)

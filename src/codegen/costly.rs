@@ -27,9 +27,6 @@ impl SharePolicy {
     /// The shared memory that every GPU from compute capability 8.0 on has for a block.
     const SHARED_BYTES: u32 = 99 << 10;
 
-    /// The bytes that a lane loads at a time.
-    const LOADED_BYTES: u32 = 128;
-
     /// What an operator must cost more for each part but the first, where no words of 4 bytes tile
     /// elements. The estimate counts taking each part out of a word, which is cheaper: on an H200,
     /// waves scan sums of `[u16; 3]` in 0.81 of the time of shares, of `[u8; 5]` in 0.75.
@@ -39,7 +36,7 @@ impl SharePolicy {
     fn of<F: Form<Item: Element>>(row: &rows::ShareRow) -> Option<SharePolicy> {
         let run = RowPolicy::run_of_scan::<F>();
         let rows = (row.share / run).clamp(1, 32);
-        let batch = (SharePolicy::LOADED_BYTES / (run * bytes_of::<F>())).clamp(1, rows);
+        let batch = (row.bytes / (run * bytes_of::<F>())).clamp(1, rows);
         let policy = SharePolicy {
             run,
             rows,

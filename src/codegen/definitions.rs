@@ -171,6 +171,11 @@ impl Definitions {
         known.map(|(_, text)| text.as_str())
     }
 
+    /// The texts of all structs.
+    pub(super) fn structures(&self) -> impl Iterator<Item = &str> {
+        self.structs.iter().map(|(_, text)| text.as_str())
+    }
+
     /// All definitions as CUDA C++, each before it is needed. They stand after `#include
     /// "machine/rust.cuh"`, in a namespace where `warpfold`'s names are known.
     ///

@@ -303,7 +303,8 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         // Other elements have a register for each of their parts.
         let is_held = align_of::<T>() < 4;
         let takes_second = is_held.then(|| choice::takes_second(definitions, &combine));
-        let nearly = definitions.define_nearly(&combine);
+        let bytes = accumulator_layout::<T>().size();
+        let nearly = definitions.define_nearly(&combine, bytes);
         (pairs, parts, takes_second.flatten(), nearly)
     };
     bind(

@@ -1,10 +1,12 @@
 //! Operators without the slow paths of the functions that they call.
 //!
 //! A function such as `exp` of `f32` has a fast path, which nearly always tells how its result
-//! rounds, and a slow one. In a kernel the branch between them stands in the way: a compiler does
-//! not compute two combinations at once if each may call something. So an operator that calls such
-//! functions is written a second time. There only fast paths are taken, and a variable tells
-//! whether one of them was unsure. `kernels/warp/decided.cuh` folds trees so, and asks once.
+//! rounds, and a slow one. So have the divisions of a GPU. In a kernel the branch between the two
+//! stands in the way: a compiler does not compute two combinations at once if each may call
+//! something. So an operator that calls such functions is written a second time. There only fast
+//! paths are taken, and a variable tells whether one of them was unsure
+//! (`kernels/machine/nearly.cuh` has those of divisions). `kernels/warp/decided.cuh` folds trees
+//! so, and asks once.
 //!
 //! What is computed after an unsure result may be anything, and is computed again. So it must end:
 //! an operator that has a loop whose length depends on data is not written a second time.
@@ -17,6 +19,12 @@ use std::any::TypeId;
 
 /// The namespace of these functions.
 pub(super) const NEARLY: &str = "nearly";
+/// The functions of `kernels/machine/rust.cuh` that have a slow path, for floats. With a flag before
+/// their arguments they have none.
+const BUILT_IN: [&str; 2] = ["rust::div(", "rust::recip("];
+/// The most bytes for which an operator is written again because of these alone. What is computed
+/// again must stay in registers until then: larger values were faster with a branch each.
+const MOST_BYTES: usize = 4;
 /// A condition is not worth a branch if one of its arms costs no more than this: most warps have
 /// some lane in the other one.
 const CHEAP: u32 = 4;
@@ -24,27 +32,34 @@ const CHEAP: u32 = 4;
 impl Definitions {
     /// The function `called` without slow paths, by the name that CUDA calls it by: its first
     /// argument is a `bool` that it sets if it is unsure. `None` if it never is, or cannot be so.
-    pub(super) fn define_nearly(&mut self, called: &str) -> Option<String> {
+    /// `combined_bytes` is the size of what it combines.
+    pub(super) fn define_nearly(&mut self, called: &str, combined_bytes: usize) -> Option<String> {
         let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
         let needed = needed(&self.functions, name)?;
         let flag = unused_name(&self.functions);
+        // Divisions of integers have no slow path.
+        let may_divide = combined_bytes <= MOST_BYTES && self.has_floats(&needed);
+        let is_sure = needed
+            .iter()
+            .find(|known| known.key == TypeId::of::<math::IsSure>());
         let mut unsure: Vec<&str> = Vec::new();
         let mut written = Vec::new();
-        for function in needed {
+        for &function in &needed {
             let text = function.text.as_deref()?;
+            let divides = || BUILT_IN.iter().any(|name| text.contains(name));
             if function.key == TypeId::of::<math::IsSure>() {
                 written.push(format!(
                     "__device__ __forceinline__ bool {}(bool& {flag}, bool sure) {{\n    \
                      {flag} |= !sure;\n    return true;\n}}",
                     function.name
                 ));
-            } else if unsure.iter().any(|other| calls(text, other)) {
+            } else if unsure.iter().any(|other| calls(text, other)) || (may_divide && divides()) {
                 // What a person wrote has another form.
                 if !function.translated {
                     return None;
                 }
                 // Functions that ask have a slow path, which would be computed, too.
-                let asks = unsure.first().is_some_and(|is_sure| calls(text, is_sure));
+                let asks = is_sure.is_some_and(|is_sure| calls(text, &is_sure.name));
                 let text = if asks {
                     text.to_owned()
                 } else {
@@ -61,6 +76,16 @@ impl Definitions {
             self.nearly = written;
             format!("{NEARLY}::{name}")
         })
+    }
+
+    /// Whether some of these functions, or a struct, has floats.
+    fn has_floats(&self, functions: &[&Function]) -> bool {
+        let is_float = |token: &&str| ["f32", "f64", "rust::from_bits"].contains(token);
+        let mut texts = functions
+            .iter()
+            .filter_map(|known| known.text.as_deref())
+            .chain(self.structures());
+        texts.any(|text| tokens(text).iter().any(is_float))
     }
 }
 
@@ -130,6 +155,9 @@ fn nearly(function: &Function, text: &str, unsure: &[&str], flag: &str) -> Strin
             format!("{NEARLY}::{name}({flag}, "),
         );
         text = text.replace(&from, &to);
+    }
+    for name in BUILT_IN {
+        text = text.replace(name, &format!("{name}{flag}, "));
     }
     // Functions without arguments.
     text.replace(", )", ")")
@@ -312,7 +340,7 @@ mod tests {
     fn nearly<Op: Monoid<f32>>() -> Option<String> {
         let mut definitions = Definitions::default();
         let combine = Op::cuda(&mut definitions);
-        let name = definitions.define_nearly(&combine)?;
+        let name = definitions.define_nearly(&combine, size_of::<f32>())?;
         let text = definitions.text().unwrap();
         let (_, text) = text.split_once("namespace nearly {").unwrap();
         let (text, _) = text.split_once("}  // namespace nearly").unwrap();
@@ -351,6 +379,39 @@ mod tests {
     fn the_flag_has_a_name_of_its_own() {
         let text = nearly::<Powers>().expect("its loop has three turns");
         assert!(text.contains("nearly::tanh_f32(unsure_, rust::add(unsure, b))"));
+    }
+
+    #[monoid(name = Harmonic, identity = f32::INFINITY)]
+    fn harmonic(a: f32, b: f32) -> f32 {
+        1.0 / (a.recip() + b.recip())
+    }
+
+    #[monoid(name = Quotient, identity = 1)]
+    fn quotient(a: u32, b: u32) -> u32 {
+        a / b
+    }
+
+    #[monoid(name = Ratio, identity = 1)]
+    fn ratio(a: u32, b: u32) -> u32 {
+        (f32::from_bits(a) / f32::from_bits(b)).to_bits()
+    }
+
+    #[test]
+    fn divisions_of_short_floats_set_the_flag() {
+        let text = nearly::<Harmonic>().expect("it divides");
+        assert!(text.contains("rust::div(unsure, 1.0f, "));
+        assert_eq!(text.matches("rust::recip(unsure, ").count(), 2);
+
+        let of = |cuda: fn(&mut Definitions) -> String, bytes| {
+            let mut definitions = Definitions::default();
+            let combine = cuda(&mut definitions);
+            definitions.define_nearly(&combine, bytes).is_some()
+        };
+        assert!(of(<Ratio as Monoid<u32>>::cuda, 4));
+        assert!(!of(<Quotient as Monoid<u32>>::cuda, 4));
+        // Of larger ones only if they call other functions that may be unsure.
+        assert!(!of(<Harmonic as Monoid<f32>>::cuda, 8));
+        assert!(of(<LogAdd as Monoid<f32>>::cuda, 8));
     }
 
     #[test]

@@ -129,7 +129,9 @@ impl RowPolicy {
             }
             policies.push((row.to, middle));
         }
-        policies.push((u64::MAX, usual));
+        if policies.last().is_none_or(|&(to, _)| to < u64::MAX) {
+            policies.push((u64::MAX, usual));
+        }
         policies
     }
 

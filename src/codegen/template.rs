@@ -46,6 +46,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "machine/words.cuh",
     "machine/parts.cuh",
     "machine/rust.cuh",
+    "machine/nearly.cuh",
     "warp/decided.cuh",
     "warp/lanes.cuh",
     "warp/pairs.cuh",

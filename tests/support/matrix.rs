@@ -3,7 +3,7 @@
 use super::data::Sample;
 use super::operators::{
     Affine, Bicyclic, BicyclicProduct, Bracketing, Doubtful, Each, FloatSums, Guarded,
-    GuardedBracketing, GuardedSum, Keyed, Latest, LogAddExp, Sums, Then,
+    GuardedBracketing, GuardedSum, Keyed, Latest, LogAddExp, Ratios, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -119,7 +119,7 @@ groups! {
     signed_bytes: { i8: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
     u16s: { u16: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
     i16s: { i16: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
-    u32s: { u32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor; }
+    u32s: { u32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Ratios; }
     i32s: { i32: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
     u64s: { u64: Add, BitOr, Bracketing | Mul, Min, Max, BitAnd, BitXor; }
     i64s: { i64: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }

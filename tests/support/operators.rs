@@ -102,6 +102,29 @@ pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
     }
 }
 
+/// Divides floats of every size, and takes roots of them: of zeros, subnormals, infinities, NaN.
+/// Not associative.
+#[monoid(name = Ratios, identity = 0)]
+pub(crate) fn ratios(a: u32, b: u32) -> u32 {
+    let quotient = f32::from_bits(a) / f32::from_bits(b);
+    let root = f32::from_bits(b ^ (a & 0x8000_0000)).sqrt();
+    // NaN has several bits.
+    let quotient = if quotient.is_nan() {
+        5
+    } else {
+        quotient.to_bits()
+    };
+    let root = if root.is_nan() { 7 } else { root.to_bits() };
+    let mixed = (quotient ^ root.rotate_left(11)).wrapping_mul(0x9e37_79b1);
+    let mixed = mixed ^ mixed >> 15;
+    match mixed & 15 {
+        // Zeros, and what is as large as 1.
+        0 => mixed & 0x8000_0000,
+        1..=7 => mixed & 0x83ff_ffff | 0x3c00_0000,
+        _ => mixed,
+    }
+}
+
 /// `[a, b] ↦ bracketing`: not associative at all. Every element is a random word, and the hash of
 /// two depends on both and on their order, so any other bracketing than the law's gives other bits.
 pub(crate) struct Bracketing;

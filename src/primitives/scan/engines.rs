@@ -494,7 +494,7 @@ mod tests {
             assert!(tile(1 << 21, MULTIPROCESSORS) < tile(1 << 24, MULTIPROCESSORS));
             assert_eq!(tile(1 << 20, 16), tile(1 << 24, MULTIPROCESSORS));
         }
-        let medium = engines::<f64>(90, false, 20);
+        let medium = engines::<f64>(90, false, 19);
         assert_eq!(names(&medium), ["rows", "rows", "shares"]);
         assert_eq!(name(&medium, 1 << 22, true), "wave");
         // Where it would combine each element three times for nothing, rows go on up to shares.

@@ -12,7 +12,7 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) reduce_any: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
-    /// Those of them that are neither short nor long, if they are better off with another row.
+    /// Those of them that are better off with another row at some lengths.
     pub(in crate::codegen) reduce_middle: &'static [MiddleReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
@@ -42,7 +42,7 @@ pub(in crate::codegen) struct ReduceRow {
     pub(in crate::codegen) warps: u32,
 }
 
-/// What warps hold of a reduction of a middle length.
+/// What warps hold of a reduction of some lengths.
 #[derive(Debug)]
 pub(in crate::codegen) struct MiddleReduceRow {
     /// The size of an element.
@@ -150,6 +150,8 @@ pub(in crate::codegen) struct ShareRow {
     pub(in crate::codegen) warps: u32,
     /// Blocks of a multiprocessor.
     pub(in crate::codegen) blocks: u32,
+    /// The bytes that a lane loads at a time.
+    pub(in crate::codegen) bytes: u32,
 }
 
 /// What warps hold of a select, or of what is like it. Counts are folded.
