@@ -82,6 +82,16 @@ struct AnyOrderReducer {
     using Head = FirstRun<Source, RUN, ROWS>;
     using P = Prefix<Operator, A>;
     static_assert(Operator::EXACT && Operator::COMMUTATIVE);
+    /// Whether lanes fold items as they are, though they are held in words: what a function makes of
+    /// shorter items is in registers of its own, and joining two bytes would cost more than the
+    /// operator. So are the least and the greatest byte found.
+    static constexpr bool FOLDED_AS_MADE =
+        IS_HELD<T> && sizeof(T) == 2 && !SAME<Source, Slice<T>>;
+    struct AsMade {
+        static __device__ __forceinline__ T combine(const T& a, const T& b) {
+            return Operator::combine_operands(a, b);
+        }
+    };
 
     struct Shared {
         P warp_sums[WARP];
@@ -172,10 +182,17 @@ struct AnyOrderReducer {
     static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            A values[RUN];
+            if constexpr (FOLDED_AS_MADE) {
+                T values[RUN];
 #pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
-            sums[row] = sum_of_run<Operator>(values);
+                for (int i = 0; i < RUN; i++) values[i] = rows.item(row, i);
+                sums[row] = Fold<T>::widen(tree_fold<AsMade>(values));
+            } else {
+                A values[RUN];
+#pragma unroll
+                for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
+                sums[row] = sum_of_run<Operator>(values);
+            }
         }
     }
 

@@ -500,7 +500,8 @@ mod tests {
         // Where it would combine each element three times for nothing, rows go on up to shares.
         let dear = engines::<f32>(90, false, 36);
         assert_eq!(names(&dear), ["rows", "rows", "shares"]);
-        assert_eq!(name(&dear, 1 << 22, true), "rows, in turns");
+        assert_eq!(name(&dear, 1 << 21, true), "rows, in turns");
+        assert_eq!(name(&dear, 1 << 22, true), "shares");
         let turing = engines::<f32>(75, false, COSTLY);
         assert_eq!(names(&turing), ["rows", "rows", "rows, in turns"]);
     }

@@ -134,9 +134,9 @@ pub(in crate::codegen) struct CostlyScanRow {
     /// GPU holds all at once.
     pub(in crate::codegen) short_rows: &'static [(u32, u32)],
     pub(in crate::codegen) short_warps: u32,
-    /// The tiles of longer inputs, each for up to so many items a multiprocessor: smaller ones, so
-    /// that more blocks share the work.
-    pub(in crate::codegen) middle: &'static [(u64, ShareRow)],
+    /// The tiles of longer inputs: smaller ones, so that more blocks share the work. Each is for up
+    /// to so many items a multiprocessor, and operators of up to some cost.
+    pub(in crate::codegen) middle: &'static [(u64, u32, ShareRow)],
     /// The tiles of all others.
     pub(in crate::codegen) long: ShareRow,
 }
