@@ -143,7 +143,8 @@ impl CostlyScanPolicy {
         };
         let no_wave = (cost >= row.no_wave).then(|| RowPolicy::for_scan::<F>(capability, true));
         let middle = row.middle.iter().filter(|(_, most, _)| cost <= *most);
-        let middle = middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of::<F>(row)?)));
+        let middle =
+            middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of::<F>(row)?)));
         let rows = if is_alone { row.short_rows } else { &[] };
         let rows = rows.iter().filter(|(_, most)| cost <= *most);
         let short = rows.map(|&(rows, _)| {
