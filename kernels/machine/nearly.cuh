@@ -17,7 +17,7 @@ namespace warpfold {
 namespace rust {
 
 /// The magnitude of the upper half of a float of 64 bits, as a float of 32 bits: the greater the
-/// one, the greater the other. That of infinity and of NaN is NaN.
+/// one, the greater the other. From 2^1017 on, and of NaN, it is infinity or NaN.
 __device__ __forceinline__ f32 upper_half(f64 a) {
     return from_bits((u32)(bits_of(a) >> 32) & 0x7fffffffu);
 }
