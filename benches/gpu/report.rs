@@ -227,8 +227,8 @@ fn ratios(run: &Run) -> Option<String> {
 fn rounded(run: &Run) -> Option<String> {
     ratios_to(run, Library::CubRounded).text(
         "CUB's time over ours once more, by operators that round as ours do, nearly always. There \
-         are no multiply-adds in place of a product and a sum, and the `exp` and `log` are CUDA's of \
-         `double`. In the table above they are `expf` and `logf`, whose errors are up to 2 ulp.",
+         are no multiply-adds in place of a product and a sum, and the `exp` and `log` are CUDA's \
+         of `double`. In the table above they are `expf` and `logf`, whose errors are up to 2 ulp.",
     )
 }
 

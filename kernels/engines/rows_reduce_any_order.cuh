@@ -82,9 +82,8 @@ struct AnyOrderReducer {
     using Head = FirstRun<Source, RUN, ROWS>;
     using P = Prefix<Operator, A>;
     static_assert(Operator::EXACT && Operator::COMMUTATIVE);
-    /// Whether lanes fold items as they are, though they are held in words: what a function makes of
-    /// shorter items is in registers of its own, and joining two bytes would cost more than the
-    /// operator. So are the least and the greatest byte found.
+    /// Whether lanes fold items as a function made them, each byte in a register. To hold two bytes
+    /// in a word would cost more than an operator such as the least and the greatest.
     static constexpr bool FOLDED_AS_MADE =
         IS_HELD<T> && sizeof(T) == 2 && !SAME<Source, Slice<T>>;
     struct AsMade {

@@ -19,7 +19,7 @@ use std::any::TypeId;
 
 /// The namespace of these functions.
 pub(super) const NEARLY: &str = "nearly";
-/// The functions of `kernels/machine/rust.cuh` that have a slow path, for floats. With a flag before
+/// The functions of `kernels/machine/rust.cuh` that have a slow path for floats. With a flag before
 /// their arguments they have none.
 const BUILT_IN: [&str; 2] = ["rust::div(", "rust::recip("];
 /// The most bytes for which an operator is written again because of these alone. What is computed

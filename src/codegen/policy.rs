@@ -114,7 +114,7 @@ impl RowPolicy {
     pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
-        let mut table = rows::tables(capability).reduce_middle.iter();
+        let mut table = rows::tables(capability).reduce_ranges.iter();
         let row = table.find(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
         let mut policies = Vec::new();
         if let Some(row) = row {

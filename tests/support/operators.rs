@@ -102,12 +102,17 @@ pub(crate) fn doubtful(a: f32, b: f32) -> f32 {
     }
 }
 
-/// Divides floats of every size, and takes roots of them: of zeros, subnormals, infinities, NaN.
-/// Not associative.
+/// Divides floats of both lengths and of every size, and takes roots of the shorter: of zeros,
+/// subnormals, infinities, NaN. Not associative.
 #[monoid(name = Ratios, identity = 0)]
 pub(crate) fn ratios(a: u32, b: u32) -> u32 {
     let quotient = f32::from_bits(a) / f32::from_bits(b);
     let root = f32::from_bits(b ^ (a & 0x8000_0000)).sqrt();
+    let (x, y) = (
+        u64::from(a) << 32 | u64::from(b),
+        u64::from(b) << 32 | u64::from(a),
+    );
+    let long = f64::from_bits(x) / f64::from_bits(y);
     // NaN has several bits.
     let quotient = if quotient.is_nan() {
         5
@@ -115,7 +120,9 @@ pub(crate) fn ratios(a: u32, b: u32) -> u32 {
         quotient.to_bits()
     };
     let root = if root.is_nan() { 7 } else { root.to_bits() };
-    let mixed = (quotient ^ root.rotate_left(11)).wrapping_mul(0x9e37_79b1);
+    let long = if long.is_nan() { 3 } else { long.to_bits() };
+    let mixed = quotient ^ root.rotate_left(11) ^ (long ^ long >> 29) as u32;
+    let mixed = mixed.wrapping_mul(0x9e37_79b1);
     let mixed = mixed ^ mixed >> 15;
     match mixed & 15 {
         // Zeros, and what is as large as 1.

@@ -37,9 +37,9 @@ use std::sync::Arc;
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
 /// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
 /// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
-/// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14 instructions on for elements of up to
-/// 8 bytes, from 16 for those of 16, from 24 for those of 12. The more they cost, the shorter these
-/// are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
+/// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
+/// instructions on for elements of up to 8 bytes, from 16 for those of 16, from 24 for those of 12.
+/// The more they cost, the shorter these are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
 /// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
 /// do not have that kernel.
 ///

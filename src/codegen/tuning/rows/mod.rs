@@ -13,7 +13,7 @@ pub(in crate::codegen) struct RowTables {
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
     /// Those of them that are better off with another row at some lengths.
-    pub(in crate::codegen) reduce_middle: &'static [MiddleReduceRow],
+    pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],
@@ -44,7 +44,7 @@ pub(in crate::codegen) struct ReduceRow {
 
 /// What warps hold of a reduction of some lengths.
 #[derive(Debug)]
-pub(in crate::codegen) struct MiddleReduceRow {
+pub(in crate::codegen) struct RangeReduceRow {
     /// The size of an element.
     pub(in crate::codegen) element: u32,
     /// All of them have more bytes than this,

@@ -1,7 +1,7 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, MiddleReduceRow, ReduceRow,
+    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeReduceRow, ReduceRow,
     RowTables, ScanRow, SelectRow, ShareRow, Way, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
@@ -18,15 +18,15 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 12, bytes: 192, warps: 16 },
         ReduceRow { element: 16, bytes: 128, warps: 16 },
         ReduceRow { element: 24, bytes: 192, warps: 16 },
+        ReduceRow { element: 28, bytes: 256, warps: 8 },
         ReduceRow { element: 32, bytes: 128, warps: 16 },
         ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
-    reduce_middle: &[
-        MiddleReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128 },
-        MiddleReduceRow { element: 2, from: 128 << 20, to: u64::MAX, bytes: 128 },
-        MiddleReduceRow { element: 4, from: 9 << 20, to: 64 << 20, bytes: 64 },
-        MiddleReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96 },
+    reduce_ranges: &[
+        RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128 },
+        RangeReduceRow { element: 4, from: 9 << 20, to: 64 << 20, bytes: 64 },
+        RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96 },
     ],
     chunks: &[
         (8, ReducePolicy {
