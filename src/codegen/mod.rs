@@ -52,7 +52,7 @@ pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step, has_functions_of_sums};
-pub use policy::{HistogramPolicy, Policy, ReducePolicy, RowPolicy};
+pub use policy::{BlockPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy};
 pub use wave_policy::WavePolicy;
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
@@ -99,6 +99,9 @@ pub enum Engine {
     /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
     /// start anywhere.
     Rows(RowPolicy),
+    /// *Block*: short inputs, in one block and with little code (reductions only, in the law's order).
+    /// Runs on every GPU. Slices may start anywhere.
+    Block(BlockPolicy),
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
@@ -114,6 +117,7 @@ impl Engine {
         match self {
             Engine::Levels => "levels",
             Engine::Rows(_) => "rows",
+            Engine::Block(_) => "block",
             Engine::Wave(_) => "wave",
             Engine::Shares(_) => "shares",
         }
@@ -132,6 +136,10 @@ impl Engine {
                 sums => policy.sums,
                 grouped => policy.grouped.to_string(),
                 compact => policy.compact.to_string(),
+            },
+            Engine::Block(policy) => minijinja::context! {
+                run => policy.run,
+                warps => policy.warps,
             },
             Engine::Wave(policy) => minijinja::context! {
                 warps => policy.warps,
@@ -165,7 +173,7 @@ impl Engine {
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
     pub fn runs_on(self, capability: u32) -> bool {
         match self {
-            Engine::Levels | Engine::Rows(_) => true,
+            Engine::Levels | Engine::Rows(_) | Engine::Block(_) => true,
             Engine::Shares(_) => capability >= 80,
             Engine::Wave(_) => (90..110).contains(&capability),
         }
@@ -204,7 +212,7 @@ pub mod kernels {
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
         SearchArguments, TableArguments, TablesAt,
     };
-    pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
+    pub use crate::primitives::reduce::kernel::{BlockArguments, Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,

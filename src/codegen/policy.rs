@@ -312,6 +312,53 @@ impl RowPolicy {
     }
 }
 
+/// What the block engine ([`Engine::Block`](super::Engine::Block)) holds: all of a short input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockPolicy {
+    /// Neighbouring elements of a lane, a power of two up to 16.
+    pub run: u32,
+    /// The most warps of the block, a power of two.
+    pub warps: u32,
+}
+
+impl BlockPolicy {
+    /// The policy of a reduction of a form in the law's order, by an operator of some
+    /// [`cost`](super::cost), on GPUs of a compute capability. `None` if the rows engine is faster.
+    pub fn for_reduce<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<BlockPolicy> {
+        let row = row_for(
+            rows::tables(capability).block,
+            |row| row.accumulator,
+            accumulator_bytes::<F::Item>(),
+        );
+        (cost < row.costs_less).then_some(BlockPolicy {
+            run: row.run,
+            warps: row.warps,
+        })
+    }
+
+    /// The most elements of an input.
+    pub fn elements(self) -> u64 {
+        u64::from(32 * self.run * self.warps)
+    }
+
+    /// The threads of the block for `length` elements.
+    pub fn threads(self, length: usize) -> u32 {
+        32 * (length as u64).div_ceil(u64::from(32 * self.run)).max(1) as u32
+    }
+
+    /// What is wrong with a policy, if anything.
+    pub(crate) fn fault(self) -> Option<&'static str> {
+        let BlockPolicy { run, warps } = self;
+        if !run.is_power_of_two() || !warps.is_power_of_two() {
+            Some("run and warps are powers of two")
+        } else if run > 16 || warps > 32 {
+            Some("a run has at most 16 elements, and a block has at most 32 warps")
+        } else {
+            None
+        }
+    }
+}
+
 /// The layout of what an item becomes to be folded, on a GPU. Elements of parts shorter than a
 /// register become words: `Held` in `kernels/machine/types.cuh`.
 pub(crate) fn accumulator_layout<T: Element>() -> Layout {

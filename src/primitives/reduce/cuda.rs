@@ -1,12 +1,12 @@
 //! The reduction for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, ReduceArguments};
+use super::kernel::{self, BlockArguments, ReduceArguments};
 use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
 use crate::codegen::{
-    CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy, RowPolicy,
-    cost,
+    BlockPolicy, CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy,
+    RowPolicy, cost,
 };
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
@@ -62,6 +62,8 @@ enum Engines {
     Levels(Lazy),
     /// The rows engine (`Engine::Rows`).
     Rows {
+        /// For short inputs.
+        block: Option<Block>,
         /// The kernels, each for inputs of up to so many elements, from short ones to all others.
         kernels: Vec<(usize, Rows)>,
         /// How they cut inputs.
@@ -81,6 +83,25 @@ impl Rows {
             kernels: Lazy::new(request, Engine::Rows(policy)),
             policy,
         }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Block {
+    kernels: Lazy,
+    policy: BlockPolicy,
+}
+
+impl Block {
+    fn new(request: Request, policy: BlockPolicy) -> Block {
+        Block {
+            kernels: Lazy::new(request, Engine::Block(policy)),
+            policy,
+        }
+    }
+
+    fn holds(&self, len: usize) -> bool {
+        len as u64 <= self.policy.elements()
     }
 }
 
@@ -135,6 +156,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             Order::Law => CostlyReducePolicy::of::<F>(capability, cost::<T, Op>()),
             Order::Any => None,
         };
+        let block = match order {
+            Order::Law => BlockPolicy::for_reduce::<F>(capability, cost::<T, Op>()),
+            Order::Any => None,
+        };
         let (rows, cut) = match (costly, order) {
             (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
             (None, Order::Law) => (
@@ -154,6 +179,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             )
         });
         let engines = Engines::Rows {
+            block: block.map(|policy| Block::new(Self::request(), policy)),
             kernels: kernels.collect(),
             cut,
         };
@@ -175,8 +201,18 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             Engine::Rows(policy) => {
                 let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
                 Engines::Rows {
+                    block: None,
                     kernels: vec![(usize::MAX, Rows::new(request, policy))],
                     cut: cut.with_sums(policy.sums),
+                }
+            }
+            Engine::Block(policy) => {
+                let capability = context_capability(context)?;
+                let rows = RowPolicy::for_reduce::<F>(capability, Order::of::<T, Op>());
+                Engines::Rows {
+                    block: Some(Block::new(request, policy)),
+                    kernels: vec![(usize::MAX, Rows::new(request, rows))],
+                    cut: ReducePolicy::for_capability::<T>(capability),
                 }
             }
             _ => Engines::Levels(Lazy::new(request, engine)),
@@ -255,8 +291,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     fn load_all(&self) -> Result<()> {
         match &self.engines {
             Engines::Levels(kernels) => Lazy::load_all([kernels], &self.context),
-            Engines::Rows { kernels, .. } => {
-                Lazy::load_all(kernels.iter().map(|(_, rows)| &rows.kernels), &self.context)
+            Engines::Rows { block, kernels, .. } => {
+                let rows = kernels.iter().map(|(_, rows)| &rows.kernels);
+                let block = block.iter().map(|block| &block.kernels);
+                Lazy::load_all(block.chain(rows), &self.context)
             }
         }
     }
@@ -265,7 +303,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
         match &self.engines {
             Engines::Levels(_) => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Engines::Rows { kernels, cut } => {
+            Engines::Rows {
+                block: Some(block), ..
+            } if block.holds(len) => 0,
+            Engines::Rows { kernels, cut, .. } => {
                 let bytes = |(most, rows): &(usize, Rows)| {
                     ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len.min(*most))
                 };
@@ -337,7 +378,23 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 // SAFETY: the caller's.
                 return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
             }
-            Engines::Rows { kernels, cut } => {
+            Engines::Rows {
+                block: Some(block), ..
+            } if block.holds(len) => {
+                let loaded = block.kernels.get(&self.context)?;
+                let arguments = BlockArguments {
+                    source: call.source,
+                    length: len as u64,
+                    out: call.output,
+                    init: call.init,
+                    seeded: u32::from(call.seeded),
+                };
+                let function = Function::<kernel::BlockArgumentsOf<T, F>>::new(kernel::BLOCK);
+                let grid = Grid::new(1, block.policy.threads(len), 0);
+                // SAFETY: the caller's.
+                return unsafe { launch(loaded, stream, &function, grid, arguments) };
+            }
+            Engines::Rows { kernels, cut, .. } => {
                 let mut kernels = kernels.iter();
                 let fitting = kernels.find(|(most, _)| len <= *most);
                 (&fitting.expect("the last are for all lengths").1, *cut)

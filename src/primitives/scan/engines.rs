@@ -175,6 +175,7 @@ impl Engines {
                     long: rows(true),
                 }
             }
+            Engine::Block(_) => unreachable!("`check` refuses it"),
         }
     }
 

@@ -80,6 +80,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
                 let monoid = minijinja::context! { shared_bytes => shared_bytes, ..monoid };
                 bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
             }
+            Engine::Block(_) => unreachable!("`fault` refuses it"),
         }
     }
 
@@ -89,6 +90,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
             Engine::Shares(policy) => policy.fault::<T>(RowPolicy::run_of_scan::<F>()),
+            Engine::Block(_) => Some("the engine reduces only"),
         }
     }
 
@@ -98,6 +100,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Rows(_) => vec![ROWS],
             Engine::Wave(_) => vec![WAVE],
             Engine::Shares(_) => vec![SHARES],
+            Engine::Block(_) => Vec::new(),
         }
     }
 

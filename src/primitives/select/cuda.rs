@@ -238,7 +238,9 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
                 let rows = kernel::Select::<T, F, O>::rows_policy(capability);
                 Select::with(context, rows, Some(wave), true)
             }
-            Engine::Levels | Engine::Shares(_) => unreachable!("`check` refuses them"),
+            Engine::Levels | Engine::Block(_) | Engine::Shares(_) => {
+                unreachable!("`check` refuses them")
+            }
         };
         select?.loaded()
     }

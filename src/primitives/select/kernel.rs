@@ -161,6 +161,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
         match engine {
             Engine::Levels => Some("the engine reduces and scans only"),
             Engine::Shares(_) => Some("the engine scans only"),
+            Engine::Block(_) => Some("the engine reduces only"),
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
             Engine::Wave(_) if O::PLACES && !O::KEPT => Some("the items are positions"),
@@ -175,7 +176,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
 
     fn functions(engine: Engine) -> Vec<&'static str> {
         match engine {
-            Engine::Levels | Engine::Shares(_) => Vec::new(),
+            Engine::Levels | Engine::Block(_) | Engine::Shares(_) => Vec::new(),
             Engine::Rows(_) => vec![Self::ROWS.name],
             Engine::Wave(_) => vec![Self::WAVE.name],
         }

@@ -12,6 +12,8 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) reduce_any: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
+    /// Those by one block, by the size of what is folded.
+    pub(in crate::codegen) block: &'static [BlockRow],
     /// Those of them that are better off with another row at some lengths.
     pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
@@ -39,6 +41,19 @@ pub(in crate::codegen) struct ReduceRow {
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
+}
+
+/// What the block engine holds of a short reduction.
+#[derive(Debug)]
+pub(in crate::codegen) struct BlockRow {
+    /// The largest accumulator, in bytes.
+    pub(in crate::codegen) accumulator: u32,
+    /// Operators that cost less are folded so.
+    pub(in crate::codegen) costs_less: u32,
+    /// The elements of a lane.
+    pub(in crate::codegen) run: u32,
+    /// The most warps of the block.
     pub(in crate::codegen) warps: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeReduceRow, ReduceRow,
-    RowTables, ScanRow, SelectRow, ShareRow, Way, WeightedRow,
+    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeReduceRow,
+    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, Way, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy};
 
@@ -22,6 +22,14 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 32, bytes: 128, warps: 16 },
         ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
+    ],
+    block: &[
+        BlockRow { accumulator: 4, costs_less: 90, run: 8, warps: 16 },
+        BlockRow { accumulator: 8, costs_less: 90, run: 4, warps: 32 },
+        BlockRow { accumulator: 16, costs_less: 90, run: 4, warps: 16 },
+        BlockRow { accumulator: 28, costs_less: 90, run: 2, warps: 16 },
+        BlockRow { accumulator: 32, costs_less: 90, run: 2, warps: 8 },
+        BlockRow { accumulator: 64, costs_less: 90, run: 1, warps: 8 },
     ],
     reduce_ranges: &[
         RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128 },
