@@ -12,8 +12,8 @@ use warpfold::codegen::kernels::{
     RunParts, Sides,
 };
 use warpfold::codegen::{
-    CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Order, Primitive, RowPolicy, WavePolicy,
-    source,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Order, Primitive,
+    RowPolicy, WavePolicy, source,
 };
 use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::source::{Equal, Flagged, Form, Heads, Index, Map, NonZero, Slice, UpTo, Zip};
@@ -61,6 +61,11 @@ impl Visitor for Sources {
     fn visit<T: Sample, Op: Monoid<T>>(&mut self) {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Levels];
+            let block = match primitive {
+                Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, 0),
+                Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
+            };
+            engines.extend(block.map(Engine::Block));
             let is_like_another = matrix::is_like_another::<T, Op>();
             if is_like_another {
                 if primitive == Primitive::Scan {

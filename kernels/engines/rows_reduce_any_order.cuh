@@ -166,16 +166,38 @@ struct AnyOrderReducer {
         A sums[ROWS];
         for (; batch < whole; batch += step) {
             rows.load(source, head + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
-            fold_runs(sums, rows);
-            sum.append(tree_fold<Operator>(sums));
+            if constexpr (Policy::COMPACT) {
+                append_each(sum, rows, BATCH);
+            } else {
+                fold_runs(sums, rows);
+                sum.append(tree_fold<Operator>(sums));
+            }
         }
         if (batch == whole && rest > 0) {
             rows.load(source, head + (u64)batch * (BATCH * RUN), 0, (int)rest - 1, shifted);
-            fold_runs(sums, rows);
+            if constexpr (Policy::COMPACT) {
+                append_each(sum, rows, rest);
+            } else {
+                fold_runs(sums, rows);
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) sum.append_if(row * WARP + lane < rest, sums[row]);
+                for (int row = 0; row < ROWS; row++)
+                    sum.append_if(row * WARP + lane < rest, sums[row]);
+            }
         }
         if (lane < edges) sum.append(Fold<T>::widen(edge));
+    }
+
+    /// Appends the items of so many runs one by one. The time that an operator takes may depend on
+    /// its operands: the greatest common divisor of many numbers is mostly small, so that the next
+    /// step is short. A tree would combine pairs of fresh numbers.
+    static __device__ __forceinline__ void append_each(P& sum, const Rows& rows, u32 runs) {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            if (row * WARP + threadIdx.x % WARP < runs) {
+#pragma unroll
+                for (int i = 0; i < RUN; i++) sum.append(Fold<T>::widen(rows.item(row, i)));
+            }
+        }
     }
 
     static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {

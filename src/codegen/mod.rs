@@ -99,8 +99,8 @@ pub enum Engine {
     /// *Rows*: everything in one launch, in the registers of blocks. Runs on every GPU. Slices may
     /// start anywhere.
     Rows(RowPolicy),
-    /// *Block*: short inputs, in one block and with little code (reductions only, in the law's order).
-    /// Runs on every GPU. Slices may start anywhere.
+    /// *Block*: short inputs, by one block, with little code (reductions and scans). Runs on every
+    /// GPU. Slices may start anywhere.
     Block(BlockPolicy),
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
@@ -167,7 +167,7 @@ impl Engine {
     /// benchmark compared results of reductions and scans by these engines; the others have not run
     /// so on a GPU.
     fn decides(self) -> bool {
-        matches!(self, Engine::Rows(_) | Engine::Shares(_))
+        matches!(self, Engine::Rows(_) | Engine::Block(_) | Engine::Shares(_))
     }
 
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
@@ -212,7 +212,7 @@ pub mod kernels {
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
         SearchArguments, TableArguments, TablesAt,
     };
-    pub use crate::primitives::reduce::kernel::{BlockArguments, Reduce, ReduceArguments};
+    pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,

@@ -74,7 +74,8 @@ pub struct RowPolicy {
     pub grouped: bool,
     /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
     /// less code, which compiles faster: for costly operators on large elements, and for very costly
-    /// ones where there are few batches a warp.
+    /// ones where there are few batches a warp. In any order: whether a lane folds its elements one
+    /// by one, and not as a tree.
     pub compact: bool,
 }
 
@@ -107,6 +108,14 @@ impl RowPolicy {
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
         RowPolicy::reducing(run, rows, warps, sums)
+    }
+
+    /// The policy of a reduction in any order, by an operator of some [`cost`](super::cost).
+    pub fn for_any_order<F: Form<Item: Element>>(capability: u32, cost: u32) -> RowPolicy {
+        RowPolicy {
+            compact: cost >= rows::tables(capability).one_by_one,
+            ..RowPolicy::for_reduce::<F>(capability, Order::Any)
+        }
     }
 
     /// The policies of a reduction in the law's order, each for inputs whose items have up to so many
@@ -322,15 +331,22 @@ pub struct BlockPolicy {
 }
 
 impl BlockPolicy {
-    /// The policy of a reduction of a form in the law's order, by an operator of some
-    /// [`cost`](super::cost), on GPUs of a compute capability. `None` if the rows engine is faster.
+    /// The policy of a reduction of a form, by an operator of some [`cost`](super::cost), on GPUs of
+    /// a compute capability. `None` if another engine is faster.
     pub fn for_reduce<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<BlockPolicy> {
-        let row = row_for(
-            rows::tables(capability).block,
-            |row| row.accumulator,
-            accumulator_bytes::<F::Item>(),
-        );
-        (cost < row.costs_less).then_some(BlockPolicy {
+        BlockPolicy::of::<F>(rows::tables(capability).block_reduce, cost)
+    }
+
+    /// The policy of a scan, likewise.
+    pub fn for_scan<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<BlockPolicy> {
+        BlockPolicy::of::<F>(rows::tables(capability).block_scan, cost)
+    }
+
+    fn of<F: Form<Item: Element>>(table: &[rows::BlockRow], cost: u32) -> Option<BlockPolicy> {
+        let accumulator = accumulator_bytes::<F::Item>();
+        let mut rows = table.iter();
+        let row = rows.find(|row| accumulator <= row.accumulator && cost < row.costs_less)?;
+        Some(BlockPolicy {
             run: row.run,
             warps: row.warps,
         })

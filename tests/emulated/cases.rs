@@ -61,9 +61,21 @@ impl Case {
                 }
                 Primitive::Scan => self.launch_scan::<T>(script, out, init, policy),
             },
+            Engine::Block(policy) => match self.primitive {
+                Primitive::Reduce => {
+                    let plan = ReducePlan::in_one_block(policy.threads(self.length));
+                    self.launch_reduction::<T>(script, "reduce_block", (out, init.0), "in", &plan);
+                }
+                Primitive::Scan => {
+                    let threads = policy.threads(self.length);
+                    self.launch_twice::<T>(script, "scan_block", (out, init), true, |_| {
+                        (Grid::new(1, threads), false)
+                    });
+                }
+            },
             Engine::Wave(policy) => self.launch_wave::<T>(script, out, init, policy),
             Engine::Shares(policy) => self.launch_shares::<T>(script, out, init, policy),
-            _ => unreachable!("there are four engines"),
+            _ => unreachable!("there are five engines"),
         }
         if !self.is_reduced_at_once() {
             script.save(out);
@@ -203,26 +215,38 @@ impl Case {
     ) {
         let bytes = ScanPlan::workspace_bytes_for::<T>(policy, MANY_CHUNKS as u64 + 2);
         script.filled("workspace", 0, bytes, "workspace");
-        for (number, plan) in self.reduce_plans::<T, Op>(policy).into_iter().enumerate() {
-            let arguments = ReduceArguments {
-                source: slice(if number % 2 == 0 { "in" } else { "other" }),
-                length: self.length as u64,
-                out: address(out, 0),
-                workspace: workspace_of(plan.blocks.into()),
-                init,
-                seeded: u32::from(self.seeded),
-                chunks: plan.chunks,
-                log_chunk: plan.log_chunk,
-                log_batches: plan.log_batches,
-                at_once: plan.at_once,
-                larger: plan.larger,
-            };
-            let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
-            // All blocks must live at a time.
-            grid.resident = plan.blocks;
-            script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+        for (number, plan) in self.reduce_plans::<T, Op>(policy).iter().enumerate() {
+            let data = if number % 2 == 0 { "in" } else { "other" };
+            self.launch_reduction::<T>(script, "reduce_rows", (out, init), data, plan);
             script.save(out);
         }
+    }
+
+    fn launch_reduction<T: Element>(
+        &self,
+        script: &mut Script,
+        kernel: &str,
+        (out, init): (&'static str, T::Accumulator),
+        data: &'static str,
+        plan: &ReducePlan,
+    ) {
+        let arguments = ReduceArguments {
+            source: slice(data),
+            length: self.length as u64,
+            out: address(out, 0),
+            workspace: workspace_of(plan.blocks.into()),
+            init,
+            seeded: u32::from(self.seeded),
+            chunks: plan.chunks,
+            log_chunk: plan.log_chunk,
+            log_batches: plan.log_batches,
+            at_once: plan.at_once,
+            larger: plan.larger,
+        };
+        let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
+        // All blocks must live at a time.
+        grid.resident = plan.blocks;
+        script.launch(kernel, grid, &[Argument::of_struct(&arguments)]);
     }
 
     /// The plan, and others that cut the input up in other ways: as many chunks as blocks, and

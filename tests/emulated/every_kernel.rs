@@ -11,8 +11,8 @@ use crate::support::workspace::used_workspace;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    CostlyScanPolicy, Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy, SharePolicy,
-    WavePolicy, kernels, source,
+    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy,
+    SharePolicy, WavePolicy, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
 use warpfold::source::Slice;
@@ -31,6 +31,9 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         };
     }
     let mut engines = vec![Engine::Levels];
+    if !matrix::is_second::<Op>() {
+        engines.extend(in_one_block::<T>(primitive).map(Engine::Block));
+    }
     if primitive == Primitive::Reduce {
         let order = Order::of::<T, Op>();
         let policy = RowPolicy::of_reduce::<T>(order);
@@ -72,6 +75,14 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
     }
     engines
+}
+
+/// The block engine as it is chosen.
+fn in_one_block<T: Element>(primitive: Primitive) -> Option<BlockPolicy> {
+    match primitive {
+        Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, 0),
+        Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
+    }
 }
 
 /// The shares engine with small tiles, of which many can be tested: with the fewest warps, and with
@@ -118,9 +129,10 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
             Primitive::Reduce => reduction_cases::<T>(policy),
             Primitive::Scan => tile_cases::<T>(policy),
         },
+        Engine::Block(policy) => block_cases::<T>(primitive, policy),
         Engine::Wave(policy) => wave_cases::<T>(policy),
         Engine::Shares(policy) => share_cases(policy),
-        _ => unreachable!("there are four engines"),
+        _ => unreachable!("there are five engines"),
     }
 }
 
@@ -238,6 +250,40 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         inclusive: false,
         in_place: false,
         shifts: (shifts[number % shifts.len()], number % 3),
+    };
+    let twice = lengths.into_iter().flat_map(|length| [length; 2]);
+    twice.enumerate().map(case).collect()
+}
+
+/// Around the ends of runs and parts, up to what a block holds.
+fn block_cases<T: Element>(primitive: Primitive, policy: BlockPolicy) -> Vec<Case> {
+    let (run, most) = (policy.run as usize, policy.elements() as usize);
+    let part = 32 * run;
+    let around = |length: usize| [length - 1, length, length + 1, length + run + 1];
+    let lengths = [
+        vec![0, 1, 2, 3, 5, 7, 11, 31, 32, 33, 1000.min(most)],
+        around(2 * run).to_vec(),
+        around(part).to_vec(),
+        around(2 * part).to_vec(),
+        around(3 * part).to_vec(),
+        around(7 * part - run - 1).to_vec(),
+        vec![most - part, most - run, most - 1, most, most, most],
+    ]
+    .concat();
+    let word = 4 / align_of::<T>().min(4);
+    let placements = [
+        (false, (0, 0)),
+        (true, (0, 0)),
+        (false, (1, 0)),
+        (false, (3, 5)),
+        (true, (1, 1)),
+        (false, (0, word)),
+    ];
+    let case = scan_case(Engine::Block(policy), &placements);
+    let case = |(number, length): (usize, usize)| Case {
+        primitive,
+        in_place: primitive == Primitive::Scan && case((number, length)).in_place,
+        ..case((number, length))
     };
     let twice = lengths.into_iter().flat_map(|length| [length; 2]);
     twice.enumerate().map(case).collect()
@@ -438,6 +484,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             Engine::Rows(policy) if policy.grouped => "grouped rows",
             Engine::Rows(policy) if policy.compact => "compact rows",
             Engine::Rows(_) => "rows",
+            Engine::Block(_) => "block",
             Engine::Wave(policy) if policy == small(policy) => "small wave",
             Engine::Wave(policy) => match (policy == tiny(policy), policy.anywhere) {
                 (true, false) => "tiny wave",
@@ -447,7 +494,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
             },
             Engine::Shares(policy) if policy.warps > 2 => "shares of many warps",
             Engine::Shares(_) => "shares",
-            _ => unreachable!("there are four engines"),
+            _ => unreachable!("there are five engines"),
         },
         type_name::<T>(),
         type_name::<Op>()

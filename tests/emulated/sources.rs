@@ -12,8 +12,9 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive, ReducePlan,
-    ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
+    BlockPolicy, CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive,
+    ReducePlan, ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy,
+    source,
 };
 use warpfold::ops::Add;
 use warpfold::source::{
@@ -139,31 +140,50 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
+    let rows = RowPolicy::for_reduce::<F>(90, Order::of::<T, Op>());
+    let block = BlockPolicy::for_reduce::<F>(90, 0).map(Engine::Block);
+    for engine in [Engine::Rows(rows)].into_iter().chain(block) {
+        let name = format!("{name} {}", engine.name());
+        let drawn = drawn_module::<kernels::Reduce<T, Op, F>>(toolchain, &name, engine);
+        if let Some(module) = drawn {
+            check_reduction::<T, Op, F>(&name, case, &module, engine);
+        }
+    }
+}
+
+fn check_reduction<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
+    name: &str,
+    case: &Case<F>,
+    module: &Module,
+    engine: Engine,
+) {
     let order = Order::of::<T, Op>();
-    let policy = RowPolicy::for_reduce::<F>(90, order);
-    let share = policy.elements() as usize;
-    let engine = Engine::Rows(policy);
-    let Some(module) = drawn_module::<kernels::Reduce<T, Op, F>>(toolchain, name, engine) else {
-        return;
+    let (run, share, most) = match engine {
+        Engine::Block(policy) => (policy.run, 32 * policy.run, policy.elements() as usize),
+        Engine::Rows(policy) => (policy.run, policy.elements() as u32, usize::MAX),
+        _ => unreachable!("not among the engines"),
     };
     let mut script = script(case);
     let mut expected = Vec::new();
-    for (number, length) in lengths(policy.run as usize, share).into_iter().enumerate() {
+    let lengths = lengths(run as usize, share as usize).into_iter();
+    for (number, length) in lengths.filter(|&length| length <= most).enumerate() {
         script.seed(base_seed() + number as u64);
         place(&mut script, case, length, number);
         script.filled("workspace", 0, 1 << 14, "workspace");
         script.buffer("out", 0, size_of::<T>());
-        let mut plans = vec![ReducePlan::new::<T>(
-            (policy, ReducePolicy::of::<T>()),
-            order,
-            length,
-            2,
-        )];
-        let cut = ReducePlan::with_chunks(policy, length, 1, 0, 3);
-        if cut.blocks > 1 && cut.chunks < 40 {
-            let chunks = if order == Order::Any { 0 } else { cut.chunks };
-            plans.push(ReducePlan { chunks, ..cut });
-        }
+        let plans = match engine {
+            Engine::Block(policy) => vec![ReducePlan::in_one_block(policy.threads(length))],
+            Engine::Rows(policy) => {
+                let cut = ReducePolicy::of::<T>();
+                let usual = ReducePlan::new::<T>((policy, cut), order, length, 2);
+                let cut = ReducePlan::with_chunks(policy, length, 1, 0, 3);
+                let chunks = if order == Order::Any { 0 } else { cut.chunks };
+                let is_cut = cut.blocks > 1 && cut.chunks < 40;
+                let cut = is_cut.then_some(ReducePlan { chunks, ..cut });
+                [usual].into_iter().chain(cut).collect()
+            }
+            _ => unreachable!("not among the engines"),
+        };
         for plan in plans {
             let arguments = ReduceArguments {
                 source: (case.arguments)(length),
@@ -182,14 +202,15 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
                 resident: plan.blocks,
                 ..Grid::new(plan.blocks.into(), plan.threads)
             };
-            script.launch("reduce_rows", grid, &[Argument::of_struct(&arguments)]);
+            let function = format!("reduce_{}", engine.name());
+            script.launch(&function, grid, &[Argument::of_struct(&arguments)]);
             script.save("out");
             let init = (number % 2 == 1).then_some(case.items[0]);
             expected.push(oracle::reduce::<T, Op>(&case.items[..length], init));
         }
         script.clear();
     }
-    compare(script, &format!("reduce {name}"), &module, &expected);
+    compare(script, &format!("reduce {name}"), module, &expected);
 }
 
 #[track_caller]
@@ -211,6 +232,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     let anywhere = wave.and_then(WavePolicy::anywhere_of::<F>);
     engines.extend(anywhere.map(tiny).map(Engine::Wave));
     engines.dedup();
+    engines.extend(BlockPolicy::for_scan::<F>(90, 0).map(Engine::Block));
     // Eight rows a warp, loaded two at a time: shares of three levels.
     let costly = CostlyScanPolicy::of::<F>(90, u32::MAX);
     engines.extend(costly.map(|costly| {
@@ -235,14 +257,17 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
             Engine::Rows(policy) => (policy.run, policy.elements(), false),
             Engine::Wave(policy) => (policy.run, policy.tile(), !policy.anywhere),
             Engine::Shares(policy) => (policy.run, policy.tile(), false),
+            Engine::Block(policy) => (policy.run, 32 * u64::from(policy.run), false),
             _ => unreachable!("not among the engines"),
+        };
+        let most = match engine {
+            Engine::Block(policy) => policy.elements() as usize,
+            _ => usize::MAX,
         };
         let mut script = script(case);
         let mut expected = Vec::new();
-        for (number, length) in lengths(run as usize, share as usize)
-            .into_iter()
-            .enumerate()
-        {
+        let lengths = lengths(run as usize, share as usize).into_iter();
+        for (number, length) in lengths.filter(|&length| length <= most).enumerate() {
             script.seed(base_seed() + number as u64);
             place(&mut script, case, length, if aligned { 0 } else { number });
             script.filled("workspace", 0, 1 << 14, "workspace");
@@ -287,6 +312,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
                         ..Grid::new(plan.tiles(inclusive).min(3), plan.threads())
                     }
                 }
+                Engine::Block(policy) => Grid::new(1, policy.threads(length)),
                 Engine::Shares(policy) => {
                     let plan = SharePlan::new(policy, length);
                     arguments.by_ticket = u32::from(plan.by_ticket(inclusive));

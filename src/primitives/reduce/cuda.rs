@@ -1,6 +1,6 @@
 //! The reduction for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, BlockArguments, ReduceArguments};
+use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 #[cfg(doc)]
 use crate::Error;
@@ -8,6 +8,7 @@ use crate::codegen::{
     BlockPolicy, CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy,
     RowPolicy, cost,
 };
+use crate::cuda::block::Block;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
@@ -86,25 +87,6 @@ impl Rows {
     }
 }
 
-#[derive(Debug, Clone)]
-struct Block {
-    kernels: Lazy,
-    policy: BlockPolicy,
-}
-
-impl Block {
-    fn new(request: Request, policy: BlockPolicy) -> Block {
-        Block {
-            kernels: Lazy::new(request, Engine::Block(policy)),
-            policy,
-        }
-    }
-
-    fn holds(&self, len: usize) -> bool {
-        len as u64 <= self.policy.elements()
-    }
-}
-
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
     fn clone(&self) -> Self {
         Reduce {
@@ -152,14 +134,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let (capability, order) = (context_capability(context)?, Order::of::<T, Op>());
+        let cost = cost::<T, Op>();
         let costly = match order {
-            Order::Law => CostlyReducePolicy::of::<F>(capability, cost::<T, Op>()),
+            Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
             Order::Any => None,
         };
-        let block = match order {
-            Order::Law => BlockPolicy::for_reduce::<F>(capability, cost::<T, Op>()),
-            Order::Any => None,
-        };
+        let block = BlockPolicy::for_reduce::<F>(capability, cost);
         let (rows, cut) = match (costly, order) {
             (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
             (None, Order::Law) => (
@@ -167,7 +147,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
                 ReducePolicy::for_capability::<T>(capability),
             ),
             (None, Order::Any) => (
-                vec![(u64::MAX, RowPolicy::for_reduce::<F>(capability, order))],
+                vec![(u64::MAX, RowPolicy::for_any_order::<F>(capability, cost))],
                 ReducePolicy::for_capability::<T>(capability),
             ),
         };
@@ -305,7 +285,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             Engines::Levels(_) => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
             Engines::Rows {
                 block: Some(block), ..
-            } if block.holds(len) => 0,
+            } if block.threads(len).is_some() => 0,
             Engines::Rows { kernels, cut, .. } => {
                 let bytes = |(most, rows): &(usize, Rows)| {
                     ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len.min(*most))
@@ -371,7 +351,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let (rows, cut) = match &self.engines {
+        let (kernels, name, plan) = match &self.engines {
             Engines::Levels(kernels) => {
                 let plan = Plan::new::<T>(Primitive::Reduce, len);
                 let loaded = kernels.get(&self.context)?;
@@ -379,30 +359,30 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
             }
             Engines::Rows {
-                block: Some(block), ..
-            } if block.holds(len) => {
-                let loaded = block.kernels.get(&self.context)?;
-                let arguments = BlockArguments {
-                    source: call.source,
-                    length: len as u64,
-                    out: call.output,
-                    init: call.init,
-                    seeded: u32::from(call.seeded),
-                };
-                let function = Function::<kernel::BlockArgumentsOf<T, F>>::new(kernel::BLOCK);
-                let grid = Grid::new(1, block.policy.threads(len), 0);
-                // SAFETY: the caller's.
-                return unsafe { launch(loaded, stream, &function, grid, arguments) };
-            }
-            Engines::Rows { kernels, cut, .. } => {
-                let mut kernels = kernels.iter();
-                let fitting = kernels.find(|(most, _)| len <= *most);
-                (&fitting.expect("the last are for all lengths").1, *cut)
+                block,
+                kernels,
+                cut,
+            } => {
+                let block = block.as_ref();
+                match block.and_then(|block| Some((block, block.threads(len)?))) {
+                    Some((block, threads)) => (
+                        &block.kernels,
+                        kernel::BLOCK,
+                        ReducePlan::in_one_block(threads),
+                    ),
+                    None => {
+                        let mut kernels = kernels.iter();
+                        let fitting = kernels.find(|(most, _)| len <= *most);
+                        let rows = &fitting.expect("the last are for all lengths").1;
+                        let policy = (rows.policy, *cut);
+                        let plan =
+                            ReducePlan::new::<T>(policy, self.order, len, self.multiprocessors);
+                        (&rows.kernels, kernel::ROWS, plan)
+                    }
+                }
             }
         };
-        let loaded = rows.kernels.get(&self.context)?;
-        let policy = (rows.policy, cut);
-        let plan = ReducePlan::new::<T>(policy, self.order, len, self.multiprocessors);
+        let loaded = kernels.get(&self.context)?;
         let grid = Grid::new(plan.blocks, plan.threads, 0);
         let arguments = ReduceArguments {
             source: call.source,
@@ -417,7 +397,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             at_once: plan.at_once,
             larger: plan.larger,
         };
-        let function = Function::<kernel::ArgumentsOf<T, F>>::new(kernel::ROWS);
+        let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
         // SAFETY: the caller's.
         unsafe { launch(loaded, stream, &function, grid, arguments) }
     }

@@ -40,26 +40,6 @@ arguments! {
     }
 }
 
-arguments! {
-    /// What a reduction by one block takes.
-    pub struct BlockArguments<S, A> {
-        /// What is reduced.
-        pub source: S => "Source",
-        /// The number of items.
-        pub length: u64 => "u64",
-        /// The result.
-        pub out: u64 => "Element*",
-        /// What comes first; the result if there is no item.
-        pub init: A => "Operand<T>::Type",
-        /// Whether `init` comes first.
-        pub seeded: u32 => "u32",
-    }
-}
-
-/// The arguments of a reduction by one block of a form `F`.
-pub(crate) type BlockArgumentsOf<T, F> =
-    BlockArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
-
 /// The arguments of a reduction in one launch of a form `F`.
 pub(crate) type ArgumentsOf<T, F> =
     ReduceArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
@@ -69,7 +49,7 @@ pub(super) const ROWS: &str = "reduce_rows";
 /// The name of the block engine's function.
 pub(super) const BLOCK: &str = "reduce_block";
 
-fn bind_rows(arguments: String, order: Order, monoid: minijinja::Value) -> minijinja::Value {
+fn bind_one_launch(arguments: String, order: Order, monoid: minijinja::Value) -> minijinja::Value {
     minijinja::context! {
         arguments => arguments,
         any_order => order == Order::Any,
@@ -88,9 +68,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
                 let levels = bind_levels::<T, F>(Primitive::Reduce);
                 merge(levels, monoid)
             }
-            Engine::Block(_) => bind_rows(BlockArgumentsOf::<T, F>::cuda(), Order::Law, monoid),
-            Engine::Rows(_) | Engine::Wave(_) | Engine::Shares(_) => {
-                bind_rows(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), monoid)
+            Engine::Rows(_) | Engine::Block(_) | Engine::Wave(_) | Engine::Shares(_) => {
+                bind_one_launch(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), monoid)
             }
         }
     }

@@ -37,20 +37,13 @@ impl ReducePlan {
         let batch = rows.elements();
         let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
         if batches <= u64::from(policy.alone.min(rows.warps)) {
-            return ReducePlan {
-                blocks: 1,
-                threads: 32 * batches.max(1) as u32,
-                chunks: 0,
-                log_chunk: 0,
-                log_batches: 0,
-                at_once: 1,
-                larger: u32::MAX,
-            };
+            return ReducePlan::in_one_block(32 * batches.max(1) as u32);
         }
-        // With more blocks, the last one collects their sums for longer. With fewer, each of them
-        // takes longer.
+        // With more blocks, the last one collects their sums for longer, most of all those of long
+        // elements. With fewer, each of them takes longer.
         let (fewest_warps, enough_blocks) = match order {
             Order::Any => (4, multiprocessors),
+            Order::Law if size_of::<T>() >= 24 => (4, multiprocessors / 2),
             Order::Law => (2, multiprocessors / 2),
         };
         let mut warps = fewest_warps;
@@ -101,6 +94,19 @@ impl ReducePlan {
                     ReducePlan::in_groups(policy, length, warps, log_batches, multiprocessors)
                 }
             }
+        }
+    }
+
+    /// The plan of one block of so many threads.
+    pub fn in_one_block(threads: u32) -> ReducePlan {
+        ReducePlan {
+            blocks: 1,
+            threads,
+            chunks: 0,
+            log_chunk: 0,
+            log_batches: 0,
+            at_once: 1,
+            larger: u32::MAX,
         }
     }
 

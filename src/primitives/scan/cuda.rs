@@ -307,6 +307,9 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 // SAFETY: the caller's.
                 return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
             }
+            Choice::Block(kernels, threads) => {
+                (kernels, kernel::BLOCK, Grid::new(1, threads, 0), false)
+            }
             Choice::Rows(kernels, plan) => {
                 let grid = Grid::of_rows(&plan, len)?;
                 (kernels, kernel::ROWS, grid, plan.by_ticket)

@@ -3,14 +3,24 @@
 use super::plan::{ScanPlan, SharePlan, WavePlan};
 use crate::Element;
 use crate::codegen::{
-    CostlyScanPolicy, Engine, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy,
+    BlockPolicy, CostlyScanPolicy, Engine, Plan, Primitive, RowPolicy, SharePolicy, WavePolicy,
 };
+use crate::cuda::block::Block;
 use crate::cuda::kernels::{Lazy, Request};
 use crate::source::Form;
 
 /// The engines that scans with one operator choose from.
 #[derive(Debug, Clone)]
-pub(super) enum Engines {
+pub(super) struct Engines {
+    /// For short inputs.
+    block: Option<Block>,
+    /// For all others.
+    longer: Longer,
+}
+
+/// The engines for what one block does not hold.
+#[derive(Debug, Clone)]
+enum Longer {
     /// For elements too long for a thread's registers.
     Levels {
         /// For what so many blocks hold.
@@ -82,6 +92,8 @@ pub(super) struct Input {
 /// The engine that makes a scan, and how it cuts it up.
 #[derive(Debug)]
 pub(super) enum Choice<'a> {
+    /// By one block of so many threads.
+    Block(&'a Lazy, u32),
     Rows(&'a Lazy, ScanPlan),
     Wave(&'a Lazy, WavePlan),
     Shares(&'a Lazy, SharePlan),
@@ -98,6 +110,66 @@ impl Engines {
         cost: impl FnOnce() -> u32,
     ) -> Engines {
         let cost = cost();
+        let block = BlockPolicy::for_scan::<F>(capability, cost);
+        Engines {
+            block: block.map(|policy| Block::new(request, policy)),
+            longer: Longer::for_operator::<F>(request, capability, commutes, cost),
+        }
+    }
+
+    /// One engine, for every input. The wave engine has the rows engine beside it, for addresses
+    /// that it cannot have, and the block engine, for longer inputs.
+    pub(super) fn only<F: Form<Item: Element>>(
+        request: Request,
+        capability: u32,
+        engine: Engine,
+    ) -> Engines {
+        let (block, longer) = match engine {
+            Engine::Block(policy) => (
+                Some(Block::new(request, policy)),
+                Engine::Rows(RowPolicy::for_scan::<F>(capability, true)),
+            ),
+            engine => (None, engine),
+        };
+        Engines {
+            block,
+            longer: Longer::only::<F>(request, capability, longer),
+        }
+    }
+
+    /// The kernels of all engines but those for unaligned addresses.
+    pub(super) fn kernels(&self) -> impl Iterator<Item = &Lazy> {
+        let block = self.block.iter().map(|block| &block.kernels);
+        block.chain(self.longer.kernels())
+    }
+
+    /// The size of the workspace in bytes for `len` elements of type `T` or fewer.
+    pub(super) fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
+        match self.in_one_block(len) {
+            Some(_) => 0,
+            None => self.longer.workspace_bytes::<T>(len),
+        }
+    }
+
+    /// The engine for `input`.
+    pub(super) fn choose(&self, input: Input) -> Choice<'_> {
+        let in_one_block = self.in_one_block(input.len);
+        in_one_block.unwrap_or_else(|| self.longer.choose(input))
+    }
+
+    fn in_one_block(&self, len: usize) -> Option<Choice<'_>> {
+        let block = self.block.as_ref()?;
+        Some(Choice::Block(&block.kernels, block.threads(len)?))
+    }
+}
+
+impl Longer {
+    fn for_operator<F: Form<Item: Element>>(
+        request: Request,
+        capability: u32,
+        commutes: bool,
+        cost: u32,
+    ) -> Longer {
         let wave = WavePolicy::for_operator::<F>(capability, cost)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
@@ -112,7 +184,7 @@ impl Engines {
             && !costly.short.is_empty()
         {
             let short = costly.short.iter();
-            return Engines::Shares {
+            return Longer::Shares {
                 short: short
                     .map(|&policy| (Rows::new(request, policy), few))
                     .collect(),
@@ -122,7 +194,7 @@ impl Engines {
         if !is_large {
             let rows = costly.as_ref().and_then(|costly| costly.rows);
             let long = rows.unwrap_or_else(|| RowPolicy::for_scan::<F>(capability, true));
-            return Engines::OneLaunch {
+            return Longer::OneLaunch {
                 shares: costly.map(|costly| Shares::of(request, &costly)),
                 wave: wave
                     .filter(|_| rows.is_none())
@@ -133,56 +205,49 @@ impl Engines {
         }
         let policy = RowPolicy::for_scan::<F>(capability, false);
         let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
-        Engines::Levels {
+        Longer::Levels {
             short: Some((Rows::new(request, policy), few)),
             wave: wave.map(|policy| Wave::new::<F>(request, policy, false)),
             levels: Lazy::new(request, Engine::Levels),
         }
     }
 
-    /// One engine, for every input. The wave engine has the rows engine beside it, for addresses
-    /// that it cannot have.
-    pub(super) fn only<F: Form<Item: Element>>(
-        request: Request,
-        capability: u32,
-        engine: Engine,
-    ) -> Engines {
+    fn only<F: Form<Item: Element>>(request: Request, capability: u32, engine: Engine) -> Longer {
         match engine {
-            Engine::Levels => Engines::Levels {
+            Engine::Levels => Longer::Levels {
                 short: None,
                 wave: None,
                 levels: Lazy::new(request, engine),
             },
             Engine::Rows(policy) => {
                 let rows = Rows::new(request, policy);
-                Engines::OneLaunch {
+                Longer::OneLaunch {
                     shares: None,
                     wave: None,
                     short: rows.clone(),
                     long: rows,
                 }
             }
-            Engine::Shares(policy) => Engines::Shares {
+            Engine::Shares(policy) => Longer::Shares {
                 short: Vec::new(),
                 shares: Shares::new(request, 0, [(u64::MAX, policy)]),
             },
             Engine::Wave(policy) => {
                 let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
-                Engines::OneLaunch {
+                Longer::OneLaunch {
                     shares: None,
                     wave: Some(Wave::new::<F>(request, policy, true)),
                     short: rows(false),
                     long: rows(true),
                 }
             }
-            Engine::Block(_) => unreachable!("`check` refuses it"),
+            Engine::Block(_) => unreachable!("it is for short inputs"),
         }
     }
 
-    /// The kernels of all engines but those for unaligned addresses.
-    pub(super) fn kernels(&self) -> impl Iterator<Item = &Lazy> {
+    fn kernels(&self) -> impl Iterator<Item = &Lazy> {
         let (shares, others) = match self {
-            Engines::Levels {
+            Longer::Levels {
                 short,
                 wave,
                 levels,
@@ -191,7 +256,7 @@ impl Engines {
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
                 (None, [short, wave, Some(levels)])
             }
-            Engines::OneLaunch {
+            Longer::OneLaunch {
                 shares,
                 wave,
                 short,
@@ -201,11 +266,11 @@ impl Engines {
                 let [short, long] = [short, long].map(|rows| Some(&rows.kernels));
                 (shares.as_ref(), [wave, short, long])
             }
-            Engines::Shares { shares, .. } => (Some(shares), [None, None, None]),
+            Longer::Shares { shares, .. } => (Some(shares), [None, None, None]),
         };
         let short = match self {
-            Engines::Shares { short, .. } => short.as_slice(),
-            Engines::Levels { .. } | Engines::OneLaunch { .. } => &[],
+            Longer::Shares { short, .. } => short.as_slice(),
+            Longer::Levels { .. } | Longer::OneLaunch { .. } => &[],
         };
         let tiles = shares.into_iter().flat_map(|shares| &shares.tiles);
         tiles
@@ -214,8 +279,7 @@ impl Engines {
             .chain(others.into_iter().flatten())
     }
 
-    /// The size of the workspace in bytes for `len` elements of type `T` or fewer.
-    pub(super) fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
+    fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
         let of_rows = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
         let of_few_blocks = |(rows, few): &(Rows, u64)| {
             let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, *few);
@@ -231,7 +295,7 @@ impl Engines {
                 .unwrap_or(0)
         };
         let most = match self {
-            Engines::Levels {
+            Longer::Levels {
                 short,
                 wave,
                 levels: _,
@@ -240,7 +304,7 @@ impl Engines {
                 wave.as_ref().map(of_wave),
                 Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
             ],
-            Engines::OneLaunch {
+            Longer::OneLaunch {
                 shares,
                 wave,
                 short,
@@ -251,7 +315,7 @@ impl Engines {
                 Some(of_rows(short)),
                 Some(of_rows(long)),
             ],
-            Engines::Shares { short, shares } => {
+            Longer::Shares { short, shares } => {
                 let short = short.iter().map(of_few_blocks).max();
                 vec![short, Some(of_shares(shares))]
             }
@@ -259,8 +323,7 @@ impl Engines {
         most.into_iter().flatten().max().unwrap_or(0)
     }
 
-    /// The engine for `input`.
-    pub(super) fn choose(&self, input: Input) -> Choice<'_> {
+    fn choose(&self, input: Input) -> Choice<'_> {
         let Input {
             len,
             inclusive,
@@ -270,7 +333,7 @@ impl Engines {
         let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, inclusive, multiprocessors);
         let of_shares = |shares| Shares::choose(shares, len, multiprocessors);
         match self {
-            Engines::Levels {
+            Longer::Levels {
                 short,
                 wave,
                 levels,
@@ -289,7 +352,7 @@ impl Engines {
                 }
                 Choice::Levels(levels)
             }
-            Engines::OneLaunch {
+            Longer::OneLaunch {
                 shares,
                 wave,
                 short,
@@ -310,7 +373,7 @@ impl Engines {
                 }
                 Choice::Rows(&rows.kernels, plan)
             }
-            Engines::Shares { short, shares } => {
+            Longer::Shares { short, shares } => {
                 for (short, few) in short {
                     let plan = plan(short);
                     if plan.blocks <= *few && !plan.by_ticket {
@@ -455,6 +518,7 @@ mod tests {
             ..input(len)
         });
         match choice {
+            Choice::Block(..) => "block",
             Choice::Levels(_) => "levels",
             Choice::Rows(_, plan) if plan.by_ticket => "rows, in turns",
             Choice::Rows(..) => "rows",
@@ -467,10 +531,10 @@ mod tests {
     #[test]
     fn cheap_operators() {
         let hopper = engines::<f32>(90, true, CHEAP);
-        assert_eq!(names(&hopper), ["rows", "rows", "wave, anywhere"]);
+        assert_eq!(names(&hopper), ["block", "rows", "wave, anywhere"]);
         assert_eq!(name(&hopper, 1 << 28, true), "wave");
         let ampere = engines::<f32>(80, true, CHEAP);
-        assert_eq!(names(&ampere), ["rows", "rows", "rows, in turns"]);
+        assert_eq!(names(&ampere), ["block", "rows", "rows, in turns"]);
         assert_eq!(name(&ampere, 1 << 28, true), "rows, in turns");
     }
 
@@ -479,7 +543,7 @@ mod tests {
     fn costly_operators() {
         for capability in [80, 90] {
             let costly = engines::<f32>(capability, false, COSTLY);
-            assert_eq!(names(&costly), ["rows", "rows", "shares"]);
+            assert_eq!(names(&costly), ["block", "rows", "shares"]);
             assert_eq!(name(&costly, 1 << 28, true), "shares");
             // Tiles are small where there are few for each multiprocessor.
             let tile = |len, multiprocessors| {
@@ -496,15 +560,15 @@ mod tests {
             assert_eq!(tile(1 << 20, 16), tile(1 << 24, MULTIPROCESSORS));
         }
         let medium = engines::<f64>(90, false, 19);
-        assert_eq!(names(&medium), ["rows", "rows", "shares"]);
+        assert_eq!(names(&medium), ["block", "rows", "shares"]);
         assert_eq!(name(&medium, 1 << 22, true), "wave");
         // Where it would combine each element three times for nothing, rows go on up to shares.
         let dear = engines::<f32>(90, false, 36);
-        assert_eq!(names(&dear), ["rows", "rows", "shares"]);
+        assert_eq!(names(&dear), ["block", "rows", "shares"]);
         assert_eq!(name(&dear, 1 << 21, true), "rows, in turns");
         assert_eq!(name(&dear, 1 << 22, true), "shares");
         let turing = engines::<f32>(75, false, COSTLY);
-        assert_eq!(names(&turing), ["rows", "rows", "rows, in turns"]);
+        assert_eq!(names(&turing), ["block", "rows", "rows, in turns"]);
     }
 
     /// Where the order of operands counts, the wave engine is for cheap operators on elements that
@@ -558,6 +622,12 @@ mod tests {
         assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
         let wave = WavePolicy::for_form::<Slice<f32>>(90).unwrap();
         assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);
+        // A block is for short inputs alone.
+        let block = BlockPolicy::for_scan::<Slice<f32>>(90, CHEAP).unwrap();
+        assert_eq!(
+            names(Engine::Block(block)),
+            ["block", "rows", "rows, in turns"]
+        );
     }
 
     /// A workspace for a length serves the engine of every shorter one.
@@ -577,6 +647,7 @@ mod tests {
                     Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
                     Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
                     Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
+                    Choice::Block(..) => 0,
                     Choice::Levels(_) => unreachable!("elements are short"),
                 });
                 let has = engines.workspace_bytes::<T>(len);

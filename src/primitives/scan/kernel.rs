@@ -42,6 +42,8 @@ pub(crate) type ArgumentsOf<T, F> =
 
 /// The name of the rows engine's function.
 pub(super) const ROWS: &str = "scan_rows";
+/// The name of the block engine's function.
+pub(super) const BLOCK: &str = "scan_block";
 /// The name of the wave engine's function.
 pub(super) const WAVE: &str = "scan_wave";
 /// The name of the shares engine's function.
@@ -69,7 +71,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
                 let levels = bind_levels::<T, F>(Primitive::Scan);
                 merge(levels, monoid)
             }
-            Engine::Rows(_) => bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid),
+            Engine::Rows(_) | Engine::Block(_) => {
+                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
+            }
             Engine::Wave(policy) => {
                 let leads = policy.anywhere && leads::<T, Op, F>();
                 let monoid = minijinja::context! { leads => leads, ..monoid };
@@ -80,7 +84,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
                 let monoid = minijinja::context! { shared_bytes => shared_bytes, ..monoid };
                 bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
             }
-            Engine::Block(_) => unreachable!("`fault` refuses it"),
         }
     }
 
@@ -90,7 +93,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
             Engine::Shares(policy) => policy.fault::<T>(RowPolicy::run_of_scan::<F>()),
-            Engine::Block(_) => Some("the engine reduces only"),
+            Engine::Block(policy) if policy.warps > 16 => {
+                Some("a block that scans has up to 16 warps")
+            }
+            Engine::Block(policy) => policy.fault(),
         }
     }
 
@@ -100,7 +106,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Rows(_) => vec![ROWS],
             Engine::Wave(_) => vec![WAVE],
             Engine::Shares(_) => vec![SHARES],
-            Engine::Block(_) => Vec::new(),
+            Engine::Block(_) => vec![BLOCK],
         }
     }
 

@@ -26,7 +26,7 @@ impl ScanPlan {
     ) -> ScanPlan {
         let most = policy.warps;
         let (length, share) = (length as u64, policy.elements());
-        if length <= share * u64::from(most) {
+        if length <= share * u64::from(most.min(Self::ALONE_WARPS)) {
             let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
             return ScanPlan {
                 blocks: 1,
@@ -75,13 +75,16 @@ impl ScanPlan {
         }
     }
 
-    const BLOCKS_PER_WARP: u64 = 8;
+    /// The most warps of a block that is alone. Two of half as many warps take less time.
+    const ALONE_WARPS: u32 = 8;
+
+    const BLOCKS_PER_WARP: u64 = 16;
 
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
         let most = policy.warps;
-        if length as u64 <= policy.elements() * u64::from(most) {
+        if length as u64 <= policy.elements() * u64::from(most.min(Self::ALONE_WARPS)) {
             return 0;
         }
         // The most tiles that this length or a shorter one is cut into.

@@ -159,9 +159,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Levels => Some("the engine reduces and scans only"),
+            Engine::Levels | Engine::Block(_) => Some("the engine reduces and scans only"),
             Engine::Shares(_) => Some("the engine scans only"),
-            Engine::Block(_) => Some("the engine reduces only"),
             Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
             Engine::Wave(_) if O::PLACES && !O::KEPT => Some("the items are positions"),

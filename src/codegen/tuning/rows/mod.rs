@@ -10,10 +10,14 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 pub(in crate::codegen) struct RowTables {
     /// The bytes that the warps of a multiprocessor read at once, of a reduction in any order.
     pub(in crate::codegen) reduce_any: u32,
+    /// The least cost of an operator by which such a reduction folds elements one by one.
+    pub(in crate::codegen) one_by_one: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
-    /// Those by one block, by the size of what is folded.
-    pub(in crate::codegen) block: &'static [BlockRow],
+    /// Those by one block: the first row that fits.
+    pub(in crate::codegen) block_reduce: &'static [BlockRow],
+    /// Scans by one block, likewise.
+    pub(in crate::codegen) block_scan: &'static [BlockRow],
     /// Those of them that are better off with another row at some lengths.
     pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
@@ -44,7 +48,7 @@ pub(in crate::codegen) struct ReduceRow {
     pub(in crate::codegen) warps: u32,
 }
 
-/// What the block engine holds of a short reduction.
+/// What the block engine holds of a short input.
 #[derive(Debug)]
 pub(in crate::codegen) struct BlockRow {
     /// The largest accumulator, in bytes.

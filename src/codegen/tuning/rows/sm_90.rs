@@ -9,6 +9,7 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
     reduce_any: 64 << 10,
+    one_by_one: 90,
     // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
     // Costly operators on 12 bytes have a row of their own below.
     reduce_law: &[
@@ -23,18 +24,35 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 40, bytes: 160, warps: 16 },
         ReduceRow { element: 64, bytes: 256, warps: 8 },
     ],
-    block: &[
+    block_reduce: &[
         BlockRow { accumulator: 4, costs_less: 90, run: 8, warps: 16 },
         BlockRow { accumulator: 8, costs_less: 90, run: 4, warps: 32 },
         BlockRow { accumulator: 16, costs_less: 90, run: 4, warps: 16 },
-        BlockRow { accumulator: 28, costs_less: 90, run: 2, warps: 16 },
-        BlockRow { accumulator: 32, costs_less: 90, run: 2, warps: 8 },
-        BlockRow { accumulator: 64, costs_less: 90, run: 1, warps: 8 },
+        BlockRow { accumulator: 16, costs_less: u32::MAX, run: 2, warps: 16 },
+        BlockRow { accumulator: 28, costs_less: u32::MAX, run: 2, warps: 16 },
+        BlockRow { accumulator: 32, costs_less: u32::MAX, run: 2, warps: 8 },
+        BlockRow { accumulator: 64, costs_less: u32::MAX, run: 1, warps: 8 },
+    ],
+    block_scan: &[
+        BlockRow { accumulator: 2, costs_less: u32::MAX, run: 8, warps: 16 },
+        BlockRow { accumulator: 4, costs_less: 90, run: 4, warps: 16 },
+        BlockRow { accumulator: 12, costs_less: 90, run: 4, warps: 8 },
+        BlockRow { accumulator: 12, costs_less: u32::MAX, run: 2, warps: 16 },
+        BlockRow { accumulator: 16, costs_less: 90, run: 2, warps: 16 },
+        BlockRow { accumulator: 16, costs_less: u32::MAX, run: 2, warps: 8 },
+        BlockRow { accumulator: 20, costs_less: u32::MAX, run: 4, warps: 4 },
+        BlockRow { accumulator: 24, costs_less: u32::MAX, run: 2, warps: 4 },
+        BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
+        BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
     reduce_ranges: &[
         RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128 },
         RangeReduceRow { element: 4, from: 9 << 20, to: 64 << 20, bytes: 64 },
         RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96 },
+        RangeReduceRow { element: 16, from: 0, to: 128 << 10, bytes: 64 },
+        RangeReduceRow { element: 20, from: 0, to: 160 << 10, bytes: 80 },
+        RangeReduceRow { element: 24, from: 0, to: 192 << 10, bytes: 96 },
+        RangeReduceRow { element: 28, from: 0, to: 224 << 10, bytes: 112 },
     ],
     chunks: &[
         (8, ReducePolicy {
