@@ -75,11 +75,15 @@ const EVERY: &[usize] = &[
     1 << 28,
     1 << 30,
 ];
+/// Of 16 bytes and more, it takes a little more than a batch for each warp.
+const SMALL: usize = 300_000;
 /// It divides into no power of two of chunks that fills a GPU.
 const UNEVEN: usize = 3_000_000;
 const SOME: &[usize] = &[
+    100,
     1000,
     1 << 16,
+    SMALL,
     1_000_000,
     1 << 20,
     UNEVEN,
@@ -89,9 +93,28 @@ const SOME: &[usize] = &[
     1 << 28,
 ];
 /// Of the classes of operators: enough to see what they cost.
-const FEW: &[usize] = &[1000, 1 << 16, 1_000_000, UNEVEN, 1 << 22, 1 << 26, 1 << 28];
+const FEW: &[usize] = &[
+    100,
+    1000,
+    1 << 16,
+    SMALL,
+    1_000_000,
+    UNEVEN,
+    1 << 22,
+    1 << 26,
+    1 << 28,
+];
 /// The same for elements of 8 bytes and more.
-const FEWER: &[usize] = &[1000, 1 << 16, 1_000_000, UNEVEN, 1 << 22, 1 << 26];
+const FEWER: &[usize] = &[
+    100,
+    1000,
+    1 << 16,
+    SMALL,
+    1_000_000,
+    UNEVEN,
+    1 << 22,
+    1 << 26,
+];
 const LONG: &[usize] = &[1 << 28];
 /// What a quick run takes of them.
 const QUICK: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 26, 1 << 28];

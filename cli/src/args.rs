@@ -432,8 +432,12 @@ pub(crate) enum PrimitiveName {
     Reduce,
     /// The fold of all numbers, a launch for each level of a tree
     ReduceLevels,
+    /// The fold of a few thousand numbers, by one block
+    ReduceBlock,
     /// All prefixes in one launch, on any GPU
     Scan,
+    /// All prefixes of a few thousand numbers, by one block
+    ScanBlock,
     /// All prefixes, a launch for each level of Blelloch's tree
     ScanLevels,
     /// All prefixes of long arrays in one launch, on GPUs of compute capability 9.0 to 10.x

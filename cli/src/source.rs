@@ -8,7 +8,9 @@ use warpfold::codegen::kernels::{
     ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, Outputs, Places, Reduce,
     RunParts, Scan, Select, Sides,
 };
-use warpfold::codegen::{CostlyScanPolicy, Engine, Kernels, Order, RowPolicy, WavePolicy, source};
+use warpfold::codegen::{
+    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Order, RowPolicy, WavePolicy, source,
+};
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
 use warpfold::{Binned, Monoid};
 
@@ -46,7 +48,15 @@ impl PrimitiveName {
         use PrimitiveName::*;
         matches!(
             self,
-            Reduce | ReduceLevels | Scan | ScanLevels | ScanWave | ScanWaveAnywhere | ScanShares
+            Reduce
+                | ReduceLevels
+                | ReduceBlock
+                | Scan
+                | ScanBlock
+                | ScanLevels
+                | ScanWave
+                | ScanWaveAnywhere
+                | ScanShares
         )
     }
 }
@@ -66,6 +76,14 @@ impl<T: Number> Work<T> for Rendering {
                 render::<Reduce<T, Op>>(Engine::Rows(policy))
             }
             Name::ReduceLevels => render::<Reduce<T, Op>>(Engine::Levels),
+            Name::ReduceBlock => {
+                let policy = BlockPolicy::for_reduce::<Slice<T>>(CAPABILITY, 0);
+                render::<Reduce<T, Op>>(Engine::Block(policy.expect("numbers are short")))
+            }
+            Name::ScanBlock => {
+                let policy = BlockPolicy::for_scan::<Slice<T>>(CAPABILITY, 0);
+                render::<Scan<T, Op>>(Engine::Block(policy.expect("numbers are short")))
+            }
             Name::Scan => render::<Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false))),
             Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
             Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),

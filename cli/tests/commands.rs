@@ -107,7 +107,9 @@ fn the_source_holds_the_operator() {
 fn every_primitive_has_a_source() {
     for (primitive, function) in [
         ("reduce-levels", "reduce_finish("),
+        ("reduce-block", "reduce_block("),
         ("scan-levels", "scan_tiles("),
+        ("scan-block", "scan_block("),
         ("scan-wave-anywhere", "scan_wave("),
         ("scan-shares", "scan_shares("),
         ("select", "select_rows("),

@@ -28,17 +28,28 @@ use std::sync::Arc;
 /// `Reduce<f32, Add, Map<product, Zip<(Slice<f32>, Slice<f32>)>>>` is a dot product.
 ///
 /// Bracketing and results are those of [`reduce`](crate::reduce()). A call is one launch, and reads
-/// every element once. Elements of 4 and of 12 bytes have two kernels, one for middle lengths.
-/// Costly operators on up to 24 bytes have up to four, for short inputs and for longer ones. Those
-/// for long inputs mostly combine as seldom as they can ([`RowPolicy::grouped`]): where warps have
-/// some batches each, 1.04 to 1.16 times for each element. Those on longer elements, and others for
-/// middle lengths from 90 instructions on, have little code ([`RowPolicy::compact`]), which compiles
-/// in half of the time.
+/// every element once.
+///
+/// # The kernels
+///
+/// A call loads the kernel for its length, unless an earlier one has.
+///
+/// - *Short inputs*: one block folds them, by little code ([`Engine::Block`]). These are up to 4096
+///   elements of up to 8 bytes, 2048 of up to 16, 1024 of up to 28, 512 of 32, and 256 longer ones.
+///   From 90 instructions on, they are up to 1024 elements of up to 28 bytes.
+/// - *Longer ones*: elements of 1, 4, 12, 16, 20, 24 and 28 bytes have a kernel of their own for
+///   some lengths. Costly operators on up to 24 bytes have up to four. Those for long inputs mostly
+///   combine as seldom as they can ([`RowPolicy::grouped`]): where warps have some batches each,
+///   1.04 to 1.16 times for each element. Those on longer elements, and others for middle lengths
+///   from 90 instructions on, have little code ([`RowPolicy::compact`]), which compiles in half of
+///   the time.
+/// - *In any order*, an operator that is exact and commutes folds elements as a tree. From 90
+///   instructions on it folds them one by one: many numbers' greatest common divisor is mostly
+///   small, and then the next step takes less time.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](crate::cuda::Scan); the two can share one. Inputs of up to some ten thousand
-/// elements do not use it.
+/// As for [`Scan`](crate::cuda::Scan); the two can share one. Short inputs do not use it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     pub(crate) kernels: Kernels<T, F>,
@@ -121,9 +132,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         Ok(reduce)
     }
 
-    /// Loads nothing yet. A call loads the kernels that its length needs, unless an earlier one
-    /// has. That makes a difference where there are several, for inputs of different lengths: for
-    /// costly operators, and elements of 4 and of 12 bytes.
+    /// Loads nothing yet. A call loads the kernel that its length needs, unless an earlier one has.
+    /// So the first result comes sooner than with [`load`](Reduce::load), most of all that of a
+    /// short input, whose kernel compiles in a third of the time. But a later call of another length
+    /// may compile again.
     ///
     /// Calls load kernels also while a stream is captured into a graph. The errors of
     /// [`load`](Reduce::load) become theirs.
@@ -167,7 +179,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
-    /// which takes a launch for each level of its tree.
+    /// which takes a launch for each level of its tree. The block engine ([`Engine::Block`]) has
+    /// the rows engine beside it, for what one block does not hold.
     ///
     /// # Errors
     ///

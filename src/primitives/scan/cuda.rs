@@ -26,6 +26,11 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
+/// *Short inputs*: one block scans them in one launch, by little code ([`Engine::Block`]). These are
+/// up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20 and of 28, and
+/// 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements of up to 12
+/// bytes, and 512 of up to 16. Slices may start anywhere.
+///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
 /// of elements on, slices that start at no multiple of 16 bytes have kernels of their own, also of
@@ -55,7 +60,7 @@ use std::sync::Arc;
 ///
 /// A call takes a [`Workspace`] of at least [`workspace_bytes`](Scan::workspace_bytes), which
 /// serves the call's stream. Calls on one stream can share it, whatever their primitive, type,
-/// operator and length. Inputs of up to some thousands of elements do not use it.
+/// operator and length. Short inputs do not use it.
 #[derive(Debug)]
 pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     pub(crate) kernels: Kernels<T, F>,
@@ -123,7 +128,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         Kernels::new(context, engines, Op::identity).map(Scan::with)
     }
 
-    /// Loads the kernels of one engine, which will be used for every length.
+    /// Loads the kernels of one engine, which will be used for every length. The block engine
+    /// ([`Engine::Block`]) has the rows engine beside it, for what one block does not hold.
     ///
     /// With the wave engine ([`Engine::Wave`]), slices that do not start at a multiple of 16 bytes
     /// take other kernels. If the policy has room for such slices, these are the wave engine's,
