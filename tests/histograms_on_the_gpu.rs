@@ -2,14 +2,14 @@
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, stream};
-use warpfold::cuda::cudarc::driver::{DeviceRepr, ValidAsZeroBits};
-use warpfold::cuda::{Histogram, HistogramOf, WeightedHistogramOf, Workspace, up_to};
+use warpfold::cuda::cudarc::driver::{DevicePtr, DeviceRepr, ValidAsZeroBits};
+use warpfold::cuda::{Histogram, HistogramOf, Scan, WeightedHistogramOf, Workspace, up_to};
 use warpfold::half::f16;
 use warpfold::ops::Add;
 use warpfold::source::{Constant, Index, Map, Slice, UpTo, Zip};
 use warpfold::{
-    Binned, Bins, Counted, Error, Monoid, constant, function, histogram, histogram_weighted, index,
-    map, zip,
+    Binned, Bins, Counted, Error, Monoid, Prefixes, constant, function, histogram,
+    histogram_weighted, index, map, zip,
 };
 
 const LENGTHS: &[usize] = &[
@@ -347,7 +347,16 @@ where
     let weights = sample::<W>(items.len(), 9);
     let histogram = WeightedHistogramOf::<W, X>::load(&stream, bins).unwrap();
     let most = histogram.workspace_bytes(items.len());
-    let mut workspace = Workspace::new(&stream, most).unwrap();
+    // Between the calls the workspace serves scans, which trust what they find in it.
+    let scan = Scan::<u64, Add>::load_lazily(stream.context()).unwrap();
+    let mut scanned = stream.alloc_zeros::<u64>(100_000).unwrap();
+    let shared = most.max(scan.workspace_bytes(scanned.len()));
+    let mut workspace = Workspace::new(&stream, shared).unwrap();
+    // Another one starts at an odd multiple of 16, and something follows it.
+    let around = stream.clone_htod(&vec![0xab_u8; 16 + most + 512]).unwrap();
+    let address = around.device_ptr(&stream).0 + 16;
+    // SAFETY: the bytes are the array's, and nothing else uses them before they are read.
+    let mut exact = unsafe { Workspace::from_raw(&stream, address, most) }.unwrap();
     let (all_items, all_weights) = (stream.clone_htod(items), stream.clone_htod(&weights));
     let (all_items, all_weights) = (all_items.unwrap(), all_weights.unwrap());
     // What stands in an output before does not count.
@@ -377,7 +386,16 @@ where
         let enqueued = histogram.enqueue(&stream, &items, &weights, &mut sums, &mut workspace);
         enqueued.unwrap();
         assert_same(&stream.clone_dtoh(&sums).unwrap(), &expected, &what);
+        let prefixes = Prefixes::exclusive();
+        scan.enqueue_in_place(&stream, prefixes, &mut scanned, &mut workspace)
+            .unwrap();
+        histogram
+            .enqueue(&stream, &items, &weights, &mut sums, &mut exact)
+            .unwrap();
+        assert_same(&stream.clone_dtoh(&sums).unwrap(), &expected, &what);
     }
+    let after = stream.clone_dtoh(&around).unwrap();
+    assert!(after[16 + most..].iter().all(|&byte| byte == 0xab));
 }
 
 /// Around tiles and chunks.

@@ -2,7 +2,9 @@
 
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::{Scratch, WeightedPlan};
-use crate::codegen::{Engine, Function as KernelFunction, Named, RowPolicy, accumulator_layout};
+use crate::codegen::{
+    Engine, Function as KernelFunction, HEADER_BYTES, Named, RowPolicy, accumulator_layout,
+};
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::{Loaded, Request};
 use crate::cuda::launch::{Grid, blocks, launch};
@@ -195,16 +197,19 @@ where
     /// The bytes of a [`Workspace`] that a call with `len` items needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         let scans = self.scan_bytes(len);
-        scans + self.scratch_bytes(scans as u64, len)
+        // Scratch memory starts at a multiple of 256, a workspace at any multiple of 16.
+        scans + self.scratch_bytes(scans as u64, len) + (256 - 16)
     }
 
-    /// What the scans of a call need.
+    /// What the scans of a call need: the header at least, which other calls believe in.
     fn scan_bytes(&self, len: usize) -> usize {
-        let Way::Sort(sort) = &self.way else { return 0 };
+        let Way::Sort(sort) = &self.way else {
+            return HEADER_BYTES;
+        };
         let plan = sort.plan(len * self.parts, self.all);
         let digits = plan.passes.iter().map(|&(_, bits)| plan.digits(bits));
         let longest = digits.fold(plan.starts(self.all), usize::max);
-        sort.scan.workspace_bytes(longest)
+        sort.scan.workspace_bytes(longest).max(HEADER_BYTES)
     }
 
     /// What a call needs besides, from an address on.
