@@ -62,7 +62,7 @@ impl Visitor for Sources {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Levels];
             let block = match primitive {
-                Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, 0),
+                Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, 0),
                 Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
             };
             engines.extend(block.map(Engine::Block));

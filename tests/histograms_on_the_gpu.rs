@@ -230,7 +230,8 @@ fn items_at_edges() {
     fn around<T: Sample + Binned + Counted<Value = T> + DeviceRepr + ValidAsZeroBits>(edges: &[T]) {
         let bins = Bins::with_edges_of(edges).unwrap();
         let item = |i: usize| {
-            let rank = edges[i / 3 % edges.len()].rank() + (i % 3) as u64;
+            let edge = edges[i / 3 % edges.len()].rank();
+            let rank = edge.saturating_add((i % 3) as u64);
             T::of_rank(
                 rank.saturating_sub(1)
                     .clamp(T::ENDS.0.rank(), T::ENDS.1.rank()),

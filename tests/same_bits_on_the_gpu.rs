@@ -6,7 +6,7 @@ use crate::support::{gpu, oracle, skip, stream};
 use rayon::prelude::*;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Policy, Primitive, RowPolicy,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Order, Policy, Primitive, RowPolicy,
     WavePolicy,
 };
 use warpfold::cuda::cudarc::driver::DeviceRepr;
@@ -188,7 +188,7 @@ fn check_blocks<T: Sample + DeviceRepr, Op: Monoid<T>>() {
         return;
     };
     let costs = [0, u32::MAX - 1];
-    let reduce = costs.map(|cost| BlockPolicy::for_reduce::<Slice<T>>(90, cost));
+    let reduce = costs.map(|cost| BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, cost));
     let scan = costs.map(|cost| BlockPolicy::for_scan::<Slice<T>>(90, cost));
     let lengths = |policy: BlockPolicy| {
         let (run, most) = (policy.run as usize, policy.elements() as usize);

@@ -77,7 +77,7 @@ impl<T: Number> Work<T> for Rendering {
             }
             Name::ReduceLevels => render::<Reduce<T, Op>>(Engine::Levels),
             Name::ReduceBlock => {
-                let policy = BlockPolicy::for_reduce::<Slice<T>>(CAPABILITY, 0);
+                let policy = BlockPolicy::for_reduce::<Slice<T>>(CAPABILITY, Order::Law, 0);
                 render::<Reduce<T, Op>>(Engine::Block(policy.expect("numbers are short")))
             }
             Name::ScanBlock => {

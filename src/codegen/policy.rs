@@ -333,7 +333,15 @@ pub struct BlockPolicy {
 impl BlockPolicy {
     /// The policy of a reduction of a form, by an operator of some [`cost`](super::cost), on GPUs of
     /// a compute capability. `None` if another engine is faster.
-    pub fn for_reduce<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<BlockPolicy> {
+    pub fn for_reduce<F: Form<Item: Element>>(
+        capability: u32,
+        order: Order,
+        cost: u32,
+    ) -> Option<BlockPolicy> {
+        // In any order the rows engine has few steps, too, and reads long elements better.
+        if order == Order::Any && accumulator_bytes::<F::Item>() > 8 {
+            return None;
+        }
         BlockPolicy::of::<F>(rows::tables(capability).block_reduce, cost)
     }
 

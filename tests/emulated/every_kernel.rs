@@ -80,7 +80,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
 /// The block engine as it is chosen.
 fn in_one_block<T: Element>(primitive: Primitive) -> Option<BlockPolicy> {
     match primitive {
-        Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, 0),
+        Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, 0),
         Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
     }
 }

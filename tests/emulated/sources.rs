@@ -141,7 +141,7 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
         return;
     };
     let rows = RowPolicy::for_reduce::<F>(90, Order::of::<T, Op>());
-    let block = BlockPolicy::for_reduce::<F>(90, 0).map(Engine::Block);
+    let block = BlockPolicy::for_reduce::<F>(90, Order::Law, 0).map(Engine::Block);
     for engine in [Engine::Rows(rows)].into_iter().chain(block) {
         let name = format!("{name} {}", engine.name());
         let drawn = drawn_module::<kernels::Reduce<T, Op, F>>(toolchain, &name, engine);

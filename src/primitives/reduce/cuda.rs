@@ -36,7 +36,8 @@ use std::sync::Arc;
 ///
 /// - *Short inputs*: one block folds them, by little code ([`Engine::Block`]). These are up to 4096
 ///   elements of up to 8 bytes, 2048 of up to 16, 1024 of up to 28, 512 of 32, and 256 longer ones.
-///   From 90 instructions on, they are up to 1024 elements of up to 28 bytes.
+///   From 90 instructions on, they are up to 1024 elements of up to 28 bytes. In any order, longer
+///   elements than 8 bytes have no such kernel.
 /// - *Longer ones*: elements of 1, 4, 12, 16, 20, 24 and 28 bytes have a kernel of their own for
 ///   some lengths. Costly operators on up to 24 bytes have up to four. Those for long inputs mostly
 ///   combine as seldom as they can ([`RowPolicy::grouped`]): where warps have some batches each,
@@ -151,7 +152,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
             Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
             Order::Any => None,
         };
-        let block = BlockPolicy::for_reduce::<F>(capability, cost);
+        let block = BlockPolicy::for_reduce::<F>(capability, order, cost);
         let (rows, cut) = match (costly, order) {
             (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
             (None, Order::Law) => (

@@ -35,10 +35,12 @@ impl ScanPlan {
             };
         }
         // With more blocks, exchanging sums takes longer. With fewer, each of them takes longer.
-        let mut warps = 1;
-        while warps < most && Self::BLOCKS_PER_WARP * u64::from(warps * warps) * share < length {
-            warps *= 2;
-        }
+        let enough = |(warps, blocks): (u32, u64)| blocks * u64::from(warps) * share >= length;
+        let mut few = Self::MOST_BLOCKS.into_iter();
+        let warps = few
+            .find(|&row| enough(row))
+            .map_or(most, |(warps, _)| warps);
+        let warps = warps.min(most);
         let plan = |warps| {
             ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
         };
@@ -78,7 +80,8 @@ impl ScanPlan {
     /// The most warps of a block that is alone. Two of half as many warps take less time.
     const ALONE_WARPS: u32 = 8;
 
-    const BLOCKS_PER_WARP: u64 = 16;
+    /// How many blocks of so many warps are better than half as many of twice as many warps.
+    const MOST_BLOCKS: [(u32, u64); 4] = [(1, 8), (2, 16), (4, 52), (8, 128)];
 
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
@@ -89,7 +92,8 @@ impl ScanPlan {
         }
         // The most tiles that this length or a shorter one is cut into.
         let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
-        let tiles = (length as u64 / shortest).max(Self::BLOCKS_PER_WARP * u64::from(most)) + 1;
+        let [.., (_, few)] = Self::MOST_BLOCKS;
+        let tiles = (length as u64 / shortest).max(few) + 1;
         ScanPlan::workspace_bytes_for::<T>(policy, tiles)
     }
 

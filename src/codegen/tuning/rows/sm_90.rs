@@ -37,7 +37,7 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 2, costs_less: u32::MAX, run: 8, warps: 16 },
         BlockRow { accumulator: 4, costs_less: 90, run: 4, warps: 16 },
         BlockRow { accumulator: 12, costs_less: 90, run: 4, warps: 8 },
-        BlockRow { accumulator: 12, costs_less: u32::MAX, run: 2, warps: 16 },
+        BlockRow { accumulator: 12, costs_less: u32::MAX, run: 4, warps: 8 },
         BlockRow { accumulator: 16, costs_less: 90, run: 2, warps: 16 },
         BlockRow { accumulator: 16, costs_less: u32::MAX, run: 2, warps: 8 },
         BlockRow { accumulator: 20, costs_less: u32::MAX, run: 4, warps: 4 },
