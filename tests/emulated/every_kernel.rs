@@ -49,6 +49,10 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
             });
             engines.extend(once.map(Engine::Rows));
         }
+        if order == Order::Any && !matrix::is_second::<Op>() {
+            let compact = true;
+            engines.push(Engine::Rows(RowPolicy { compact, ..policy }));
+        }
     }
     if primitive == Primitive::Scan {
         let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);

@@ -27,9 +27,9 @@ use std::sync::Arc;
 /// # Launches
 ///
 /// *Short inputs*: one block scans them in one launch, by little code ([`Engine::Block`]). These are
-/// up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20 and of 28, and
-/// 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements of up to 12
-/// bytes, and 512 of up to 16. Slices may start anywhere.
+/// up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20 and of
+/// 28, and 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements of up to
+/// 12 bytes, and 512 of up to 16. Slices may start anywhere.
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
