@@ -109,8 +109,8 @@ fn sanitized_waves() {
     check_all_waves(&[(0, 0), (5, 3)]);
 }
 
-/// The block engine gives the oracle's bits around the ends of runs, parts and blocks, wherever input
-/// and output start, in place, and whatever comes first.
+/// The block engine gives the oracle's bits around the ends of runs, parts and blocks, wherever
+/// input and output start, in place, and whatever comes first.
 #[test]
 fn sanitized_short_inputs() {
     use crate::support::operators::{

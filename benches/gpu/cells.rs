@@ -75,7 +75,7 @@ const EVERY: &[usize] = &[
     1 << 28,
     1 << 30,
 ];
-/// Of 16 bytes and more, it takes a little more than a batch for each warp.
+/// Structs of 16 bytes and more: a little more than one block a multiprocessor holds of them.
 const SMALL: usize = 300_000;
 /// It divides into no power of two of chunks that fills a GPU.
 const UNEVEN: usize = 3_000_000;
@@ -104,17 +104,8 @@ const FEW: &[usize] = &[
     1 << 26,
     1 << 28,
 ];
-/// The same for elements of 8 bytes and more.
-const FEWER: &[usize] = &[
-    100,
-    1000,
-    1 << 16,
-    SMALL,
-    1_000_000,
-    UNEVEN,
-    1 << 22,
-    1 << 26,
-];
+/// The same for elements of 8 bytes and more: without the longest.
+const FEWER: &[usize] = FEW.split_at(FEW.len() - 1).0;
 const LONG: &[usize] = &[1 << 28];
 /// What a quick run takes of them.
 const QUICK: &[usize] = &[1000, 1_000_000, 1 << 22, 1 << 26, 1 << 28];

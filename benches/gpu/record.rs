@@ -107,9 +107,9 @@ impl Cell {
         format!("{} {} {}", self.primitive, self.element, self.operator)
     }
 
-    /// Neither a view at an odd offset nor an odd length.
+    /// Neither a view at an odd offset nor an odd length, unless that is a short one.
     pub(crate) fn is_plain(&self) -> bool {
-        self.offset == 0 && (self.length == 1 || self.length.is_multiple_of(8))
+        self.offset == 0 && (self.length < 1000 || self.length.is_multiple_of(8))
     }
 
     /// What the problem must move: a reduction reads the elements, a scan writes as many.

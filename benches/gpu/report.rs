@@ -243,8 +243,12 @@ fn ratios_to(run: &Run, library: Library) -> Table {
     let mut lengths: Vec<usize> = compared.iter().map(|cell| cell.length).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    let mut names: Vec<String> = compared.iter().map(|cell| cell.name()).collect();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for name in compared.iter().map(|cell| cell.name()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let heads = lengths.iter().map(|&n| length(n));
     let mut table = Table {
         head: std::iter::once(String::new()).chain(heads).collect(),

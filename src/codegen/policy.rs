@@ -331,18 +331,19 @@ pub struct BlockPolicy {
 }
 
 impl BlockPolicy {
-    /// The policy of a reduction of a form, by an operator of some [`cost`](super::cost), on GPUs of
-    /// a compute capability. `None` if another engine is faster.
+    /// The policy of a reduction of a form, by an operator of some [`cost`](super::cost), on GPUs
+    /// of a compute capability. `None` if another engine is faster.
     pub fn for_reduce<F: Form<Item: Element>>(
         capability: u32,
         order: Order,
         cost: u32,
     ) -> Option<BlockPolicy> {
+        let tables = rows::tables(capability);
         // In any order the rows engine has few steps, too, and reads long elements better.
-        if order == Order::Any && accumulator_bytes::<F::Item>() > 8 {
+        if order == Order::Any && accumulator_bytes::<F::Item>() > tables.block_any {
             return None;
         }
-        BlockPolicy::of::<F>(rows::tables(capability).block_reduce, cost)
+        BlockPolicy::of::<F>(tables.block_reduce, cost)
     }
 
     /// The policy of a scan, likewise.

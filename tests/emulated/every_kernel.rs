@@ -133,7 +133,7 @@ fn cases<T: Element>(primitive: Primitive, engine: Engine) -> Vec<Case> {
             Primitive::Reduce => reduction_cases::<T>(policy),
             Primitive::Scan => tile_cases::<T>(policy),
         },
-        Engine::Block(policy) => block_cases::<T>(primitive, policy),
+        Engine::Block(policy) => block_cases(primitive, policy),
         Engine::Wave(policy) => wave_cases::<T>(policy),
         Engine::Shares(policy) => share_cases(policy),
         _ => unreachable!("there are five engines"),
@@ -158,6 +158,15 @@ fn scan_case(engine: Engine, placements: &[Placement]) -> impl Fn((usize, usize)
 
 /// Whether the output is the input, and by how much both are shifted.
 type Placement = (bool, (usize, usize));
+
+/// Aligned, in place, and from places that no word begins at.
+const PLACEMENTS: [Placement; 5] = [
+    (false, (0, 0)),
+    (true, (0, 0)),
+    (false, (1, 0)),
+    (false, (3, 5)),
+    (true, (1, 1)),
+];
 
 /// Around the ends of runs, rows and tiles of one warp; and so many tiles that their sums are
 /// summed up twice.
@@ -260,7 +269,7 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
 }
 
 /// Around the ends of runs and parts, up to what a block holds.
-fn block_cases<T: Element>(primitive: Primitive, policy: BlockPolicy) -> Vec<Case> {
+fn block_cases(primitive: Primitive, policy: BlockPolicy) -> Vec<Case> {
     let (run, most) = (policy.run as usize, policy.elements() as usize);
     let part = 32 * run;
     let around = |length: usize| [length - 1, length, length + 1, length + run + 1];
@@ -274,16 +283,7 @@ fn block_cases<T: Element>(primitive: Primitive, policy: BlockPolicy) -> Vec<Cas
         vec![most - part, most - run, most - 1, most, most, most],
     ]
     .concat();
-    let word = 4 / align_of::<T>().min(4);
-    let placements = [
-        (false, (0, 0)),
-        (true, (0, 0)),
-        (false, (1, 0)),
-        (false, (3, 5)),
-        (true, (1, 1)),
-        (false, (0, word)),
-    ];
-    let case = scan_case(Engine::Block(policy), &placements);
+    let case = scan_case(Engine::Block(policy), &PLACEMENTS);
     let case = |(number, length): (usize, usize)| Case {
         primitive,
         in_place: primitive == Primitive::Scan && case((number, length)).in_place,
@@ -335,14 +335,7 @@ fn share_cases(policy: SharePolicy) -> Vec<Case> {
         vec![1024 * tile + 1, 1055 * tile - 3],
     ]
     .concat();
-    let placements = [
-        (false, (0, 0)),
-        (true, (0, 0)),
-        (false, (1, 0)),
-        (false, (3, 5)),
-        (true, (1, 1)),
-    ];
-    let case = scan_case(Engine::Shares(policy), &placements);
+    let case = scan_case(Engine::Shares(policy), &PLACEMENTS);
     lengths.into_iter().enumerate().map(case).collect()
 }
 

@@ -135,8 +135,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
 
     /// Loads nothing yet. A call loads the kernel that its length needs, unless an earlier one has.
     /// So the first result comes sooner than with [`load`](Reduce::load), most of all that of a
-    /// short input, whose kernel compiles in a third of the time. But a later call of another length
-    /// may compile again.
+    /// short input, whose kernel compiles in a third of the time. But a later call of another
+    /// length may compile again.
     ///
     /// Calls load kernels also while a stream is captured into a graph. The errors of
     /// [`load`](Reduce::load) become theirs.

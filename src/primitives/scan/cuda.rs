@@ -26,10 +26,10 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// *Short inputs*: one block scans them in one launch, by little code ([`Engine::Block`]). These are
-/// up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20 and of
-/// 28, and 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements of up to
-/// 12 bytes, and 512 of up to 16. Slices may start anywhere.
+/// *Short inputs*: one block scans them in one launch, by little code ([`Engine::Block`]). These
+/// are up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20
+/// and of 28, and 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements
+/// of 4 to 12 bytes, and 512 of 16. Slices may start anywhere.
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from some millions
@@ -44,7 +44,8 @@ use std::sync::Arc;
 /// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
 /// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
 /// instructions on for elements of up to 8 bytes, from 16 for those of 16, from 24 for those of 12.
-/// The more they cost, the shorter these are. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
+/// The more they cost, the shorter these are.
+/// [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
 /// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
 /// do not have that kernel.
 ///

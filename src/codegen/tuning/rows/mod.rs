@@ -12,14 +12,16 @@ pub(in crate::codegen) struct RowTables {
     pub(in crate::codegen) reduce_any: u32,
     /// The least cost of an operator by which such a reduction folds elements one by one.
     pub(in crate::codegen) one_by_one: u32,
+    /// The largest accumulator, in bytes, that one block folds in any order.
+    pub(in crate::codegen) block_any: u32,
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
-    /// Those by one block: the first row that fits.
+    /// Those of them that are better off with another row at some lengths.
+    pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
+    /// Reductions by one block: the first row that fits.
     pub(in crate::codegen) block_reduce: &'static [BlockRow],
     /// Scans by one block, likewise.
     pub(in crate::codegen) block_scan: &'static [BlockRow],
-    /// Those of them that are better off with another row at some lengths.
-    pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
     /// How reductions are cut up, by the size of what is folded: (largest accumulator in bytes,
     /// policy).
     pub(in crate::codegen) chunks: &'static [(u32, ReducePolicy)],

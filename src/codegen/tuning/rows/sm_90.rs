@@ -10,6 +10,7 @@ use crate::codegen::{HistogramPolicy, ReducePolicy};
 pub(super) const ROWS: RowTables = RowTables {
     reduce_any: 64 << 10,
     one_by_one: 90,
+    block_any: 8,
     // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
     // Costly operators on 12 bytes have a row of their own below.
     reduce_law: &[
@@ -36,7 +37,6 @@ pub(super) const ROWS: RowTables = RowTables {
     block_scan: &[
         BlockRow { accumulator: 2, costs_less: u32::MAX, run: 8, warps: 16 },
         BlockRow { accumulator: 4, costs_less: 90, run: 4, warps: 16 },
-        BlockRow { accumulator: 12, costs_less: 90, run: 4, warps: 8 },
         BlockRow { accumulator: 12, costs_less: u32::MAX, run: 4, warps: 8 },
         BlockRow { accumulator: 16, costs_less: 90, run: 2, warps: 16 },
         BlockRow { accumulator: 16, costs_less: u32::MAX, run: 2, warps: 8 },
