@@ -356,6 +356,11 @@ EMULATED_INLINE void mbarrier_wait(Mbarrier& barrier, unsigned parity,
                                    emulator::Source source = {}) {
     emulator::mbarrier_wait(&barrier, parity, source);
 }
+EMULATED_INLINE void mbarrier_wait_by_warp(Mbarrier& barrier, unsigned parity,
+                                           emulator::Source source = {}) {
+    emulator::mbarrier_wait(&barrier, parity, source);
+    __any_sync(0xffffffffu, 0, source);
+}
 EMULATED_INLINE void fence_mbarrier_init() { emulator::fence_mbarrier_init(); }
 
 EMULATED_INLINE void bulk_load(void* shared, const void* global, unsigned bytes,

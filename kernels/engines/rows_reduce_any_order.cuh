@@ -217,17 +217,17 @@ struct AnyOrderReducer {
         }
     }
 
-    /// Appends what the other blocks published. The threads share out the sums.
+    /// Appends what the other blocks published: those before this one, which is the last. The
+    /// threads share out the sums. Warps stay together: a lane that has none reads the first one.
     static __device__ __forceinline__ void collect(const TileSums<A, 1>& sums, P& sum) {
         u32 others = gridDim.x - 1, threads = blockDim.x;
-        for (u32 first = threadIdx.x; first < others; first += PER_LANE * threads) {
+        for (u32 of_warp = warp_index() * WARP; of_warp < others; of_warp += PER_LANE * threads) {
+            u32 first = of_warp + threadIdx.x % WARP;
             u64 blocks[PER_LANE];
             A values[PER_LANE];
 #pragma unroll
-            for (int k = 0; k < PER_LANE; k++) {
-                u32 other = first + k * threads < others ? first + k * threads : first;
-                blocks[k] = other < blockIdx.x ? other : other + 1;
-            }
+            for (int k = 0; k < PER_LANE; k++)
+                blocks[k] = first + k * threads < others ? first + k * threads : 0;
             sums.wait(blocks, values);
 #pragma unroll
             for (int k = 0; k < PER_LANE; k++)

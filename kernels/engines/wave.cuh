@@ -136,7 +136,7 @@ struct WaveEngine {
         __device__ __forceinline__ Stage& items() { return shared.tiles[stage]; }
         /// The tile that the loader took.
         __device__ __forceinline__ u64 tile() {
-            mbarrier_wait(notes().taken, phase);
+            mbarrier_wait_by_warp(notes().taken, phase);
             return notes().tile;
         }
     };
@@ -212,7 +212,7 @@ struct WaveEngine {
         u64 count = tiles();
         for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
             Notes& notes = turn.notes();
-            mbarrier_wait(notes.loaded, turn.phase);
+            mbarrier_wait_by_warp(notes.loaded, turn.phase);
             if (valid(tile) > 0) {
                 if constexpr (Sink::NEEDS_ROWS) {
 #pragma unroll 1
@@ -282,7 +282,7 @@ struct WaveEngine {
         int lane = threadIdx.x % WARP;
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
-            mbarrier_wait(notes.summed, turn.phase);
+            mbarrier_wait_by_warp(notes.summed, turn.phase);
             // No tile comes after an unfinished one, so nobody needs its sum.
             if (valid(tile) == TILE)
                 sums.publish(
@@ -327,7 +327,7 @@ struct WaveEngine {
             A values[PER_LANE];
             // Wait for this tile's own sum first. Earlier reads would only delay the stores we wait
             // for.
-            mbarrier_wait(notes.summed, turn.phase);
+            mbarrier_wait_by_warp(notes.summed, turn.phase);
             if (place > 0) {
                 // Lanes that cover this tile or later ones read the wave's first sum instead: it
                 // will be there.
@@ -340,7 +340,7 @@ struct WaveEngine {
                 run_up_sweep<Operator, true>(values, PER_LANE);
                 tree.up_sweep(values[PER_LANE - 1]);
             }
-            mbarrier_wait(notes.waved, turn.phase);
+            mbarrier_wait_by_warp(notes.waved, turn.phase);
             // The lane to which the tile belongs knows all it needs.
             if (lane == place / PER_LANE) {
                 P prefix{notes.wave_prefix, sink.seeded || tile >= WAVE};
@@ -399,7 +399,7 @@ struct WaveEngine {
         u64 count = tiles();
         for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
             Notes& notes = turn.notes();
-            mbarrier_wait(notes.summed, turn.phase);
+            mbarrier_wait_by_warp(notes.summed, turn.phase);
             emit_tile(turn, tile, warp, valid(tile));
             __syncwarp();
             if (lane == 0) mbarrier_arrive(notes.free);
@@ -415,7 +415,7 @@ struct WaveEngine {
             rows.up_sweep(notes.rows.sums[warp * ROWS + lane % ROWS]);
             warps.up_sweep(notes.warp_sums[lane % WARPS]);
         }
-        mbarrier_wait(notes.prefixed, turn.phase);
+        mbarrier_wait_by_warp(notes.prefixed, turn.phase);
         bool present = sink.seeded || tile > 0;
         A prefix = notes.prefix;
         if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
@@ -466,13 +466,13 @@ struct WaveEngine {
         u64 count = tiles();
         for (u64 tile; (tile = turn.tile()) < count; turn.next()) {
             Notes& notes = turn.notes();
-            mbarrier_wait(notes.summed, turn.phase);
+            mbarrier_wait_by_warp(notes.summed, turn.phase);
             Store store = store_of(turn, warp, warp * CHUNK);
             u64 begin = tile * TILE + warp * CHUNK;
             auto kept = sink.begin_chunk(begin, notes.warp_sums[warp]);
             A before = Folded::of_chunks(lane < warp ? notes.warp_sums[lane] : A{}, tile * TILE);
             pack_rows(notes, warp, kept, valid(tile), store);
-            mbarrier_wait(notes.prefixed, turn.phase);
+            mbarrier_wait_by_warp(notes.prefixed, turn.phase);
             bool is_last = begin < length && begin + CHUNK >= length;
             sink.end_chunk(kept, Operator::combine(notes.prefix, before), store, is_last);
             __syncwarp();
@@ -534,7 +534,7 @@ struct WaveEngine {
         }
         if (threadIdx.x < STAGES) shared.tiles[threadIdx.x].begin(source);
         __syncthreads();
-        int warp = threadIdx.x / WARP;
+        int warp = warp_index();
         TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
         Turn turn{shared};
         if (warp < WARPS) {

@@ -311,18 +311,30 @@ __device__ __forceinline__ void mbarrier_expect(Mbarrier& barrier, u32 bytes) {
                  : "memory");
 }
 
-/// Waits until the phase of this parity has completed: the current phase or the one before.
-/// Acquires what those who arrived released, and the bytes of the bulk copies. sm_90
-__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
+/// Whether the phase of this parity has completed: the current phase or the one before. Waits a
+/// while for it. Acquires what those who arrived released, and the bytes of the bulk copies. sm_90
+__device__ __forceinline__ bool mbarrier_try_wait(Mbarrier& barrier, u32 parity) {
     u32 completed;
-    do {
-        asm volatile(
-            "{ .reg .pred completed; mbarrier.try_wait.parity.shared.b64 completed, [%1], %2;"
-            " selp.u32 %0, 1, 0, completed; }"
-            : "=r"(completed)
-            : "r"(shared_address(&barrier)), "r"(parity)
-            : "memory");
-    } while (completed == 0);
+    asm volatile(
+        "{ .reg .pred completed; mbarrier.try_wait.parity.shared.b64 completed, [%1], %2;"
+        " selp.u32 %0, 1, 0, completed; }"
+        : "=r"(completed)
+        : "r"(shared_address(&barrier)), "r"(parity)
+        : "memory");
+    return completed != 0;
+}
+
+/// Waits until it has.
+__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
+    while (!mbarrier_try_wait(barrier, parity)) {
+    }
+}
+
+/// The same by a whole warp. If its lanes left the loop one by one, the compiler would have to
+/// gather them again before every shuffle that follows.
+__device__ __forceinline__ void mbarrier_wait_by_warp(Mbarrier& barrier, u32 parity) {
+    while (__any_sync(ALL_LANES, !mbarrier_try_wait(barrier, parity))) {
+    }
 }
 
 /// Makes the barriers that this thread has begun known to bulk copies. sm_90

@@ -312,4 +312,9 @@ __device__ __forceinline__ T same_in_all_lanes(const T& value) {
 /// The number of the warp in its block.
 __device__ __forceinline__ int warp_index() { return same_in_all_lanes((int)threadIdx.x / WARP); }
 
+/// Whether a condition holds in any lane.
+__device__ __forceinline__ bool any_lane(bool condition) {
+    return __any_sync(ALL_LANES, condition);
+}
+
 }  // namespace warpfold

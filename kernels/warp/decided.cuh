@@ -15,9 +15,6 @@ namespace warpfold {
 template <class Operator>
 constexpr bool MAY_BE_UNSURE = requires { &Operator::combine_nearly; };
 
-/// Whether a warp must compute again.
-__device__ __forceinline__ bool any_lane(bool unsure) { return __any_sync(ALL_LANES, unsure); }
-
 /// Combines by fast paths, and sets `unsure` if one of them was. Operators without a fast path
 /// combine as always.
 template <class Operator>

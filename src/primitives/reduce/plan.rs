@@ -2,6 +2,7 @@
 
 use crate::Element;
 use crate::codegen::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, sums_bytes};
+use std::cmp::Ordering;
 
 /// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
 /// cut into chunks.
@@ -84,10 +85,10 @@ impl ReducePlan {
                     let many_wait = 20 * tasks(log_batches) < 17 * rounds;
                     let may_halve = log_batches > 0 && tasks(log_batches - 1) <= most;
                     cut(log_batches - u32::from(many_wait && may_halve))
-                } else if tasks(log_batches) <= multiprocessors.into()
+                } else if tasks(0) <= multiprocessors.into()
                     || (log_batches == 0 && (size_of::<T>() <= 2 || fills_nodes))
                 {
-                    cut(log_batches)
+                    cut(0)
                 } else {
                     let policy = (rows, policy);
                     let length = length as usize;
@@ -187,7 +188,9 @@ impl ReducePlan {
     }
 
     /// The plan in the law's order with a group of chunks for each of up to `places` blocks of all
-    /// warps. All blocks have about as much to fold, and there are as few chunks as that takes.
+    /// warps. The slowest block has as little to fold as it can. There are as few chunks as that
+    /// takes. But a block has two chunks rather than one of twice the length: then many have but
+    /// one.
     fn in_even_groups(
         (rows, policy): (RowPolicy, ReducePolicy),
         length: usize,
@@ -204,14 +207,14 @@ impl ReducePlan {
         let plans = (first..).map(with);
         let last = plans.clone().position(|plan| plan.at_once == 1);
         let plans = plans.take(last.expect("one chunk is enough in the end") + 1);
-        // The last of those that combine the least in the slowest block.
         let slowest = |plan: &ReducePlan| plan.combinations(rows, plan.at_once);
         let best = plans.reduce(|best, plan| {
-            if slowest(&plan) <= slowest(&best) {
-                plan
-            } else {
-                best
-            }
+            let is_better = match slowest(&plan).cmp(&slowest(&best)) {
+                Ordering::Less => true,
+                Ordering::Equal => best.at_once > 2,
+                Ordering::Greater => false,
+            };
+            if is_better { plan } else { best }
         });
         let best = best.expect("there is one");
         let waits_for_memory = policy.group_bytes < u64::MAX;

@@ -45,7 +45,7 @@ impl ScanPlan {
             ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
         };
         match plan(warps) {
-            long if long.is_long(multiprocessors) => plan(warps.min(Self::LONG_WARPS)),
+            long if long.by_ticket => plan(warps.min(Self::LONG_WARPS)),
             plan => plan,
         }
     }
@@ -56,8 +56,8 @@ impl ScanPlan {
         self.blocks > 2 * u64::from(multiprocessors)
     }
 
-    /// The most warps of a block for long inputs. Two blocks then share a multiprocessor: one loads
-    /// while the other waits.
+    /// The most warps of a block for inputs that the GPU does not hold at once. Two blocks then share
+    /// a multiprocessor: one loads while the other waits.
     const LONG_WARPS: u32 = 8;
 
     /// The same with blocks of this many warps, a power of two; for several blocks.

@@ -74,6 +74,8 @@ pub(in crate::codegen) struct RangeReduceRow {
     pub(in crate::codegen) to: u64,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
+    /// The most warps of a block.
+    pub(in crate::codegen) warps: u32,
 }
 
 /// What warps hold of a scan.

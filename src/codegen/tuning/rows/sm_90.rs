@@ -45,14 +45,18 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
+    // Where a multiprocessor gets one to six batches a warp, smaller batches even out what blocks
+    // have to fold.
     reduce_ranges: &[
-        RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128 },
-        RangeReduceRow { element: 4, from: 9 << 20, to: 64 << 20, bytes: 64 },
-        RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96 },
-        RangeReduceRow { element: 16, from: 0, to: 128 << 10, bytes: 64 },
-        RangeReduceRow { element: 20, from: 0, to: 160 << 10, bytes: 80 },
-        RangeReduceRow { element: 24, from: 0, to: 192 << 10, bytes: 96 },
-        RangeReduceRow { element: 28, from: 0, to: 224 << 10, bytes: 112 },
+        RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
+        RangeReduceRow { element: 4, from: 7 << 20, to: 64 << 20, bytes: 64, warps: 32 },
+        RangeReduceRow { element: 8, from: 9 << 19, to: 15 << 19, bytes: 128, warps: 32 },
+        RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96, warps: 16 },
+        RangeReduceRow { element: 16, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
+        RangeReduceRow { element: 20, from: 0, to: 16 << 20, bytes: 80, warps: 16 },
+        RangeReduceRow { element: 24, from: 0, to: 18 << 20, bytes: 96, warps: 16 },
+        RangeReduceRow { element: 28, from: 0, to: 96 << 20, bytes: 112, warps: 16 },
+        RangeReduceRow { element: 32, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
     ],
     chunks: &[
         (8, ReducePolicy {
