@@ -27,6 +27,9 @@ const HEADERS: &[(&str, &str)] = files!(
 
 /// In DWARF 5, addr2line may take the name of the file for that of the first `#line`.
 const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pragmas"];
+/// Messages name lines and what was inlined there. All else that gdb knows takes g++ as long again
+/// as the kernels do: `WARPFOLD_GDB` asks for it.
+const LINES_ALONE: &str = "-g1";
 /// With assertions: a wrong emulator is of no use.
 const PROGRAM_OPTIONS: &[&str] = &["-O2", "-D_GLIBCXX_ASSERTIONS"];
 /// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in
@@ -57,6 +60,16 @@ const CLANG_MODULE_OPTIONS: &[&str] = &["-mllvm", "-tsan-instrument-read-before-
 /// cannot.
 const PATTERN: &str = "-ftrivial-auto-var-init=pattern";
 const MODULE_LINK_OPTIONS: &[&str] = &["-shared"];
+/// What `kernel.hpp` and `host.hpp` include. To read it takes g++ as long as to read the kernels,
+/// so it is compiled once for all modules.
+const LIBRARY: &str = "\
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <type_traits>
+#include <utility>
+";
 
 /// A C++ compiler, and the emulator compiled with it.
 #[derive(Debug)]
@@ -66,6 +79,8 @@ pub struct Toolchain {
     folder: PathBuf,
     program: PathBuf,
     has_pattern: bool,
+    /// What modules include first, which the compiler has precompiled, if it has.
+    library: Option<PathBuf>,
 }
 
 /// Kernels that the emulator can load.
@@ -138,9 +153,11 @@ impl Toolchain {
             folder: folder.to_owned(),
             program: PathBuf::new(),
             has_pattern: false,
+            library: None,
         };
 
-        let probe = |name, text, options: &[_], link| toolchain.compile(name, text, options, link);
+        let probe =
+            |name, text, options: &[_], link| toolchain.compile(name, text, options, Some(link));
         probe(
             "probe-language",
             "int main() { return [](auto... x) requires(sizeof...(x) == 0) { return 0; }(); }\n",
@@ -176,29 +193,51 @@ impl Toolchain {
             probe("probe-pattern", module, &with_pattern, MODULE_LINK_OPTIONS).is_ok();
         toolchain.has_pattern = has_pattern;
         toolchain.program = toolchain
-            .compile("emulator", PROGRAM, PROGRAM_OPTIONS, PROGRAM_LINK_OPTIONS)
+            .compile(
+                "emulator",
+                PROGRAM,
+                PROGRAM_OPTIONS,
+                Some(PROGRAM_LINK_OPTIONS),
+            )
             .map_err(|message| format!("it does not compile the emulator: {message}"))?;
+        if !toolchain.is_clang() {
+            toolchain.library = toolchain.precompile().ok();
+        }
         Ok(toolchain)
     }
 
+    fn is_clang(&self) -> bool {
+        self.version.contains("clang")
+    }
+
     fn module_options(&self) -> Vec<&'static str> {
-        let is_clang = self.version.contains("clang");
-        let more = if is_clang {
+        let more = if self.is_clang() {
             CLANG_MODULE_OPTIONS
         } else {
             GCC_MODULE_OPTIONS
         };
         let pattern: &[_] = if self.has_pattern { &[PATTERN] } else { &[] };
-        [MODULE_OPTIONS, more, pattern].concat()
+        let for_gdb = std::env::var_os("WARPFOLD_GDB").is_some_and(|set| !set.is_empty());
+        let lines: &[_] = if for_gdb { &[] } else { &[LINES_ALONE] };
+        [MODULE_OPTIONS, more, pattern, lines].concat()
     }
 
-    /// Compiles and links `text` unless that has been done before; returns what it became.
+    /// Precompiles what modules include first, unless that has been done before. If another
+    /// compiler or other options did it, g++ reads the text instead.
+    fn precompile(&self) -> Result<PathBuf, String> {
+        let options = [&self.module_options()[..], &["-x", "c++-header"]].concat();
+        self.compile("library", LIBRARY, &options, None)?;
+        Ok(self.folder.join("library.cpp"))
+    }
+
+    /// Compiles and links `text` unless that has been done before; returns what it became. Without
+    /// options for the linker it is a header, and precompiled.
     fn compile(
         &self,
         name: &str,
         text: &str,
         options: &[&str],
-        link: &[&str],
+        link: Option<&[&str]>,
     ) -> Result<PathBuf, String> {
         let file = if text == PROGRAM {
             path_of("program.cpp")
@@ -206,12 +245,17 @@ impl Toolchain {
             format!("{name}.cpp")
         };
         let mut whole = format!(
-            "// {} {OPTIONS:?} {options:?} {link:?}\n#line 1 \"{file}\"\n",
-            self.version
+            "// {} {OPTIONS:?} {options:?} {:?}\n#line 1 \"{file}\"\n",
+            self.version,
+            link.unwrap_or_default()
         );
         include(text, &file, &mut Vec::new(), &mut whole);
         let source = self.folder.join(format!("{name}.cpp"));
-        let result = self.folder.join(format!("{name}.out"));
+        let result = match link {
+            Some(_) => self.folder.join(format!("{name}.out")),
+            // Where g++ looks for it when the source is included.
+            None => self.folder.join(format!("{name}.cpp.gch")),
+        };
         let write = |error: std::io::Error| format!("{}: {error}", self.folder.display());
         // Tests of one process, and of several, may ask for the same module at once. The first one
         // compiles it, the others wait. The lock ends with the file.
@@ -229,13 +273,20 @@ impl Toolchain {
         let _ = fs::remove_file(&result);
         fs::write(&source, whole).map_err(write)?;
         let compiler = || Command::new(&self.compiler);
-        run(compiler()
-            .args(OPTIONS)
-            .args(options)
+        let mut compile = compiler();
+        compile.args(OPTIONS).args(options);
+        if let Some(library) = &self.library {
+            compile.arg("-include").arg(library);
+        }
+        run(compile
             .arg("-c")
             .arg(&source)
             .arg("-o")
             .arg(unfinished("o")))?;
+        let Some(link) = link else {
+            fs::rename(unfinished("o"), &result).map_err(write)?;
+            return Ok(result);
+        };
         let linked = run(compiler()
             .arg(unfinished("o"))
             .args(link)
@@ -267,7 +318,12 @@ impl Toolchain {
         for kernel in kernels {
             writeln!(text, "EMULATE({kernel})").expect("strings grow");
         }
-        let object = self.compile(&name, &text, &self.module_options(), MODULE_LINK_OPTIONS)?;
+        let object = self.compile(
+            &name,
+            &text,
+            &self.module_options(),
+            Some(MODULE_LINK_OPTIONS),
+        )?;
         Ok(Module {
             program: self.program.clone(),
             object,
