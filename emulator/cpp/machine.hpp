@@ -125,12 +125,16 @@ struct PendingStore {
     }
 };
 
-/// Lanes that meet to exchange values, or at a warp's barrier.
-struct Meeting {
+/// What lanes meet for.
+struct Purpose {
     unsigned mask;
     bool is_barrier;
     Exchange what;
     Source source;
+};
+
+/// Lanes that meet to exchange values, or at a warp's barrier.
+struct Meeting : Purpose {
     unsigned arrived = 0;
     unsigned long long values[LANES] = {};
     int from[LANES] = {};
@@ -176,6 +180,7 @@ struct Block {
     unsigned number, index;
     std::vector<Thread> threads;
     size_t living;
+    std::vector<unsigned> active;                // of each warp: the lanes that have not returned
     std::vector<std::vector<Meeting>> meetings;  // of each warp
     BlockBarrier barrier;
     std::map<uintptr_t, MbarrierState> mbarriers;
@@ -407,10 +412,7 @@ unsigned lane() { return current->lane(); }
 
 unsigned active_lanes() {
     Thread& self = *current;
-    unsigned mask = 0, first = self.index - self.lane();
-    for (unsigned i = first; i < std::min<size_t>(first + LANES, self.block->threads.size()); i++)
-        if (!self.block->threads[i].returned) mask |= 1u << i % LANES;
-    return mask;
+    return self.block->active[self.index / LANES];
 }
 
 void synchronise_block(Source source) {
@@ -474,7 +476,7 @@ void finish(Meeting& meeting, std::vector<Thread*>& lanes) {
 }
 
 /// Comes to a meeting of the lanes of `mask`.
-void meet(Meeting meeting, unsigned long long value, int from, Place place) {
+void meet(const Purpose& meeting, unsigned long long value, int from, Place place) {
     Thread& self = *current;
     Block& block = *self.block;
     const char* what = meeting.is_barrier ? "a barrier of the warp" : "an exchange between lanes";
@@ -482,13 +484,11 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
     auto here = [&] { return " at " + text_of_source(meeting.source); };
     if (!(meeting.mask & bit))
         fail(std::string(what) + " that does not name the lane which comes to it\n " + here());
-    for (unsigned i = 0; i < LANES; i++) {
-        if (!(meeting.mask >> i & 1)) continue;
-        if (first + i >= block.threads.size() || block.threads[first + i].returned)
-            fail(std::string(what) + " with an inactive lane: it names lane " + std::to_string(i) +
-                 (first + i >= block.threads.size() ? ", which is not there"
-                                                    : ", which has returned") +
-                 "\n " + here());
+    if (unsigned inactive = meeting.mask & ~active_lanes()) {
+        unsigned i = (unsigned)std::countr_zero(inactive);
+        fail(std::string(what) + " with an inactive lane: it names lane " + std::to_string(i) +
+             (first + i >= block.threads.size() ? ", which is not there" : ", which has returned") +
+             "\n " + here());
     }
     if (!meeting.is_barrier && meeting.what == Exchange::SHUFFLE) {
         if (from < 0 || from >= (int)LANES)
@@ -513,7 +513,7 @@ void meet(Meeting meeting, unsigned long long value, int from, Place place) {
                  what + here() + ", while others of the lanes that it names wait at " +
                  text_of_source(other->source));
     }
-    if (found == meetings.end()) found = meetings.insert(meetings.end(), meeting);
+    if (found == meetings.end()) found = meetings.insert(meetings.end(), Meeting{meeting});
     found->arrived |= bit;
     found->values[self.lane()] = value;
     found->from[self.lane()] = from;
@@ -947,6 +947,7 @@ void run_thread() {
              " returns without it, so that the next launch may " +
              "begin before the one that precedes this one has ended");
     current->returned = true;
+    current->block->active[current->index / LANES] &= ~(1u << current->lane());
     current->fiber->pause();
 }
 
@@ -957,6 +958,7 @@ void start_block() {
     block->threads = std::vector<Thread>(launched->threads);
     block->living = launched->threads;
     block->meetings.resize((launched->threads + LANES - 1) / LANES);
+    block->active.resize(block->meetings.size());
     if (launched->shared_bytes) {
         block->dynamic =
             std::make_unique<Region>("dynamic shared memory", true, 0, launched->shared_bytes);
@@ -967,6 +969,7 @@ void start_block() {
         Thread& thread = block->threads[i];
         thread.block = block.get();
         thread.index = i;
+        block->active[i / LANES] |= 1u << i % LANES;
         thread.become({block->number, i});
         if (spare_fibers.empty()) spare_fibers.push_back(std::make_unique<Fiber>());
         thread.fiber = std::move(spare_fibers.back());
