@@ -264,8 +264,12 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         in_place: false,
         shifts: (shifts[number % shifts.len()], number % 3),
     };
-    let twice = lengths.into_iter().flat_map(|length| [length; 2]);
-    twice.enumerate().map(case).collect()
+    // With a seed and without; once where it takes as long as all of the others.
+    let times = |length| if length > 100 * batch { 1 } else { 2 };
+    let cases = lengths
+        .into_iter()
+        .flat_map(|length| std::iter::repeat_n(length, times(length)));
+    cases.enumerate().map(case).collect()
 }
 
 /// Around the ends of runs and parts, up to what a block holds.
