@@ -148,7 +148,11 @@ fn a_full_device_is_an_error() {
 /// Somebody who is not root, and a copy of the command that everybody may run.
 fn as_nobody(folder: &Path, script: &str) -> Option<std::process::Output> {
     let copy: PathBuf = folder.join("warpfold");
-    fs::copy(env!("CARGO_BIN_EXE_warpfold"), &copy).unwrap();
+    // By another process: if this one wrote it, what another test starts meanwhile would hold it
+    // open for a moment, and Linux runs nothing that is open for writing.
+    let mut cp = Command::new("cp");
+    let copied = cp.arg(env!("CARGO_BIN_EXE_warpfold")).arg(&copy).status();
+    assert!(copied.unwrap().success());
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = match is_root() {
         false => Command::new("sh"),
