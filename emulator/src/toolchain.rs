@@ -30,8 +30,13 @@ const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pra
 /// Messages name lines and what was inlined there. All else that gdb knows takes g++ as long again
 /// as the kernels do: `WARPFOLD_GDB` asks for it.
 const LINES_ALONE: &str = "-g1";
-/// With assertions: a wrong emulator is of no use.
-const PROGRAM_OPTIONS: &[&str] = &["-O2", "-D_GLIBCXX_ASSERTIONS"];
+/// With assertions: a wrong emulator is of no use. Its functions call each other at each load and
+/// store; nobody takes their place, so they may be inlined.
+const PROGRAM_OPTIONS: &[&str] = &[
+    "-O3",
+    "-fno-semantic-interposition",
+    "-D_GLIBCXX_ASSERTIONS",
+];
 /// Of the sanitizers' libraries only that for undefined behaviour, whose functions modules find in
 /// the program. The emulator itself takes the place of the thread sanitizer's.
 const PROGRAM_LINK_OPTIONS: &[&str] = &[
