@@ -56,7 +56,7 @@ pub(super) const ROWS: RowTables = RowTables {
         RangeReduceRow { element: 20, from: 0, to: 16 << 20, bytes: 80, warps: 16 },
         RangeReduceRow { element: 24, from: 0, to: 18 << 20, bytes: 96, warps: 16 },
         RangeReduceRow { element: 28, from: 0, to: 96 << 20, bytes: 112, warps: 16 },
-        RangeReduceRow { element: 32, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
+        RangeReduceRow { element: 32, from: 32 << 10, to: 12 << 20, bytes: 64, warps: 16 },
     ],
     chunks: &[
         (8, ReducePolicy {
