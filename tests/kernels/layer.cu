@@ -36,7 +36,7 @@ extern "C" __global__ void pipeline(const u32* in, u32* out, u32 length) {
             mbarrier_expect(ring.full[stage], sizeof ring.items[0]);
             bulk_load(items, in + i * STAGE_ITEMS, sizeof ring.items[0], ring.full[stage]);
         } else if (warp == 1) {
-            mbarrier_wait(ring.full[stage], phase);
+            mbarrier_wait_by_warp(ring.full[stage], phase);
             for (u32 k = lane; k < STAGE_ITEMS; k += WARP) items[k]++;
             fence_proxy_async();
             mbarrier_arrive(ring.done[stage]);
