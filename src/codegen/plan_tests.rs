@@ -307,6 +307,7 @@ fn groups_of_chunks_share_the_work() {
     check::<f64>();
     check::<[f32; 3]>();
     check::<[f32; 6]>();
+    check::<[f64; 4]>();
     let (rows, policy) = (
         RowPolicy::of_reduce::<f64>(Order::Law),
         ReducePolicy::of::<f64>(),
@@ -319,4 +320,16 @@ fn groups_of_chunks_share_the_work() {
     assert_eq!(plan(3_000_000), (1024, 3, 366, 132));
     // 54 of 2 and 209 of 1: three for the busiest multiprocessor, of half as many elements.
     assert_eq!(plan(1_300_000), (512, 2, 317, 264));
+    fn shared_out<T: Element>(length: usize) -> (u32, u32) {
+        let policy = (
+            RowPolicy::of_reduce::<T>(Order::Law),
+            ReducePolicy::of::<T>(),
+        );
+        let plan = ReducePlan::new::<T>(policy, Order::Law, length, 132);
+        (plan.at_once, plan.blocks)
+    }
+    // 20 of 2 chunks, and 111 of 1; not 76 blocks with a chunk of twice the length.
+    assert_eq!(shared_out::<[f32; 4]>(620_000), (2, 132));
+    // Where one block fills a multiprocessor, there are groups, too.
+    assert_eq!(shared_out::<[f64; 4]>(1_300_000), (5, 132));
 }

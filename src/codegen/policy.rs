@@ -123,14 +123,10 @@ impl RowPolicy {
     pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
         let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
-        let table = rows::tables(capability).reduce_ranges.iter();
-        let sizes = [size, accumulator_bytes::<F::Item>()];
-        let mut policies: Vec<(u64, RowPolicy)> = Vec::new();
-        for row in table.filter(|row| sizes == [row.element; 2]) {
-            let before = policies.last().map_or(0, |&(to, _)| to);
-            if row.from > before {
-                policies.push((row.from, usual));
-            }
+        let mut table = rows::tables(capability).reduce_ranges.iter();
+        let row = table.find(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
+        let mut policies = Vec::new();
+        if let Some(row) = row {
             let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
             let middle = RowPolicy {
                 rows,
@@ -138,6 +134,9 @@ impl RowPolicy {
                 warps: row.warps,
                 ..usual
             };
+            if row.from > 0 {
+                policies.push((row.from, usual));
+            }
             policies.push((row.to, middle));
         }
         if policies.last().is_none_or(|&(to, _)| to < u64::MAX) {

@@ -56,8 +56,8 @@ impl ScanPlan {
         self.blocks > 2 * u64::from(multiprocessors)
     }
 
-    /// The most warps of a block for inputs that the GPU does not hold at once. Two blocks then share
-    /// a multiprocessor: one loads while the other waits.
+    /// The most warps of a block for inputs that the GPU does not hold at once. Two blocks then
+    /// share a multiprocessor: one loads while the other waits.
     const LONG_WARPS: u32 = 8;
 
     /// The same with blocks of this many warps, a power of two; for several blocks.
