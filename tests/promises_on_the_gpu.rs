@@ -215,7 +215,7 @@ fn an_engine_is_planned_as_it_was_compiled() {
     for (what, wrong) in [
         ("powers of two", RowPolicy { rows: 3, ..policy }),
         ("at most 32 rows", RowPolicy { rows: 64, ..policy }),
-        ("a run has", RowPolicy { run: 8, ..policy }),
+        ("a run has", RowPolicy { run: 16, ..policy }),
     ] {
         let engine = Engine::Rows(wrong);
         match Reduce::<f32, Add>::load_engine(&context, engine) {

@@ -90,7 +90,6 @@ struct BlockFolder {
     static constexpr int ROW = WARP * RUN, BATCH = ROWS * ROW;
     static constexpr bool COMPACT = Policy::COMPACT, GROUPED = Policy::GROUPED;
     using Blocks = AlignedBlocks<Operator, A, LITTLE_CODE<Operator, Policy>>;
-    static_assert(!COMPACT || !GROUPED, "grouped code is compact by itself");
     using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
     /// The most chunks of a group.
@@ -510,14 +509,15 @@ struct ChunkReducer {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
         int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
         auto& nodes = shared().nodes;
-        // All warps read at once. The first reads the sums that fill no node, and joins the others
-        // for the nodes after that.
+        // All warps read at once, a node each. The first ends with the sums that fill no node.
         constexpr bool BY_LOOPS = LITTLE_CODE<Operator, Policy> && PER_LANE == 1;
         typename Sums::template DigitOf<BY_LOOPS> digit;
-        if (warp == 0 && rest > 0) digit.read(chunks, whole * Sums::RADIX, rest);
-        for (int node = (warp + warps - 1) % warps; node < whole; node += warps) {
-            A sum = chunks.template sum<BY_LOOPS>(node * Sums::RADIX);
-            if (lane == 0) nodes.set(node, sum);
+#pragma unroll 1
+        for (int node = (whole - warp) & (warps - 1); node <= whole; node += warps) {
+            int there = node < whole ? Sums::RADIX : rest;
+            if (there == 0) break;
+            A sum = digit.read(chunks, node * Sums::RADIX, there);
+            if (node < whole && lane == 0) nodes.set(node, sum);
         }
         if (whole > 0) __syncthreads();
         if (warp != 0) return;

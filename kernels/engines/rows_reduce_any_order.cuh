@@ -166,7 +166,7 @@ struct AnyOrderReducer {
         A sums[ROWS];
         for (; batch < whole; batch += step) {
             rows.load(source, head + (u64)batch * (BATCH * RUN), 0, BATCH - 1, shifted);
-            if constexpr (Policy::COMPACT) {
+            if constexpr (Policy::ONE_BY_ONE) {
                 append_each(sum, rows, BATCH);
             } else {
                 fold_runs(sums, rows);
@@ -175,7 +175,7 @@ struct AnyOrderReducer {
         }
         if (batch == whole && rest > 0) {
             rows.load(source, head + (u64)batch * (BATCH * RUN), 0, (int)rest - 1, shifted);
-            if constexpr (Policy::COMPACT) {
+            if constexpr (Policy::ONE_BY_ONE) {
                 append_each(sum, rows, rest);
             } else {
                 fold_runs(sums, rows);

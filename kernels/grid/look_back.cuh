@@ -156,10 +156,11 @@ struct SumTree {
         A members[PER_LANE];
         LaneTree<Operator, A, WARP> tree;
 
-        __device__ __forceinline__ void read(const SumTree& all, u64 first, int digit) {
+        /// Returns their sum, if they are RADIX.
+        __device__ __forceinline__ A read(const SumTree& all, u64 first, int digit) {
             all.read(first, digit, members);
             run_up_sweep<Operator, true>(members, PER_LANE);
-            tree.up_sweep(members[PER_LANE - 1]);
+            return tree.up_sweep(members[PER_LANE - 1]);
         }
 
         /// The prefix of what comes after them. The lane that holds this place has all the sums
@@ -213,18 +214,6 @@ struct SumTree {
     /// By loops, or not.
     template <bool BY_LOOPS>
     using DigitOf = typename OneOf<BY_LOOPS, DigitByLoops, Digit>::Type;
-
-    /// The sum of RADIX neighbouring sums.
-    template <bool BY_LOOPS>
-    __device__ __forceinline__ A sum(u64 first) const {
-        if constexpr (BY_LOOPS) {
-            return DigitByLoops{}.read(*this, first, RADIX);
-        } else {
-            A members[PER_LANE];
-            read(first, RADIX, members);
-            return LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(members));
-        }
-    }
 
     /// The digit of a tile at some level.
     __device__ __forceinline__ int digit_of(u64 tile, int level) const {

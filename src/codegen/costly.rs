@@ -1,7 +1,7 @@
 //! What costly operators do another way: where the arithmetic takes longer than the memory.
 //! [`tuning`](super::tuning) has the numbers.
 
-use super::policy::{accumulator_bytes, bytes_of, run_of};
+use super::policy::{accumulator_bytes, bytes_of, run_of_reduce};
 use super::tuning::rows;
 use super::{Engine, Order, ReducePolicy, RowPolicy};
 use crate::Element;
@@ -196,21 +196,21 @@ impl CostlyReducePolicy {
             cut.sums_law = sums;
             cut = cut.with_sums(sums);
         }
-        let folding = |policy, way| RowPolicy {
-            grouped: way == rows::Way::Grouped,
-            compact: way == rows::Way::Compact,
-            ..policy
-        };
-        let run = run_of::<F>(0);
+        let run = run_of_reduce::<F>(capability, Order::Law);
         let policy = |(bytes, batch): &(u64, rows::BatchRow)| {
             let rows = 1 << (batch.items / run).max(1).ilog2();
-            let policy = RowPolicy::reducing(run, rows, batch.warps, cut.sums_law);
-            (*bytes, folding(policy, batch.way))
+            let policy = RowPolicy {
+                sums: cut.sums_law,
+                way: batch.way,
+                ..RowPolicy::in_one_batch(run, rows, batch.warps)
+            };
+            (*bytes, policy)
         };
         let mut rows: Vec<_> = row.batches.iter().map(policy).collect();
         if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {
             let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
-            rows.push((u64::MAX, folding(long, row.others)));
+            let way = row.others;
+            rows.push((u64::MAX, RowPolicy { way, ..long }));
         } else {
             cut.group_bytes = u64::MAX;
         }

@@ -52,7 +52,7 @@ pub use kernel::{Arguments, Function, WorkspaceArguments};
 pub use kernel::{Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step, has_functions_of_sums};
-pub use policy::{BlockPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy};
+pub use policy::{BlockPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, Way};
 pub use wave_policy::WavePolicy;
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
@@ -134,8 +134,9 @@ impl Engine {
                 blocks => policy.blocks,
                 warps => policy.warps,
                 sums => policy.sums,
-                grouped => policy.grouped.to_string(),
-                compact => policy.compact.to_string(),
+                grouped => (policy.way == Way::Grouped).to_string(),
+                compact => (policy.way == Way::Compact).to_string(),
+                one_by_one => (policy.way == Way::OneByOne).to_string(),
             },
             Engine::Block(policy) => minijinja::context! {
                 run => policy.run,

@@ -3,7 +3,7 @@
 use super::levels::MAX_LEVELS;
 use super::workspace::{MOST_AT_ONCE, sums_bytes};
 use super::*;
-use crate::source::{Map, Slice};
+use crate::source::{Map, Slice, Zip};
 
 #[test]
 fn a_scan_goes_up_to_one_tile_and_down_again() {
@@ -249,7 +249,12 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
     let cheap = RowPolicy::for_reduce::<Map<widened, Slice<f32>>>(90, Order::Law);
     assert_eq!(long, cheap);
     let whole = CostlyReducePolicy::of::<Slice<[f64; 3]>>(90, u32::MAX).expect("as costly");
-    assert!(whole.rows.last().is_some_and(|(_, rows)| rows.grouped));
+    assert!(
+        whole
+            .rows
+            .last()
+            .is_some_and(|(_, rows)| rows.way == Way::Grouped)
+    );
     assert!(whole.cut.group_bytes == u64::MAX);
     assert!(of(90, 1).is_none());
 }
@@ -262,7 +267,47 @@ fn costly_operators_on_large_elements_have_compact_code() {
         panic!("one policy is for all lengths")
     };
     let cheap = RowPolicy::for_reduce::<Slice<[f32; 9]>>(90, Order::Law);
-    assert!(rows.compact && !cheap.compact && of(90, 39).is_none());
+    assert_eq!([rows.way, cheap.way], [Way::Compact, Way::Alone]);
+    assert!(of(90, 39).is_none());
+}
+
+/// Runs of two words are for elements that are a power of two themselves, from one slice or mapped.
+#[test]
+fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
+    let run = |policies: Vec<(u64, RowPolicy)>| {
+        let runs = policies.iter().map(|(_, policy)| policy.run);
+        assert!(runs.clone().all(|run| run == policies[0].1.run));
+        policies[0].1.run
+    };
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<u8>>(90)), 16);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<u16>>(90)), 16);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<f32>>(90)), 4);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<f64>>(90)), 4);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 3]>>(90)), 4);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)), 1);
+    let two_slices = RowPolicy::for_ordered_reduce::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>;
+    assert_eq!(run(two_slices(90)), 4);
+    let costly = CostlyReducePolicy::of::<Slice<f64>>(90, u32::MAX).expect("nothing costs more");
+    assert_eq!(run(costly.rows), 4);
+    assert_eq!(RowPolicy::for_reduce::<Slice<f64>>(90, Order::Any).run, 2);
+}
+
+/// Between the ranges of lengths that have kernels of their own, all others have the usual one.
+#[test]
+fn an_element_may_have_several_ranges_of_lengths() {
+    let policies = RowPolicy::for_ordered_reduce::<Slice<f64>>(90);
+    let lengths: Vec<u64> = policies.iter().map(|(most, _)| *most).collect();
+    assert_eq!(lengths, [9 << 19, 15 << 19, 96 << 20, u64::MAX]);
+    let usual = RowPolicy::for_reduce::<Slice<f64>>(90, Order::Law);
+    let is_usual = policies.iter().map(|(_, policy)| *policy == usual);
+    assert_eq!(is_usual.collect::<Vec<_>>(), [true, false, true, false]);
+}
+
+#[crate::function]
+fn both(x: f32, y: f32) -> [f32; 2] {
+    [x, y]
 }
 
 #[crate::function]

@@ -69,14 +69,24 @@ pub struct RowPolicy {
     pub warps: u32,
     /// How many sums of other blocks a lane reads at once, a power of two.
     pub sums: u32,
-    /// Whether a reduction in the law's order combines as seldom as it can, at the price of moving
-    /// more: for costly operators.
-    pub grouped: bool,
-    /// Whether a reduction in the law's order folds by loops what is not in its inner loop. That is
-    /// less code, which compiles faster: for costly operators on large elements, and for very costly
-    /// ones where there are few batches a warp. In any order: whether a lane folds its elements one
-    /// by one, and not as a tree.
-    pub compact: bool,
+    /// How a reduction folds its batches.
+    pub way: Way,
+}
+
+/// How a reduction folds batches of rows. Of other primitives: `Alone`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Each on its own, as a tree, by code without loops.
+    Alone,
+    /// In the law's order: each on its own. What is not in the inner loop is folded by loops. That
+    /// is less code, which compiles faster: for costly operators on large elements, and for very
+    /// costly ones where there are few batches a warp.
+    Compact,
+    /// In the law's order: in groups, which combine as seldom as they can and move more, for costly
+    /// operators.
+    Grouped,
+    /// In any order: a lane folds its elements one by one, and not as a tree.
+    OneByOne,
 }
 
 /// The longest run, in bytes.
@@ -93,7 +103,7 @@ impl RowPolicy {
     /// The policy of a reduction of a form on GPUs of a compute capability, such as 90 for 9.0: how
     /// many bytes its warps have under way.
     pub fn for_reduce<F: Form<Item: Element>>(capability: u32, order: Order) -> RowPolicy {
-        let (run, size) = (run_of::<F>(0), bytes_of::<F>());
+        let (run, size) = (run_of_reduce::<F>(capability, order), bytes_of::<F>());
         let table = rows::tables(capability);
         let cut = ReducePolicy::for_capability::<F::Item>(capability);
         let most = cut.most_threads / 32;
@@ -107,37 +117,40 @@ impl RowPolicy {
         };
         let rows = (bytes / (run * size)).max(1);
         let rows = 1 << rows.ilog2().min(5);
-        RowPolicy::reducing(run, rows, warps, sums)
+        RowPolicy {
+            sums,
+            ..RowPolicy::in_one_batch(run, rows, warps)
+        }
     }
 
     /// The policy of a reduction in any order, by an operator of some [`cost`](super::cost).
     pub fn for_any_order<F: Form<Item: Element>>(capability: u32, cost: u32) -> RowPolicy {
-        RowPolicy {
-            compact: cost >= rows::tables(capability).one_by_one,
-            ..RowPolicy::for_reduce::<F>(capability, Order::Any)
-        }
+        let policy = RowPolicy::for_reduce::<F>(capability, Order::Any);
+        let is_costly = cost >= rows::tables(capability).one_by_one;
+        let way = if is_costly { Way::OneByOne } else { policy.way };
+        RowPolicy { way, ..policy }
     }
 
     /// The policies of a reduction in the law's order, each for inputs whose items have up to so many
     /// bytes together, from short ones to all others.
     pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
-        let (run, size) = (run_of::<F>(0), bytes_of::<F>());
         let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
-        let mut table = rows::tables(capability).reduce_ranges.iter();
-        let row = table.find(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
+        let size = bytes_of::<F>();
+        let table = rows::tables(capability).reduce_ranges.iter();
+        let ranges = table.filter(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
         let mut policies = Vec::new();
-        if let Some(row) = row {
-            let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
-            let middle = RowPolicy {
+        for row in ranges {
+            let rows = 1 << (row.bytes / (usual.run * size)).max(1).ilog2();
+            let within = RowPolicy {
                 rows,
                 batch: rows,
                 warps: row.warps,
                 ..usual
             };
-            if row.from > 0 {
+            if row.from > policies.last().map_or(0, |&(to, _)| to) {
                 policies.push((row.from, usual));
             }
-            policies.push((row.to, middle));
+            policies.push((row.to, within));
         }
         if policies.last().is_none_or(|&(to, _)| to < u64::MAX) {
             policies.push((u64::MAX, usual));
@@ -145,16 +158,16 @@ impl RowPolicy {
         policies
     }
 
-    pub(super) fn reducing(run: u32, rows: u32, warps: u32, sums: u32) -> RowPolicy {
+    /// Rows that are all in one batch, for blocks that read one sum a lane of others.
+    pub(super) fn in_one_batch(run: u32, rows: u32, warps: u32) -> RowPolicy {
         RowPolicy {
             run,
             rows,
             batch: rows,
             blocks: 1,
             warps,
-            sums,
-            grouped: false,
-            compact: false,
+            sums: 1,
+            way: Way::Alone,
         }
     }
 
@@ -181,14 +194,10 @@ impl RowPolicy {
             (rows, rows, 1)
         };
         RowPolicy {
-            run,
-            rows,
             batch,
             blocks,
-            warps: row.warps[usize::from(long)],
             sums: row.sums,
-            grouped: false,
-            compact: false,
+            ..RowPolicy::in_one_batch(run, rows, row.warps[usize::from(long)])
         }
     }
 
@@ -208,14 +217,10 @@ impl RowPolicy {
         let rows = 1 << rows.clamp(1, row.rows).ilog2();
         let holds_more = rows * run * size > row.bytes;
         RowPolicy {
-            run,
-            rows,
             batch: rows.min(row.batch),
             blocks: row.blocks[usize::from(holds_more)],
-            warps: row.warps,
             sums: row.sums,
-            grouped: false,
-            compact: false,
+            ..RowPolicy::in_one_batch(run, rows, row.warps)
         }
     }
 
@@ -226,14 +231,8 @@ impl RowPolicy {
         let size = bytes_of::<F>().max(size_of::<F::Item>() as u32);
         let rows = 1 << (row.bytes / (run * size)).clamp(1, 32).ilog2();
         RowPolicy {
-            run,
-            rows,
-            batch: rows,
             blocks: row.blocks,
-            warps: row.warps,
-            sums: 1,
-            grouped: false,
-            compact: false,
+            ..RowPolicy::in_one_batch(run, rows, row.warps)
         }
     }
 
@@ -247,14 +246,8 @@ impl RowPolicy {
                 .clamp(1, row.rows)
                 .ilog2();
         RowPolicy {
-            run,
-            rows,
-            batch: rows,
             blocks: row.blocks,
-            warps: row.warps,
-            sums: 1,
-            grouped: false,
-            compact: false,
+            ..RowPolicy::in_one_batch(run, rows, row.warps)
         }
     }
 
@@ -265,20 +258,20 @@ impl RowPolicy {
         let rows = (row.bytes / size_of::<T>() as u32).clamp(1, row.rows);
         let rows = 1 << rows.ilog2();
         RowPolicy {
-            run: 1,
-            rows,
-            batch: rows,
             blocks: row.blocks,
-            warps: row.warps,
-            sums: 1,
-            grouped: false,
-            compact: false,
+            ..RowPolicy::in_one_batch(1, rows, row.warps)
         }
     }
 
-    /// The elements of a run of a reduction, a select or a histogram.
+    /// The elements of a run of a select or a histogram.
     pub(crate) fn run_of<F: Form>() -> u32 {
         run_of::<F>(0)
+    }
+
+    /// The elements that a run of a reduction may have.
+    pub(crate) fn runs_of_reduce<F: Form>(order: Order) -> [u32; 2] {
+        let run = run_of::<F>(0);
+        [run, if order == Order::Law { 2 * run } else { run }]
     }
 
     /// The elements of a run of what also holds results: a scan, or what is stored as it is.
@@ -286,8 +279,8 @@ impl RowPolicy {
         run_of::<F>(size_of::<F::Item>())
     }
 
-    /// What is wrong with a policy, if anything, where runs have `proper_run` elements.
-    pub(crate) fn fault(self, proper_run: u32) -> Option<&'static str> {
+    /// What is wrong with a policy, if anything, where runs may have so many elements.
+    pub(crate) fn fault(self, runs: &[u32]) -> Option<&'static str> {
         let RowPolicy {
             run,
             rows,
@@ -295,20 +288,17 @@ impl RowPolicy {
             blocks,
             warps,
             sums,
-            grouped,
-            compact,
+            way: _,
         } = self;
         let powers = [run, rows, batch, warps, sums];
         if !powers.iter().all(|n| n.is_power_of_two()) {
             Some("run, rows, batch, warps and sums are powers of two")
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
-        } else if run != proper_run {
+        } else if !runs.contains(&run) {
             Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
         } else if warps > 32 || sums > 4 {
             Some("a block has at most 32 warps, and a lane reads at most 4 sums at once")
-        } else if grouped && compact {
-            Some("a reduction is grouped or compact, not both")
         } else if blocks == 0 {
             Some("a multiprocessor runs a block at least")
         } else {
@@ -419,6 +409,17 @@ pub(super) fn run_of<F: Form>(results: usize) -> u32 {
         run /= 2;
     }
     run
+}
+
+/// The elements of a run of a reduction on GPUs of a compute capability.
+pub(super) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
+    let (run, size) = (run_of::<F>(0), bytes_of::<F>());
+    let tiles_words = F::LEAVES.granule == F::LEAVES.bytes;
+    if order == Order::Any || !tiles_words {
+        return run;
+    }
+    let row = row_for(rows::tables(capability).reduce_law, |row| row.element, size);
+    run.max(row.run / size)
 }
 
 /// The bytes that are read for an item; for what is read nowhere, those of the item.

@@ -12,7 +12,7 @@ use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
     BlockPolicy, CostlyScanPolicy, Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy,
-    SharePolicy, WavePolicy, kernels, source,
+    SharePolicy, WavePolicy, Way, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
 use warpfold::source::Slice;
@@ -40,18 +40,17 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         engines.push(Engine::Rows(policy));
         if order == Order::Law && !matrix::is_second::<Op>() {
             let rows = policy.rows.min(4);
-            let once = [true, false].map(|grouped| RowPolicy {
+            let once = [Way::Grouped, Way::Compact].map(|way| RowPolicy {
                 rows,
                 batch: rows,
-                grouped,
-                compact: !grouped,
+                way,
                 ..policy
             });
             engines.extend(once.map(Engine::Rows));
         }
         if order == Order::Any && !matrix::is_second::<Op>() {
-            let compact = true;
-            engines.push(Engine::Rows(RowPolicy { compact, ..policy }));
+            let way = Way::OneByOne;
+            engines.push(Engine::Rows(RowPolicy { way, ..policy }));
         }
     }
     if primitive == Primitive::Scan {
@@ -482,8 +481,15 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         match engine {
             Engine::Levels => "levels",
             Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
-            Engine::Rows(policy) if policy.grouped => "grouped rows",
-            Engine::Rows(policy) if policy.compact => "compact rows",
+            Engine::Rows(RowPolicy {
+                way: Way::Grouped, ..
+            }) => "grouped rows",
+            Engine::Rows(RowPolicy {
+                way: Way::Compact, ..
+            }) => "compact rows",
+            Engine::Rows(RowPolicy {
+                way: Way::OneByOne, ..
+            }) => "rows one by one",
             Engine::Rows(_) => "rows",
             Engine::Block(_) => "block",
             Engine::Wave(policy) if policy == small(policy) => "small wave",

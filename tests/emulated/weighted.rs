@@ -12,7 +12,7 @@ use warpfold::codegen::kernels::{
 };
 use warpfold::codegen::{
     Engine, Function, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
-    HistogramPolicy, Lookup, LookupBytes, RowPolicy, WeightedPlan,
+    HistogramPolicy, Lookup, LookupBytes, RowPolicy, Way, WeightedPlan,
 };
 use warpfold::half::f16;
 use warpfold::ops::Add;
@@ -27,8 +27,7 @@ const POLICY: RowPolicy = RowPolicy {
     blocks: 1,
     warps: 8,
     sums: 1,
-    grouped: false,
-    compact: false,
+    way: Way::Alone,
 };
 
 /// What a launch reads, and what it writes, by name. Buffers start a little behind an allocation.

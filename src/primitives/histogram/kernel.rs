@@ -100,7 +100,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<F>()]),
             _ => Some("histograms have the rows engine only"),
         }
     }
@@ -187,7 +187,7 @@ impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> 
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<Self::Form>()),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<Self::Form>()]),
             _ => Some("histograms have the rows engine only"),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Kernels, Order, Primitive, RowPolicy, WorkspaceArguments,
+    Arguments, Definitions, Engine, Kernels, Order, Primitive, RowPolicy, Way, WorkspaceArguments,
     arguments, bind_levels, bind_monoid, level_functions, merge,
 };
 use crate::source::{Form, Slice};
@@ -77,7 +77,13 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
+            Engine::Rows(policy) => match (Order::of::<T, Op>(), policy.way) {
+                (Order::Law, Way::OneByOne) => Some("one by one is not the law's order"),
+                (Order::Any, Way::Compact | Way::Grouped) => {
+                    Some("compact and grouped reductions are those in the law's order")
+                }
+                (order, _) => policy.fault(&RowPolicy::runs_of_reduce::<F>(order)),
+            },
             Engine::Block(policy) => policy.fault(),
             Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),
         }

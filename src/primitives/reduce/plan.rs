@@ -1,7 +1,7 @@
 //! How a reduction in one launch is cut up.
 
 use crate::Element;
-use crate::codegen::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, sums_bytes};
+use crate::codegen::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, Way, sums_bytes};
 use std::cmp::Ordering;
 
 /// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
@@ -174,7 +174,8 @@ impl ReducePlan {
         let few = least(|log_batches| {
             ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX).blocks <= most
         });
-        let is_worth_it = warps >= 16 && few < log_batches && (few == 0 || rows.grouped);
+        let is_worth_it =
+            warps >= 16 && few < log_batches && (few == 0 || rows.way == Way::Grouped);
         if is_worth_it && resident >= 2 {
             let two = ReducePlan::with_groups(rows, length, warps, few, resident.into());
             // A chunk of theirs keeps only some of a multiprocessor's warps busy.
@@ -233,7 +234,11 @@ impl ReducePlan {
     /// lanes, too. Those of one chunk are so together, if they are grouped.
     fn combinations(&self, rows: RowPolicy, chunks: u32) -> u64 {
         let items = u64::from(rows.run * rows.rows);
-        let lanes = if rows.grouped { 0 } else { self.log_batches };
+        let lanes = if rows.way == Way::Grouped {
+            0
+        } else {
+            self.log_batches
+        };
         u64::from(chunks) * ((items << self.log_batches) + (Self::OVER_LANES << lanes))
     }
 

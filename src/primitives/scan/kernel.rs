@@ -90,7 +90,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault(RowPolicy::run_of_scan::<F>()),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of_scan::<F>()]),
             Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
             Engine::Shares(policy) => policy.fault::<T>(RowPolicy::run_of_scan::<F>()),
             Engine::Block(policy) if policy.warps > 16 => {

@@ -161,7 +161,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
         match engine {
             Engine::Levels | Engine::Block(_) => Some("the engine reduces and scans only"),
             Engine::Shares(_) => Some("the engine scans only"),
-            Engine::Rows(policy) => policy.fault(RowPolicy::run_of::<F>()),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<F>()]),
             Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
             Engine::Wave(_) if O::PLACES && !O::KEPT => Some("the items are positions"),
             Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),

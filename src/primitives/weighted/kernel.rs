@@ -83,7 +83,7 @@ impl<T: Element, Op: Monoid<T>> Kernels for Weighted<T, Op> {
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(1),
+            Engine::Rows(policy) => policy.fault(&[1]),
             _ => Some("weighted histograms have the rows engine only"),
         }
     }

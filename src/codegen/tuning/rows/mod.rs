@@ -3,7 +3,7 @@
 mod sm_90;
 
 use super::{Tables, choose};
-use crate::codegen::{HistogramPolicy, ReducePolicy};
+use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 
 /// What the rows engine does on GPUs of an architecture.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ pub(in crate::codegen) struct RowTables {
 pub(in crate::codegen) struct ReduceRow {
     /// The largest element, in bytes.
     pub(in crate::codegen) element: u32,
+    /// The bytes of a run of elements whose size is a power of two. In longer runs a lane combines
+    /// more by itself, and less over lanes.
+    pub(in crate::codegen) run: u32,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
@@ -63,7 +66,8 @@ pub(in crate::codegen) struct BlockRow {
     pub(in crate::codegen) warps: u32,
 }
 
-/// What warps hold of a reduction of some lengths.
+/// What warps hold of a reduction of some lengths. An element may have several ranges, from short
+/// ones to long ones.
 #[derive(Debug)]
 pub(in crate::codegen) struct RangeReduceRow {
     /// The size of an element.
@@ -126,17 +130,6 @@ pub(in crate::codegen) struct BatchRow {
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
     pub(in crate::codegen) way: Way,
-}
-
-/// How batches are folded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::codegen) enum Way {
-    /// Each on its own, by code without loops.
-    Alone,
-    /// Each on its own, by little code: [`RowPolicy::compact`](crate::codegen::RowPolicy::compact).
-    Compact,
-    /// In groups: [`RowPolicy::grouped`](crate::codegen::RowPolicy::grouped).
-    Grouped,
 }
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.

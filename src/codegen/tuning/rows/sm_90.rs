@@ -2,9 +2,9 @@
 
 use super::{
     BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeReduceRow,
-    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, Way, WeightedRow,
+    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
 };
-use crate::codegen::{HistogramPolicy, ReducePolicy};
+use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
@@ -12,18 +12,21 @@ pub(super) const ROWS: RowTables = RowTables {
     one_by_one: 90,
     block_any: 8,
     // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
-    // Costly operators on 12 bytes have a row of their own below.
+    // Costly operators on 12 bytes have a row of their own below. Runs of 32 bytes are slower for
+    // short inputs of bytes, and at all lengths for some operators on 4 bytes: where their second
+    // word is read, others have sometimes taken its place in the L1 cache.
     reduce_law: &[
-        ReduceRow { element: 2, bytes: 64, warps: 32 },
-        ReduceRow { element: 4, bytes: 128, warps: 32 },
-        ReduceRow { element: 8, bytes: 64, warps: 32 },
-        ReduceRow { element: 12, bytes: 192, warps: 16 },
-        ReduceRow { element: 16, bytes: 128, warps: 16 },
-        ReduceRow { element: 24, bytes: 192, warps: 16 },
-        ReduceRow { element: 28, bytes: 256, warps: 8 },
-        ReduceRow { element: 32, bytes: 128, warps: 16 },
-        ReduceRow { element: 40, bytes: 160, warps: 16 },
-        ReduceRow { element: 64, bytes: 256, warps: 8 },
+        ReduceRow { element: 1, run: 16, bytes: 64, warps: 32 },
+        ReduceRow { element: 2, run: 32, bytes: 64, warps: 32 },
+        ReduceRow { element: 4, run: 16, bytes: 128, warps: 32 },
+        ReduceRow { element: 8, run: 32, bytes: 64, warps: 32 },
+        ReduceRow { element: 12, run: 16, bytes: 192, warps: 16 },
+        ReduceRow { element: 16, run: 32, bytes: 128, warps: 16 },
+        ReduceRow { element: 24, run: 16, bytes: 192, warps: 16 },
+        ReduceRow { element: 28, run: 16, bytes: 256, warps: 8 },
+        ReduceRow { element: 32, run: 16, bytes: 128, warps: 16 },
+        ReduceRow { element: 40, run: 16, bytes: 160, warps: 16 },
+        ReduceRow { element: 64, run: 16, bytes: 256, warps: 8 },
     ],
     block_reduce: &[
         BlockRow { accumulator: 4, costs_less: 90, run: 8, warps: 16 },
@@ -49,8 +52,10 @@ pub(super) const ROWS: RowTables = RowTables {
     // have to fold.
     reduce_ranges: &[
         RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
+        RangeReduceRow { element: 2, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
         RangeReduceRow { element: 4, from: 7 << 20, to: 64 << 20, bytes: 64, warps: 32 },
         RangeReduceRow { element: 8, from: 9 << 19, to: 15 << 19, bytes: 128, warps: 32 },
+        RangeReduceRow { element: 8, from: 96 << 20, to: u64::MAX, bytes: 128, warps: 32 },
         RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96, warps: 16 },
         RangeReduceRow { element: 16, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
         RangeReduceRow { element: 20, from: 0, to: 16 << 20, bytes: 80, warps: 16 },
