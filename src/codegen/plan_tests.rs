@@ -305,6 +305,19 @@ fn an_element_may_have_several_ranges_of_lengths() {
     assert_eq!(is_usual.collect::<Vec<_>>(), [true, false, true, false]);
 }
 
+/// Code that shifts runs leaves fewer registers. Then half of the warps hold as much.
+#[test]
+fn elements_whose_runs_are_shifted_have_ranges_of_their_own() {
+    let long = |policies: Vec<(u64, RowPolicy)>| policies[policies.len() - 1];
+    let (_, shifted) = long(RowPolicy::for_ordered_reduce::<Slice<[u16; 2]>>(90));
+    let (_, whole) = long(RowPolicy::for_ordered_reduce::<Slice<f32>>(90));
+    assert_eq!([shifted.warps, whole.warps], [16, 32]);
+    assert_eq!(shifted.elements(), whole.elements());
+    let (_, shifted) = long(RowPolicy::for_ordered_reduce::<Slice<[u16; 4]>>(90));
+    let (_, whole) = long(RowPolicy::for_ordered_reduce::<Slice<f64>>(90));
+    assert_eq!(2 * shifted.elements(), whole.elements());
+}
+
 #[crate::function]
 fn both(x: f32, y: f32) -> [f32; 2] {
     [x, y]

@@ -137,7 +137,11 @@ impl RowPolicy {
         let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
         let size = bytes_of::<F>();
         let table = rows::tables(capability).reduce_ranges.iter();
-        let ranges = table.filter(|row| [size, accumulator_bytes::<F::Item>()] == [row.element; 2]);
+        let is_shifted = align_of::<F::Item>() < 4;
+        let ranges = table.filter(|row| {
+            [size, accumulator_bytes::<F::Item>()] == [row.element; 2]
+                && row.shifted.is_none_or(|shifted| shifted == is_shifted)
+        });
         let mut policies = Vec::new();
         for row in ranges {
             let rows = 1 << (row.bytes / (usual.run * size)).max(1).ilog2();

@@ -17,7 +17,7 @@ pub(in crate::codegen) struct RowTables {
     /// Reductions in the law's order, by what is read for an element.
     pub(in crate::codegen) reduce_law: &'static [ReduceRow],
     /// Those of them that are better off with another row at some lengths.
-    pub(in crate::codegen) reduce_ranges: &'static [RangeReduceRow],
+    pub(in crate::codegen) reduce_ranges: &'static [RangeRow],
     /// Reductions by one block: the first row that fits.
     pub(in crate::codegen) block_reduce: &'static [BlockRow],
     /// Scans by one block, likewise.
@@ -69,9 +69,12 @@ pub(in crate::codegen) struct BlockRow {
 /// What warps hold of a reduction of some lengths. An element may have several ranges, from short
 /// ones to long ones.
 #[derive(Debug)]
-pub(in crate::codegen) struct RangeReduceRow {
+pub(in crate::codegen) struct RangeRow {
     /// The size of an element.
     pub(in crate::codegen) element: u32,
+    /// Whether it is aligned to less than 4 bytes, if that matters. Unaligned runs of such elements
+    /// are shifted into place. The code for that takes registers, even where runs are aligned.
+    pub(in crate::codegen) shifted: Option<bool>,
     /// All of them have more bytes than this,
     pub(in crate::codegen) from: u64,
     /// and at most so many.

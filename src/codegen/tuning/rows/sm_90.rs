@@ -1,10 +1,14 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeReduceRow,
+    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeRow,
     ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
+
+const ANY: Option<bool> = None;
+const NO: Option<bool> = Some(false);
+const YES: Option<bool> = Some(true);
 
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
@@ -51,17 +55,19 @@ pub(super) const ROWS: RowTables = RowTables {
     // Where a multiprocessor gets one to six batches a warp, smaller batches even out what blocks
     // have to fold.
     reduce_ranges: &[
-        RangeReduceRow { element: 1, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
-        RangeReduceRow { element: 2, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
-        RangeReduceRow { element: 4, from: 7 << 20, to: 64 << 20, bytes: 64, warps: 32 },
-        RangeReduceRow { element: 8, from: 9 << 19, to: 15 << 19, bytes: 128, warps: 32 },
-        RangeReduceRow { element: 8, from: 96 << 20, to: u64::MAX, bytes: 128, warps: 32 },
-        RangeReduceRow { element: 12, from: 0, to: 128 << 20, bytes: 96, warps: 16 },
-        RangeReduceRow { element: 16, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
-        RangeReduceRow { element: 20, from: 0, to: 16 << 20, bytes: 80, warps: 16 },
-        RangeReduceRow { element: 24, from: 0, to: 18 << 20, bytes: 96, warps: 16 },
-        RangeReduceRow { element: 28, from: 0, to: 96 << 20, bytes: 112, warps: 16 },
-        RangeReduceRow { element: 32, from: 32 << 10, to: 12 << 20, bytes: 64, warps: 16 },
+        RangeRow { element: 1, shifted: ANY, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
+        RangeRow { element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, bytes: 128, warps: 32 },
+        RangeRow { element: 4, shifted: NO, from: 7 << 20, to: 48 << 20, bytes: 64, warps: 32 },
+        RangeRow { element: 4, shifted: YES, from: 7 << 20, to: 48 << 20, bytes: 64, warps: 32 },
+        RangeRow { element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, bytes: 128, warps: 16 },
+        RangeRow { element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, bytes: 128, warps: 32 },
+        RangeRow { element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, bytes: 128, warps: 32 },
+        RangeRow { element: 12, shifted: ANY, from: 0, to: 128 << 20, bytes: 96, warps: 16 },
+        RangeRow { element: 16, shifted: ANY, from: 0, to: 12 << 20, bytes: 64, warps: 16 },
+        RangeRow { element: 20, shifted: ANY, from: 0, to: 16 << 20, bytes: 80, warps: 16 },
+        RangeRow { element: 24, shifted: ANY, from: 0, to: 18 << 20, bytes: 96, warps: 16 },
+        RangeRow { element: 28, shifted: ANY, from: 0, to: 96 << 20, bytes: 112, warps: 16 },
+        RangeRow { element: 32, shifted: ANY, from: 32 << 10, to: 12 << 20, bytes: 64, warps: 16 },
     ],
     chunks: &[
         (8, ReducePolicy {
