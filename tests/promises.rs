@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    CostlyScanPolicy, Definitions, Engine, Kernels, SharePolicy, WavePolicy, kernels, source,
-    with_kernels,
+    CostlyScanPolicy, Definitions, Engine, Kernels, Order, RowPolicy, SharePolicy, WavePolicy, Way,
+    kernels, source, with_kernels,
 };
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
@@ -421,6 +421,31 @@ fn the_source_of_an_engine_that_does_not_reduce_is_an_error() {
     let error = source::<kernels::Reduce<f32, Add>>(Engine::Wave(policy)).unwrap_err();
     assert!(matches!(error, Error::Codegen(_)), "{error}");
     assert!(error.to_string().contains("scans only"), "{error}");
+}
+
+/// A reduction folds in its operator's order, in runs of one word; in the law's order also of two.
+#[test]
+fn a_policy_for_another_order_is_an_error() {
+    let of = |order, run, way| {
+        let policy = RowPolicy::of_reduce::<f32>(order);
+        Engine::Rows(RowPolicy { run, way, ..policy })
+    };
+    let law = |run, way| source::<kernels::Reduce<f32, Add>>(of(Order::Law, run, way));
+    let any = |run, way| source::<kernels::Reduce<f32, Max>>(of(Order::Any, run, way));
+    for (run, way) in [(4, Way::Alone), (8, Way::Compact), (4, Way::Grouped)] {
+        assert!(law(run, way).is_ok());
+    }
+    assert!(any(4, Way::Alone).is_ok() && any(4, Way::OneByOne).is_ok());
+    for (result, what) in [
+        (law(4, Way::OneByOne), "not the law's order"),
+        (law(16, Way::Alone), "a run has"),
+        (any(4, Way::Compact), "in the law's order"),
+        (any(4, Way::Grouped), "in the law's order"),
+        (any(8, Way::Alone), "a run has"),
+    ] {
+        let error = result.unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    }
 }
 
 /// What the estimate of an operator's cost decides, and what a policy has to be.

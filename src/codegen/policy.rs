@@ -131,8 +131,8 @@ impl RowPolicy {
         RowPolicy { way, ..policy }
     }
 
-    /// The policies of a reduction in the law's order, each for inputs whose items have up to so many
-    /// bytes together, from short ones to all others.
+    /// The policies of a reduction in the law's order, each for inputs whose items have up to so
+    /// many bytes together, from short ones to all others.
     pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
         let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
         let size = bytes_of::<F>();
@@ -300,7 +300,7 @@ impl RowPolicy {
         } else if rows > 32 || batch > rows {
             Some("there are at most 32 rows, and a batch is at most all of them")
         } else if !runs.contains(&run) {
-            Some("a run has as many elements as RowPolicy::of_scan and of_reduce say")
+            Some("a run has as many elements as RowPolicy::of_scan says, or of_reduce")
         } else if warps > 32 || sums > 4 {
             Some("a block has at most 32 warps, and a lane reads at most 4 sums at once")
         } else if blocks == 0 {
@@ -415,11 +415,12 @@ pub(super) fn run_of<F: Form>(results: usize) -> u32 {
     run
 }
 
-/// The elements of a run of a reduction on GPUs of a compute capability.
+/// The elements of a run of a reduction on GPUs of a compute capability. In the law's order the
+/// table may ask for longer ones, if elements come from one slice and their size is a power of two.
 pub(super) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
     let (run, size) = (run_of::<F>(0), bytes_of::<F>());
-    let tiles_words = F::LEAVES.granule == F::LEAVES.bytes;
-    if order == Order::Any || !tiles_words {
+    let is_power_of_two = F::LEAVES.granule == F::LEAVES.bytes;
+    if order == Order::Any || !is_power_of_two {
         return run;
     }
     let row = row_for(rows::tables(capability).reduce_law, |row| row.element, size);

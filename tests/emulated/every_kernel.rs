@@ -47,6 +47,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
                 ..policy
             });
             engines.extend(once.map(Engine::Rows));
+            engines.extend(of_long_inputs::<T>().map(Engine::Rows));
         }
         if order == Order::Any && !matrix::is_second::<Op>() {
             let way = Way::OneByOne;
@@ -78,6 +79,12 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
     }
     engines
+}
+
+/// The rows engine as it reduces long inputs in the law's order, if that is another one.
+fn of_long_inputs<T: Element>() -> Option<RowPolicy> {
+    let (_, long) = RowPolicy::for_ordered_reduce::<Slice<T>>(90).pop()?;
+    (long != RowPolicy::of_reduce::<T>(Order::Law)).then_some(long)
 }
 
 /// The block engine as it is chosen.
@@ -481,6 +488,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         match engine {
             Engine::Levels => "levels",
             Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
+            Engine::Rows(policy) if Some(policy) == of_long_inputs::<T>() => "rows of long inputs",
             Engine::Rows(RowPolicy {
                 way: Way::Grouped, ..
             }) => "grouped rows",

@@ -33,9 +33,9 @@ use std::sync::Arc;
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from a million
-/// elements or some on, slices that start at no multiple of 16 bytes have kernels of their own, also of
-/// longer elements. The first such call loads them. That takes some 0.5 s, unless they are in the
-/// disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
+/// elements or some on, slices that start at no multiple of 16 bytes have kernels of their own,
+/// also of longer elements. The first such call loads them. That takes some 0.5 s, unless they are
+/// in the disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
 /// elements are numbers, and input and output start equally far from such a multiple. Else they
 /// take 3 to 16% longer on an H100, and 7 to 45% on an H200, whose memory is faster.
 ///

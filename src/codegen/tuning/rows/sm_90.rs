@@ -17,8 +17,7 @@ pub(super) const ROWS: RowTables = RowTables {
     block_any: 8,
     // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
     // Costly operators on 12 bytes have a row of their own below. Runs of 32 bytes are slower for
-    // short inputs of bytes, and at all lengths for some operators on 4 bytes: where their second
-    // word is read, others have sometimes taken its place in the L1 cache.
+    // short inputs of bytes, and for long and short ones of 4 bytes by some operators.
     reduce_law: &[
         ReduceRow { element: 1, run: 16, bytes: 64, warps: 32 },
         ReduceRow { element: 2, run: 32, bytes: 64, warps: 32 },
