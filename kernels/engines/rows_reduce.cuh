@@ -336,6 +336,13 @@ struct BlockFolder {
     }
 
     static __device__ __forceinline__ void fold_runs(A (&sums)[ROWS], const Rows& rows) {
+        if constexpr (FOLDED_BY_WORDS<Operator, A, RUN> && SAME<Source, Slice<T>>) {
+            using Sum = RunSum<Operator, A, RUN>;
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+                sums[row] = Sum::value(run_fold_of_words<Operator, A, RUN>(rows.rows[row].parts));
+            return;
+        }
         A values[ROWS][RUN];
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {

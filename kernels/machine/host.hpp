@@ -78,6 +78,17 @@ inline double near_reciprocal(double a) {
 
 inline unsigned in_register(unsigned value) { return value; }
 
+template <int BYTES, bool SIGNED>
+int permuted_part(unsigned word, int place) {
+    constexpr int ABOVE = 32 - 8 * BYTES;
+    unsigned highest = word >> (8 * BYTES * place) << ABOVE;
+    return SIGNED ? (int)highest >> ABOVE : (int)(highest >> ABOVE);
+}
+template <int BYTES, bool SIGNED>
+int multiplied_part(unsigned word, int place) {
+    return permuted_part<BYTES, SIGNED>(word, place);
+}
+
 constexpr bool HAS_PAIRS = true;
 
 /// The extreme of the lower halves, and of the upper ones, as numbers of a type.
@@ -95,6 +106,10 @@ inline unsigned max_i16x2(unsigned a, unsigned b) { return on_pairs<short>(a, b,
 
 inline unsigned pack_bytes(unsigned char a, unsigned char b, unsigned char c, unsigned char d) {
     return (unsigned)d << 24 | (unsigned)c << 16 | (unsigned)b << 8 | a;
+}
+
+inline unsigned pack_bytes(int a, int b, int c, int d) {
+    return pack_bytes((unsigned char)a, (unsigned char)b, (unsigned char)c, (unsigned char)d);
 }
 
 inline float half_bits_to_f32(unsigned short half) {

@@ -84,6 +84,35 @@ __device__ __forceinline__ u32 in_register(u32 value) {
     return value;
 }
 
+/// Number `place` of those of BYTES bytes in a word, extended to 32 bits: by its sign, or zeros. A
+/// permutation of bytes.
+template <int BYTES, bool SIGNED>
+__device__ __forceinline__ i32 permuted_part(u32 word, int place) {
+    // Four bits for each byte of the result. They tell which byte of the word it is; 4 is a zero,
+    // and 8 more is the sign of that byte, eight times.
+    int last = BYTES * place + BYTES - 1, fill = SIGNED ? last + 8 : 4;
+    int selector = BYTES == 1 ? last | fill * 0x1110 : (last - 1) | last << 4 | fill * 0x1100;
+    i32 result;
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(result) : "r"(word), "r"(selector));
+    return result;
+}
+
+/// The same as a product of two vectors, of which one has a single 1. It takes a multiplier, where
+/// the permutation takes one of those units that do most other things.
+template <int BYTES, bool SIGNED>
+__device__ __forceinline__ i32 multiplied_part(u32 word, int place) {
+    u32 one = 1u << 8 * place;
+    i32 result;
+    if constexpr (BYTES == 1 && SIGNED)
+        asm("dp4a.s32.s32 %0, %1, %2, 0;" : "=r"(result) : "r"(word), "r"(one));
+    else if constexpr (BYTES == 1)
+        asm("dp4a.u32.u32 %0, %1, %2, 0;" : "=r"(result) : "r"(word), "r"(one));
+    else if constexpr (SIGNED)
+        asm("dp2a.lo.s32.s32 %0, %1, %2, 0;" : "=r"(result) : "r"(word), "r"(one));
+    else asm("dp2a.lo.u32.u32 %0, %1, %2, 0;" : "=r"(result) : "r"(word), "r"(one));
+    return result;
+}
+
 // Extremes of two numbers of 16 bits at once, from sm_90 on.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 constexpr bool HAS_PAIRS = true;
@@ -104,6 +133,13 @@ WARPFOLD_ON_PAIRS(max_i16x2, "max.s16x2")
 
 /// Four bytes as one word, by insertions. The assembler knows that these need not clear what is
 /// above a byte first; of shifts and permutations it does not.
+__device__ __forceinline__ u32 pack_bytes(i32 a, i32 b, i32 c, i32 d) {
+    u32 word;
+    asm("{ bfi.b32 %0, %2, %1, 8, 8; bfi.b32 %0, %3, %0, 16, 8; bfi.b32 %0, %4, %0, 24, 8; }"
+        : "=&r"(word)
+        : "r"(a), "r"(b), "r"(c), "r"(d));
+    return word;
+}
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
     u32 word;
     asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; "

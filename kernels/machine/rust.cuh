@@ -47,10 +47,38 @@ constexpr bool is_same = false;
 template <class A>
 constexpr bool is_same<A, A> = true;
 
+/// An integer of 8 or 16 bits in a register of 32: extended by zeros, or by its sign. It has the
+/// values of T, and is as good as T wherever T is a parameter here (warp/extended.cuh says why).
 template <class T>
-concept SignedInteger = is_same<T, i8> || is_same<T, i16> || is_same<T, i32> || is_same<T, i64>;
+struct Extended {
+    i32 word;
+
+    Extended() = default;
+    /// What is cut off to T.
+    template <class From>
+    RUST_FUNCTION constexpr Extended(From value) : word((T)value) {}
+    RUST_FUNCTION constexpr operator i32() const { return word; }
+
+    /// What a register holds of such an integer.
+    static RUST_FUNCTION Extended of_word(i32 word) {
+        Extended extended;
+        extended.word = word;
+        return extended;
+    }
+};
+
+template <class T> struct StoredOf { using Type = T; };
+template <class T> struct StoredOf<Extended<T>> { using Type = T; };
+/// The type that an integer has in memory.
 template <class T>
-concept UnsignedInteger = is_same<T, u8> || is_same<T, u16> || is_same<T, u32> || is_same<T, u64>;
+using Stored = typename StoredOf<T>::Type;
+
+template <class T>
+concept SignedInteger = is_same<Stored<T>, i8> || is_same<Stored<T>, i16> ||
+                        is_same<Stored<T>, i32> || is_same<Stored<T>, i64>;
+template <class T>
+concept UnsignedInteger = is_same<Stored<T>, u8> || is_same<Stored<T>, u16> ||
+                          is_same<Stored<T>, u32> || is_same<Stored<T>, u64>;
 template <class T>
 concept Integer = SignedInteger<T> || UnsignedInteger<T>;
 template <class T>
@@ -61,9 +89,13 @@ template <> struct UnsignedOf<1> { using Type = u8; };
 template <> struct UnsignedOf<2> { using Type = u16; };
 template <> struct UnsignedOf<4> { using Type = u32; };
 template <> struct UnsignedOf<8> { using Type = u64; };
+template <class T> struct UnsignedLike : UnsignedOf<sizeof(T)> {};
+template <class T> struct UnsignedLike<Extended<T>> {
+    using Type = Extended<typename UnsignedOf<sizeof(T)>::Type>;
+};
 /// The unsigned integer of the same size.
 template <class T>
-using Unsigned = typename UnsignedOf<sizeof(T)>::Type;
+using Unsigned = typename UnsignedLike<T>::Type;
 
 /// The type in which C++ computes instead. It is not promoted to a signed type, so overflow is
 /// defined.
@@ -71,11 +103,20 @@ template <class T>
 using Wide = typename UnsignedOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::Type;
 
 template <Integer T>
-constexpr u32 BITS = 8 * sizeof(T);
+constexpr u32 BITS = 8 * sizeof(Stored<T>);
+template <Integer T>
+constexpr bool IS_SHORT_INTEGER = BITS<T> <= 16;
 template <Integer T>
 constexpr T LEAST = SignedInteger<T> ? (T)((Unsigned<T>)1 << (BITS<T> - 1)) : (T)0;
 template <Integer T>
 constexpr T GREATEST = (T)~LEAST<T>;
+
+/// A value that T has. It need not be cut off, or extended again.
+template <Integer T, class From>
+RUST_FUNCTION T within(From value) {
+    if constexpr (is_same<T, Stored<T>>) return (T)value;
+    else return T::of_word((i32)value);
+}
 
 // ---- tuples and arrays -------------------------------------------------------------------------
 
@@ -316,7 +357,7 @@ RUST_FUNCTION T div(T a, T b) {
     if (b == 0) return 0;
     if constexpr (SignedInteger<T>)
         if (b == -1) return neg(a);
-    return (T)(a / b);
+    return within<T>((Stored<T>)a / (Stored<T>)b);
 }
 
 template <Integer T>
@@ -324,13 +365,13 @@ RUST_FUNCTION T rem(T a, T b) {
     if (b == 0) return 0;
     if constexpr (SignedInteger<T>)
         if (b == -1) return 0;
-    return (T)(a % b);
+    return within<T>((Stored<T>)a % (Stored<T>)b);
 }
 
 template <Integer T> RUST_FUNCTION T not_(T a) { return (T)~(Wide<T>)a; }
-template <Integer T> RUST_FUNCTION T bit_and(T a, T b) { return (T)((Wide<T>)a & (Wide<T>)b); }
-template <Integer T> RUST_FUNCTION T bit_or(T a, T b) { return (T)((Wide<T>)a | (Wide<T>)b); }
-template <Integer T> RUST_FUNCTION T bit_xor(T a, T b) { return (T)((Wide<T>)a ^ (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T bit_and(T a, T b) { return within<T>((Wide<T>)a & (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T bit_or(T a, T b) { return within<T>((Wide<T>)a | (Wide<T>)b); }
+template <Integer T> RUST_FUNCTION T bit_xor(T a, T b) { return within<T>((Wide<T>)a ^ (Wide<T>)b); }
 RUST_FUNCTION bool not_(bool a) { return !a; }
 RUST_FUNCTION bool bit_and(bool a, bool b) { return a && b; }
 RUST_FUNCTION bool bit_or(bool a, bool b) { return a || b; }
@@ -340,7 +381,9 @@ RUST_FUNCTION bool bit_xor(bool a, bool b) { return a != b; }
 template <Integer T, Integer Amount>
 RUST_FUNCTION T shl(T a, Amount amount) { return (T)((Wide<T>)a << ((u32)amount & (BITS<T> - 1))); }
 template <Integer T, Integer Amount>
-RUST_FUNCTION T shr(T a, Amount amount) { return (T)(a >> ((u32)amount & (BITS<T> - 1))); }
+RUST_FUNCTION T shr(T a, Amount amount) {
+    return within<T>(a >> ((u32)amount & (BITS<T> - 1)));
+}
 
 template <Integer T> RUST_FUNCTION T wrapping_add(T a, T b) { return add(a, b); }
 template <Integer T> RUST_FUNCTION T wrapping_sub(T a, T b) { return sub(a, b); }
@@ -351,18 +394,22 @@ template <Integer T> RUST_FUNCTION T wrapping_neg(T a) { return neg(a); }
 template <Integer T> RUST_FUNCTION T wrapping_shl(T a, u32 amount) { return shl(a, amount); }
 template <Integer T> RUST_FUNCTION T wrapping_shr(T a, u32 amount) { return shr(a, amount); }
 
-/// The nearest number of a short type. Sums and products of such types fit into 32 bits.
-template <Integer T> constexpr bool IS_SHORT_INTEGER = sizeof(T) <= 2;
-template <Integer T> RUST_FUNCTION T nearest(i32 value) {
-    if constexpr (SignedInteger<T>) value = value < LEAST<T> ? LEAST<T> : value;
-    else value = value < 0 ? 0 : value;
-    return (T)(value > GREATEST<T> ? GREATEST<T> : value);
+/// The ends of a type that a number may lie beyond.
+enum class Bounds { LOWER, UPPER, BOTH };
+
+/// The nearest number of a short type. Sums and differences of such types fit into 32 bits.
+template <Integer T, Bounds BOUNDS>
+RUST_FUNCTION T nearest(i32 value) {
+    constexpr i32 least = LEAST<T>, greatest = GREATEST<T>;
+    if constexpr (BOUNDS != Bounds::UPPER) value = value < least ? least : value;
+    if constexpr (BOUNDS != Bounds::LOWER) value = value > greatest ? greatest : value;
+    return within<T>(value);
 }
 
 template <Integer T>
 RUST_FUNCTION T saturating_add(T a, T b) {
     if constexpr (IS_SHORT_INTEGER<T>) {
-        return nearest<T>((i32)a + (i32)b);
+        return nearest<T, SignedInteger<T> ? Bounds::BOTH : Bounds::UPPER>((i32)a + (i32)b);
     } else {
         T sum = add(a, b);
         if constexpr (UnsignedInteger<T>) return sum < a ? GREATEST<T> : sum;
@@ -373,7 +420,7 @@ RUST_FUNCTION T saturating_add(T a, T b) {
 template <Integer T>
 RUST_FUNCTION T saturating_sub(T a, T b) {
     if constexpr (IS_SHORT_INTEGER<T>) {
-        return nearest<T>((i32)a - (i32)b);
+        return nearest<T, SignedInteger<T> ? Bounds::BOTH : Bounds::LOWER>((i32)a - (i32)b);
     } else {
         T difference = sub(a, b);
         if constexpr (UnsignedInteger<T>) return a < b ? (T)0 : difference;
@@ -384,11 +431,13 @@ RUST_FUNCTION T saturating_sub(T a, T b) {
 template <Integer T>
 RUST_FUNCTION T saturating_mul(T a, T b) {
     if constexpr (sizeof(T) <= 4 && SignedInteger<T>) {
+        constexpr i64 least = LEAST<T>, greatest = GREATEST<T>;
         i64 product = (i64)a * (i64)b;
-        return (T)(product < LEAST<T> ? LEAST<T> : product > GREATEST<T> ? GREATEST<T> : product);
+        return (T)(product < least ? least : product > greatest ? greatest : product);
     } else if constexpr (sizeof(T) <= 4) {
+        constexpr u64 greatest = GREATEST<T>;
         u64 product = (u64)a * (u64)b;
-        return (T)(product > GREATEST<T> ? GREATEST<T> : product);
+        return (T)(product > greatest ? greatest : product);
     } else if constexpr (SignedInteger<T>) {
         if (a == 0 || b == 0) return 0;
         T bound = (a < 0) != (b < 0) ? LEAST<T> : GREATEST<T>;
@@ -403,11 +452,11 @@ RUST_FUNCTION T saturating_mul(T a, T b) {
 }
 
 template <Integer T> RUST_FUNCTION T min(T a, T b) {
-    if constexpr (IS_SHORT_INTEGER<T>) return (T)min((i32)a, (i32)b);
+    if constexpr (IS_SHORT_INTEGER<T>) return within<T>(min((i32)a, (i32)b));
     else return b < a ? b : a;
 }
 template <Integer T> RUST_FUNCTION T max(T a, T b) {
-    if constexpr (IS_SHORT_INTEGER<T>) return (T)max((i32)a, (i32)b);
+    if constexpr (IS_SHORT_INTEGER<T>) return within<T>(max((i32)a, (i32)b));
     else return b < a ? a : b;
 }
 template <Integer T>
@@ -416,13 +465,17 @@ RUST_FUNCTION T clamp(T a, T low, T high) {
 }
 template <Integer T> RUST_FUNCTION T abs(T a) { return a < 0 ? neg(a) : a; }
 template <Integer T> RUST_FUNCTION T wrapping_abs(T a) { return abs(a); }
-template <Integer T> RUST_FUNCTION Unsigned<T> unsigned_abs(T a) { return (Unsigned<T>)abs(a); }
-template <Integer T> RUST_FUNCTION T signum(T a) { return (T)((a > 0) - (a < 0)); }
+template <Integer T>
+RUST_FUNCTION Unsigned<T> unsigned_abs(T a) {
+    if constexpr (is_same<T, Stored<T>>) return (Unsigned<T>)abs(a);
+    else return within<Unsigned<T>>(::abs((i32)a));
+}
+template <Integer T> RUST_FUNCTION T signum(T a) { return within<T>((a > 0) - (a < 0)); }
 template <Integer T> RUST_FUNCTION bool is_positive(T a) { return a > 0; }
 template <Integer T> RUST_FUNCTION bool is_negative(T a) { return a < 0; }
 template <Integer T>
 RUST_FUNCTION Unsigned<T> abs_diff(T a, T b) {
-    return (Unsigned<T>)(a < b ? (Wide<T>)b - (Wide<T>)a : (Wide<T>)a - (Wide<T>)b);
+    return within<Unsigned<T>>(a < b ? (Wide<T>)b - (Wide<T>)a : (Wide<T>)a - (Wide<T>)b);
 }
 
 /// The remainder that is not negative.
@@ -494,7 +547,7 @@ template <Integer T>
 RUST_FUNCTION T swap_bytes(T a) {
     Unsigned<T> from = (Unsigned<T>)a;
     Wide<T> to = 0;
-    for (u32 i = 0; i < sizeof(T); i++) to = to << 8 | (from >> (8 * i) & 0xff);
+    for (u32 i = 0; i < BITS<T> / 8; i++) to = to << 8 | (from >> (8 * i) & 0xff);
     return (T)to;
 }
 template <Integer T>

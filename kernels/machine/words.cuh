@@ -173,6 +173,15 @@ __device__ __forceinline__ u32 word_of(const A* items) {
                (u32)(u8)items[3] << 24;
 }
 
+/// The words of a run of such numbers.
+template <class A, int RUN>
+__device__ __forceinline__ void words_of_run(u32 (&words)[RUN * sizeof(A) / 4],
+                                             const A (&items)[RUN]) {
+#pragma unroll
+    for (int i = 0; i < RUN * (int)sizeof(A) / 4; i++)
+        words[i] = word_of(items + i * (4 / (int)sizeof(A)));
+}
+
 /// The run of these elements. The compiler by itself would put bytes together in three times as
 /// many instructions.
 template <class T, int ITEMS>

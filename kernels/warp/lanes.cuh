@@ -5,6 +5,7 @@
 // down-sweep will need.
 #pragma once
 #include "warp/decided.cuh"
+#include "warp/extended.cuh"
 #include "warp/pairs.cuh"
 
 namespace warpfold {
@@ -34,14 +35,33 @@ __device__ __forceinline__ A tree_fold(const A (&values)[VALUES]) {
     return sum;
 }
 
-/// Folds a run, for other lanes.
+/// Whether a run of numbers is folded by its words.
 template <class Operator, class A, int RUN>
-__device__ __forceinline__ typename RunSum<Operator, A, RUN>::Value run_fold(A (&values)[RUN]) {
+constexpr bool FOLDED_BY_WORDS =
+    FOLDED_IN_PAIRS<Operator, A, RUN> || FOLDED_EXTENDED<Operator, A, RUN>;
+
+/// Folds the words of a run, for other lanes.
+template <class Operator, class A, int RUN, int WORDS>
+__device__ __forceinline__ auto run_fold_of_words(const u32 (&words)[WORDS]) {
     if constexpr (FOLDED_IN_PAIRS<Operator, A, RUN>) {
         using Pairs = OnPairs<Operator, A>;
         u32 pairs[RUN / 2];
-        pair_up<Pairs>(pairs, values);
+        pair_up<Pairs, A>(pairs, words);
         return Pairs::fold(tree_fold<Pairs>(pairs));
+    } else {
+        i32 integers[RUN];
+        OnExtended<Operator, A>::extend(integers, words);
+        return tree_fold<OnExtended<Operator, A>>(integers);
+    }
+}
+
+/// Folds a run, for other lanes.
+template <class Operator, class A, int RUN>
+__device__ __forceinline__ typename RunSum<Operator, A, RUN>::Value run_fold(A (&values)[RUN]) {
+    if constexpr (FOLDED_BY_WORDS<Operator, A, RUN>) {
+        u32 words[RUN * sizeof(A) / 4];
+        words_of_run(words, values);
+        return run_fold_of_words<Operator, A, RUN>(words);
     } else {
         return tree_fold<Operator>(values);
     }

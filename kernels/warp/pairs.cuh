@@ -82,13 +82,13 @@ struct RunSum<O, A, RUN> {
     static __device__ __forceinline__ A value(u32 held) { return Operator::first(held); }
 };
 
-/// The pairs of a run.
-template <class Pairs, class A, int RUN>
-__device__ __forceinline__ void pair_up(u32 (&pairs)[RUN / 2], const A (&items)[RUN]) {
+/// The pairs of the words of a run.
+template <class Pairs, class A, int WORDS, int HALF>
+__device__ __forceinline__ void pair_up(u32 (&pairs)[HALF], const u32 (&words)[WORDS]) {
     constexpr int IN_WORD = 4 / (int)sizeof(A);
 #pragma unroll
-    for (int i = 0; i < RUN / 2; i += IN_WORD) {
-        u32 first = word_of(items + i), second = word_of(items + RUN / 2 + i);
+    for (int i = 0; i < HALF; i += IN_WORD) {
+        u32 first = words[i / IN_WORD], second = words[WORDS / 2 + i / IN_WORD];
         if constexpr (sizeof(A) == 2) {
             pairs[i] = __byte_perm(first, second, 0x5410);
             pairs[i + 1] = __byte_perm(first, second, 0x7632);

@@ -7,36 +7,51 @@ namespace warpfold {
 
 template <class Operator, class A, int RUN>
 struct RunTree {
+    static constexpr bool EXTENDED = FOLDED_EXTENDED<Operator, A, RUN>;
+    using O = typename RunSum<Operator, A, RUN>::Operator;
+    using V = typename RunSum<Operator, A, RUN>::Value;
+
     /// The prefixes of a run.
     struct Scanned {
-        A values[RUN];
+        V values[RUN];
 
         /// As items of a type, to be stored.
         template <class T>
         __device__ __forceinline__ MovedRun<T, RUN> moved() const {
-            T items[RUN];
+            if constexpr (EXTENDED) {
+                static_assert(SAME<T, A>);
+                return O::pack(values);
+            } else {
+                T items[RUN];
 #pragma unroll
-            for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(values[i]);
-            return pack_run(items);
+                for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(values[i]);
+                return pack_run(items);
+            }
         }
     };
 
-    A node[RUN];
+    V node[RUN];
 
     __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
+        if constexpr (EXTENDED) {
+            u32 words[RUN / O::IN_WORD];
+            words_of_run(words, values);
+            O::extend(node, words);
+        } else {
 #pragma unroll
-        for (int i = 0; i < RUN; i++) node[i] = values[i];
-        run_up_sweep<Operator, true>(node, RUN);
+            for (int i = 0; i < RUN; i++) node[i] = values[i];
+        }
+        run_up_sweep<O, true>(node, RUN);
     }
 
-    __device__ __forceinline__ A sum() const { return node[RUN - 1]; }
+    __device__ __forceinline__ V sum() const { return node[RUN - 1]; }
 
     /// The scan, given what precedes the run and, for inclusive ones, what precedes the next.
     /// `init` is shown where there is no prefix.
-    __device__ __forceinline__ Scanned down_sweep(const Prefix<Operator, A>& prefix, const A& next,
-                                                  const A& init, bool inclusive) {
+    __device__ __forceinline__ Scanned down_sweep(const Prefix<O, V>& prefix, const V& next,
+                                                  const V& init, bool inclusive) {
         Scanned scanned;
-        run_down_sweep<Operator, true>(node, RUN, prefix.value, prefix.present);
+        run_down_sweep<O, true>(node, RUN, prefix.value, prefix.present);
         if (!inclusive) node[0] = choose(prefix.present, node[0], init);
         if (inclusive) {
 #pragma unroll
@@ -73,7 +88,9 @@ struct RunTree<Operator, A, RUN> {
     u32 node[HALF];
 
     __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
-        pair_up<Pairs>(node, values);
+        u32 words[WORDS];
+        words_of_run(words, values);
+        pair_up<Pairs, A>(node, words);
         run_up_sweep<Pairs, true>(node, HALF);
     }
 

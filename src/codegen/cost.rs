@@ -53,6 +53,8 @@ const DIVISION: u32 = 16;
 const LONG_DIVISION: u32 = 32;
 /// An element of an array in registers, at an index that depends on data.
 const CHOICE: u32 = 5;
+/// A saturating operation of a signed type, which has two ends.
+const SATURATION: u32 = 3;
 /// An element of less than a register, at an index that does not.
 const PART: u32 = 2;
 
@@ -88,6 +90,12 @@ fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 
         tokens[0].ends_with("Array") && ["u8", "i8", "u16", "i16"].contains(&tokens[2])
     });
     let element = if has_parts { PART } else { 0 };
+    let is_signed = |token: &&str| ["i8", "i16", "i32", "i64"].contains(token);
+    let saturation = if signature.iter().any(is_signed) {
+        SATURATION
+    } else {
+        1
+    };
     // How often each of the open blocks runs, and the next to be opened.
     let (mut times, mut next) = (vec![1u32], 1u32);
     let (mut own, mut called) = (0u32, 0u32);
@@ -127,9 +135,9 @@ fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 
                 called = called.saturating_add(cost);
                 0
             }
-            token => token
-                .strip_prefix("rust::")
-                .map_or(0, |name| built_in(name, rest, (division, element))),
+            token => token.strip_prefix("rust::").map_or(0, |name| {
+                built_in(name, rest, (division, element, saturation))
+            }),
         };
         own = own.saturating_add(cost.saturating_mul(now));
     }
@@ -139,13 +147,14 @@ fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 
 }
 
 /// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name, and a
-/// division and a known element of an array have some cost.
-fn built_in(name: &str, rest: &[&str], (division, element): (u32, u32)) -> u32 {
+/// division, a known element of an array and a saturating operation have some cost.
+fn built_in(name: &str, rest: &[&str], (division, element, saturation): (u32, u32, u32)) -> u32 {
     match name {
         "from_bits" | "to_bits" => 0,
         "at" if second_argument(rest) == Some("rust::Fixed") => element,
         "put" if second_argument(rest) == Some("rust::Fixed") => element.min(1),
         "at" | "put" => CHOICE,
+        _ if name.starts_with("saturating") => saturation,
         _ if ["div", "rem", "sqrt", "recip", "pow"]
             .iter()
             .any(|dear| name.contains(dear)) =>

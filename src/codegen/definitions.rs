@@ -1,5 +1,6 @@
 //! The CUDA definitions that a user's types and operators add to a source: structs and functions.
 
+use super::extended::EXTENDED;
 use super::nearly::NEARLY;
 use crate::{Error, Result};
 use std::any::{TypeId, type_name};
@@ -13,6 +14,8 @@ pub struct Definitions {
     pub(super) functions: Vec<Function>,
     /// The texts of functions without slow paths.
     pub(super) nearly: Vec<String>,
+    /// The texts of functions of extended integers.
+    pub(super) extended: Vec<String>,
     failure: Option<String>,
 }
 
@@ -159,6 +162,27 @@ impl Definitions {
         known.text.as_deref()
     }
 
+    /// The functions that one needs, itself included, each after those that it calls.
+    pub(super) fn needed(&self, name: &str) -> Option<Vec<&Function>> {
+        let functions = &self.functions;
+        let mut is_needed = vec![false; functions.len()];
+        let last = functions.iter().position(|known| known.name == name)?;
+        is_needed[last] = true;
+        // Those that a function calls stand before it.
+        for place in (0..=last).rev() {
+            if !is_needed[place] {
+                continue;
+            }
+            let text = functions[place].text.as_deref()?;
+            for (other, function) in functions[..place].iter().enumerate() {
+                is_needed[other] |= calls(text, &function.name);
+            }
+        }
+        let both = functions.iter().zip(is_needed);
+        let needed = both.filter_map(|(function, is_needed)| is_needed.then_some(function));
+        Some(needed.collect())
+    }
+
     fn known(&self, called: &str) -> Option<&Function> {
         let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
         self.functions.iter().find(|known| known.name == name)
@@ -192,8 +216,14 @@ impl Definitions {
         in_namespace(STRUCTS, structs.collect(), &mut lines);
         in_namespace(FUNCTIONS, functions.collect(), &mut lines);
         in_namespace(NEARLY, self.nearly, &mut lines);
+        in_namespace(EXTENDED, self.extended, &mut lines);
         Ok(lines.join("\n"))
     }
+}
+
+/// Whether a text calls the function of a name.
+pub(super) fn calls(text: &str, name: &str) -> bool {
+    text.contains(&format!("{FUNCTIONS}::{name}("))
 }
 
 fn in_namespace(name: &str, texts: Vec<String>, lines: &mut Vec<String>) {

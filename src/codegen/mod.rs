@@ -16,6 +16,7 @@ mod choice;
 mod cost;
 mod costly;
 mod definitions;
+mod extended;
 mod kernel;
 mod levels;
 mod nearly;
@@ -282,6 +283,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
 ) -> minijinja::Value {
     fn bind(
         (combine, nearly): (String, Option<String>),
+        extended: Option<extended::Extended>,
         operator: &str,
         (exact, commutative): (bool, bool),
         accumulator_bytes: usize,
@@ -292,6 +294,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         minijinja::context! {
             combine => combine,
             nearly => nearly,
+            extended => extended.map(|written| written.variables()),
             operator => operator,
             exact => exact.to_string(),
             commutative => commutative.to_string(),
@@ -304,8 +307,8 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
     // Functions that call each other in a circle are not read: their text is an error.
-    let (pairs, parts, takes_second, nearly) = if definitions.is_wrong() {
-        (None, None, None, None)
+    let (pairs, parts, takes_second, nearly, extended) = if definitions.is_wrong() {
+        (None, None, None, None, None)
     } else {
         let parts = parts::operations(definitions, &combine);
         let pairs = pairs::operation(definitions, &combine);
@@ -314,10 +317,16 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         let takes_second = is_held.then(|| choice::takes_second(definitions, &combine));
         let bytes = accumulator_layout::<T>().size();
         let nearly = definitions.define_nearly(&combine, bytes);
-        (pairs, parts, takes_second.flatten(), nearly)
+        let extended = if nearly.is_some() {
+            None
+        } else {
+            definitions.define_extended(&combine)
+        };
+        (pairs, parts, takes_second.flatten(), nearly, extended)
     };
     bind(
         (combine, nearly),
+        extended,
         std::any::type_name::<Op>(),
         (Op::EXACT, Op::COMMUTATIVE),
         accumulator_layout::<T>().size(),

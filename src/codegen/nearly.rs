@@ -12,7 +12,7 @@
 //! an operator that has a loop whose length depends on data is not written a second time.
 
 use super::cost;
-use super::definitions::{Definitions, FUNCTIONS, Function};
+use super::definitions::{Definitions, FUNCTIONS, Function, calls};
 use super::tokens::{number, tokens};
 use crate::math;
 use std::any::TypeId;
@@ -35,7 +35,11 @@ impl Definitions {
     /// `combined_bytes` is the size of what it combines.
     pub(super) fn define_nearly(&mut self, called: &str, combined_bytes: usize) -> Option<String> {
         let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
-        let needed = needed(&self.functions, name)?;
+        let needed = self.needed(name)?;
+        let is_open = |known: &&Function| known.text.as_deref().is_none_or(has_open_loop);
+        if needed.iter().any(is_open) {
+            return None;
+        }
         let flag = unused_name(&self.functions);
         // Divisions of integers have no slow path.
         let may_divide = combined_bytes <= MOST_BYTES && self.has_floats(&needed);
@@ -87,36 +91,6 @@ impl Definitions {
             .chain(self.structures());
         texts.any(|text| tokens(text).iter().any(is_float))
     }
-}
-
-/// The functions that one needs, itself included, each after those that it calls. `None` if one of
-/// them has a loop whose length depends on data.
-fn needed<'a>(functions: &'a [Function], name: &str) -> Option<Vec<&'a Function>> {
-    let mut is_needed = vec![false; functions.len()];
-    let last = functions.iter().position(|known| known.name == name)?;
-    is_needed[last] = true;
-    // Those that a function calls stand before it.
-    for place in (0..=last).rev() {
-        if !is_needed[place] {
-            continue;
-        }
-        let text = functions[place].text.as_deref()?;
-        if has_open_loop(text) {
-            return None;
-        }
-        for (other, function) in functions[..place].iter().enumerate() {
-            is_needed[other] |= calls(text, &function.name);
-        }
-    }
-    let both = functions.iter().zip(is_needed);
-    Some(
-        both.filter_map(|(function, is_needed)| is_needed.then_some(function))
-            .collect(),
-    )
-}
-
-fn calls(text: &str, name: &str) -> bool {
-    text.contains(&format!("{FUNCTIONS}::{name}("))
 }
 
 /// Whether a text has a loop that does not count from one literal to another.

@@ -51,6 +51,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "machine/nearly.cuh",
     "warp/decided.cuh",
     "warp/lanes.cuh",
+    "warp/extended.cuh",
     "warp/pairs.cuh",
     "warp/runs.cuh",
     "warp/row_load.cuh",

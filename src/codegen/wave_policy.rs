@@ -127,13 +127,8 @@ impl WavePolicy {
         cost: u32,
     ) -> Option<WavePolicy> {
         let size = (F::LEAVES.bytes as u32).max(size_of::<F::Item>() as u32);
-        let mut rows = wave::dear_scans(capability).iter();
-        match rows.position(|row| cost >= wave::DEAR_COST && row.element == size) {
-            Some(row) => WavePolicy::for_shape(
-                &wave::dear_scans(capability)[row..],
-                SCAN_RUN_BYTES,
-                Shape::of_scan::<F>(),
-            ),
+        match wave::dear_scans(capability, size, cost) {
+            Some(rows) => WavePolicy::for_shape(rows, SCAN_RUN_BYTES, Shape::of_scan::<F>()),
             None => WavePolicy::for_form::<F>(capability),
         }
     }

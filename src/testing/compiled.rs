@@ -68,6 +68,12 @@ fn program<T: Element, Op: Monoid<T>>() -> crate::Result<String> {
     let mut definitions = Definitions::default();
     let ty = T::Accumulator::cuda_type(&mut definitions);
     let combine = Op::cuda(&mut definitions);
+    // Kernels extend short integers. If that makes a difference, it is the result.
+    let is_short = ["u8", "i8", "u16", "i16"].contains(&ty.as_str());
+    let extended = definitions.extend(&combine).filter(|_| is_short);
+    let again = extended.map_or(String::new(), |extended| {
+        format!("if ({ty} again = {extended}(pair.a, pair.b); again != result) result = again;")
+    });
     let definitions = definitions.text()?;
     let host: String = HOST
         .lines()
@@ -87,6 +93,7 @@ int main() {{
     using namespace user;
     for (Pair pair; fread(&pair, sizeof pair, 1, stdin) == 1;) {{
         {ty} result = {combine}(pair.a, pair.b);
+        {again}
         if (fwrite(&result, sizeof result, 1, stdout) != 1) return 1;
     }}
     return fflush(stdout);
@@ -131,4 +138,152 @@ fn compile(folder: &Path, text: &str) -> Result<std::path::PathBuf, Failure> {
         "there is no C++ compiler to compile CUDA's function with ({}); install g++ 11 or clang++ 16, or a later one, or name one in CXX",
         missing.join("; ")
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, combine};
+    use crate::codegen::Definitions;
+    use crate::{Element, Monoid, function, monoid};
+    use std::fmt::Debug;
+
+    /// Its arguments and its result are short, and what it computes between leaves the type, or
+    /// does not.
+    struct Everything;
+
+    macro_rules! everything {
+        ($($t:ident $other:ident: $($of_sign:ident)?;)*) => {$(
+            #[monoid]
+            impl Monoid<$t> for Everything {
+                fn identity() -> $t {
+                    0
+                }
+
+                fn combine(a: $t, b: $t) -> $t {
+                    let mut all = hashed(a.saturating_add(b) as u32, a.saturating_sub(b) as u32);
+                    all = hashed(all, a.saturating_mul(b) as u32);
+                    all = hashed(all, a.wrapping_add(b).wrapping_mul(a).wrapping_sub(b) as u32);
+                    all = hashed(all, (a & b | !a ^ b) as u32);
+                    all = hashed(all, a.wrapping_shl(3) as u32);
+                    all = hashed(all, (a >> 2) as u32);
+                    all = hashed(all, a.min(b) as u32);
+                    all = hashed(all, a.max(b).clamp(3, 100) as u32);
+                    all = hashed(all, a.abs_diff(b) as u32);
+                    all = hashed(all, a.rotate_left(3) as u32);
+                    all = hashed(all, b.rotate_right(1) as u32);
+                    all = hashed(all, a.count_ones());
+                    all = hashed(all, a.count_zeros());
+                    all = hashed(all, a.leading_zeros());
+                    all = hashed(all, a.leading_ones());
+                    all = hashed(all, a.trailing_zeros());
+                    all = hashed(all, a.trailing_ones());
+                    all = hashed(all, a.swap_bytes() as u32);
+                    all = hashed(all, a.reverse_bits() as u32);
+                    all = hashed(all, a.wrapping_pow(b as u32 & 7) as u32);
+                    if b > 0 {
+                        all = hashed(all, (a / b) as u32);
+                        all = hashed(all, (a % b) as u32);
+                        all = hashed(all, a.rem_euclid(b) as u32);
+                        all = hashed(all, a.div_euclid(b) as u32);
+                    }
+                    all = hashed(all, a as $other as u32);
+                    all = hashed(all, (a as $other >> 1) as u32);
+                    all = hashed(all, (a as f32 * 3.7) as $t as u32);
+                    all = hashed(all, (a as f64 * -3.7) as $other as u32);
+                    all = hashed(all, a.wrapping_neg() as u32);
+                    let (less, more) = if a < b { (a, b) } else { (b, a) };
+                    for i in (less & 3)..=(more & 7) {
+                        all = hashed(all, i as u32);
+                    }
+                    for i in (0..(more & 3)).rev() {
+                        all = hashed(all, i.wrapping_add(less) as u32);
+                    }
+                    all = match (a, b) {
+                        (0, _) => hashed(all, 1),
+                        (1..=20, 7) => hashed(all, 2),
+                        _ => hashed(all, 3),
+                    };
+                    $(all = hashed(all, $of_sign(a, b));)?
+                    (all ^ all >> 16) as $t
+                }
+            }
+        )*};
+    }
+
+    everything! {
+        u8 i8:;
+        i8 u8: signs_of_bytes;
+        u16 i16:;
+        i16 u16: signs_of_pairs;
+    }
+
+    #[function]
+    fn hashed(all: u32, more: u32) -> u32 {
+        (all ^ more).wrapping_mul(0x0100_0193) ^ all >> 15
+    }
+
+    #[function]
+    fn signs_of_bytes(a: i8, b: i8) -> u32 {
+        let powers = hashed(a.unsigned_abs() as u32, b.wrapping_abs() as u32);
+        let signs = hashed(
+            a.signum() as u32,
+            (a.is_positive() ^ b.is_negative()) as u32,
+        );
+        hashed(powers, signs)
+    }
+
+    #[function]
+    fn signs_of_pairs(a: i16, b: i16) -> u32 {
+        let powers = hashed(a.unsigned_abs() as u32, b.wrapping_abs() as u32);
+        let signs = hashed(
+            a.signum() as u32,
+            (a.is_positive() ^ b.is_negative()) as u32,
+        );
+        hashed(powers, signs)
+    }
+
+    /// The same by the translation for registers, compiled for the CPU.
+    fn check<T>(pairs: Vec<[T; 2]>)
+    where
+        T: Element<Accumulator = T> + PartialEq + Debug,
+        Everything: Monoid<T>,
+    {
+        let mut definitions = Definitions::default();
+        let called = <Everything as Monoid<T>>::cuda(&mut definitions);
+        assert!(definitions.extend(&called).is_some());
+        let results = match combine::<T, Everything>(&pairs) {
+            Ok(results) => results,
+            Err(Failure::Rejected(why)) => panic!("{why}"),
+            Err(Failure::NoCompiler(why)) => {
+                let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
+                assert!(!required.contains("emulator"), "{why}");
+                return eprintln!("skipped (emulator): {why}");
+            }
+        };
+        for ([a, b], result) in pairs.into_iter().zip(results) {
+            let expected = <Everything as Monoid<T>>::combine(a, b);
+            assert_eq!(result, expected, "of {a:?} and {b:?}");
+        }
+    }
+
+    #[test]
+    fn all_functions_of_short_integers_are_the_same_in_registers() {
+        let bytes = || (0..=u16::MAX).map(|pair| pair.to_ne_bytes());
+        check::<u8>(bytes().collect());
+        check::<i8>(bytes().map(|pair| pair.map(|byte| byte as i8)).collect());
+        let mix = |i: u32| i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(0x85eb_ca6b) >> 13;
+        let halves = |i: u32| [mix(i) as u16, (mix(i) >> 16) as u16];
+        let edges = [
+            0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff,
+        ];
+        let both = edges.iter().flat_map(|&a| edges.map(|b| [a, b]));
+        let pairs: Vec<[u16; 2]> = both.chain((0..50_000).map(halves)).collect();
+        check::<i16>(
+            pairs
+                .iter()
+                .map(|pair| pair.map(|half| half as i16))
+                .collect(),
+        );
+        check::<u16>(pairs);
+    }
 }

@@ -92,10 +92,18 @@ impl Program {
                 let name = F::cuda(definitions);
                 let arguments = F::Input::cuda_take(definitions);
                 let spread = F::Input::spread("arguments");
-                format!(
-                    "const auto arguments = {arguments};\n    const auto result = {name}({spread});\n    {}",
-                    F::Output::cuda_put("result")
-                )
+                let mut body = format!(
+                    "const auto arguments = {arguments};\n    auto result = {name}({spread});\n    "
+                );
+                // The same where short integers are extended to registers.
+                let is_number = F::Input::ARE_NUMBERS && F::Output::IS_NUMBER;
+                if let Some(extended) = definitions.extend(&name).filter(|_| is_number) {
+                    body += &format!(
+                        "decltype(result) again = {extended}({spread});\n    \
+                         if (memcmp(&again, &result, sizeof again) != 0) result = again;\n    "
+                    );
+                }
+                body + &F::Output::cuda_put("result")
             },
         }
     }
@@ -108,6 +116,9 @@ impl Program {
 
 /// The arguments of a function, as a tuple.
 trait Arguments: Words {
+    /// Whether all of them are numbers.
+    const ARE_NUMBERS: bool;
+
     /// The parts of a tuple in C++, one after the other.
     fn spread(tuple: &str) -> String;
 }
@@ -115,6 +126,8 @@ trait Arguments: Words {
 macro_rules! arguments {
     ($(($($part:ident $number:literal),*)),*) => {$(
         impl<$($part: Words),*> Arguments for ($($part,)*) {
+            const ARE_NUMBERS: bool = $($part::IS_NUMBER)&&*;
+
             fn spread(tuple: &str) -> String {
                 [$(format!("{tuple}._{}", $number)),*].join(", ")
             }

@@ -8,6 +8,9 @@ use warpfold::codegen::Definitions;
 
 /// A type of arguments and results.
 pub(crate) trait Words: CudaType + Debug {
+    /// Whether it is a number or a `bool`.
+    const IS_NUMBER: bool = false;
+
     /// A value that is as likely an edge as any other.
     fn sample(random: &mut Random) -> Self;
     /// Appends the value's words. All NaNs are one, since which of them a result is, is not
@@ -35,6 +38,8 @@ macro_rules! number_in_cuda {
 macro_rules! ints {
     ($($int:ident),*) => {$(
         impl Words for $int {
+            const IS_NUMBER: bool = true;
+
             fn sample(random: &mut Random) -> Self {
                 let bits = random.bits();
                 match random.below(12) {
@@ -64,6 +69,8 @@ ints!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 macro_rules! floats {
     ($($float:ident, $bits:ident);*) => {$(
         impl Words for $float {
+            const IS_NUMBER: bool = true;
+
             fn sample(random: &mut Random) -> Self {
                 const EDGES: [$float; 16] = [
                     0.0, 1.0, 0.5, 2.0, 1.5, 3.0, 100.25, 8388609.5,
@@ -92,6 +99,8 @@ macro_rules! floats {
 floats!(f32, u32; f64, u64);
 
 impl Words for bool {
+    const IS_NUMBER: bool = true;
+
     fn sample(random: &mut Random) -> Self {
         random.chance(50)
     }

@@ -2,8 +2,8 @@
 
 use super::data::Sample;
 use super::operators::{
-    Affine, Bicyclic, BicyclicProduct, Bracketing, Doubtful, Each, FloatSums, Guarded,
-    GuardedBracketing, GuardedSum, Keyed, Latest, LogAddExp, Ratios, Sums, Then,
+    Affine, Bicyclic, BicyclicProduct, Bracketing, Clipped, Doubtful, Each, FloatSums, Guarded,
+    GuardedBracketing, GuardedSum, Keyed, Latest, Linear, LogAddExp, Ratios, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -115,10 +115,10 @@ macro_rules! groups {
 }
 
 groups! {
-    unsigned_bytes: { u8: Add, Max, BitXor, Bracketing | Mul, Min, BitAnd, BitOr; }
-    signed_bytes: { i8: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
-    u16s: { u16: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
-    i16s: { i16: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
+    unsigned_bytes: { u8: Add, Max, BitXor, Bracketing, Clipped | Mul, Min, BitAnd, BitOr; }
+    signed_bytes: { i8: Max, Clipped, Linear | Add, Mul, Min, BitAnd, BitOr, BitXor; }
+    u16s: { u16: Add, Min, Linear | Mul, Max, BitAnd, BitOr, BitXor; }
+    i16s: { i16: Max, Clipped | Add, Mul, Min, BitAnd, BitOr, BitXor; }
     u32s: { u32: Add, Mul, Min, Max, BitAnd, BitOr, BitXor, Ratios; }
     i32s: { i32: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
     u64s: { u64: Add, BitOr, Bracketing | Mul, Min, Max, BitAnd, BitXor; }

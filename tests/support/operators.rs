@@ -185,6 +185,42 @@ fn mix(x: u64, y: u64) -> u64 {
     z ^ z >> 32
 }
 
+/// Not associative, like `Bracketing`, and with much that may leave a short type, or not.
+pub(crate) struct Clipped;
+
+/// Not associative either. The lower bits of a result depend on lower bits alone.
+pub(crate) struct Linear;
+
+macro_rules! on_short {
+    ($($t:ty),*) => {$(
+        #[monoid]
+        impl Monoid<$t> for Clipped {
+            fn identity() -> $t {
+                0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                let sum = a.saturating_add(b.rotate_left(3));
+                let difference = (b >> 1).saturating_sub(a) ^ !a;
+                if sum < difference { sum.min(b).wrapping_add(difference) } else { sum.max(5) }
+            }
+        }
+
+        #[monoid]
+        impl Monoid<$t> for Linear {
+            fn identity() -> $t {
+                0
+            }
+
+            fn combine(a: $t, b: $t) -> $t {
+                (a.wrapping_mul(77) ^ b).wrapping_add(b.wrapping_mul(3))
+            }
+        }
+    )*};
+}
+
+on_short!(u8, i8, u16, i16);
+
 /// Component-wise wrapping sums of arrays: elements of any size and alignment, from 1 byte to 64.
 pub(crate) struct Sums;
 

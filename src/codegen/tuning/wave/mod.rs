@@ -33,17 +33,20 @@ const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
 const PARTITIONS: &Tables<[WaveRow]> = &[(90, select_sm_90::PARTITION)];
 
-/// The least [`cost`](crate::codegen::cost) of an operator that takes these rows, for elements of
-/// just their size.
 #[cfg(feature = "cuda")]
-pub(in crate::codegen) const DEAR_COST: u32 = 20;
-#[cfg(feature = "cuda")]
-const DEAR: &Tables<[WaveRow]> = &[(90, dear_sm_90::DEAR)];
+const DEAR: &Tables<[(u32, WaveRow)]> = &[(90, dear_sm_90::DEAR)];
 
-/// The rows for scans by dearer operators.
+/// The row for scans of elements of a size by an operator of some
+/// [`cost`](crate::codegen::cost), if it is dear enough to take another than a sum does.
 #[cfg(feature = "cuda")]
-pub(in crate::codegen) fn dear_scans(capability: u32) -> &'static [WaveRow] {
-    choose(DEAR, capability)
+pub(in crate::codegen) fn dear_scans(
+    capability: u32,
+    element: u32,
+    cost: u32,
+) -> Option<&'static [WaveRow]> {
+    let mut rows = choose(DEAR, capability).iter();
+    let (_, row) = rows.find(|(least, row)| row.element == element && cost >= *least)?;
+    Some(std::slice::from_ref(row))
 }
 
 /// The table of scans for GPUs of a compute capability. Those that cannot run the engine get one
