@@ -2,9 +2,9 @@
 
 use crate::bench::Bench;
 use crate::classes::{
-    Best, Better, ByteMaxima, ByteSums, Compose, Gains, Greatest, Latest, LogAdd, Mean, Means,
-    Merge12, Merge24, Modular, Norm, Parallel, Product, ShortMinima, Softmax, Spread12, Spread24,
-    Tag, Then64, Turns,
+    Best, Better, ByteMaxima, ByteSums, Compose, Furthest, Gains, Greatest, Latest, LogAdd, Mean,
+    Means, Merge12, Merge24, Modular, Norm, Parallel, Product, Saturating, ShortMinima, Softmax,
+    Spread12, Spread24, Tag, Then64, Turns,
 };
 use crate::compare::Check;
 use crate::contest;
@@ -161,6 +161,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<f32, Parallel>(    "f32",    "parallel", BOTH,              FEW,    false, Bits,    Nothing),
     family::<Mean, Means>(      "mean",   "merge", BOTH,                 FEWER,  false, Bits,    Nothing),
     family::<Tag, Latest>(      "tag",    "latest", BOTH,                FEW,    false, Bits,    Nothing),
+    family::<u8, Saturating>(   "u8",     "saturating", BOTH,            FEW,    false, Bits,    Nothing),
+    family::<i16, Furthest>(    "i16",    "furthest", BOTH,              FEW,    false, Bits,    Nothing),
     family::<Gains, Greatest>(  "gains",  "greatest", BOTH,              FEWER,  false, Bits,    Nothing),
 ];
 

@@ -343,3 +343,19 @@ impl Sample for [i16; 4] {
         [0, 16, 32, 48].map(|bits| random.rotate_left(bits) as i16)
     }
 }
+
+/// The sum, or 255.
+#[monoid(name = Saturating, identity = 0, exact)]
+pub(crate) fn saturating(a: u8, b: u8) -> u8 {
+    a.saturating_add(b)
+}
+
+/// The number that is further from 0; the later one of two that are as far.
+#[monoid(name = Furthest, identity = 0)]
+pub(crate) fn furthest(a: i16, b: i16) -> i16 {
+    if b.unsigned_abs() >= a.unsigned_abs() {
+        b
+    } else {
+        a
+    }
+}

@@ -69,6 +69,17 @@ struct Tag {
     uint8_t group, place;
 };
 
+struct Saturating {
+    __device__ uint8_t operator()(uint8_t a, uint8_t b) const {
+        int sum = a + b;
+        return uint8_t(sum > 255 ? 255 : sum);
+    }
+};
+
+struct Furthest {
+    __device__ int16_t operator()(int16_t a, int16_t b) const { return abs(b) >= abs(a) ? b : a; }
+};
+
 struct Latest {
     __device__ Tag operator()(Tag a, Tag b) const { return b.key >= a.key ? b : a; }
 };
@@ -348,4 +359,6 @@ CLASS(bytes4, max, Bytes<4>, ByteMaxima{}, Bytes<4>{})
 CLASS(shorts4, min, short4, ShortMinima{}, short4{32767, 32767, 32767, 32767})
 CLASS(bytes16, max, Bytes<16>, ByteMaxima{}, Bytes<16>{})
 CLASS(tag, latest, Tag, Latest{}, Tag{})
+CLASS(u8, saturating, uint8_t, Saturating{}, uint8_t{0})
+CLASS(i16, furthest, int16_t, Furthest{}, int16_t{0})
 CLASS(gains, greatest, Gains, Greatest{}, Gains{})

@@ -144,8 +144,10 @@ impl RowPolicy {
         });
         let mut policies = Vec::new();
         for row in ranges {
-            let rows = 1 << (row.bytes / (usual.run * size)).max(1).ilog2();
+            let run = run_of_bytes::<F>(row.run);
+            let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
             let within = RowPolicy {
+                run,
                 rows,
                 batch: rows,
                 warps: row.warps,
@@ -418,13 +420,23 @@ pub(super) fn run_of<F: Form>(results: usize) -> u32 {
 /// The elements of a run of a reduction on GPUs of a compute capability. In the law's order the
 /// table may ask for longer ones, if elements come from one slice and their size is a power of two.
 pub(super) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
-    let (run, size) = (run_of::<F>(0), bytes_of::<F>());
-    let is_power_of_two = F::LEAVES.granule == F::LEAVES.bytes;
-    if order == Order::Any || !is_power_of_two {
-        return run;
+    if order == Order::Any {
+        return run_of::<F>(0);
     }
-    let row = row_for(rows::tables(capability).reduce_law, |row| row.element, size);
-    run.max(row.run / size)
+    let table = rows::tables(capability).reduce_law;
+    run_of_bytes::<F>(row_for(table, |row| row.element, bytes_of::<F>()).run)
+}
+
+/// The elements of a run of so many bytes, or a usual one if that is longer or the only one there
+/// may be.
+fn run_of_bytes<F: Form>(bytes: u32) -> u32 {
+    let usual = run_of::<F>(0);
+    let is_power_of_two = F::LEAVES.granule == F::LEAVES.bytes;
+    if is_power_of_two {
+        usual.max(bytes / bytes_of::<F>())
+    } else {
+        usual
+    }
 }
 
 /// The bytes that are read for an item; for what is read nowhere, those of the item.

@@ -79,6 +79,8 @@ pub(in crate::codegen) struct RangeRow {
     pub(in crate::codegen) from: u64,
     /// and at most so many.
     pub(in crate::codegen) to: u64,
+    /// The bytes of a run of elements whose size is a power of two.
+    pub(in crate::codegen) run: u32,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
