@@ -371,7 +371,7 @@ fn a_workspace_that_goes_to_another_thread_waits_for_the_calls_so_far() {
     let Some((context, first)) = stream() else {
         return;
     };
-    let length = (1 << 24) + 3;
+    let length = (1 << 22) + 3;
     let scan = &Scan::<u32, Add>::load(&context).unwrap();
     let mut expected = sample::<u32>(length, 4);
     let stream = &context.per_thread_stream();

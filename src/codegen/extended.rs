@@ -154,6 +154,7 @@ fn is_of_lower_bits(text: &str) -> bool {
     !has_comparison && tokens.into_iter().all(is_of_them)
 }
 
+/// Whether a function takes the multipliers.
 fn multiplies(text: &str) -> bool {
     let is_product = |token: &str| {
         let function = token.strip_prefix("rust::").unwrap_or_default();
