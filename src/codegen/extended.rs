@@ -209,7 +209,7 @@ mod tests {
     #[monoid(name = Products, identity = 1)]
     fn products(a: u16, b: u16) -> u16 {
         let product = a.wrapping_mul(b);
-        product
+        product ^ 1 ^ 1
     }
 
     #[monoid(name = Sums, identity = 0)]

@@ -277,63 +277,74 @@ fn render(
     template::render(&name, context)
 }
 
+/// Other forms of an operator, which kernels may compute with: its translation was recognised, or
+/// written again.
+#[derive(Default)]
+struct Forms {
+    nearly: Option<String>,
+    extended: Option<extended::Extended>,
+    pairs: Option<&'static str>,
+    parts: Option<String>,
+    takes_second: Option<String>,
+}
+
+impl Forms {
+    /// Those of the operator `combine` on elements of an alignment, which combines so many bytes.
+    fn of(definitions: &mut Definitions, combine: &str, align: usize, bytes: usize) -> Forms {
+        // Functions that call each other in a circle are not read: their text is an error.
+        if definitions.is_wrong() {
+            return Forms::default();
+        }
+        let parts = parts::operations(definitions, combine).map(|parts| parts.cuda());
+        let pairs = pairs::operation(definitions, combine);
+        // Other elements have a register for each of their parts.
+        let is_held = align < 4;
+        let takes_second = is_held.then(|| choice::takes_second(definitions, combine));
+        let nearly = definitions.define_nearly(combine, bytes);
+        // Kernels want one of the two.
+        let extended = nearly
+            .is_none()
+            .then(|| definitions.define_extended(combine));
+        Forms {
+            nearly,
+            extended: extended.flatten(),
+            pairs,
+            parts,
+            takes_second: takes_second.flatten(),
+        }
+    }
+}
+
 /// What the templates name of an operator.
 pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     definitions: &mut Definitions,
 ) -> minijinja::Value {
     fn bind(
-        (combine, nearly): (String, Option<String>),
-        extended: Option<extended::Extended>,
+        combine: String,
+        forms: Forms,
         operator: &str,
         (exact, commutative): (bool, bool),
         accumulator_bytes: usize,
-        pairs: Option<&str>,
-        parts: Option<String>,
-        takes_second: Option<String>,
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
-            nearly => nearly,
-            extended => extended.map(|written| written.variables()),
+            nearly => forms.nearly,
+            extended => forms.extended.map(|written| written.variables()),
             operator => operator,
             exact => exact.to_string(),
             commutative => commutative.to_string(),
             accumulator_bytes => accumulator_bytes,
-            pairs => pairs,
-            parts => parts,
-            takes_second => takes_second,
+            pairs => forms.pairs,
+            parts => forms.parts,
+            takes_second => forms.takes_second,
         }
     }
     T::Accumulator::cuda_type(definitions);
     let combine = Op::cuda(definitions);
-    // Functions that call each other in a circle are not read: their text is an error.
-    let (pairs, parts, takes_second, nearly, extended) = if definitions.is_wrong() {
-        (None, None, None, None, None)
-    } else {
-        let parts = parts::operations(definitions, &combine);
-        let pairs = pairs::operation(definitions, &combine);
-        // Other elements have a register for each of their parts.
-        let is_held = align_of::<T>() < 4;
-        let takes_second = is_held.then(|| choice::takes_second(definitions, &combine));
-        let bytes = accumulator_layout::<T>().size();
-        let nearly = definitions.define_nearly(&combine, bytes);
-        let extended = if nearly.is_some() {
-            None
-        } else {
-            definitions.define_extended(&combine)
-        };
-        (pairs, parts, takes_second.flatten(), nearly, extended)
-    };
-    bind(
-        (combine, nearly),
-        extended,
-        std::any::type_name::<Op>(),
-        (Op::EXACT, Op::COMMUTATIVE),
-        accumulator_layout::<T>().size(),
-        pairs,
-        parts.map(|parts| parts.cuda()),
-        takes_second,
-    )
+    let bytes = accumulator_layout::<T>().size();
+    let forms = Forms::of(definitions, &combine, align_of::<T>(), bytes);
+    let promises = (Op::EXACT, Op::COMMUTATIVE);
+    bind(combine, forms, std::any::type_name::<Op>(), promises, bytes)
 }
 
 /// The variables of both.
