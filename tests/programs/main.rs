@@ -2,8 +2,9 @@
 //!
 //! `build.rs` writes 2000 functions, in the Rust that `#[warpfold::function]` translates. Each is
 //! called with 64 arguments, all edges of the types among them. Its translation is compiled for the
-//! CPU, as the emulator's kernels are, and called with the same. The results must be the same, bit
-//! for bit; the sources of what differs are shown.
+//! CPU, as the emulator's kernels are, and called with the same. So is what kernels compute with
+//! where integers of 8 and 16 bits are extended to registers. The results must be the same, bit for
+//! bit; the sources of what differs are shown.
 //!
 //! That takes two minutes on two cores, so a plain `cargo test` leaves it out. To run it: `cargo
 //! test -p warpfold-programs`. It needs a C++ compiler. `WARPFOLD_SEED=7` makes other functions and
