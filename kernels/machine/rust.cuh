@@ -467,6 +467,7 @@ template <Integer T> RUST_FUNCTION T abs(T a) { return a < 0 ? neg(a) : a; }
 template <Integer T> RUST_FUNCTION T wrapping_abs(T a) { return abs(a); }
 template <Integer T>
 RUST_FUNCTION Unsigned<T> unsigned_abs(T a) {
+    // Of an `i16` as it is stored, compilers know this way, and not the other.
     if constexpr (is_same<T, Stored<T>>) return (Unsigned<T>)abs(a);
     else return within<Unsigned<T>>(::abs((i32)a));
 }
