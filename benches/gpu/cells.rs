@@ -161,8 +161,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     family::<f32, Parallel>(    "f32",    "parallel", BOTH,              FEW,    false, Bits,    Nothing),
     family::<Mean, Means>(      "mean",   "merge", BOTH,                 FEWER,  false, Bits,    Nothing),
     family::<Tag, Latest>(      "tag",    "latest", BOTH,                FEW,    false, Bits,    Nothing),
-    family::<u8, Saturating>(   "u8",     "saturating", BOTH,            FEW,    false, Bits,    Nothing),
-    family::<i16, Furthest>(    "i16",    "furthest", BOTH,              FEW,    false, Bits,    Nothing),
+    family::<u8, Saturating>(   "u8",     "saturating", BOTH,         FEW,    false, Bits, Nothing),
+    family::<i16, Furthest>(    "i16",    "furthest", BOTH,           FEW,    false, Bits, Nothing),
     family::<Gains, Greatest>(  "gains",  "greatest", BOTH,              FEWER,  false, Bits,    Nothing),
 ];
 

@@ -369,9 +369,12 @@ RUST_FUNCTION T rem(T a, T b) {
 }
 
 template <Integer T> RUST_FUNCTION T not_(T a) { return (T)~(Wide<T>)a; }
-template <Integer T> RUST_FUNCTION T bit_and(T a, T b) { return within<T>((Wide<T>)a & (Wide<T>)b); }
-template <Integer T> RUST_FUNCTION T bit_or(T a, T b) { return within<T>((Wide<T>)a | (Wide<T>)b); }
-template <Integer T> RUST_FUNCTION T bit_xor(T a, T b) { return within<T>((Wide<T>)a ^ (Wide<T>)b); }
+template <Integer T>
+RUST_FUNCTION T bit_and(T a, T b) { return within<T>((Wide<T>)a & (Wide<T>)b); }
+template <Integer T>
+RUST_FUNCTION T bit_or(T a, T b) { return within<T>((Wide<T>)a | (Wide<T>)b); }
+template <Integer T>
+RUST_FUNCTION T bit_xor(T a, T b) { return within<T>((Wide<T>)a ^ (Wide<T>)b); }
 RUST_FUNCTION bool not_(bool a) { return !a; }
 RUST_FUNCTION bool bit_and(bool a, bool b) { return a && b; }
 RUST_FUNCTION bool bit_or(bool a, bool b) { return a || b; }

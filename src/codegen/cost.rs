@@ -3,6 +3,7 @@
 //! A sum waits for memory, a logarithm for the arithmetic. Engines and policies differ in what they
 //! are good at, so the tuning tables have rows for costly operators.
 
+use super::pairs::SHORT;
 use super::tokens::{closing, number, split_argument, tokens};
 use super::{Definitions, parts};
 use crate::{Element, Monoid};
@@ -86,9 +87,9 @@ fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 
         DIVISION
     };
     // Elements of less than a register are taken out of one, and put into one.
-    let has_parts = signature.windows(3).any(|tokens| {
-        tokens[0].ends_with("Array") && ["u8", "i8", "u16", "i16"].contains(&tokens[2])
-    });
+    let has_parts = signature
+        .windows(3)
+        .any(|tokens| tokens[0].ends_with("Array") && SHORT.contains(&tokens[2]));
     let element = if has_parts { PART } else { 0 };
     let is_signed = |token: &&str| ["i8", "i16", "i32", "i64"].contains(token);
     let saturation = if signature.iter().any(is_signed) {

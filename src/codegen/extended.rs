@@ -12,7 +12,7 @@
 
 use super::definitions::{Definitions, FUNCTIONS, Function};
 use super::pairs::SHORT;
-use super::tokens::{closing, tokens};
+use super::tokens::{closing, is_of_name, tokens};
 
 /// The namespace of these functions.
 pub(super) const EXTENDED: &str = "extended";
@@ -34,11 +34,11 @@ const OF_LOWER_BITS: [&str; 12] = [
 ];
 
 /// An operator that was written for registers.
-pub(super) struct Extended {
+pub(crate) struct Extended {
     /// Its call for `a` and `b`, which are an `i32` each, as an expression that is one, too.
-    pub(super) call: String,
+    pub(crate) call: String,
     /// Whether what is above the lower bits of a register does not matter.
-    pub(super) are_of_lower_bits: bool,
+    pub(crate) are_of_lower_bits: bool,
     /// Whether it multiplies or divides, which multiplies, too.
     pub(super) multiplies: bool,
 }
@@ -57,7 +57,7 @@ impl Extended {
 impl Definitions {
     /// Writes the operator `called` for registers. `None` if it combines something else than short
     /// integers, or cannot be written so.
-    pub(super) fn define_extended(&mut self, called: &str) -> Option<Extended> {
+    pub(crate) fn define_extended(&mut self, called: &str) -> Option<Extended> {
         let short = short_of(self.function(called)?)?.to_owned();
         let texts = self.texts_in_registers(called)?;
         let are_of_lower_bits = texts.iter().all(|text| is_of_lower_bits(text));
@@ -167,13 +167,12 @@ fn multiplies(text: &str) -> bool {
 
 /// A text with other types for short integers.
 fn written_for(text: &str, integer: impl Fn(&str) -> String) -> String {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let mut written = String::new();
     let mut rest = text;
     while !rest.is_empty() {
         let start = rest.find(is_of_name).unwrap_or(rest.len());
         let (between, after) = rest.split_at(start);
-        let end = after.find(|c| !is_of_name(c)).unwrap_or(after.len());
+        let end = after.find(|c: char| !is_of_name(c)).unwrap_or(after.len());
         let (name, after) = after.split_at(end);
         written += between;
         match name.strip_prefix(FUNCTIONS) {
@@ -235,7 +234,9 @@ mod tests {
             text.contains(signature) && !of_lower_bits && !multiplies,
             "{text}"
         );
-        assert!(text.ends_with("extended::saturating(rust::Extended<i8>::of_word(a), rust::Extended<i8>::of_word(b)).word"));
+        let of = "rust::Extended<i8>::of_word";
+        let call = format!("extended::saturating({of}(a), {of}(b)).word");
+        assert!(text.ends_with(&call));
         let (_, of_lower_bits, _) = written::<u8, Halves>().unwrap();
         assert!(!of_lower_bits, "a shift moves upper bits down");
     }

@@ -1,14 +1,18 @@
 //! The text of a translation as tokens, for what is read in it: operations that a GPU has for
 //! several numbers, and costs.
 
+/// Whether a name with its path may have such a character.
+pub(super) fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == ':'
+}
+
 /// Names with their paths, comparisons, and single characters.
 pub(super) fn tokens(text: &str) -> Vec<&str> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = match first {
-            c if is_of_name(c) => rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()),
+            c if is_of_name(c) => rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len()),
             '<' | '>' if rest[1..].starts_with('=') => 2,
             c => c.len_utf8(),
         };

@@ -68,12 +68,21 @@ fn program<T: Element, Op: Monoid<T>>() -> crate::Result<String> {
     let mut definitions = Definitions::default();
     let ty = T::Accumulator::cuda_type(&mut definitions);
     let combine = Op::cuda(&mut definitions);
-    // Kernels extend short integers. If that makes a difference, it is the result.
-    let is_short = ["u8", "i8", "u16", "i16"].contains(&ty.as_str());
-    let extended = definitions.extend(&combine).filter(|_| is_short);
-    let again = extended.map_or(String::new(), |extended| {
-        format!("if ({ty} again = {extended}(pair.a, pair.b); again != result) result = again;")
+    // Kernels extend short integers, or leave anything above their bits. If that makes a
+    // difference, it is the result.
+    let again = definitions.define_extended(&combine).map(|extended| {
+        let above = if extended.are_of_lower_bits {
+            format!("(i32)(0x5a5a5a5au << 8 * sizeof({ty}))")
+        } else {
+            "0".to_owned()
+        };
+        format!(
+            "i32 a = (i32)pair.a ^ {above}, b = (i32)pair.b ^ {above};
+        if ({ty} again = ({ty})({}); again != result) result = again;",
+            extended.call
+        )
     });
+    let again = again.unwrap_or_default();
     let definitions = definitions.text()?;
     let host: String = HOST
         .lines()
@@ -152,7 +161,7 @@ mod tests {
     struct Everything;
 
     macro_rules! everything {
-        ($($t:ident $other:ident: $($of_sign:ident)?;)*) => {$(
+        ($($t:ident $other:ident $(by $of_sign:ident)?;)*) => {$(
             #[monoid]
             impl Monoid<$t> for Everything {
                 fn identity() -> $t {
@@ -207,39 +216,28 @@ mod tests {
                     (all ^ all >> 16) as $t
                 }
             }
+
+            $(
+                #[function]
+                fn $of_sign(a: $t, b: $t) -> u32 {
+                    let magnitudes = hashed(a.unsigned_abs() as u32, b.wrapping_abs() as u32);
+                    let is_one = a.is_positive() ^ b.is_negative();
+                    hashed(magnitudes, hashed(a.signum() as u32, is_one as u32))
+                }
+            )?
         )*};
     }
 
     everything! {
-        u8 i8:;
-        i8 u8: signs_of_bytes;
-        u16 i16:;
-        i16 u16: signs_of_pairs;
+        u8 i8;
+        i8 u8 by signs_of_bytes;
+        u16 i16;
+        i16 u16 by signs_of_pairs;
     }
 
     #[function]
     fn hashed(all: u32, more: u32) -> u32 {
         (all ^ more).wrapping_mul(0x0100_0193) ^ all >> 15
-    }
-
-    #[function]
-    fn signs_of_bytes(a: i8, b: i8) -> u32 {
-        let powers = hashed(a.unsigned_abs() as u32, b.wrapping_abs() as u32);
-        let signs = hashed(
-            a.signum() as u32,
-            (a.is_positive() ^ b.is_negative()) as u32,
-        );
-        hashed(powers, signs)
-    }
-
-    #[function]
-    fn signs_of_pairs(a: i16, b: i16) -> u32 {
-        let powers = hashed(a.unsigned_abs() as u32, b.wrapping_abs() as u32);
-        let signs = hashed(
-            a.signum() as u32,
-            (a.is_positive() ^ b.is_negative()) as u32,
-        );
-        hashed(powers, signs)
     }
 
     /// The same by the translation for registers, compiled for the CPU.
@@ -250,7 +248,7 @@ mod tests {
     {
         let mut definitions = Definitions::default();
         let called = <Everything as Monoid<T>>::cuda(&mut definitions);
-        assert!(definitions.extend(&called).is_some());
+        assert!(definitions.define_extended(&called).is_some());
         let results = match combine::<T, Everything>(&pairs) {
             Ok(results) => results,
             Err(Failure::Rejected(why)) => panic!("{why}"),

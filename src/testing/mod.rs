@@ -62,8 +62,8 @@ const COMPARED: usize = 2_000;
 /// 2. `(a ⊕ b) ⊕ c` equals `a ⊕ (b ⊕ c)`.
 /// 3. An operator that claims [`COMMUTATIVE`](Monoid::COMMUTATIVE) gives the same bits for `a ⊕ b`
 ///    and `b ⊕ a`; for one that claims [`EXACT`](Monoid::EXACT), 1 and 2 hold to the last bit.
-/// 4. The CUDA function gives the bits that the host's gives: compiled for the CPU, with integers of
-///    8 and 16 bits as kernels compute with them, and in a scan on a GPU.
+/// 4. The CUDA function gives the bits that the host's gives: compiled for the CPU, with integers
+///    of 8 and 16 bits as kernels compute with them, and in a scan on a GPU.
 ///
 /// "Equals" is `==` of the numbers that an element consists of, and NaN equals NaN. Draws as many
 /// elements as proptest's configuration says (256 unless `PROPTEST_CASES` says otherwise), and 2000

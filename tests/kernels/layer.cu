@@ -151,3 +151,22 @@ extern "C" __global__ void claimed_slots(const u32* in, u32* out) {
     }
     out[i] = found;
 }
+
+template <int BYTES, bool SIGNED>
+__device__ void put_parts(u32*& to, u32 word) {
+    for (int place = 0; place < 4 / BYTES; place++) {
+        *to++ = (u32)permuted_part<BYTES, SIGNED>(word, place);
+        *to++ = (u32)multiplied_part<BYTES, SIGNED>(word, place);
+    }
+}
+
+/// Numbers are taken out of words, and bytes are put into one, whatever is above them.
+extern "C" __global__ void parts_of_words(const u32* in, u32* out) {
+    begin_launch();
+    u32 word = in[threadIdx.x] * 0x9e3779b9u, *mine = out + 25 * threadIdx.x;
+    put_parts<1, false>(mine, word);
+    put_parts<1, true>(mine, word);
+    put_parts<2, false>(mine, word);
+    put_parts<2, true>(mine, word);
+    *mine = pack_bytes((i32)word, (i32)(word >> 3), (i32)(word >> 5), (i32)(word >> 7));
+}

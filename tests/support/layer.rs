@@ -91,7 +91,35 @@ pub(crate) const CASES: &[Case] = &[
         numbers: 128,
         results: |input| input.iter().map(|x| x % 7 + 1).collect(),
     },
+    Case {
+        kernel: "parts_of_words",
+        blocks: 1,
+        threads: 96,
+        shared: 0,
+        work: 0,
+        work_at: &[],
+        length: None,
+        numbers: 96,
+        results: |input| input.iter().flat_map(|&x| parts_of_word(x)).collect(),
+    },
 ];
+
+fn parts_of_word(x: u32) -> Vec<u32> {
+    let word = x.wrapping_mul(0x9e37_79b9);
+    let (bytes, halves) = (word.to_le_bytes(), [word as u16, (word >> 16) as u16]);
+    let parts = [
+        bytes.map(u32::from).to_vec(),
+        bytes.map(|byte| byte as i8 as u32).to_vec(),
+        halves.map(u32::from).to_vec(),
+        halves.map(|half| half as i16 as u32).to_vec(),
+    ];
+    // Each in two ways.
+    let mut results: Vec<u32> = parts.concat().iter().flat_map(|&part| [part; 2]).collect();
+    results.push(u32::from_le_bytes(
+        [0, 3, 5, 7].map(|shift| (word >> shift) as u8),
+    ));
+    results
+}
 
 fn exchanges(values: &[u32]) -> Vec<u32> {
     let ballot = |choose: &dyn Fn(usize) -> bool| {

@@ -55,19 +55,45 @@ pub(super) const ROWS: RowTables = RowTables {
     // have to fold. Elements that are shifted have half the warps in long inputs, so that a thread
     // has twice the registers.
     reduce_ranges: &[
-        RangeRow { element: 1, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16 },
-        RangeRow { element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16 },
-        RangeRow { element: 4, shifted: NO, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32 },
-        RangeRow { element: 4, shifted: YES, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32 },
-        RangeRow { element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, run: 16, bytes: 128, warps: 16 },
-        RangeRow { element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, run: 32, bytes: 128, warps: 32 },
-        RangeRow { element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32 },
-        RangeRow { element: 12, shifted: ANY, from: 0, to: 128 << 20, run: 16, bytes: 96, warps: 16 },
-        RangeRow { element: 16, shifted: ANY, from: 0, to: 12 << 20, run: 32, bytes: 64, warps: 16 },
-        RangeRow { element: 20, shifted: ANY, from: 0, to: 16 << 20, run: 16, bytes: 80, warps: 16 },
-        RangeRow { element: 24, shifted: ANY, from: 0, to: 18 << 20, run: 16, bytes: 96, warps: 16 },
-        RangeRow { element: 28, shifted: ANY, from: 0, to: 96 << 20, run: 16, bytes: 112, warps: 16 },
-        RangeRow { element: 32, shifted: ANY, from: 32 << 10, to: 12 << 20, run: 16, bytes: 64, warps: 16 },
+        RangeRow {
+            element: 1, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+        },
+        RangeRow {
+            element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+        },
+        RangeRow {
+            element: 4, shifted: NO, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+        },
+        RangeRow {
+            element: 4, shifted: YES, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+        },
+        RangeRow {
+            element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, run: 16, bytes: 128, warps: 16,
+        },
+        RangeRow {
+            element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, run: 32, bytes: 128, warps: 32,
+        },
+        RangeRow {
+            element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32,
+        },
+        RangeRow {
+            element: 12, shifted: ANY, from: 0, to: 128 << 20, run: 16, bytes: 96, warps: 16,
+        },
+        RangeRow {
+            element: 16, shifted: ANY, from: 0, to: 12 << 20, run: 32, bytes: 64, warps: 16,
+        },
+        RangeRow {
+            element: 20, shifted: ANY, from: 0, to: 16 << 20, run: 16, bytes: 80, warps: 16,
+        },
+        RangeRow {
+            element: 24, shifted: ANY, from: 0, to: 18 << 20, run: 16, bytes: 96, warps: 16,
+        },
+        RangeRow {
+            element: 28, shifted: ANY, from: 0, to: 96 << 20, run: 16, bytes: 112, warps: 16,
+        },
+        RangeRow {
+            element: 32, shifted: ANY, from: 32 << 10, to: 12 << 20, run: 16, bytes: 64, warps: 16,
+        },
     ],
     chunks: &[
         (8, ReducePolicy {

@@ -6,6 +6,10 @@ use super::WaveRow;
 
 #[rustfmt::skip]
 pub(super) const DEAR: &[(u32, WaveRow)] = &[
-    (3, WaveRow { element: 1, tile: 32 << 10, warps: 8, reducers: 4, stages: 7, loads: 2, wave: 128, batch: 4 }),
-    (20, WaveRow { element: 12, tile: 48 << 10, warps: 16, reducers: 4, stages: 4, loads: 2, wave: 128, batch: 2 }),
+    (3, WaveRow {
+        element: 1, tile: 32 << 10, warps: 8, reducers: 4, stages: 7, loads: 2, wave: 128, batch: 4,
+    }),
+    (20, WaveRow {
+        element: 12, tile: 48 << 10, warps: 16, reducers: 4, stages: 4, loads: 2, wave: 128, batch: 2,
+    }),
 ];
