@@ -79,6 +79,32 @@ struct AlignedBlocks {
             length ^= 1u << level;
         }
     }
+
+    /// Leaves only those aligned blocks that `length` elements have, the smallest first. By a warp,
+    /// while it waits for something else anyway.
+    __device__ __forceinline__ void pack(u32 length) {
+        int lane = threadIdx.x % WARP;
+        bool has = (length >> lane & 1) != 0;
+        A sum;
+        if (has) sum = sums.get(lane);
+        __syncwarp();
+        if (has) sums.set(__popc(length & ((1u << lane) - 1)), sum);
+        __syncwarp();
+    }
+
+    /// The same as `append_to`, of blocks that are packed. To look for the next bit would take
+    /// longer than a cheap operator. Each sum is read while the one before is combined.
+    __device__ __forceinline__ void append_packed_to(Prefix<Operator, A>& prefix, u32 length) {
+        int left = __popc(length);
+        if (left == 0) return;
+        A next = sums.get(left - 1);
+#pragma unroll 1
+        for (; left > 0; left--) {
+            A sum = next;
+            next = sums.get(left > 1 ? left - 2 : 0);
+            prefix.append(sum);
+        }
+    }
 };
 
 /// Folds ranges of an array, one after the other. Blocks may have up to 32 warps.
@@ -491,6 +517,7 @@ struct ChunkReducer {
             turn ^= 1;
         }
         if (!last) return false;
+        if (warp_index() == 0 && rest != 0) blocks.pack(rest);
         if (chunks > 0) {
             if (threadIdx.x == 0) {
                 workspace.require(state);
@@ -500,7 +527,7 @@ struct ChunkReducer {
             collect({sums(shared().tag), chunks}, result);
         }
         if (warp_index() != 0) return true;
-        blocks.append_to(result, rest);
+        blocks.append_packed_to(result, rest);
         // All other blocks have read the state and taken their last tickets: otherwise this block
         // would not have their sums.
         if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);

@@ -3,7 +3,7 @@
 
 use super::policy::{accumulator_bytes, bytes_of, run_of_reduce};
 use super::tuning::rows;
-use super::{Engine, Order, ReducePolicy, RowPolicy};
+use super::{Engine, Order, ReducePolicy, RowPolicy, Way};
 use crate::Element;
 use crate::source::Form;
 
@@ -192,9 +192,11 @@ impl CostlyReducePolicy {
             (row.accumulator, row.read) == (size.accumulator, size.read) && cost >= row.least
         })?;
         let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
-        if let Some(sums) = row.sums {
-            cut.sums_law = sums;
-            cut = cut.with_sums(sums);
+        if let Some(row) = &row.cut {
+            cut.sums_law = row.sums;
+            cut.fewest_warps = row.fewest_warps;
+            cut.chunks_a_batch = row.chunks_a_batch;
+            cut = cut.with_sums(row.sums);
         }
         let run = run_of_reduce::<F>(capability, Order::Law);
         let policy = |(bytes, batch): &(u64, rows::BatchRow)| {
@@ -207,12 +209,16 @@ impl CostlyReducePolicy {
             (*bytes, policy)
         };
         let mut rows: Vec<_> = row.batches.iter().map(policy).collect();
-        if rows.iter().all(|&(bytes, _)| bytes < u64::MAX) {
+        let longest = rows.last().map_or(0, |&(bytes, _)| bytes);
+        if longest == u64::MAX {
+            cut.group_bytes = u64::MAX;
+        } else if row.others == Way::Alone {
+            let cheap = RowPolicy::for_ordered_reduce::<F>(capability).into_iter();
+            rows.extend(cheap.filter(|&(bytes, _)| bytes > longest));
+        } else {
             let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
             let way = row.others;
             rows.push((u64::MAX, RowPolicy { way, ..long }));
-        } else {
-            cut.group_bytes = u64::MAX;
         }
         Some(CostlyReducePolicy { rows, cut })
     }

@@ -455,8 +455,8 @@ pub struct ReducePolicy {
     pub most_threads: u32,
     /// One block takes inputs of up to this many batches, a warp a batch.
     pub alone: u32,
-    /// How many blocks share a multiprocessor, if there are as many. Each has a part of the most
-    /// warps.
+    /// How many blocks share a multiprocessor in any order, and where chunks are handed out. Each
+    /// has a part of the most warps.
     pub blocks: u32,
     /// The most chunks: a block of 32 warps reads their sums at once. Longer inputs have longer
     /// chunks.
@@ -468,6 +468,12 @@ pub struct ReducePolicy {
     /// In the law's order each block has one group of chunks of inputs of up to this many bytes.
     /// Longer ones are handed out chunk by chunk.
     pub group_bytes: u64,
+    /// The fewest warps of a block that has a group of chunks.
+    pub fewest_warps: u32,
+    /// How many sums of chunks the last block collects in the time that a warp's batch takes.
+    pub chunks_a_batch: u64,
+    /// What it takes longer, in batches, if they are more than a warp reads at once.
+    pub node_batches: u64,
 }
 
 impl ReducePolicy {
@@ -476,6 +482,11 @@ impl ReducePolicy {
     pub(crate) fn with_sums(self, sums: u32) -> ReducePolicy {
         let chunks = self.chunks.min(32 * 32 * sums);
         ReducePolicy { chunks, ..self }
+    }
+
+    /// The most blocks that a GPU holds at once, in any order, and where chunks are handed out.
+    pub(crate) fn resident(self, multiprocessors: u32) -> u64 {
+        u64::from((multiprocessors * self.blocks).min(self.chunks))
     }
 
     /// The policy for elements of type `T`, if no GPU is known.

@@ -2,7 +2,6 @@
 
 use crate::Element;
 use crate::codegen::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, Way, sums_bytes};
-use std::cmp::Ordering;
 
 /// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
 /// cut into chunks.
@@ -40,62 +39,126 @@ impl ReducePlan {
         if batches <= u64::from(policy.alone.min(rows.warps)) {
             return ReducePlan::in_one_block(32 * batches.max(1) as u32);
         }
-        // With more blocks, the last one collects their sums for longer, most of all those of long
-        // elements. With fewer, each of them takes longer.
-        let (fewest_warps, enough_blocks) = match order {
-            Order::Any => (4, multiprocessors),
-            Order::Law if size_of::<T>() >= 24 => (4, multiprocessors / 2),
-            Order::Law => (2, multiprocessors / 2),
-        };
-        let mut warps = fewest_warps;
+        let bytes = length * size_of::<T>() as u64;
+        match order {
+            Order::Any => ReducePlan::in_any_order((rows, policy), batches, multiprocessors),
+            Order::Law if bytes > policy.group_bytes => {
+                ReducePlan::handed_out((rows, policy), (length, bytes), multiprocessors)
+            }
+            Order::Law => ReducePlan::balanced((rows, policy), length, multiprocessors),
+        }
+    }
+
+    /// The plan for so many batches in any order. With more blocks, the last one collects their
+    /// sums for longer. With fewer, each of them takes longer.
+    fn in_any_order(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        batches: u64,
+        multiprocessors: u32,
+    ) -> ReducePlan {
+        const FEWEST_WARPS: u32 = 4;
+        let mut warps = FEWEST_WARPS;
         while warps < rows.warps / policy.blocks
-            && batches.div_ceil(warps.into()) > enough_blocks.into()
+            && batches.div_ceil(warps.into()) > multiprocessors.into()
         {
             warps *= 2;
         }
-        let resident = u64::from((multiprocessors * policy.blocks).min(policy.chunks));
-        match order {
-            Order::Any => ReducePlan {
-                blocks: batches.div_ceil(warps.into()).min(resident) as u32,
-                threads: 32 * warps,
-                chunks: 0,
-                log_chunk: 0,
-                log_batches: 0,
-                at_once: 1,
-                larger: u32::MAX,
-            },
-            Order::Law => {
-                let tasks =
-                    |log_batches: u32| length.div_ceil((batch * u64::from(warps)) << log_batches);
-                let cut = |log_batches: u32| {
-                    ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
-                };
-                let log_batches = least(|log_batches| tasks(log_batches) <= resident);
-                let node = (batch * u64::from(warps)) * u64::from(32 * rows.sums);
-                let fills_nodes = length.is_multiple_of(node);
-                let bytes = length * size_of::<T>() as u64;
-                if bytes > policy.group_bytes {
-                    let most = u64::from(policy.chunks);
-                    let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, most);
-                    let log_batches = least(|log_batches| tasks(log_batches) <= chunks);
-                    // If more than 15% of the time would be that of blocks that find no further
-                    // chunk, chunks are half as long.
-                    let blocks = tasks(log_batches).min(resident).max(1);
-                    let rounds = tasks(log_batches).div_ceil(blocks) * blocks;
-                    let many_wait = 20 * tasks(log_batches) < 17 * rounds;
-                    let may_halve = log_batches > 0 && tasks(log_batches - 1) <= most;
-                    cut(log_batches - u32::from(many_wait && may_halve))
-                } else if tasks(0) <= multiprocessors.into()
-                    || (log_batches == 0 && (size_of::<T>() <= 2 || fills_nodes))
-                {
-                    cut(0)
-                } else {
-                    let policy = (rows, policy);
-                    let length = length as usize;
-                    ReducePlan::in_groups(policy, length, warps, log_batches, multiprocessors)
-                }
-            }
+        let resident = policy.resident(multiprocessors);
+        ReducePlan {
+            blocks: batches.div_ceil(warps.into()).min(resident) as u32,
+            ..ReducePlan::in_one_block(32 * warps)
         }
+    }
+
+    /// The plan for a long input of so many elements and bytes: blocks that are done take further
+    /// chunks.
+    fn handed_out(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        (length, bytes): (u64, u64),
+        multiprocessors: u32,
+    ) -> ReducePlan {
+        let warps = rows.warps / policy.blocks;
+        let most = u64::from(policy.chunks);
+        let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, most);
+        let tasks =
+            |log_batches: u32| length.div_ceil((rows.elements() * u64::from(warps)) << log_batches);
+        let log_batches = least(|log_batches| tasks(log_batches) <= chunks);
+        // If more than 15% of the time would be that of blocks that find no further chunk, chunks
+        // are half as long.
+        let resident = policy.resident(multiprocessors);
+        let blocks = tasks(log_batches).min(resident).max(1);
+        let rounds = tasks(log_batches).div_ceil(blocks) * blocks;
+        let many_wait = 20 * tasks(log_batches) < 17 * rounds;
+        let may_halve = log_batches > 0 && tasks(log_batches - 1) <= most;
+        let log_batches = log_batches - u32::from(many_wait && may_halve);
+        ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
+    }
+
+    /// The plan that takes the least time, by an estimate: of those with a chunk for each block, or
+    /// a group of chunks. Blocks of all warps have chunks that are up to so long that there is one
+    /// for each multiprocessor. Those of fewer warps have one batch a warp.
+    fn balanced(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        length: u64,
+        multiprocessors: u32,
+    ) -> ReducePlan {
+        let chunks_of = |warps: u32, log_batches: u32| {
+            length.div_ceil((rows.elements() * u64::from(warps)) << log_batches)
+        };
+        let most = u64::from(multiprocessors.min(policy.chunks));
+        let fewest = policy.fewest_warps.min(rows.warps);
+        let warps = (fewest.ilog2()..=rows.warps.ilog2()).map(|log_warps| 1 << log_warps);
+        let cuts = warps.flat_map(|warps| {
+            let one_each = || least(|log_batches| chunks_of(warps, log_batches) <= most);
+            let longest = if warps == rows.warps { one_each() } else { 0 };
+            (0..=longest).map(move |log_batches| (warps, log_batches))
+        });
+        let plans = cuts.filter_map(|(warps, log_batches)| {
+            let chunks = u32::try_from(chunks_of(warps, log_batches)).ok()?;
+            if chunks > policy.chunks {
+                return None;
+            }
+            let places = (multiprocessors * (rows.warps / warps)).max(2);
+            let length = length as usize;
+            let plan = ReducePlan::with_groups(rows, length, warps, log_batches, places.into());
+            let fits = plan.at_once <= ReducePlan::MOST_IN_GROUP.min(warps);
+            let cost = plan.cost((rows, policy), (chunks, places), multiprocessors);
+            fits.then_some((cost, plan))
+        });
+        let best = plans.min_by_key(|(cost, _)| *cost);
+        best.expect("each multiprocessor may have a chunk").1
+    }
+
+    /// About how long it takes to fold so many chunks, if there are places for so many blocks. The
+    /// unit is a combination of a lane, over `chunks_a_batch`.
+    fn cost(
+        &self,
+        (rows, policy): (RowPolicy, ReducePolicy),
+        (chunks, places): (u32, u32),
+        multiprocessors: u32,
+    ) -> u64 {
+        /// What is folded over lanes counts as so many more items: of each batch, or if batches
+        /// are grouped, of each chunk.
+        const OVER_LANES: u64 = 4;
+        /// Where some blocks of few warps have a further chunk, the others are done long before.
+        /// That counts as so many batches.
+        const FURTHER_CHUNK: u64 = 4;
+        /// Multiprocessors do not take the same time for a chunk. That counts as this part of one.
+        const UNEVEN: u64 = 16;
+        let items = u64::from(rows.run * rows.rows);
+        let batch = items + OVER_LANES;
+        let chunk = match rows.way {
+            Way::Grouped => (items << self.log_batches) + OVER_LANES,
+            _ => batch << self.log_batches,
+        };
+        let warps = self.threads / 32;
+        let chunk = chunk * u64::from(warps);
+        let of_busiest = u64::from(chunks.div_ceil(multiprocessors)) * chunk + chunk / UNEVEN;
+        let has_further = warps < rows.warps && chunks > places;
+        let has_nodes = chunks > 32 * rows.sums;
+        let more_batches =
+            u64::from(has_further) * FURTHER_CHUNK + u64::from(has_nodes) * policy.node_batches;
+        policy.chunks_a_batch * (of_busiest + more_batches * batch) + u64::from(chunks) * batch
     }
 
     /// The plan of one block of so many threads.
@@ -152,98 +215,6 @@ impl ReducePlan {
             ..plan
         }
     }
-
-    /// The plan in the law's order with a group of chunks for each block, where chunks of
-    /// 2^log_batches batches for each of `warps` would be one for each block that the GPU holds.
-    fn in_groups(
-        (rows, policy): (RowPolicy, ReducePolicy),
-        length: usize,
-        warps: u32,
-        log_batches: u32,
-        multiprocessors: u32,
-    ) -> ReducePlan {
-        // One block a multiprocessor, of all warps: there is less to collect. But two wait for each
-        // other less, if a warp has one batch of many elements, or if sums are collected as
-        // quickly.
-        let resident = (multiprocessors * policy.blocks).min(policy.chunks);
-        let places = (resident / policy.blocks).max(2);
-        let even = ReducePlan::in_even_groups((rows, policy), length, places);
-        // If there is a little more than a chunk for each of two, it is better to have two. One
-        // would have to fold as much as two chunks for each of them.
-        let most = (resident + resident / 4).min(policy.chunks);
-        let few = least(|log_batches| {
-            ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX).blocks <= most
-        });
-        let is_worth_it =
-            warps >= 16 && few < log_batches && (few == 0 || rows.way == Way::Grouped);
-        if is_worth_it && resident >= 2 {
-            let two = ReducePlan::with_groups(rows, length, warps, few, resident.into());
-            // A chunk of theirs keeps only some of a multiprocessor's warps busy.
-            let busiest = (two.chunks + 1).div_ceil(multiprocessors);
-            let two_fold = two.combinations(rows, busiest) / u64::from(policy.blocks);
-            if 10 * two_fold <= 9 * even.combinations(rows, even.at_once) {
-                return two;
-            }
-        }
-        even
-    }
-
-    /// The plan in the law's order with a group of chunks for each of up to `places` blocks of all
-    /// warps. The slowest block has as little to fold as it can. There are as few chunks as that
-    /// takes. But a block has two chunks rather than one of twice the length: then many have but
-    /// one.
-    fn in_even_groups(
-        (rows, policy): (RowPolicy, ReducePolicy),
-        length: usize,
-        places: u32,
-    ) -> ReducePlan {
-        let with = |log_batches: u32| {
-            ReducePlan::with_groups(rows, length, rows.warps, log_batches, places.into())
-        };
-        let fits = |plan: &ReducePlan| {
-            plan.at_once <= ReducePlan::MOST_IN_GROUP.min(rows.warps)
-                && plan.chunks <= policy.chunks
-        };
-        let first = least(|log_batches| fits(&with(log_batches)));
-        let plans = (first..).map(with);
-        let last = plans.clone().position(|plan| plan.at_once == 1);
-        let plans = plans.take(last.expect("one chunk is enough in the end") + 1);
-        let slowest = |plan: &ReducePlan| plan.combinations(rows, plan.at_once);
-        let best = plans.reduce(|best, plan| {
-            let is_better = match slowest(&plan).cmp(&slowest(&best)) {
-                Ordering::Less => true,
-                Ordering::Equal => best.at_once > 2,
-                Ordering::Greater => false,
-            };
-            if is_better { plan } else { best }
-        });
-        let best = best.expect("there is one");
-        let waits_for_memory = policy.group_bytes < u64::MAX;
-        if waits_for_memory {
-            return best;
-        }
-        // Where the arithmetic takes longer, blocks that have a chunk less win nothing. The fewer
-        // there are, the earlier the next launch begins.
-        let rest = u64::from(!length.is_multiple_of(1 << best.log_chunk));
-        let groups = best.chunks.max(1).div_ceil(best.at_once);
-        let places = (u64::from(groups) + rest).max(2);
-        ReducePlan::with_groups(rows, length, rows.warps, best.log_batches, places)
-    }
-
-    /// How many combinations a lane makes for so many chunks, about. Each batch is folded over the
-    /// lanes, too. Those of one chunk are so together, if they are grouped.
-    fn combinations(&self, rows: RowPolicy, chunks: u32) -> u64 {
-        let items = u64::from(rows.run * rows.rows);
-        let lanes = if rows.way == Way::Grouped {
-            0
-        } else {
-            self.log_batches
-        };
-        u64::from(chunks) * ((items << self.log_batches) + (Self::OVER_LANES << lanes))
-    }
-
-    /// The combinations that a lane makes over lanes, besides those of its own items.
-    const OVER_LANES: u64 = 4;
 
     /// The most chunks of a group: `BlockFolder::MOST_CHUNKS` in `kernels/engines/rows_reduce.cuh`.
     /// Each has a warp that publishes its sum.

@@ -106,6 +106,14 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) sums: u32,
 }
 
+/// What a [`ReducePolicy`] has instead, for costly operators.
+#[derive(Debug)]
+pub(in crate::codegen) struct CostlyCut {
+    pub(in crate::codegen) sums: u32,
+    pub(in crate::codegen) fewest_warps: u32,
+    pub(in crate::codegen) chunks_a_batch: u64,
+}
+
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
 /// have few rows, so that many warps share the work, and long ones mostly batches in groups.
 ///
@@ -119,8 +127,8 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) read: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
     pub(in crate::codegen) least: u32,
-    /// How many sums a lane of the last block reads at once, if not as by cheap operators.
-    pub(in crate::codegen) sums: Option<u32>,
+    /// How inputs are cut up, if not as by cheap operators.
+    pub(in crate::codegen) cut: Option<CostlyCut>,
     /// Each for inputs whose items have up to so many bytes together.
     pub(in crate::codegen) batches: &'static [(u64, BatchRow)],
     /// How longer inputs are folded, in batches as those of cheap operators.

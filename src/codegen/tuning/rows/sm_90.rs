@@ -1,14 +1,20 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeRow,
-    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
+    BatchRow, BlockRow, CollectRow, CostlyCut, CostlyReduceRow, CostlyScanRow, HistogramRow,
+    RangeRow, ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 
 const ANY: Option<bool> = None;
 const NO: Option<bool> = Some(false);
 const YES: Option<bool> = Some(true);
+
+const DEAR: Option<CostlyCut> = Some(CostlyCut {
+    sums: 1,
+    fewest_warps: 4,
+    chunks_a_batch: 40,
+});
 
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
@@ -51,21 +57,21 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
-    // Where a multiprocessor gets one to six batches a warp, smaller batches even out what blocks
-    // have to fold. Elements that are shifted have half the warps in long inputs, so that a thread
-    // has twice the registers.
+    // Between 7 and 72 MiB, elements of 4 and 8 bytes are better off with half of the warps and
+    // twice the registers. So are bytes, and elements that are shifted, in long inputs. Short inputs
+    // have smaller batches, of which there are enough for all multiprocessors.
     reduce_ranges: &[
         RangeRow {
-            element: 1, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            element: 1, shifted: ANY, from: 48 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
         },
         RangeRow {
             element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
         },
         RangeRow {
-            element: 4, shifted: NO, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+            element: 4, shifted: ANY, from: 7 << 20, to: 16 << 20, run: 16, bytes: 128, warps: 16,
         },
         RangeRow {
-            element: 4, shifted: YES, from: 7 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+            element: 4, shifted: ANY, from: 16 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
         },
         RangeRow {
             element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, run: 16, bytes: 128, warps: 16,
@@ -74,47 +80,60 @@ pub(super) const ROWS: RowTables = RowTables {
             element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, run: 32, bytes: 128, warps: 32,
         },
         RangeRow {
+            element: 8, shifted: ANY, from: 15 << 19, to: 72 << 20, run: 32, bytes: 128, warps: 16,
+        },
+        RangeRow {
             element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32,
         },
         RangeRow {
             element: 12, shifted: ANY, from: 0, to: 128 << 20, run: 16, bytes: 96, warps: 16,
         },
         RangeRow {
-            element: 16, shifted: ANY, from: 0, to: 12 << 20, run: 32, bytes: 64, warps: 16,
+            element: 16, shifted: ANY, from: 0, to: 11 << 19, run: 32, bytes: 64, warps: 16,
         },
         RangeRow {
-            element: 20, shifted: ANY, from: 0, to: 16 << 20, run: 16, bytes: 80, warps: 16,
+            element: 20, shifted: ANY, from: 0, to: 24 << 20, run: 16, bytes: 80, warps: 16,
         },
         RangeRow {
-            element: 24, shifted: ANY, from: 0, to: 18 << 20, run: 16, bytes: 96, warps: 16,
+            element: 24, shifted: ANY, from: 0, to: 224 << 20, run: 16, bytes: 96, warps: 16,
         },
         RangeRow {
             element: 28, shifted: ANY, from: 0, to: 96 << 20, run: 16, bytes: 112, warps: 16,
         },
         RangeRow {
-            element: 32, shifted: ANY, from: 32 << 10, to: 12 << 20, run: 16, bytes: 64, warps: 16,
+            element: 32, shifted: ANY, from: 32 << 10, to: 2 << 20, run: 16, bytes: 64, warps: 16,
         },
     ],
     chunks: &[
+        (4, ReducePolicy {
+            most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
+            sums_any: 4, sums_law: 4, group_bytes: 128 << 20,
+            fewest_warps: 2, chunks_a_batch: 60, node_batches: 0,
+        }),
         (8, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
             sums_any: 4, sums_law: 4, group_bytes: 128 << 20,
+            fewest_warps: 2, chunks_a_batch: 50, node_batches: 0,
         }),
         (16, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 2048,
             sums_any: 1, sums_law: 2, group_bytes: 128 << 20,
+            fewest_warps: 2, chunks_a_batch: 60, node_batches: 4,
         }),
         (24, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
+            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (40, ReducePolicy {
             most_threads: 512, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
+            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (64, ReducePolicy {
             most_threads: 256, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
+            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
     ],
     scan: &[
@@ -129,7 +148,7 @@ pub(super) const ROWS: RowTables = RowTables {
     // for instructions, and the first call for the compiler.
     costly_reduce: &[
         CostlyReduceRow {
-            accumulator: 4, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            accumulator: 4, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
             batches: &[
                 (8 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
                 (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
@@ -138,15 +157,16 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 4, read: 0, least: 32, sums: None, others: Way::Grouped,
+            accumulator: 4, read: 0, least: 32, cut: None, others: Way::Grouped,
             batches: &[
                 (2 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
-                (64 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
+                (6 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
+                (64 << 20, BatchRow { items: 32, warps: 16, way: Way::Alone }),
                 (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            accumulator: 8, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
             batches: &[
                 (8 << 10, BatchRow { items: 2, warps: 32, way: Way::Alone }),
                 (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
@@ -155,7 +175,7 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 48, sums: None, others: Way::Grouped,
+            accumulator: 8, read: 0, least: 48, cut: None, others: Way::Grouped,
             batches: &[
                 (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
                 (8 << 20, BatchRow { items: 4, warps: 32, way: Way::Grouped }),
@@ -163,7 +183,11 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 90, sums: Some(1), others: Way::Grouped,
+            accumulator: 8, read: 0, least: 15, cut: None, others: Way::Alone,
+            batches: &[(128 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone })],
+        },
+        CostlyReduceRow {
+            accumulator: 12, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
             batches: &[
                 (24 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
                 (40 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
@@ -171,14 +195,15 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 20, sums: None, others: Way::Alone,
+            accumulator: 12, read: 0, least: 20, cut: None, others: Way::Alone,
             batches: &[
-                (18 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Alone }),
+                (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
+                (8 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { items: 16, warps: 16, way: Way::Alone }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 90, sums: Some(1), others: Way::Grouped,
+            accumulator: 16, read: 16, least: 90, cut: DEAR, others: Way::Grouped,
             batches: &[
                 (1 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact }),
                 (48 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
@@ -186,30 +211,30 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 48, sums: None, others: Way::Grouped,
+            accumulator: 16, read: 16, least: 48, cut: None, others: Way::Grouped,
             batches: &[
                 (32 << 20, BatchRow { items: 4, warps: 16, way: Way::Grouped }),
                 (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 26, sums: None, others: Way::Grouped,
+            accumulator: 16, read: 16, least: 26, cut: None, others: Way::Grouped,
             batches: &[(192 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
+            accumulator: 24, read: 17, least: 24, cut: None, others: Way::Grouped,
             batches: &[
-                (48 << 20, BatchRow { items: 4, warps: 16, way: Way::Alone }),
+                (16 << 20, BatchRow { items: 4, warps: 16, way: Way::Alone }),
                 (192 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
                 (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 0, least: 24, sums: None, others: Way::Alone,
+            accumulator: 24, read: 0, least: 24, cut: None, others: Way::Alone,
             batches: &[(32 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
         },
         CostlyReduceRow {
-            accumulator: u32::MAX, read: 0, least: 40, sums: None, others: Way::Compact,
+            accumulator: u32::MAX, read: 0, least: 40, cut: None, others: Way::Compact,
             batches: &[],
         },
     ],
