@@ -102,8 +102,11 @@ impl ReducePlan {
         length: u64,
         multiprocessors: u32,
     ) -> ReducePlan {
+        // This is on the way of every call: chunks are powers of two, and nothing is divided by
+        // other 64-bit numbers.
+        let log_batch = rows.elements().ilog2();
         let chunks_of = |warps: u32, log_batches: u32| {
-            length.div_ceil((rows.elements() * u64::from(warps)) << log_batches)
+            ((length - 1) >> (log_batch + warps.ilog2() + log_batches)) + 1
         };
         let most = u64::from(multiprocessors.min(policy.chunks));
         let fewest = policy.fewest_warps.min(rows.warps);
@@ -113,52 +116,21 @@ impl ReducePlan {
             let longest = if warps == rows.warps { one_each() } else { 0 };
             (0..=longest).map(move |log_batches| (warps, log_batches))
         });
-        let plans = cuts.filter_map(|(warps, log_batches)| {
-            let chunks = u32::try_from(chunks_of(warps, log_batches)).ok()?;
-            if chunks > policy.chunks {
-                return None;
-            }
-            let places = (multiprocessors * (rows.warps / warps)).max(2);
-            let length = length as usize;
-            let plan = ReducePlan::with_groups(rows, length, warps, log_batches, places.into());
-            let fits = plan.at_once <= ReducePlan::MOST_IN_GROUP.min(warps);
-            let cost = plan.cost((rows, policy), (chunks, places), multiprocessors);
-            fits.then_some((cost, plan))
+        let fitting = cuts.filter_map(|(warps, log_batches)| {
+            let cut = Cut {
+                warps,
+                log_batches,
+                chunks: u32::try_from(chunks_of(warps, log_batches)).ok()?,
+                places: (multiprocessors * (rows.warps / warps)).max(2),
+            };
+            let fits = cut.chunks <= policy.chunks
+                && cut.at_once() <= ReducePlan::MOST_IN_GROUP.min(warps);
+            fits.then_some(cut)
         });
-        let best = plans.min_by_key(|(cost, _)| *cost);
-        best.expect("each multiprocessor may have a chunk").1
-    }
-
-    /// About how long it takes to fold so many chunks, if there are places for so many blocks. The
-    /// unit is a combination of a lane, over `chunks_a_batch`.
-    fn cost(
-        &self,
-        (rows, policy): (RowPolicy, ReducePolicy),
-        (chunks, places): (u32, u32),
-        multiprocessors: u32,
-    ) -> u64 {
-        /// What is folded over lanes counts as so many more items: of each batch, or if batches
-        /// are grouped, of each chunk.
-        const OVER_LANES: u64 = 4;
-        /// Where some blocks of few warps have a further chunk, the others are done long before.
-        /// That counts as so many batches.
-        const FURTHER_CHUNK: u64 = 4;
-        /// Multiprocessors do not take the same time for a chunk. That counts as this part of one.
-        const UNEVEN: u64 = 16;
-        let items = u64::from(rows.run * rows.rows);
-        let batch = items + OVER_LANES;
-        let chunk = match rows.way {
-            Way::Grouped => (items << self.log_batches) + OVER_LANES,
-            _ => batch << self.log_batches,
-        };
-        let warps = self.threads / 32;
-        let chunk = chunk * u64::from(warps);
-        let of_busiest = u64::from(chunks.div_ceil(multiprocessors)) * chunk + chunk / UNEVEN;
-        let has_further = warps < rows.warps && chunks > places;
-        let has_nodes = chunks > 32 * rows.sums;
-        let more_batches =
-            u64::from(has_further) * FURTHER_CHUNK + u64::from(has_nodes) * policy.node_batches;
-        policy.chunks_a_batch * (of_busiest + more_batches * batch) + u64::from(chunks) * batch
+        let best = fitting.min_by_key(|cut| cut.cost((rows, policy), multiprocessors));
+        let best = best.expect("each multiprocessor may have a chunk");
+        let (length, places) = (length as usize, best.places.into());
+        ReducePlan::with_groups(rows, length, best.warps, best.log_batches, places)
     }
 
     /// The plan of one block of so many threads.
@@ -233,6 +205,48 @@ impl ReducePlan {
         // Blocks have two warps or more.
         let sums = batches.div_ceil(2).min(policy.chunks.into());
         sums_bytes::<T>(sums, MOST_AT_ONCE)
+    }
+}
+
+/// A way to cut an input into chunks of 2^log_batches batches for each of some warps.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    warps: u32,
+    log_batches: u32,
+    /// What fills no chunk counts as one.
+    chunks: u32,
+    /// How many blocks of so many warps the GPU holds at once.
+    places: u32,
+}
+
+impl Cut {
+    /// The most chunks of a group. What fills no chunk may take a place.
+    fn at_once(self) -> u32 {
+        self.chunks.div_ceil(self.places - 1)
+    }
+
+    /// About how long it takes to fold the chunks, and to collect their sums. The unit is a
+    /// combination of a lane, over `chunks_a_batch`.
+    fn cost(self, (rows, policy): (RowPolicy, ReducePolicy), multiprocessors: u32) -> u64 {
+        /// What is folded over lanes counts as so many more items: of each batch, or if batches
+        /// are grouped, of each chunk.
+        const OVER_LANES: u64 = 4;
+        /// Where some blocks of fewer warps than there might be have a further chunk, the others
+        /// are done long before. That counts as so many batches.
+        const FURTHER_CHUNK: u64 = 4;
+        let items = u64::from(rows.run * rows.rows);
+        let batch = items + OVER_LANES;
+        let of_warp = match rows.way {
+            Way::Grouped => (items << self.log_batches) + OVER_LANES,
+            _ => batch << self.log_batches,
+        };
+        let busiest = u64::from(self.chunks.div_ceil(multiprocessors) * self.warps);
+        let has_further = self.warps < rows.warps && self.chunks > self.places;
+        let has_nodes = self.chunks > 32 * rows.sums;
+        let more_batches =
+            u64::from(has_further) * FURTHER_CHUNK + u64::from(has_nodes) * policy.node_batches;
+        let folding = busiest * of_warp + more_batches * batch;
+        policy.chunks_a_batch * folding + u64::from(self.chunks) * batch
     }
 }
 
