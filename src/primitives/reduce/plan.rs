@@ -102,30 +102,24 @@ impl ReducePlan {
         length: u64,
         multiprocessors: u32,
     ) -> ReducePlan {
-        // This is on the way of every call: chunks are powers of two, and nothing is divided by
-        // other 64-bit numbers.
+        // Every call comes here: so all but the multiprocessors are powers of two, and shifted.
         let log_batch = rows.elements().ilog2();
-        let chunks_of = |warps: u32, log_batches: u32| {
-            ((length - 1) >> (log_batch + warps.ilog2() + log_batches)) + 1
+        let [fewest, all] = [policy.fewest_warps.min(rows.warps), rows.warps].map(u32::ilog2);
+        let chunks_of = |log_warps: u32, log_batches: u32| {
+            ((length - 1) >> (log_batch + log_warps + log_batches)) + 1
         };
         let most = u64::from(multiprocessors.min(policy.chunks));
-        let fewest = policy.fewest_warps.min(rows.warps);
-        let warps = (fewest.ilog2()..=rows.warps.ilog2()).map(|log_warps| 1 << log_warps);
-        let cuts = warps.flat_map(|warps| {
-            let one_each = || least(|log_batches| chunks_of(warps, log_batches) <= most);
-            let longest = if warps == rows.warps { one_each() } else { 0 };
-            (0..=longest).map(move |log_batches| (warps, log_batches))
-        });
-        let fitting = cuts.filter_map(|(warps, log_batches)| {
+        let longest = least(|log_batches| chunks_of(all, log_batches) <= most);
+        let of_fewer = (fewest..all).map(|log_warps| (log_warps, 0));
+        let cuts = of_fewer.chain((0..=longest).map(|log_batches| (all, log_batches)));
+        let fitting = cuts.filter_map(|(log_warps, log_batches)| {
             let cut = Cut {
-                warps,
+                warps: 1 << log_warps,
                 log_batches,
-                chunks: u32::try_from(chunks_of(warps, log_batches)).ok()?,
-                places: (multiprocessors * (rows.warps / warps)).max(2),
+                chunks: u32::try_from(chunks_of(log_warps, log_batches)).ok()?,
+                places: (multiprocessors << (all - log_warps)).max(2),
             };
-            let fits = cut.chunks <= policy.chunks
-                && cut.at_once() <= ReducePlan::MOST_IN_GROUP.min(warps);
-            fits.then_some(cut)
+            (cut.chunks <= policy.chunks && cut.fits()).then_some(cut)
         });
         let best = fitting.min_by_key(|cut| cut.cost((rows, policy), multiprocessors));
         let best = best.expect("each multiprocessor may have a chunk");
@@ -220,9 +214,9 @@ struct Cut {
 }
 
 impl Cut {
-    /// The most chunks of a group. What fills no chunk may take a place.
-    fn at_once(self) -> u32 {
-        self.chunks.div_ceil(self.places - 1)
+    /// Whether no group has too many chunks. What fills no chunk may take a place.
+    fn fits(self) -> bool {
+        self.chunks <= (self.places - 1) * ReducePlan::MOST_IN_GROUP.min(self.warps)
     }
 
     /// About how long it takes to fold the chunks, and to collect their sums. The unit is a
