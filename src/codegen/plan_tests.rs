@@ -348,11 +348,14 @@ fn groups_of_chunks_share_the_work() {
         for length in (1..400).map(|i| i * 32_768 + 1) {
             let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
             let (at_once, chunks) = (plan.at_once, plan.chunks);
+            let rest = u32::from((length as u64) > u64::from(chunks) << plan.log_chunk);
             if at_once == 1 {
+                let is_handed_out = (length * size_of::<T>()) as u64 > policy.group_bytes;
+                assert!(is_handed_out || plan.blocks == chunks + rest, "{plan:?}");
+                assert!(plan.blocks * plan.threads <= multiprocessors * rows.warps * 32);
                 continue;
             }
             assert!(at_once <= 8 && at_once <= plan.threads / 32, "{plan:?}");
-            let rest = u32::from((length as u64) > u64::from(chunks) << plan.log_chunk);
             assert_eq!(at_once, chunks.div_ceil(plan.blocks - rest), "{plan:?}");
             // A multiprocessor has one block of all warps, or two of half of them. It has a fair
             // share of the chunks, and one of them more at the most.

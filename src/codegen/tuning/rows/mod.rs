@@ -106,9 +106,10 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) sums: u32,
 }
 
-/// What a [`ReducePolicy`] has instead, for costly operators.
+/// What a [`ReducePolicy`] has instead, for costly operators, in the fields of these names.
 #[derive(Debug)]
 pub(in crate::codegen) struct CostlyCut {
+    /// Its `sums_law`.
     pub(in crate::codegen) sums: u32,
     pub(in crate::codegen) fewest_warps: u32,
     pub(in crate::codegen) chunks_a_batch: u64,

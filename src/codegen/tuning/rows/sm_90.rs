@@ -10,6 +10,7 @@ const ANY: Option<bool> = None;
 const NO: Option<bool> = Some(false);
 const YES: Option<bool> = Some(true);
 
+/// By operators that cost 90 and more, to collect a sum takes longer.
 const DEAR: Option<CostlyCut> = Some(CostlyCut {
     sums: 1,
     fewest_warps: 4,
