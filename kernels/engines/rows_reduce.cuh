@@ -92,8 +92,8 @@ struct AlignedBlocks {
         __syncwarp();
     }
 
-    /// The same as `append_to`, of blocks that are packed. To look for the next bit would take
-    /// longer than a cheap operator. Each sum is read while the one before is combined.
+    /// The same as `append_to`, of blocks that are packed: no bit is looked for, which takes longer
+    /// than a cheap operator, and each sum is read while the one before is combined.
     __device__ __forceinline__ void append_packed_to(Prefix<Operator, A>& prefix, u32 length) {
         int left = __popc(length);
         if (left == 0) return;

@@ -95,14 +95,15 @@ impl ReducePlan {
     }
 
     /// The plan that takes the least time, by an estimate: of those with a chunk for each block, or
-    /// a group of chunks. Blocks of all warps have chunks that are up to so long that there is one
-    /// for each multiprocessor. Those of fewer warps have one batch a warp.
+    /// a group of chunks. In blocks of all warps a warp has one batch of a chunk, or 2, 4 and so on,
+    /// until there is no more than a chunk for each multiprocessor. In blocks of fewer warps it has
+    /// one.
     fn balanced(
         (rows, policy): (RowPolicy, ReducePolicy),
         length: u64,
         multiprocessors: u32,
     ) -> ReducePlan {
-        // Every call comes here: so all but the multiprocessors are powers of two, and shifted.
+        // Each call makes a plan. Chunks are powers of two, so lengths are shifted, not divided.
         let log_batch = rows.elements().ilog2();
         let [fewest, all] = [policy.fewest_warps.min(rows.warps), rows.warps].map(u32::ilog2);
         let chunks_of = |log_warps: u32, log_batches: u32| {

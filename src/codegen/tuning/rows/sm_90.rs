@@ -58,9 +58,10 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
-    // Between 7 and 72 MiB, elements of 4 and 8 bytes are better off with half of the warps and
-    // twice the registers. So are bytes, and elements that are shifted, in long inputs. Short inputs
-    // have smaller batches, of which there are enough for all multiprocessors.
+    // From 7 to 16 MiB, elements of 4 bytes are better off with half of the warps and twice the
+    // registers; so are those of 8 bytes up to 72 MiB, and bytes, shorts and shifted elements in
+    // long inputs. Short inputs of large elements have smaller batches, so that there are enough of
+    // them for all multiprocessors.
     reduce_ranges: &[
         RangeRow {
             element: 1, shifted: ANY, from: 48 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,

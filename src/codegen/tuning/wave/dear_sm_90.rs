@@ -10,6 +10,7 @@ pub(super) const DEAR: &[(u32, WaveRow)] = &[
         element: 1, tile: 32 << 10, warps: 8, reducers: 4, stages: 7, loads: 2, wave: 128, batch: 4,
     }),
     (20, WaveRow {
-        element: 12, tile: 48 << 10, warps: 16, reducers: 4, stages: 4, loads: 2, wave: 128, batch: 2,
+        element: 12, tile: 48 << 10, warps: 16, reducers: 4, stages: 4, loads: 2, wave: 128,
+        batch: 2,
     }),
 ];
