@@ -151,6 +151,7 @@ impl RowPolicy {
                 rows,
                 batch: rows,
                 warps: row.warps,
+                way: row.way,
                 ..usual
             };
             if row.from > policies.last().map_or(0, |&(to, _)| to) {
@@ -427,16 +428,10 @@ pub(super) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
     run_of_bytes::<F>(row_for(table, |row| row.element, bytes_of::<F>()).run)
 }
 
-/// The elements of a run of so many bytes, or a usual one if that is longer or the only one there
-/// may be.
+/// The elements of a run of up to so many bytes, or of a usual one if that is longer.
 fn run_of_bytes<F: Form>(bytes: u32) -> u32 {
-    let usual = run_of::<F>(0);
-    let is_power_of_two = F::LEAVES.granule == F::LEAVES.bytes;
-    if is_power_of_two {
-        usual.max(bytes / bytes_of::<F>())
-    } else {
-        usual
-    }
+    let elements = (bytes / bytes_of::<F>()).max(1);
+    run_of::<F>(0).max(1 << elements.ilog2())
 }
 
 /// The bytes that are read for an item; for what is read nowhere, those of the item.

@@ -79,12 +79,14 @@ pub(in crate::codegen) struct RangeRow {
     pub(in crate::codegen) from: u64,
     /// and at most so many.
     pub(in crate::codegen) to: u64,
-    /// The bytes of a run of elements whose size is a power of two.
+    /// The bytes of a run, at most. No run is shorter than one that is a whole number of words of 16
+    /// bytes, if that has no more than 64.
     pub(in crate::codegen) run: u32,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
+    pub(in crate::codegen) way: Way,
 }
 
 /// What warps hold of a scan.

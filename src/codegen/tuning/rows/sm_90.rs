@@ -9,6 +9,7 @@ use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 const ANY: Option<bool> = None;
 const NO: Option<bool> = Some(false);
 const YES: Option<bool> = Some(true);
+const ALONE: Way = Way::Alone;
 
 /// By operators that cost 90 and more, to collect a sum takes longer.
 const DEAR: Option<CostlyCut> = Some(CostlyCut {
@@ -65,45 +66,71 @@ pub(super) const ROWS: RowTables = RowTables {
     reduce_ranges: &[
         RangeRow {
             element: 1, shifted: ANY, from: 48 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 4, shifted: ANY, from: 7 << 20, to: 16 << 20, run: 16, bytes: 128, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 4, shifted: ANY, from: 16 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+            way: ALONE,
         },
         RangeRow {
             element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, run: 16, bytes: 128, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, run: 32, bytes: 128, warps: 32,
+            way: ALONE,
         },
         RangeRow {
             element: 8, shifted: ANY, from: 15 << 19, to: 72 << 20, run: 32, bytes: 128, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32,
+            way: ALONE,
         },
         RangeRow {
             element: 12, shifted: ANY, from: 0, to: 128 << 20, run: 16, bytes: 96, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 16, shifted: ANY, from: 0, to: 11 << 19, run: 32, bytes: 64, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 16, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 256, warps: 16,
+            way: Way::Compact,
         },
         RangeRow {
             element: 20, shifted: ANY, from: 0, to: 24 << 20, run: 16, bytes: 80, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 20, shifted: ANY, from: 24 << 20, to: u64::MAX, run: 80, bytes: 160, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 24, shifted: ANY, from: 0, to: 224 << 20, run: 16, bytes: 96, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 28, shifted: ANY, from: 0, to: 96 << 20, run: 16, bytes: 112, warps: 16,
+            way: ALONE,
         },
         RangeRow {
             element: 32, shifted: ANY, from: 32 << 10, to: 2 << 20, run: 16, bytes: 64, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 32, shifted: ANY, from: 224 << 20, to: u64::MAX, run: 64, bytes: 256, warps: 16,
+            way: Way::Compact,
         },
     ],
     chunks: &[
@@ -128,7 +155,7 @@ pub(super) const ROWS: RowTables = RowTables {
             fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (40, ReducePolicy {
-            most_threads: 512, alone: 8, blocks: 1, chunks: 1024,
+            most_threads: 512, alone: 8, blocks: 2, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
             fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
@@ -164,7 +191,8 @@ pub(super) const ROWS: RowTables = RowTables {
                 (2 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
                 (6 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
                 (64 << 20, BatchRow { items: 32, warps: 16, way: Way::Alone }),
-                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+                (224 << 20, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+                (u64::MAX, BatchRow { items: 32, warps: 32, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
@@ -220,8 +248,8 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 26, cut: None, others: Way::Grouped,
-            batches: &[(192 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
+            accumulator: 16, read: 16, least: 26, cut: None, others: Way::Alone,
+            batches: &[(128 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
         },
         CostlyReduceRow {
             accumulator: 24, read: 17, least: 24, cut: None, others: Way::Grouped,
@@ -234,6 +262,10 @@ pub(super) const ROWS: RowTables = RowTables {
         CostlyReduceRow {
             accumulator: 24, read: 0, least: 24, cut: None, others: Way::Alone,
             batches: &[(32 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
+        },
+        CostlyReduceRow {
+            accumulator: 40, read: 25, least: 40, cut: None, others: Way::Alone,
+            batches: &[(64 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact })],
         },
         CostlyReduceRow {
             accumulator: u32::MAX, read: 0, least: 40, cut: None, others: Way::Compact,
