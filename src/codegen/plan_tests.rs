@@ -284,14 +284,10 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
         [run] => run,
         ref runs => panic!("runs of {runs:?} elements"),
     };
-    // Long inputs of bytes and of 32 bytes only.
+    // Long inputs of bytes only.
     assert_eq!(
         runs(RowPolicy::for_ordered_reduce::<Slice<u8>>(90)),
         [16, 32]
-    );
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)),
-        [1, 2]
     );
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<u16>>(90)), 16);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<f32>>(90)), 4);
@@ -299,6 +295,12 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 3]>>(90)), 4);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)), 1);
+    // Of other sizes, runs of 20 bytes a lane tile words of 16 bytes by fours: long inputs only.
+    assert_eq!(
+        runs(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)),
+        [2, 4]
+    );
     let two_slices = RowPolicy::for_ordered_reduce::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>;
     assert_eq!(run(two_slices(90)), 4);
     let costly = CostlyReducePolicy::of::<Slice<f64>>(90, u32::MAX).expect("nothing costs more");

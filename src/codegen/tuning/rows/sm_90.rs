@@ -62,7 +62,8 @@ pub(super) const ROWS: RowTables = RowTables {
     // From 7 to 16 MiB, elements of 4 bytes are better off with half of the warps and twice the
     // registers; so are those of 8 bytes up to 72 MiB, and bytes, shorts and shifted elements in
     // long inputs. Short inputs of large elements have smaller batches, so that there are enough of
-    // them for all multiprocessors.
+    // them for all multiprocessors. Long ones of 16 bytes have larger batches, by code with loops.
+    // In long ones of 20 bytes a run is a whole number of words of 16 bytes.
     reduce_ranges: &[
         RangeRow {
             element: 1, shifted: ANY, from: 48 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
@@ -128,10 +129,6 @@ pub(super) const ROWS: RowTables = RowTables {
             element: 32, shifted: ANY, from: 32 << 10, to: 2 << 20, run: 16, bytes: 64, warps: 16,
             way: ALONE,
         },
-        RangeRow {
-            element: 32, shifted: ANY, from: 224 << 20, to: u64::MAX, run: 64, bytes: 256, warps: 16,
-            way: Way::Compact,
-        },
     ],
     chunks: &[
         (4, ReducePolicy {
@@ -155,7 +152,7 @@ pub(super) const ROWS: RowTables = RowTables {
             fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (40, ReducePolicy {
-            most_threads: 512, alone: 8, blocks: 2, chunks: 1024,
+            most_threads: 512, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
             fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
@@ -264,7 +261,7 @@ pub(super) const ROWS: RowTables = RowTables {
             batches: &[(32 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
         },
         CostlyReduceRow {
-            accumulator: 40, read: 25, least: 40, cut: None, others: Way::Alone,
+            accumulator: 40, read: 33, least: 40, cut: None, others: Way::Alone,
             batches: &[(64 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact })],
         },
         CostlyReduceRow {
