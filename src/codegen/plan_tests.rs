@@ -296,7 +296,7 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)), 1);
-    // Of other sizes, runs of 20 bytes a lane tile words of 16 bytes by fours: long inputs only.
+    // Four of 20 bytes fill five words of 16 bytes. Only long inputs are read so.
     assert_eq!(
         runs(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)),
         [2, 4]

@@ -428,7 +428,7 @@ pub(super) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
     run_of_bytes::<F>(row_for(table, |row| row.element, bytes_of::<F>()).run)
 }
 
-/// The elements of a run of up to so many bytes, or of a usual one if that is longer.
+/// The elements of a run of up to so many bytes, or of the usual one if that is longer.
 fn run_of_bytes<F: Form>(bytes: u32) -> u32 {
     let elements = (bytes / bytes_of::<F>()).max(1);
     run_of::<F>(0).max(1 << elements.ilog2())

@@ -44,8 +44,8 @@ pub(in crate::codegen) struct RowTables {
 pub(in crate::codegen) struct ReduceRow {
     /// The largest element, in bytes.
     pub(in crate::codegen) element: u32,
-    /// The bytes of a run of elements whose size is a power of two. In longer runs a lane combines
-    /// more by itself, and less over lanes.
+    /// The most bytes of a run, unless the usual one is longer. In longer runs a lane combines more
+    /// by itself, and less over lanes.
     pub(in crate::codegen) run: u32,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
@@ -79,13 +79,13 @@ pub(in crate::codegen) struct RangeRow {
     pub(in crate::codegen) from: u64,
     /// and at most so many.
     pub(in crate::codegen) to: u64,
-    /// The bytes of a run, at most. No run is shorter than one that is a whole number of words of 16
-    /// bytes, if that has no more than 64.
+    /// The most bytes of a run, unless the usual one is longer.
     pub(in crate::codegen) run: u32,
     /// The bytes that a lane holds of a batch.
     pub(in crate::codegen) bytes: u32,
     /// The most warps of a block.
     pub(in crate::codegen) warps: u32,
+    /// How batches are folded.
     pub(in crate::codegen) way: Way,
 }
 

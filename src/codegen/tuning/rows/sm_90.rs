@@ -106,8 +106,8 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 16, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 256, warps: 16,
-            way: Way::Compact,
+            element: 16, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 256,
+            warps: 16, way: Way::Compact,
         },
         RangeRow {
             element: 20, shifted: ANY, from: 0, to: 24 << 20, run: 16, bytes: 80, warps: 16,
