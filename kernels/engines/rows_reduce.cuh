@@ -8,9 +8,10 @@
 // them waiting.
 //
 // An input of middle length has a group of chunks for each block, so that all have about as much.
-// The block folds them with no wait between. A long input has more chunks than that; blocks that
-// are done take these in order, one at a time, unless the operator is costly. A short input is all
-// rest: the task of a single block, which needs no workspace.
+// The block folds them with no wait between. A long input has more chunks than that. Blocks take
+// them in turn (IN_TURN), one at a time, unless the operator is costly. The last ones are shorter,
+// so that all blocks are done at about the same time. A short input is all rest: the task of a
+// single block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -32,6 +33,7 @@
 // belong to no such block.
 #pragma once
 #include "block/padded.cuh"
+#include "grid/chunks.cuh"
 #include "grid/look_back.cuh"
 #include "source/source_rows.cuh"
 
@@ -167,6 +169,7 @@ struct BlockFolder {
         LaneCounter<Operator, A> batches;
         A sum;
         batches.count = 0;
+        bool is_whole = length >> log_batches >= BATCH;
         if constexpr (COMPACT) {
             sum = fold_compactly(batches, from, length);
         } else {
@@ -181,7 +184,7 @@ struct BlockFolder {
             }
             if (length > 0) fold_end(from, (int)length);
         }
-        if (batches.count >> log_batches != 0) {
+        if (is_whole) {
             if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
         } else {
             if ((batches.count >> lane & 1) != 0)
@@ -420,9 +423,8 @@ struct BlockFolder {
     }
 };
 
-/// The reduction of an input. A block folds groups of chunks of 2^log_chunk elements, of which each
-/// warp takes 2^log_batches batches. The last block folds what fills no chunk; of a short input
-/// that is all.
+/// The reduction of an input. A block folds a group of chunks, or takes chunks in turn. The last
+/// block folds what fills no chunk; of a short input that is all.
 template <class Operator, class Source, class Policy>
 struct ChunkReducer {
     using T = typename Source::Item;
@@ -430,6 +432,7 @@ struct ChunkReducer {
     using P = Prefix<Operator, A>;
     using Elements = BlockFolder<Operator, Source, Policy>;
     static constexpr int PER_LANE = Policy::PER_LANE;
+    static constexpr bool IN_TURN = Policy::IN_TURN;
     using Sums = SumTree<Operator, A, PER_LANE>;
 
     struct Shared {
@@ -444,32 +447,31 @@ struct ChunkReducer {
     Source source;
     u64 length;
     Workspace workspace;
-    u32 chunks;
-    int log_chunk, log_batches;
-    /// The first `larger` blocks have a group of `at_once` chunks, no more than a block has warps.
-    /// The others have one chunk less. If `at_once` is 1, chunks may be more than blocks.
-    u32 at_once, larger;
+    ChunksOf<IN_TURN> chunks;
 
     /// The elements that fill no chunk.
     __device__ __forceinline__ u32 rest() const {
-        return (u32)(length - ((u64)chunks << log_chunk));
+        return (u32)(length - chunks.start_of(chunks.count));
     }
     __device__ __forceinline__ bool is_last() const { return blockIdx.x == gridDim.x - 1; }
     /// The chunk that this block begins with. The last block begins with the rest, whose sums it
     /// does not publish, or, if there is none, with the last chunks.
     __device__ __forceinline__ u32 first_task() const {
-        u32 first = blockIdx.x * at_once;
-        if (blockIdx.x > larger) first -= blockIdx.x - larger;
-        u32 of_last = chunks - (u32)((rest() == 0) & (chunks != 0));
-        if (at_once > 1 && rest() == 0) of_last = first;
-        return is_last() ? of_last : first;
+        if constexpr (IN_TURN) {
+            u32 of_last = chunks.count - (u32)((rest() == 0) & (chunks.count != 0));
+            return is_last() ? of_last : blockIdx.x;
+        }
+        u32 first = blockIdx.x * chunks.at_once;
+        if (blockIdx.x > chunks.larger) first -= blockIdx.x - chunks.larger;
+        return first;
     }
 
     /// Prefetches the first batches, before the launch begins.
     __device__ __forceinline__ void prefetch() const {
         constexpr int BATCH = Elements::BATCH;
-        u32 warp = threadIdx.x / WARP;
-        u64 first = ((u64)first_task() << log_chunk) + ((u64)warp << (LOG2<BATCH> + log_batches));
+        u32 warp = threadIdx.x / WARP, task = first_task();
+        int log_part = LOG2<BATCH> + chunks.log_batches_of(task);
+        u64 first = chunks.start_of(task) + ((u64)warp << log_part);
         bool few = (u64)gridDim.x * (blockDim.x / WARP) * BATCH * sizeof(T) <= MOST_PREFETCHED;
         source.prefetch(length, first, BATCH, few && threadIdx.x % WARP == 0);
     }
@@ -481,56 +483,68 @@ struct ChunkReducer {
         auto& blocks = Elements::shared().blocks;
         u32 rest = this->rest(), task = first_task();
         bool last = is_last();
-        int log_part = LOG2<Elements::BATCH> + log_batches;
-        bool are_handed_out = at_once == 1 && chunks + (rest > 0) > gridDim.x;
-        WorkspaceHeader* queue = are_handed_out ? workspace.header : nullptr;
+        // The most chunks that are folded with no wait between, and those of this block.
+        u32 at_once = IN_TURN ? 1 : chunks.at_once;
+        int together = (int)(at_once - (IN_TURN ? 0 : blockIdx.x >= chunks.larger));
+        bool has_more = IN_TURN && chunks.count + (rest > 0) > gridDim.x;
+        WorkspaceHeader* queue = has_more ? workspace.header : nullptr;
         WorkspaceHeader::State state{};
         // Whoever publishes a sum knows the tag.
-        if (chunks > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < at_once)
+        if (chunks.count > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < at_once)
             state = workspace.header->load_state();
         for (int turn = 0;;) {
             u64 ticket = 0;
-            if (queue != nullptr && threadIdx.x == 0) ticket = queue->take(state.tag);
-            elements.fold((u64)task << log_chunk, task < chunks ? 1u << log_chunk : rest,
-                          log_batches, turn);
-            if (turn + 1 < (int)(at_once - (blockIdx.x >= larger)) && task < chunks) {
+            if (queue != nullptr && threadIdx.x == 0) ticket = queue->take_ahead();
+            elements.fold(chunks.start_of(task),
+                          task < chunks.count ? 1u << chunks.log_length_of(task) : rest,
+                          chunks.log_batches_of(task), turn);
+            if (!IN_TURN && turn + 1 < together && task < chunks.count) {
                 turn++, task++;
                 continue;
             }
-            if (queue != nullptr && threadIdx.x == 0) Elements::shared().tickets[turn] = ticket;
+            if (queue != nullptr && threadIdx.x == 0)
+                Elements::shared().tickets[turn] = ticket - state.tag;
             __syncthreads();
-            if (task < chunks) {
+            if (task < chunks.count) {
                 // The first of the chunks that are folded now, and its turn.
-                int first = at_once == 1 ? turn : 0, own = first + warp_index();
+                int first = IN_TURN ? turn : 0, own = first + warp_index();
                 if (own <= turn)
                     sums(same_in_all_lanes(state.tag))
                         .publish(task - (turn - own), elements.sum_of_parts(own));
             } else if (warp_index() == 0) {
+                int log_part = LOG2<Elements::BATCH> + chunks.log_batches_of(task);
                 elements.fold_parts((int)(rest >> log_part), log_part, turn);
             }
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.
             ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
-            if (ticket > chunks) trap("the start of the workspace was overwritten");
+            if (ticket > chunks.count) trap("the start of the workspace was overwritten");
             task = gridDim.x - 1 + (u32)ticket;
-            if (task >= (rest > 0 ? chunks : chunks - 1)) break;
+            if (task >= (rest > 0 ? chunks.count : chunks.count - 1)) break;
             turn ^= 1;
         }
         if (!last) return false;
         if (warp_index() == 0 && rest != 0) blocks.pack(rest);
-        if (chunks > 0) {
+        if (chunks.count > 0) {
             if (threadIdx.x == 0) {
                 workspace.require(state);
                 shared().tag = state.tag;
             }
             __syncthreads();
-            collect({sums(shared().tag), chunks}, result);
+            Sums all{sums(shared().tag), chunks.count};
+#pragma unroll 1
+            for (u32 first = 0; first < chunks.count;) {
+                u32 end = chunks.end_of_length(first);
+                if (first > 0) __syncthreads();
+                collect(all, first, end - first, result);
+                first = end;
+            }
         }
         if (warp_index() != 0) return true;
         blocks.append_packed_to(result, rest);
         // All other blocks have read the state and taken their last tickets: otherwise this block
         // would not have their sums.
-        if (chunks > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
+        if (chunks.count > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
         return true;
     }
 
@@ -538,10 +552,12 @@ struct ChunkReducer {
         return {workspace.packets(), tag};
     }
 
-    /// Appends what the blocks publish. By the whole block, for its first warp.
-    __device__ __forceinline__ void collect(const Sums& chunks, P& result) const {
+    /// Appends `count` sums that the blocks publish, of chunks of the same length, from the first of
+    /// them on. By the whole block, for its first warp.
+    __device__ __forceinline__ void collect(const Sums& sums, u32 first, u32 count,
+                                            P& result) const {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;
-        int whole = (int)(chunks.count / Sums::RADIX), rest = (int)(chunks.count % Sums::RADIX);
+        int whole = (int)(count / Sums::RADIX), rest = (int)(count % Sums::RADIX);
         auto& nodes = shared().nodes;
         // All warps read at once, a node each. The first ends with the sums that fill no node.
         constexpr bool BY_LOOPS = LITTLE_CODE<Operator, Policy> && PER_LANE == 1;
@@ -550,7 +566,7 @@ struct ChunkReducer {
         for (int node = (whole - warp) & (warps - 1); node <= whole; node += warps) {
             int there = node < whole ? Sums::RADIX : rest;
             if (there == 0) break;
-            A sum = digit.read(chunks, node * Sums::RADIX, there);
+            A sum = digit.read(sums, first + node * Sums::RADIX, there);
             if (node < whole && lane == 0) nodes.set(node, sum);
         }
         if (whole > 0) __syncthreads();

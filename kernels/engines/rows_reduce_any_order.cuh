@@ -14,6 +14,7 @@
 //      at once. When it starts, the others have started, or start first: so far every GPU starts
 //      blocks in that order, even where other work keeps some of them waiting.
 #pragma once
+#include "grid/chunks.cuh"
 #include "grid/look_back.cuh"
 #include "source/source_rows.cuh"
 
@@ -102,9 +103,7 @@ struct AnyOrderReducer {
     u64 length;
     Workspace workspace;
     /// Only the law's order needs this.
-    u32 chunks;
-    int log_chunk, log_batches;
-    u32 at_once, larger;
+    Chunks chunks;
 
     /// Prefetches the first batches, before the launch begins.
     __device__ __forceinline__ void prefetch() const {

@@ -142,10 +142,6 @@ impl<T: Number> Call<'_, T> {
             init: self.op.identity,
             seeded: 0,
             chunks: plan.chunks,
-            log_chunk: plan.log_chunk,
-            log_batches: plan.log_batches,
-            at_once: plan.at_once,
-            larger: plan.larger,
         };
         let grid = Grid {
             resident: plan.blocks,

@@ -220,6 +220,7 @@ impl CostlyReducePolicy {
             let way = row.others;
             rows.push((u64::MAX, RowPolicy { way, ..long }));
         }
+        let rows = RowPolicy::in_turn_beyond(cut.group_bytes, rows);
         Some(CostlyReducePolicy { rows, cut })
     }
 }

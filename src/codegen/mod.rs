@@ -40,7 +40,7 @@ pub use crate::primitives::histogram::plan::{
     HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
 };
 #[doc(hidden)]
-pub use crate::primitives::reduce::plan::ReducePlan;
+pub use crate::primitives::reduce::plan::{Chunks, ReducePlan};
 #[doc(hidden)]
 pub use crate::primitives::scan::plan::{ScanPlan, SharePlan, WavePlan};
 #[doc(hidden)]
@@ -138,6 +138,7 @@ impl Engine {
                 grouped => (policy.way == Way::Grouped).to_string(),
                 compact => (policy.way == Way::Compact).to_string(),
                 one_by_one => (policy.way == Way::OneByOne).to_string(),
+                in_turn => policy.in_turn.to_string(),
             },
             Engine::Block(policy) => minijinja::context! {
                 run => policy.run,

@@ -78,10 +78,12 @@ fn a_workspace_serves_all_shorter_inputs() {
                     assert!(lengths().map(bytes).is_sorted());
                 }
             }
-            let cheap = [Order::Law, Order::Any].map(|order| {
+            let usual = [Order::Law, Order::Any].map(|order| {
                 let rows = RowPolicy::of_reduce::<T>(order);
                 (order, (rows, ReducePolicy::of::<T>()))
             });
+            let by_law = RowPolicy::for_ordered_reduce::<Slice<T>>(90).into_iter();
+            let cheap = by_law.map(|(_, rows)| (Order::Law, (rows, ReducePolicy::of::<T>())));
             let costly = [89, u32::MAX].map(|cost| CostlyReducePolicy::of::<Slice<T>>(90, cost));
             let costly =
                 costly
@@ -91,14 +93,14 @@ fn a_workspace_serves_all_shorter_inputs() {
                         rows.into_iter()
                             .map(move |(_, rows)| (Order::Law, (rows, cut)))
                     });
-            for (order, rows) in cheap.into_iter().chain(costly) {
+            for (order, rows) in usual.into_iter().chain(cheap).chain(costly) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
                     let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
                     if plan.blocks > 1 {
                         // The last block has room for the sums of 32 nodes.
-                        assert!(order == Order::Any || plan.chunks <= 32 * 32 * rows.0.sums);
-                        let sums = plan.chunks.max(plan.blocks - 1).into();
+                        assert!(has_room(plan, rows.0), "{length}: {plan:?}");
+                        let sums = plan.chunks.count.max(plan.blocks - 1).into();
                         needed = needed.max(sums_bytes::<T>(sums, MOST_AT_ONCE));
                     }
                     let bytes = ReducePlan::workspace_bytes::<T>(rows, length);
@@ -208,16 +210,27 @@ fn policies_by_themselves_have_room_for_their_chunks() {
         let cut = usual.with_sums(rows.sums);
         for length in [1_500_001, 1 << 28, (1 << 31) + 5] {
             let plan = ReducePlan::new::<f32>((rows, cut), Order::Law, length, 132);
-            assert!(plan.chunks <= 32 * 32 * rows.sums, "{length}: {plan:?}");
+            assert!(has_room(plan, rows), "{length}: {plan:?}");
         }
-        // It does make a difference.
-        let plan = ReducePlan::new::<f32>((rows, usual), Order::Law, 1 << 28, 132);
-        assert!(plan.chunks > 32 * 32 * rows.sums);
+        // It does make a difference where blocks take them in turn.
+        let in_turn = RowPolicy {
+            in_turn: true,
+            ..rows
+        };
+        let plan = |cut| ReducePlan::new::<f32>((in_turn, cut), Order::Law, 1 << 28, 132);
+        assert!(!has_room(plan(usual), rows));
+        assert!(has_room(plan(cut), rows));
     }
 }
 
+/// Whether the last block has room for the sums of all chunks of a length: those of 32 nodes.
+fn has_room(plan: ReducePlan, rows: RowPolicy) -> bool {
+    let chunks = plan.chunks;
+    chunks.long_ones.max(chunks.count - chunks.long_ones) <= 32 * 32 * rows.sums
+}
+
 /// Where the arithmetic takes longer than the memory, each block has one group of chunks, however
-/// long the input is. Cheap operators are handed out chunks.
+/// long the input is. By cheap operators, blocks take the chunks of long inputs in turn.
 #[test]
 fn costly_operators_take_no_further_chunks() {
     let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");
@@ -225,13 +238,9 @@ fn costly_operators_take_no_further_chunks() {
     let plan = |policy, length| ReducePlan::new::<f32>(policy, Order::Law, length, 132);
     for length in [100_000_000, (1 << 30) + 5] {
         let groups = plan((long, costly.cut), length);
-        assert!(groups.chunks <= groups.blocks * groups.at_once);
-        let cheap = (
-            RowPolicy::of_reduce::<f32>(Order::Law),
-            ReducePolicy::of::<f32>(),
-        );
-        let handed_out = plan(cheap, length);
-        assert!(handed_out.at_once == 1 && handed_out.chunks > handed_out.blocks);
+        assert!(groups.chunks.count <= groups.blocks * groups.chunks.at_once);
+        let in_turn = plan((long_cheap::<f32>(), ReducePolicy::of::<f32>()), length);
+        assert!(in_turn.chunks.at_once == 1 && in_turn.chunks.count > in_turn.blocks);
     }
 }
 
@@ -241,12 +250,12 @@ fn costly_operators_take_no_further_chunks() {
 fn short_items_in_large_accumulators_are_costly_only_if_few() {
     let of = CostlyReducePolicy::of::<Map<widened, Slice<f32>>>;
     let wide = of(90, u32::MAX).expect("nothing costs more");
-    let [(most, _), (u64::MAX, long)] = wide.rows[..] else {
+    let [(most, _), (_, middle), (u64::MAX, long)] = wide.rows[..] else {
         panic!("{wide:?}")
     };
     assert!(most < 128 << 20 && wide.cut == ReducePolicy::for_capability::<[f64; 3]>(90));
-    let cheap = RowPolicy::for_reduce::<Map<widened, Slice<f32>>>(90, Order::Law);
-    assert_eq!(long, cheap);
+    let cheap = RowPolicy::for_ordered_reduce::<Map<widened, Slice<f32>>>(90);
+    assert_eq!(cheap, [(128 << 20, middle), (u64::MAX, long)]);
     let whole = CostlyReducePolicy::of::<Slice<[f64; 3]>>(90, u32::MAX).expect("as costly");
     assert!(
         whole
@@ -263,12 +272,13 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
 #[test]
 fn costly_operators_on_large_elements_have_compact_code() {
     let of = CostlyReducePolicy::of::<Slice<[f32; 9]>>;
-    let [(_, rows), (u64::MAX, long)] = of(90, 40).expect("costs 40 instructions").rows[..] else {
-        panic!("one policy is for long inputs, and one for all others")
+    let policies = of(90, 40).expect("costs 40 instructions").rows;
+    let [(_, rows), (_, middle), (u64::MAX, long)] = policies[..] else {
+        panic!("one policy is for long inputs, one for middle ones, and one for all others")
     };
     let cheap = RowPolicy::for_reduce::<Slice<[f32; 9]>>(90, Order::Law);
     assert_eq!([rows.way, cheap.way], [Way::Compact, Way::Alone]);
-    assert_eq!(long, cheap);
+    assert_eq!([middle, long], [cheap, long_cheap::<[f32; 9]>()]);
     assert!(of(90, 39).is_none());
 }
 
@@ -313,12 +323,15 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
 fn an_element_may_have_several_ranges_of_lengths() {
     let policies = RowPolicy::for_ordered_reduce::<Slice<f64>>(90);
     let lengths: Vec<u64> = policies.iter().map(|(most, _)| *most).collect();
-    assert_eq!(lengths, [9 << 19, 15 << 19, 72 << 20, 96 << 20, u64::MAX]);
+    assert_eq!(
+        lengths,
+        [9 << 19, 15 << 19, 72 << 20, 96 << 20, 128 << 20, u64::MAX]
+    );
     let usual = RowPolicy::for_reduce::<Slice<f64>>(90, Order::Law);
     let is_usual = policies.iter().map(|(_, policy)| *policy == usual);
     assert_eq!(
         is_usual.collect::<Vec<_>>(),
-        [true, false, false, true, false]
+        [true, false, false, true, false, false]
     );
 }
 
@@ -345,6 +358,65 @@ fn widened(x: f32) -> [f64; 3] {
     [x as f64; 3]
 }
 
+/// The policy of long inputs in the law's order, by a cheap operator.
+fn long_cheap<T: Element>() -> RowPolicy {
+    let mut policies = RowPolicy::for_ordered_reduce::<Slice<T>>(90);
+    policies.pop().expect("one for long inputs").1
+}
+
+/// Where blocks take chunks in turn, the last ones are shorter. Long and short ones are the aligned
+/// blocks of what they hold, each by themselves: so many of them as the number's bits say, from the
+/// highest to the lowest. The kernel collects them so.
+#[test]
+fn the_last_chunks_are_shorter() {
+    fn check<T: Element>() {
+        let (rows, policy) = (long_cheap::<T>(), ReducePolicy::of::<T>());
+        let first = (policy.group_bytes / size_of::<T>() as u64) as usize + 1;
+        let lengths = (0..3000).map(|i| first + i * first / 97 + i);
+        let mut are_long = 0;
+        for (length, multiprocessors) in lengths.zip([132, 114, 16, 7].into_iter().cycle()) {
+            let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+            let chunks = plan.chunks;
+            assert!(length as u64 - chunks.elements() < 1 << chunks.log_length);
+            if chunks.long_ones == 0 {
+                continue;
+            }
+            are_long += 1;
+            let end = u64::from(chunks.long_ones) << chunks.log_ratio;
+            let all = chunks.elements() >> chunks.log_length;
+            assert!(all - end < 1 << end.trailing_zeros(), "{plan:?}");
+        }
+        assert!(are_long > 2000, "{are_long}");
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<f64>();
+    check::<[f32; 3]>();
+    check::<[f32; 6]>();
+    check::<[f64; 4]>();
+}
+
+/// Policies are split where blocks begin to take chunks in turn, and only there.
+#[test]
+fn policies_are_split_where_chunks_are_taken_in_turn() {
+    let usual = RowPolicy::of_reduce::<f32>(Order::Law);
+    let long = RowPolicy {
+        in_turn: true,
+        ..usual
+    };
+    let split = |policies: &[(u64, RowPolicy)]| RowPolicy::in_turn_beyond(100, policies.to_vec());
+    assert_eq!(split(&[(7, usual)]), [(7, usual)]);
+    assert_eq!(
+        split(&[(7, usual), (u64::MAX, usual)]),
+        [(7, usual), (100, usual), (u64::MAX, long)]
+    );
+    let at_the_end = [(100, usual), (200, usual), (u64::MAX, usual)];
+    let expected = [(100, usual), (200, long), (u64::MAX, long)];
+    assert_eq!(split(&at_the_end), expected);
+    // Twice is once.
+    assert_eq!(split(&expected), expected);
+}
+
 /// At any length that is read at once, the blocks of a reduction in the law's order have about as
 /// much to fold, and no more chunks than the kernel has room for.
 #[test]
@@ -354,11 +426,10 @@ fn groups_of_chunks_share_the_work() {
         let rows = RowPolicy::of_reduce::<T>(Order::Law);
         for length in (1..400).map(|i| i * 32_768 + 1) {
             let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
-            let (at_once, chunks) = (plan.at_once, plan.chunks);
-            let rest = u32::from((length as u64) > u64::from(chunks) << plan.log_chunk);
+            let (at_once, chunks) = (plan.chunks.at_once, plan.chunks.count);
+            let rest = u32::from(length as u64 > plan.chunks.elements());
             if at_once == 1 {
-                let is_handed_out = (length * size_of::<T>()) as u64 > policy.group_bytes;
-                assert!(is_handed_out || plan.blocks == chunks + rest, "{plan:?}");
+                assert!(plan.blocks == chunks + rest, "{plan:?}");
                 assert!(plan.blocks * plan.threads <= multiprocessors * rows.warps * 32);
                 continue;
             }
@@ -374,7 +445,7 @@ fn groups_of_chunks_share_the_work() {
                 (chunks + 1).div_ceil(multiprocessors)
             };
             let share = length as u64 / u64::from(multiprocessors - 1);
-            let chunk = 1 << plan.log_chunk;
+            let chunk = 1 << plan.chunks.log_length;
             assert!(
                 u64::from(busiest) * chunk <= share + chunk,
                 "{length}: {plan:?}"
@@ -392,7 +463,8 @@ fn groups_of_chunks_share_the_work() {
     );
     let plan = |length| {
         let plan = ReducePlan::new::<f64>((rows, policy), Order::Law, length, 132);
-        (plan.threads, plan.at_once, plan.chunks, plan.blocks)
+        let chunks = plan.chunks;
+        (plan.threads, chunks.at_once, chunks.count, plan.blocks)
     };
     // 104 groups of 3 chunks, 27 of 2, and the rest.
     assert_eq!(plan(3_000_000), (1024, 3, 366, 132));
@@ -404,7 +476,7 @@ fn groups_of_chunks_share_the_work() {
             ReducePolicy::of::<T>(),
         );
         let plan = ReducePlan::new::<T>(policy, Order::Law, length, 132);
-        (plan.at_once, plan.blocks)
+        (plan.chunks.at_once, plan.blocks)
     }
     // 39 of 2 chunks, and 224 of 1, by blocks of half of the warps; not 76 blocks of all of them
     // with a chunk of four times the length.

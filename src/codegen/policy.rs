@@ -71,6 +71,9 @@ pub struct RowPolicy {
     pub sums: u32,
     /// How a reduction folds its batches.
     pub way: Way,
+    /// Whether the blocks of a reduction in the law's order take chunks in turn. Otherwise each has
+    /// a group of them.
+    pub in_turn: bool,
 }
 
 /// How a reduction folds batches of rows. Of other primitives: `Alone`.
@@ -162,7 +165,28 @@ impl RowPolicy {
         if policies.last().is_none_or(|&(to, _)| to < u64::MAX) {
             policies.push((u64::MAX, usual));
         }
-        policies
+        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        RowPolicy::in_turn_beyond(cut.group_bytes, policies)
+    }
+
+    /// The same policies, but blocks take the chunks of inputs of more than so many bytes in turn.
+    pub(super) fn in_turn_beyond(
+        bytes: u64,
+        policies: Vec<(u64, RowPolicy)>,
+    ) -> Vec<(u64, RowPolicy)> {
+        let mut split = Vec::new();
+        let mut from = 0;
+        for (to, policy) in policies {
+            if from < bytes {
+                split.push((to.min(bytes), policy));
+            }
+            if to > bytes {
+                let in_turn = true;
+                split.push((to, RowPolicy { in_turn, ..policy }));
+            }
+            from = to;
+        }
+        split
     }
 
     /// Rows that are all in one batch, for blocks that read one sum a lane of others.
@@ -175,6 +199,7 @@ impl RowPolicy {
             warps,
             sums: 1,
             way: Way::Alone,
+            in_turn: false,
         }
     }
 
@@ -296,6 +321,7 @@ impl RowPolicy {
             warps,
             sums,
             way: _,
+            in_turn: _,
         } = self;
         let powers = [run, rows, batch, warps, sums];
         if !powers.iter().all(|n| n.is_power_of_two()) {
@@ -450,18 +476,18 @@ pub struct ReducePolicy {
     pub most_threads: u32,
     /// One block takes inputs of up to this many batches, a warp a batch.
     pub alone: u32,
-    /// How many blocks share a multiprocessor in any order, and where chunks are handed out. Each
-    /// has a part of the most warps.
+    /// How many blocks share a multiprocessor in any order, and where blocks take chunks in turn.
+    /// Each has a part of the most warps.
     pub blocks: u32,
-    /// The most chunks: a block of 32 warps reads their sums at once. Longer inputs have longer
-    /// chunks.
+    /// The most chunks of a length: a block of 32 warps reads their sums at once. Longer inputs have
+    /// longer chunks.
     pub chunks: u32,
     /// How many sums a lane reads at once, in any order.
     pub sums_any: u32,
     /// How many sums a lane reads at once, in the law's order.
     pub sums_law: u32,
     /// In the law's order each block has one group of chunks of inputs of up to this many bytes.
-    /// Longer ones are handed out chunk by chunk.
+    /// Blocks take the chunks of longer ones in turn.
     pub group_bytes: u64,
     /// The fewest warps of a block that has a group of chunks.
     pub fewest_warps: u32,
@@ -479,7 +505,7 @@ impl ReducePolicy {
         ReducePolicy { chunks, ..self }
     }
 
-    /// The most blocks that a GPU holds at once, in any order, and where chunks are handed out.
+    /// The most blocks that a GPU holds at once, in any order, and where they take chunks in turn.
     pub(crate) fn resident(self, multiprocessors: u32) -> u64 {
         u64::from((multiprocessors * self.blocks).min(self.chunks))
     }

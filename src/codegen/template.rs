@@ -63,6 +63,7 @@ const KERNELS: &[(&str, &str)] = files!("kernels":
     "block/strided_tree.cuh",
     "block/tile.cuh",
     "grid/workspace.cuh",
+    "grid/chunks.cuh",
     "grid/look_back.cuh",
     "engines/block_input.cuh",
     "engines/block_reduce.cuh",

@@ -4,8 +4,9 @@ use crate::emulator::{Argument, Grid, Script, address};
 use crate::support::workspace::KEY;
 use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan,
-    SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments, has_functions_of_sums,
+    Chunks, Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
+    ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments,
+    has_functions_of_sums,
 };
 use warpfold::source::{Slice, SliceArguments};
 use warpfold::{Element, Monoid};
@@ -238,10 +239,6 @@ impl Case {
             init,
             seeded: u32::from(self.seeded),
             chunks: plan.chunks,
-            log_chunk: plan.log_chunk,
-            log_batches: plan.log_batches,
-            at_once: plan.at_once,
-            larger: plan.larger,
         };
         let mut grid = Grid::new(u64::from(plan.blocks), plan.threads);
         // All blocks must live at a time.
@@ -261,7 +258,7 @@ impl Case {
         );
         let mut plans = vec![plan];
         let batch = policy.elements() as usize;
-        for (warps, log_batches, most_blocks) in [
+        let in_turn = [
             (1, 0, 64),
             (1, 0, 3),
             (2, 0, 2),
@@ -270,7 +267,16 @@ impl Case {
             (2, 3, 5),
             // A block of all warps there can be, each of which has a whole part.
             (32, 0, 2),
-        ] {
+        ];
+        let one_each = [(1, 0), (2, 0), (1, 1), (4, 2), (2, 3), (32, 0)];
+        let one_each = one_each.map(|(warps, log_batches)| (warps, log_batches, u64::MAX));
+        let has_one_each = order == Order::Law && !policy.in_turn;
+        let cuts = if has_one_each {
+            &one_each[..]
+        } else {
+            &in_turn
+        };
+        for &(warps, log_batches, most_blocks) in cuts {
             if warps as u32 > policy.warps {
                 continue;
             }
@@ -279,8 +285,12 @@ impl Case {
             if chunks > if many { MANY_CHUNKS } else { MOST_CHUNKS } {
                 continue;
             }
+            let of_blocks = RowPolicy {
+                in_turn: !has_one_each,
+                ..policy
+            };
             let mut plan = ReducePlan::with_chunks(
-                policy,
+                of_blocks,
                 self.length,
                 warps as u32,
                 log_batches,
@@ -290,19 +300,32 @@ impl Case {
                 continue;
             }
             if order == Order::Any {
-                plan.chunks = 0;
+                plan.chunks = Chunks::NONE;
             }
             plans.push(plan);
         }
+        // Long chunks, and short ones after them.
+        for (warps, log_batches, blocks) in [(1, 2, 3), (2, 1, 2)] {
+            if !policy.in_turn || warps > policy.warps {
+                continue;
+            }
+            let (length, most) = (self.length as u64, MOST_CHUNKS as u32);
+            let plan = ReducePlan::with_chunks(policy, self.length, warps, log_batches, blocks);
+            let all: Vec<_> = plan.with_short_ones_last(length, most).collect();
+            // The fewest short ones, and the most.
+            plans.extend(all.first());
+            plans.extend(all.last().filter(|_| all.len() > 1));
+        }
         // Groups of chunks, of which some have one less than others, with a rest and without one.
         for (warps, at_once) in [(2, 2), (4, 3), (16, 8)] {
-            if order == Order::Any || warps > policy.warps {
+            if order == Order::Any || policy.in_turn || warps > policy.warps {
                 continue;
             }
             let plan = ReducePlan::with_chunks(policy, self.length, warps, 0, u64::MAX);
-            let rest = plan.blocks - plan.chunks;
-            let blocks = plan.chunks.div_ceil(at_once) + rest;
-            if plan.chunks > 1 && blocks > 1 && plan.chunks as usize <= MOST_CHUNKS {
+            let whole = plan.chunks.count;
+            let rest = plan.blocks - whole;
+            let blocks = whole.div_ceil(at_once) + rest;
+            if whole > 1 && blocks > 1 && whole as usize <= MOST_CHUNKS {
                 let plan = ReducePlan::with_groups(policy, self.length, warps, 0, blocks.into());
                 plans.push(plan);
             }

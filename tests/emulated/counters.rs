@@ -9,8 +9,8 @@ use crate::support::workspace::used_workspace;
 use std::any::type_name;
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    Engine, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, Step, kernels, source,
-    with_kernels,
+    Chunks, Engine, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, Step, kernels,
+    source, with_kernels,
 };
 use warpfold::ops::{Add, Max};
 use warpfold::{Element, Monoid};
@@ -234,9 +234,13 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
     blocks: u64,
 ) -> Tally {
     let length = batches * rows.elements() as usize;
-    let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, blocks);
+    let by_law = RowPolicy {
+        in_turn: true,
+        ..rows
+    };
+    let mut plan = ReducePlan::with_chunks(by_law, length, 1, 0, blocks);
     if Order::of::<T, Op>() == Order::Any {
-        plan.chunks = 0;
+        plan.chunks = Chunks::NONE;
     }
     let workspace = used_workspace(1 << 16);
     let mut script = Script::new();
@@ -253,10 +257,6 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
         init: Op::identity().widen(),
         seeded: 0,
         chunks: plan.chunks,
-        log_chunk: plan.log_chunk,
-        log_batches: plan.log_batches,
-        at_once: plan.at_once,
-        larger: plan.larger,
     };
     let grid = Grid {
         resident: plan.blocks,
@@ -271,7 +271,11 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
 /// Whole batches: words of 16 bytes are as many as the input has. Where a run is one word, each
 /// line of memory is read by one request.
 fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
-    let rows = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
+    let order = Order::of::<T, Op>();
+    let rows = RowPolicy {
+        in_turn: order == Order::Law,
+        ..RowPolicy::of_reduce::<T>(order)
+    };
     let text = source::<kernels::Reduce<T, Op>>(Engine::Rows(rows)).unwrap();
     let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
     let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_rows"]);

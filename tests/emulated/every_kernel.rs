@@ -40,14 +40,16 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         engines.push(Engine::Rows(policy));
         if order == Order::Law && !matrix::is_second::<Op>() {
             let rows = policy.rows.min(4);
-            let once = [Way::Grouped, Way::Compact].map(|way| RowPolicy {
-                rows,
-                batch: rows,
-                way,
-                ..policy
-            });
+            let once =
+                [(Way::Grouped, false), (Way::Compact, true)].map(|(way, in_turn)| RowPolicy {
+                    rows,
+                    batch: rows,
+                    way,
+                    in_turn,
+                    ..policy
+                });
             engines.extend(once.map(Engine::Rows));
-            engines.extend(of_long_inputs::<T>().map(Engine::Rows));
+            engines.push(Engine::Rows(of_long_inputs::<T>()));
         }
         if order == Order::Any && !matrix::is_second::<Op>() {
             let way = Way::OneByOne;
@@ -81,10 +83,10 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
     engines
 }
 
-/// The rows engine as it reduces long inputs in the law's order, if that is another one.
-fn of_long_inputs<T: Element>() -> Option<RowPolicy> {
-    let (_, long) = RowPolicy::for_ordered_reduce::<Slice<T>>(90).pop()?;
-    (long != RowPolicy::of_reduce::<T>(Order::Law)).then_some(long)
+/// The rows engine as it reduces long inputs in the law's order.
+fn of_long_inputs<T: Element>() -> RowPolicy {
+    let mut policies = RowPolicy::for_ordered_reduce::<Slice<T>>(90);
+    policies.pop().expect("the last is for long inputs").1
 }
 
 /// The block engine as it is chosen.
@@ -488,7 +490,7 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
         match engine {
             Engine::Levels => "levels",
             Engine::Rows(policy) if policy == RowPolicy::of_scan::<T>(true) => "long rows",
-            Engine::Rows(policy) if Some(policy) == of_long_inputs::<T>() => "rows of long inputs",
+            Engine::Rows(policy) if policy == of_long_inputs::<T>() => "rows of long inputs",
             Engine::Rows(RowPolicy {
                 way: Way::Grouped, ..
             }) => "grouped rows",

@@ -16,7 +16,7 @@ use warpfold::bytemuck::{self, Pod, Zeroable};
 use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    CostlyReducePolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels,
+    Chunks, CostlyReducePolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels,
     LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
     WavePolicy, WorkspaceArguments, WorkspaceKey, source,
 };
@@ -205,7 +205,7 @@ fn elements_aligned_to_16_bytes() {
     let policy = RowPolicy::of_scan::<Aligned>(false);
     let tile = policy.elements() as usize;
     check_scan::<Aligned, Append>("scan aligned", policy, &[1, tile, 5 * tile + 7]);
-    let rows = RowPolicy::of_reduce::<Aligned>(Order::Law);
+    let rows = in_turn(RowPolicy::of_reduce::<Aligned>(Order::Law));
     let batch = rows.elements() as usize;
     let cuts = [(1, 1, 0), (5 * batch + 33, 1, 0), (9 * batch + 1, 2, 1)];
     check_reductions::<Aligned, Append>("reduce aligned", rows, &cuts);
@@ -227,7 +227,7 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
     for (seed, &(length, warps, log_batches)) in (0..).zip(cuts) {
         let data = sample::<T>(length, seed);
         let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, 5);
-        let sums = ScanPlan::workspace_bytes_for::<T>(rows, u64::from(plan.chunks));
+        let sums = ScanPlan::workspace_bytes_for::<T>(rows, u64::from(plan.chunks.count));
         let mut script = script(&data, &used_workspace(sums));
         script.seed(base_seed() + seed);
         script.filled("in", 0, length * size_of::<T>(), "data");
@@ -257,12 +257,16 @@ fn reduction_arguments<T: Element, Op: Monoid<T>>(
         init: Op::identity().widen(),
         seeded: 0,
         chunks: plan.chunks,
-        log_chunk: plan.log_chunk,
-        log_batches: plan.log_batches,
-        at_once: plan.at_once,
-        larger: plan.larger,
     };
     [Argument::of_struct(&arguments)]
+}
+
+/// The same, but blocks take chunks in turn.
+fn in_turn(policy: RowPolicy) -> RowPolicy {
+    RowPolicy {
+        in_turn: true,
+        ..policy
+    }
 }
 
 /// One row a batch: as many chunks as possible of as few elements as possible.
@@ -270,7 +274,7 @@ fn short_batches<T: Element>() -> RowPolicy {
     RowPolicy {
         rows: 1,
         batch: 1,
-        ..RowPolicy::of_reduce::<T>(Order::Law)
+        ..in_turn(RowPolicy::of_reduce::<T>(Order::Law))
     }
 }
 
@@ -303,7 +307,7 @@ fn parts_of_many_batches() {
     let rows = RowPolicy {
         rows: 2,
         batch: 2,
-        ..RowPolicy::of_reduce::<Guarded>(Order::Law)
+        ..in_turn(RowPolicy::of_reduce::<Guarded>(Order::Law))
     };
     let batch = rows.elements() as usize;
     let cuts = [((2 * 64 + 63) * batch + 5, 1, 6), (127 * batch, 2, 6)];
@@ -316,6 +320,8 @@ fn parts_of_many_batches() {
 fn reductions_end_if_blocks_start_in_order() {
     fn check<Op: Monoid<[u32; 3]>>(name: &str, order: Order) {
         let rows = RowPolicy::of_reduce::<[u32; 3]>(order);
+        let by_law = in_turn(rows);
+        let rows = if order == Order::Law { by_law } else { rows };
         let engine = Engine::Rows(rows);
         let name = format!("reduce in order {name}");
         let Some(module) = module::<Reduce<[u32; 3], Op>>(&name, engine, "reduce_rows") else {
@@ -323,9 +329,9 @@ fn reductions_end_if_blocks_start_in_order() {
         };
         let length = 23 * rows.elements() as usize + 5;
         let data = sample::<[u32; 3]>(length, 1);
-        let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, 9);
+        let mut plan = ReducePlan::with_chunks(by_law, length, 1, 0, 9);
         if order == Order::Any {
-            plan.chunks = 0;
+            plan.chunks = Chunks::NONE;
         }
         let sums = ScanPlan::workspace_bytes_for::<[u32; 3]>(rows, 64);
         for (seed, resident) in (0..).zip([1, 2, 3, 8]) {

@@ -12,7 +12,7 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive,
+    BlockPolicy, Chunks, CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive,
     ReducePlan, ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy,
     source,
 };
@@ -140,7 +140,11 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
-    let rows = RowPolicy::for_reduce::<F>(90, Order::of::<T, Op>());
+    let order = Order::of::<T, Op>();
+    let rows = RowPolicy {
+        in_turn: order == Order::Law,
+        ..RowPolicy::for_reduce::<F>(90, order)
+    };
     let block = BlockPolicy::for_reduce::<F>(90, Order::Law, 0).map(Engine::Block);
     for engine in [Engine::Rows(rows)].into_iter().chain(block) {
         let name = format!("{name} {}", engine.name());
@@ -176,9 +180,16 @@ fn check_reduction<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
             Engine::Rows(policy) => {
                 let cut = ReducePolicy::of::<T>();
                 let usual = ReducePlan::new::<T>((policy, cut), order, length, 2);
-                let cut = ReducePlan::with_chunks(policy, length, 1, 0, 3);
-                let chunks = if order == Order::Any { 0 } else { cut.chunks };
-                let is_cut = cut.blocks > 1 && cut.chunks < 40;
+                let by_law = RowPolicy {
+                    in_turn: true,
+                    ..policy
+                };
+                let cut = ReducePlan::with_chunks(by_law, length, 1, 0, 3);
+                let is_cut = cut.blocks > 1 && cut.chunks.count < 40;
+                let chunks = match order {
+                    Order::Any => Chunks::NONE,
+                    Order::Law => cut.chunks,
+                };
                 let cut = is_cut.then_some(ReducePlan { chunks, ..cut });
                 [usual].into_iter().chain(cut).collect()
             }
@@ -193,10 +204,6 @@ fn check_reduction<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
                 init: case.items[0].widen(),
                 seeded: (number % 2) as u32,
                 chunks: plan.chunks,
-                log_chunk: plan.log_chunk,
-                log_batches: plan.log_batches,
-                at_once: plan.at_once,
-                larger: plan.larger,
             };
             let grid = Grid {
                 resident: plan.blocks,

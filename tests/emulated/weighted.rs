@@ -28,6 +28,7 @@ const POLICY: RowPolicy = RowPolicy {
     warps: 8,
     sums: 1,
     way: Way::Alone,
+    in_turn: false,
 };
 
 /// What a launch reads, and what it writes, by name. Buffers start a little behind an allocation.

@@ -9,8 +9,8 @@ use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
+    Chunks, CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy,
+    RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max};
 use warpfold::source::Slice;
@@ -45,10 +45,6 @@ impl Call {
                 init,
                 seeded,
                 chunks: plan.chunks,
-                log_chunk: plan.log_chunk,
-                log_batches: plan.log_batches,
-                at_once: plan.at_once,
-                larger: plan.larger,
             }),
             None => Argument::of_struct(&ScanArguments {
                 source,
@@ -164,11 +160,16 @@ fn calls() -> Vec<Call> {
     ] {
         let rows = RowPolicy::of_reduce::<u32>(order);
         let length = 9 * rows.elements() as usize + 3;
-        let mut plan = ReducePlan::with_chunks(rows, length, 1, 0, 3);
+        let by_law = RowPolicy {
+            in_turn: true,
+            ..rows
+        };
+        let rows = if order == Order::Law { by_law } else { rows };
+        let mut plan = ReducePlan::with_chunks(by_law, length, 1, 0, 3);
         let engine = Engine::Rows(rows);
         let module = match order {
             Order::Any => {
-                plan.chunks = 0;
+                plan.chunks = Chunks::NONE;
                 module::<kernels::Reduce<u32, Add>>(toolchain, name, engine)
             }
             Order::Law => module::<kernels::Reduce<u32, InOrder>>(toolchain, name, engine),

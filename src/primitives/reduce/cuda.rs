@@ -38,12 +38,13 @@ use std::sync::Arc;
 ///   elements of up to 8 bytes, 2048 of up to 16, 1024 of up to 28, 512 of 32, and 256 longer ones.
 ///   From 90 instructions on, they are up to 1024 elements of up to 28 bytes. In any order, longer
 ///   elements than 8 bytes have no such kernel.
-/// - *Longer ones*: elements of 1, 2, 4, 8, 12, 16, 20, 24, 28 and 32 bytes have kernels of their
-///   own for some lengths. Costly operators on up to 24 bytes have up to four. Those for long
-///   inputs mostly combine as seldom as they can ([`Way::Grouped`]): where warps have some batches
-///   each, 1.04 to 1.16 times for each element. Those on longer elements, and others for middle
-///   lengths from 90 instructions on, have little code ([`Way::Compact`]), which compiles in half
-///   of the time.
+/// - *Longer ones*: in the law's order, inputs of more than 128 MiB have a kernel of their own,
+///   whose blocks take chunks in turn, but for some costly operators. Elements of 1, 2, 4, 8, 12,
+///   16, 20, 24, 28 and 32 bytes have kernels of their own for some lengths, too. Costly operators
+///   on up to 24 bytes have up to four. Those for long inputs mostly combine as seldom as they can
+///   ([`Way::Grouped`]): where warps have some batches each, 1.04 to 1.16 times for each element.
+///   Those on longer elements, and others for middle lengths from 90 instructions on, have little
+///   code ([`Way::Compact`]), which compiles in half of the time.
 /// - *In any order*, an operator that is exact and commutes folds elements as a tree. From 90
 ///   instructions on it folds them one by one: many numbers' greatest common divisor is mostly
 ///   small, and then the next step takes less time.
@@ -409,10 +410,6 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             init: call.init,
             seeded: u32::from(call.seeded),
             chunks: plan.chunks,
-            log_chunk: plan.log_chunk,
-            log_batches: plan.log_batches,
-            at_once: plan.at_once,
-            larger: plan.larger,
         };
         let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
         // SAFETY: the caller's.

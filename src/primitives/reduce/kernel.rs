@@ -1,5 +1,6 @@
 //! The kernels of reductions, and what they take.
 
+use super::plan::Chunks;
 use crate::codegen::Named;
 use crate::codegen::{
     Arguments, Definitions, Engine, Kernels, Order, Primitive, RowPolicy, Way, WorkspaceArguments,
@@ -27,16 +28,8 @@ arguments! {
         pub init: A => "Operand<T>::Type",
         /// Whether `init` comes first.
         pub seeded: u32 => "u32",
-        /// How the input is cut up: see `ReducePlan`.
-        pub chunks: u32 => "u32",
-        /// See `ReducePlan`.
-        pub log_chunk: u32 => "u32",
-        /// See `ReducePlan`.
-        pub log_batches: u32 => "u32",
-        /// See `ReducePlan`.
-        pub at_once: u32 => "u32",
-        /// See `ReducePlan`.
-        pub larger: u32 => "u32",
+        /// How the input is cut up.
+        pub chunks: Chunks => "Chunks",
     }
 }
 
@@ -77,6 +70,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
+            Engine::Rows(RowPolicy { in_turn: true, .. }) if Order::of::<T, Op>() == Order::Any => {
+                Some("blocks take chunks in turn in the law's order only")
+            }
             Engine::Rows(policy) => match (Order::of::<T, Op>(), policy.way) {
                 (Order::Law, Way::OneByOne) => Some("one by one is not the law's order"),
                 (Order::Any, Way::Compact | Way::Grouped) => {

@@ -12,17 +12,67 @@ pub struct ReducePlan {
     /// The number of threads of a block. If there are several blocks, it is a power of two of
     /// warps.
     pub threads: u32,
-    /// The number of whole chunks: 0 if there is one block, or in any order.
-    pub chunks: u32,
-    /// A chunk has 2^log_chunk elements,
-    pub log_chunk: u32,
+    /// The whole chunks: none if there is one block, or in any order.
+    pub chunks: Chunks,
+}
+
+/// How an input is cut into chunks: `Chunks` in `kernels/grid/chunks.cuh`. Their sums are those of
+/// aligned blocks, whatever their lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Chunks {
+    /// The number of chunks.
+    pub count: u32,
+    /// The first chunks, so many, are longer than the others.
+    pub long_ones: u32,
+    /// The others have 2^log_length elements,
+    pub log_length: u32,
     /// of which every warp of a block folds 2^log_batches batches.
     pub log_batches: u32,
+    /// The first ones have 2^log_ratio times as many of both.
+    pub log_ratio: u32,
     /// A block folds so many chunks at once, or one less. If they are more than 1, each block has
     /// one such group. Otherwise blocks that are done take further chunks.
     pub at_once: u32,
     /// The first blocks, so many, fold `at_once` chunks. The others fold one less.
     pub larger: u32,
+}
+
+impl Chunks {
+    /// No chunks.
+    pub const NONE: Chunks = Chunks {
+        count: 0,
+        long_ones: 0,
+        log_length: 0,
+        log_batches: 0,
+        log_ratio: 0,
+        at_once: 1,
+        larger: u32::MAX,
+    };
+
+    /// About how long so many blocks take that take chunks of elements of so many bytes in turn. The
+    /// unit is what a block takes for a byte.
+    fn time_in_turn(self, blocks: u64, element: u64) -> u64 {
+        let [short, long] = [0, self.log_ratio]
+            .map(|longer| (element << (self.log_length + longer)) + BYTES_A_CHUNK);
+        let long_ones = u64::from(self.long_ones);
+        let short_ones = u64::from(self.count) - long_ones;
+        // Blocks that have a chunk less than others wait for them.
+        let rounds = match long_ones {
+            0 => short_ones.div_ceil(blocks) * short,
+            _ => long_ones.div_ceil(blocks) * long,
+        };
+        // Blocks are not as fast as each other. So the last one is done half of a chunk, one of the
+        // last ones, after its fair share.
+        let share = (long_ones * long + short_ones * short) / blocks;
+        rounds.max(share + short / 2)
+    }
+
+    /// The elements of all chunks.
+    pub fn elements(self) -> u64 {
+        let more = (u64::from(self.long_ones) << self.log_ratio) - u64::from(self.long_ones);
+        (u64::from(self.count) + more) << self.log_length
+    }
 }
 
 impl ReducePlan {
@@ -42,8 +92,8 @@ impl ReducePlan {
         let bytes = length * size_of::<T>() as u64;
         match order {
             Order::Any => ReducePlan::in_any_order((rows, policy), batches, multiprocessors),
-            Order::Law if bytes > policy.group_bytes => {
-                ReducePlan::handed_out((rows, policy), (length, bytes), multiprocessors)
+            Order::Law if rows.in_turn => {
+                ReducePlan::in_turn((rows, policy), (length, bytes), multiprocessors)
             }
             Order::Law => ReducePlan::balanced((rows, policy), length, multiprocessors),
         }
@@ -70,28 +120,60 @@ impl ReducePlan {
         }
     }
 
-    /// The plan for a long input of so many elements and bytes: blocks that are done take further
-    /// chunks.
-    fn handed_out(
+    /// The plan for a long input of so many elements and bytes: blocks take chunks in turn. Of all
+    /// chunks that are not too short or too many, it has those that take the least time, by an
+    /// estimate.
+    fn in_turn(
         (rows, policy): (RowPolicy, ReducePolicy),
         (length, bytes): (u64, u64),
         multiprocessors: u32,
     ) -> ReducePlan {
         let warps = rows.warps / policy.blocks;
-        let most = u64::from(policy.chunks);
-        let chunks = (bytes / CHUNK_BYTES).clamp(FEW_CHUNKS, most);
-        let tasks =
-            |log_batches: u32| length.div_ceil((rows.elements() * u64::from(warps)) << log_batches);
-        let log_batches = least(|log_batches| tasks(log_batches) <= chunks);
-        // If more than 15% of the time would be that of blocks that find no further chunk, chunks
-        // are half as long.
-        let resident = policy.resident(multiprocessors);
-        let blocks = tasks(log_batches).min(resident).max(1);
-        let rounds = tasks(log_batches).div_ceil(blocks) * blocks;
-        let many_wait = 20 * tasks(log_batches) < 17 * rounds;
-        let may_halve = log_batches > 0 && tasks(log_batches - 1) <= most;
-        let log_batches = log_batches - u32::from(many_wait && may_halve);
-        ReducePlan::with_chunks(rows, length as usize, warps, log_batches, resident)
+        let chunk = rows.elements() * u64::from(warps);
+        if length <= chunk {
+            return ReducePlan::in_one_block(32 * length.div_ceil(rows.elements()) as u32);
+        }
+        let most = (bytes / CHUNK_BYTES).clamp(2, policy.chunks.into());
+        let fewest = least(|log_batches| length.div_ceil(chunk << log_batches) <= most);
+        let blocks = policy.resident(multiprocessors).max(2);
+        let cuts = (fewest..fewest + 2).flat_map(|log_batches| {
+            let plan = ReducePlan::with_chunks(rows, length as usize, warps, log_batches, blocks);
+            std::iter::once(plan).chain(plan.with_short_ones_last(length, policy.chunks))
+        });
+        let best = cuts.min_by_key(|plan| plan.chunks.time_in_turn(blocks, bytes / length));
+        best.expect("there is a plan")
+    }
+
+    /// The same, but the last chunks are shorter, so that blocks are done at about the same time:
+    /// all ways that have up to `most` of them.
+    ///
+    /// Where the long chunks end, one of the aligned blocks of the input ends. So the sums of both
+    /// are sums of aligned blocks by themselves.
+    pub fn with_short_ones_last(self, length: u64, most: u32) -> impl Iterator<Item = ReducePlan> {
+        /// How much shorter they may be, as a power of two.
+        const MOST_RATIO: u32 = 2;
+        let long = self.chunks;
+        (1..=long.log_batches.min(MOST_RATIO)).flat_map(move |log_ratio| {
+            let log_length = long.log_length - log_ratio;
+            let all = length >> log_length;
+            let of_long_ones = all >> log_ratio << log_ratio;
+            // Without the lowest bits, one more each time.
+            let without_lowest = |end: &u64| end.checked_sub(1).map(|less| end & less);
+            let ends = std::iter::successors(Some(of_long_ones), without_lowest);
+            let ends = ends.take_while(move |end| *end > 0 && all - end <= most.into());
+            ends.filter(move |end| *end < all).map(move |end| {
+                let long_ones = (end >> log_ratio) as u32;
+                let chunks = Chunks {
+                    count: long_ones + (all - end) as u32,
+                    long_ones,
+                    log_length,
+                    log_batches: long.log_batches - log_ratio,
+                    log_ratio,
+                    ..long
+                };
+                ReducePlan { chunks, ..self }
+            })
+        })
     }
 
     /// The plan that takes the least time, by an estimate: of those with a chunk for each block, or
@@ -133,16 +215,13 @@ impl ReducePlan {
         ReducePlan {
             blocks: 1,
             threads,
-            chunks: 0,
-            log_chunk: 0,
-            log_batches: 0,
-            at_once: 1,
-            larger: u32::MAX,
+            chunks: Chunks::NONE,
         }
     }
 
     /// The plan in the law's order: chunks of 2^log_batches batches for each of `warps`, a power of
-    /// two, and up to this many blocks.
+    /// two, and up to this many blocks. There are fewer of them than chunks only if they take
+    /// chunks in turn.
     pub fn with_chunks(
         rows: RowPolicy,
         length: usize,
@@ -151,14 +230,16 @@ impl ReducePlan {
         most_blocks: u64,
     ) -> ReducePlan {
         let chunk = (rows.elements() * u64::from(warps)) << log_batches;
+        debug_assert!(rows.in_turn || (length as u64).div_ceil(chunk) <= most_blocks);
         ReducePlan {
             blocks: (length as u64).div_ceil(chunk).min(most_blocks) as u32,
             threads: 32 * warps,
-            chunks: (length as u64 / chunk) as u32,
-            log_chunk: chunk.ilog2(),
-            log_batches,
-            at_once: 1,
-            larger: u32::MAX,
+            chunks: Chunks {
+                count: (length as u64 / chunk) as u32,
+                log_length: chunk.ilog2(),
+                log_batches,
+                ..Chunks::NONE
+            },
         }
     }
 
@@ -172,13 +253,17 @@ impl ReducePlan {
         places: u64,
     ) -> ReducePlan {
         let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, u64::MAX);
-        let (chunks, rest) = (plan.chunks.max(1), plan.blocks - plan.chunks);
+        let whole = plan.chunks.count;
+        let (chunks, rest) = (whole.max(1), plan.blocks - whole);
         let groups = (places as u32 - rest).min(chunks);
         let at_once = chunks.div_ceil(groups);
         ReducePlan {
-            blocks: groups.min(plan.chunks) + rest,
-            at_once,
-            larger: chunks - groups * (at_once - 1),
+            blocks: groups.min(whole) + rest,
+            chunks: Chunks {
+                at_once,
+                larger: chunks - groups * (at_once - 1),
+                ..plan.chunks
+            },
             ..plan
         }
     }
@@ -197,8 +282,9 @@ impl ReducePlan {
         if batches <= u64::from(policy.alone.min(rows.warps)) {
             return 0;
         }
-        // Blocks have two warps or more.
-        let sums = batches.div_ceil(2).min(policy.chunks.into());
+        // Blocks have two warps or more. Chunks that are taken in turn may have two lengths.
+        let lengths = 1 + u64::from(rows.in_turn);
+        let sums = batches.div_ceil(2).min(lengths * u64::from(policy.chunks));
         sums_bytes::<T>(sums, MOST_AT_ONCE)
     }
 }
@@ -245,9 +331,11 @@ impl Cut {
     }
 }
 
-/// Chunks that are handed out have this many bytes, or less if there would be few of them.
+/// Chunks that are taken in turn have this many bytes or more, but for the last ones.
 const CHUNK_BYTES: u64 = 256 << 10;
-const FEW_CHUNKS: u64 = 768;
+
+/// What a block waits for after a chunk takes as long as so many bytes.
+const BYTES_A_CHUNK: u64 = 16 << 10;
 
 /// The least number for which a condition holds.
 fn least(holds: impl Fn(u32) -> bool) -> u32 {

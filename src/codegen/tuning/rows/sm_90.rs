@@ -188,8 +188,7 @@ pub(super) const ROWS: RowTables = RowTables {
                 (2 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
                 (6 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
                 (64 << 20, BatchRow { items: 32, warps: 16, way: Way::Alone }),
-                (224 << 20, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
-                (u64::MAX, BatchRow { items: 32, warps: 32, way: Way::Grouped }),
+                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
