@@ -552,8 +552,8 @@ struct ChunkReducer {
         return {workspace.packets(), tag};
     }
 
-    /// Appends `count` sums that the blocks publish, of chunks of the same length, from the first of
-    /// them on. By the whole block, for its first warp.
+    /// Appends `count` sums that the blocks publish, from the first of them on. Their chunks have the
+    /// same length. By the whole block, for its first warp.
     __device__ __forceinline__ void collect(const Sums& sums, u32 first, u32 count,
                                             P& result) const {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;

@@ -49,9 +49,9 @@ struct alignas(16) WorkspaceHeader {
     /// is a number far beyond the tiles.
     __device__ __forceinline__ u64 take(u64 tag) { return add_relaxed(&tickets, 1) - tag; }
 
-    /// The same for thread 0, which subtracts the tag itself, and waits for the number only then. It
-    /// adds 1, but the compiler must not know: of additions of the same number it would make one for
-    /// the warp, and wait for it at once.
+    /// The same for thread 0, which subtracts the tag itself, and waits for the number only then.
+    /// It adds 1, but the compiler must not know: of additions of the same number it would make one
+    /// for the warp, and wait for it at once.
     __device__ __forceinline__ u64 take_ahead() { return add_relaxed(&tickets, 1 + threadIdx.x); }
 
     /// Says whether this is the last block to call. One thread of each block calls, once the block

@@ -213,10 +213,7 @@ fn policies_by_themselves_have_room_for_their_chunks() {
             assert!(has_room(plan, rows), "{length}: {plan:?}");
         }
         // It does make a difference where blocks take them in turn.
-        let in_turn = RowPolicy {
-            in_turn: true,
-            ..rows
-        };
+        let in_turn = rows.taking_turns();
         let plan = |cut| ReducePlan::new::<f32>((in_turn, cut), Order::Law, 1 << 28, 132);
         assert!(!has_room(plan(usual), rows));
         assert!(has_room(plan(cut), rows));
@@ -400,10 +397,7 @@ fn the_last_chunks_are_shorter() {
 #[test]
 fn policies_are_split_where_chunks_are_taken_in_turn() {
     let usual = RowPolicy::of_reduce::<f32>(Order::Law);
-    let long = RowPolicy {
-        in_turn: true,
-        ..usual
-    };
+    let long = usual.taking_turns();
     let split = |policies: &[(u64, RowPolicy)]| RowPolicy::in_turn_beyond(100, policies.to_vec());
     assert_eq!(split(&[(7, usual)]), [(7, usual)]);
     assert_eq!(

@@ -181,12 +181,20 @@ impl RowPolicy {
                 split.push((to.min(bytes), policy));
             }
             if to > bytes {
-                let in_turn = true;
-                split.push((to, RowPolicy { in_turn, ..policy }));
+                split.push((to, policy.taking_turns()));
             }
             from = to;
         }
         split
+    }
+
+    /// The same, but blocks take chunks in turn.
+    #[must_use]
+    pub fn taking_turns(self) -> RowPolicy {
+        RowPolicy {
+            in_turn: true,
+            ..self
+        }
     }
 
     /// Rows that are all in one batch, for blocks that read one sum a lane of others.
@@ -479,8 +487,8 @@ pub struct ReducePolicy {
     /// How many blocks share a multiprocessor in any order, and where blocks take chunks in turn.
     /// Each has a part of the most warps.
     pub blocks: u32,
-    /// The most chunks of a length: a block of 32 warps reads their sums at once. Longer inputs have
-    /// longer chunks.
+    /// The most chunks of a length: a block of 32 warps reads their sums at once. Longer inputs
+    /// have longer chunks.
     pub chunks: u32,
     /// How many sums a lane reads at once, in any order.
     pub sums_any: u32,

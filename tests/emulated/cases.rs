@@ -285,9 +285,10 @@ impl Case {
             if chunks > if many { MANY_CHUNKS } else { MOST_CHUNKS } {
                 continue;
             }
-            let of_blocks = RowPolicy {
-                in_turn: !has_one_each,
-                ..policy
+            let of_blocks = if has_one_each {
+                policy
+            } else {
+                policy.taking_turns()
             };
             let mut plan = ReducePlan::with_chunks(
                 of_blocks,

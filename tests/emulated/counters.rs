@@ -234,11 +234,7 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
     blocks: u64,
 ) -> Tally {
     let length = batches * rows.elements() as usize;
-    let by_law = RowPolicy {
-        in_turn: true,
-        ..rows
-    };
-    let mut plan = ReducePlan::with_chunks(by_law, length, 1, 0, blocks);
+    let mut plan = ReducePlan::with_chunks(rows.taking_turns(), length, 1, 0, blocks);
     if Order::of::<T, Op>() == Order::Any {
         plan.chunks = Chunks::NONE;
     }

@@ -205,7 +205,7 @@ fn elements_aligned_to_16_bytes() {
     let policy = RowPolicy::of_scan::<Aligned>(false);
     let tile = policy.elements() as usize;
     check_scan::<Aligned, Append>("scan aligned", policy, &[1, tile, 5 * tile + 7]);
-    let rows = in_turn(RowPolicy::of_reduce::<Aligned>(Order::Law));
+    let rows = RowPolicy::of_reduce::<Aligned>(Order::Law).taking_turns();
     let batch = rows.elements() as usize;
     let cuts = [(1, 1, 0), (5 * batch + 33, 1, 0), (9 * batch + 1, 2, 1)];
     check_reductions::<Aligned, Append>("reduce aligned", rows, &cuts);
@@ -261,20 +261,12 @@ fn reduction_arguments<T: Element, Op: Monoid<T>>(
     [Argument::of_struct(&arguments)]
 }
 
-/// The same, but blocks take chunks in turn.
-fn in_turn(policy: RowPolicy) -> RowPolicy {
-    RowPolicy {
-        in_turn: true,
-        ..policy
-    }
-}
-
 /// One row a batch: as many chunks as possible of as few elements as possible.
 fn short_batches<T: Element>() -> RowPolicy {
     RowPolicy {
         rows: 1,
         batch: 1,
-        ..in_turn(RowPolicy::of_reduce::<T>(Order::Law))
+        ..RowPolicy::of_reduce::<T>(Order::Law).taking_turns()
     }
 }
 
@@ -307,7 +299,7 @@ fn parts_of_many_batches() {
     let rows = RowPolicy {
         rows: 2,
         batch: 2,
-        ..in_turn(RowPolicy::of_reduce::<Guarded>(Order::Law))
+        ..RowPolicy::of_reduce::<Guarded>(Order::Law).taking_turns()
     };
     let batch = rows.elements() as usize;
     let cuts = [((2 * 64 + 63) * batch + 5, 1, 6), (127 * batch, 2, 6)];
@@ -320,7 +312,7 @@ fn parts_of_many_batches() {
 fn reductions_end_if_blocks_start_in_order() {
     fn check<Op: Monoid<[u32; 3]>>(name: &str, order: Order) {
         let rows = RowPolicy::of_reduce::<[u32; 3]>(order);
-        let by_law = in_turn(rows);
+        let by_law = rows.taking_turns();
         let rows = if order == Order::Law { by_law } else { rows };
         let engine = Engine::Rows(rows);
         let name = format!("reduce in order {name}");

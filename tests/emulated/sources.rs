@@ -180,10 +180,7 @@ fn check_reduction<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
             Engine::Rows(policy) => {
                 let cut = ReducePolicy::of::<T>();
                 let usual = ReducePlan::new::<T>((policy, cut), order, length, 2);
-                let by_law = RowPolicy {
-                    in_turn: true,
-                    ..policy
-                };
+                let by_law = policy.taking_turns();
                 let cut = ReducePlan::with_chunks(by_law, length, 1, 0, 3);
                 let is_cut = cut.blocks > 1 && cut.chunks.count < 40;
                 let chunks = match order {

@@ -160,10 +160,7 @@ fn calls() -> Vec<Call> {
     ] {
         let rows = RowPolicy::of_reduce::<u32>(order);
         let length = 9 * rows.elements() as usize + 3;
-        let by_law = RowPolicy {
-            in_turn: true,
-            ..rows
-        };
+        let by_law = rows.taking_turns();
         let rows = if order == Order::Law { by_law } else { rows };
         let mut plan = ReducePlan::with_chunks(by_law, length, 1, 0, 3);
         let engine = Engine::Rows(rows);
