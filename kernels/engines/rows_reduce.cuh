@@ -120,13 +120,11 @@ struct BlockFolder {
     using Blocks = AlignedBlocks<Operator, A, LITTLE_CODE<Operator, Policy>>;
     using Rows = SourceRows<Source, RUN, ROWS, Policy::MOST_WARPS>;
 
-    /// The most chunks of a group.
-    static constexpr int MOST_CHUNKS = 8;
+    /// The most parts of a group of chunks.
+    static constexpr int MOST_PARTS = 256;
 
     struct Shared {
-        /// Of each chunk of a group. If there is one, it has two in turn: one is written while the
-        /// other is still read.
-        PaddedArray<A, WARP> part_sums[MOST_CHUNKS];
+        PaddedArray<A, MOST_PARTS> part_sums;
         u64 tickets[2];
         Blocks blocks;
     };
@@ -136,35 +134,39 @@ struct BlockFolder {
     /// The number of all items.
     u64 items;
 
-    /// Folds the warp's part of `length` elements, if it has one. Parts have 2^log_batches batches;
-    /// the block must have enough warps for them. Until the block synchronises, each fold is of
-    /// another turn.
-    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int turn) const {
+    /// Folds the parts of `length` elements. They have 2^log_batches batches each. Leaves the sums
+    /// of whole parts from place `first` on, and those of the aligned blocks of what fills none. The
+    /// warps of the block take parts in turn; a block that takes chunks in turn has a warp for each.
+    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int first) const {
         int log_part = LOG2<BATCH> + log_batches;
-        u32 start = (u32)warp_index() << log_part, part = 1u << log_part;
-        if (start >= length) return;
-        u32 rest = length - start;
-        fold_part(from + start, rest < part ? rest : part, log_batches, turn);
+        u32 part = 1u << log_part;
+#pragma unroll 1
+        for (u32 place = warp_index();; place += blockDim.x / WARP) {
+            u64 start = (u64)place << log_part;
+            if (start >= length) return;
+            u32 rest = length - (u32)start;
+            fold_part(from + start, rest < part ? rest : part, log_batches, first + (int)place);
+            if constexpr (Policy::IN_TURN) return;
+        }
     }
 
-    /// The sum of a range whose parts are whole, one for each warp, in all lanes of the calling
-    /// one.
-    static __device__ __forceinline__ A sum_of_parts(int turn) {
-        int lane = threadIdx.x % WARP, parts = (int)(blockDim.x / WARP);
-        A sum = shared().part_sums[turn].get(lane & (parts - 1));
+    /// The sum of 2^log_parts whole parts, from place `first` on, in all lanes of the calling warp.
+    static __device__ __forceinline__ A sum_of_parts(int first, int log_parts) {
+        int lane = threadIdx.x % WARP;
+        A sum = shared().part_sums.get(first + (lane & ((1 << log_parts) - 1)));
 #pragma unroll Blocks::UNROLLED
         for (int level = 0; level < 5; level++) {
-            if (parts >> level == 1) break;
+            if (level == log_parts) break;
             A sibling = shuffle_xor(sum, 1 << level);
             sum = combine_neighbours<Operator>(sum, sibling, (lane >> level & 1) != 0);
         }
         return sum;
     }
 
-    /// Leaves the sum of a whole part, or the sums of the aligned blocks of another one, which has
-    /// an element at least. By a warp.
+    /// Leaves the sum of a whole part in its place, or the sums of the aligned blocks of another
+    /// one, which has an element at least. By a warp.
     __device__ __forceinline__ void fold_part(u64 from, u32 length, int log_batches,
-                                              int turn) const {
+                                              int place) const {
         int lane = threadIdx.x % WARP;
         LaneCounter<Operator, A> batches;
         A sum;
@@ -185,7 +187,7 @@ struct BlockFolder {
             if (length > 0) fold_end(from, (int)length);
         }
         if (is_whole) {
-            if (lane == 0) shared().part_sums[turn].set(threadIdx.x / WARP, sum);
+            if (lane == 0) shared().part_sums.set(place, sum);
         } else {
             if ((batches.count >> lane & 1) != 0)
                 shared().blocks.sums.set(LOG2<BATCH> + lane, batches.digit);
@@ -409,14 +411,14 @@ struct BlockFolder {
         return Fold<T>::widen(source.at(from + (lane < rest ? lane : rest - 1)));
     }
 
-    /// Leaves the sums of the aligned blocks of parts, of which the first `whole` are whole. By the
+    /// Leaves the sums of the aligned blocks of the `whole` parts from place `first` on. By the
     /// first warp.
-    static __device__ __forceinline__ void fold_parts(int whole, int log_part, int turn) {
+    static __device__ __forceinline__ void fold_parts(int whole, int log_part, int first) {
         int lane = threadIdx.x % WARP;
         auto& blocks = shared().blocks;
         if (whole > 0) {
-            A sum = blocks.set_siblings_of(shared().part_sums[turn].get(lane < whole ? lane : 0),
-                                           whole, log_part);
+            A sum = blocks.set_siblings_of(
+                shared().part_sums.get(first + (lane < whole ? lane : 0)), whole, log_part);
             if (whole == WARP && lane == 0) blocks.sums.set(log_part + 5, sum);
         }
         __syncwarp();
@@ -485,7 +487,7 @@ struct ChunkReducer {
         bool last = is_last();
         // The most chunks that are folded with no wait between, and those of this block.
         u32 at_once = IN_TURN ? 1 : chunks.at_once;
-        int together = (int)(at_once - (IN_TURN ? 0 : blockIdx.x >= chunks.larger));
+        u32 together = at_once - (IN_TURN ? 0 : blockIdx.x >= chunks.larger);
         bool has_more = IN_TURN && chunks.count + (rest > 0) > gridDim.x;
         WorkspaceHeader* queue = has_more ? workspace.header : nullptr;
         WorkspaceHeader::State state{};
@@ -495,25 +497,25 @@ struct ChunkReducer {
         for (int turn = 0;;) {
             u64 ticket = 0;
             if (queue != nullptr && threadIdx.x == 0) ticket = queue->take_ahead();
-            elements.fold(chunks.start_of(task),
-                          task < chunks.count ? 1u << chunks.log_length_of(task) : rest,
-                          chunks.log_batches_of(task), turn);
-            if (!IN_TURN && turn + 1 < together && task < chunks.count) {
-                turn++, task++;
-                continue;
-            }
+            bool is_rest = task >= chunks.count;
+            int log_length = chunks.log_length_of(task), log_batches = chunks.log_batches_of(task);
+            // Parts are written in one half of their places while those in the other are read.
+            int place = IN_TURN ? turn * WARP : 0;
+            elements.fold(chunks.start_of(task), is_rest ? rest : together << log_length,
+                          log_batches, place);
             if (queue != nullptr && threadIdx.x == 0)
                 Elements::shared().tickets[turn] = ticket - state.tag;
             __syncthreads();
-            if (task < chunks.count) {
-                // The first of the chunks that are folded now, and its turn.
-                int first = IN_TURN ? turn : 0, own = first + warp_index();
-                if (own <= turn)
-                    sums(same_in_all_lanes(state.tag))
-                        .publish(task - (turn - own), elements.sum_of_parts(own));
+            int log_part = LOG2<Elements::BATCH> + log_batches, log_parts = log_length - log_part;
+            if (!is_rest) {
+#pragma unroll 1
+                for (u32 chunk = warp_index(); chunk < together; chunk += blockDim.x / WARP) {
+                    A sum = elements.sum_of_parts(place + (int)(chunk << log_parts), log_parts);
+                    sums(same_in_all_lanes(state.tag)).publish(task + chunk, sum);
+                    if constexpr (IN_TURN) break;
+                }
             } else if (warp_index() == 0) {
-                int log_part = LOG2<Elements::BATCH> + chunks.log_batches_of(task);
-                elements.fold_parts((int)(rest >> log_part), log_part, turn);
+                elements.fold_parts((int)(rest >> log_part), log_part, place);
             }
             if (queue == nullptr) break;
             // The chunks that no block begins with are handed out in order.

@@ -9,11 +9,11 @@ namespace warpfold {
 struct Chunks {
     /// The number of chunks, and of the first of them, which are longer than the others.
     u32 count, long_ones;
-    /// The others have 2^log_length elements, of which each warp takes 2^log_batches batches. The
-    /// first ones have 2^log_ratio times as many.
+    /// The others have 2^log_length elements, in parts of 2^log_batches batches for a warp each. The
+    /// first ones have 2^log_ratio times as many of both.
     u32 log_length, log_batches, log_ratio;
     /// If blocks do not take chunks in turn, the first `larger` blocks have a group of `at_once`
-    /// chunks, no more than a block has warps. The others have one chunk less.
+    /// chunks. The others have one chunk less.
     u32 at_once, larger;
 };
 
@@ -33,7 +33,7 @@ struct ChunksOf : Chunks {
     __device__ __forceinline__ int log_length_of(u32 chunk) const {
         return (int)log_length + log_longer(chunk);
     }
-    /// The logarithm of how many batches each warp takes of it. What fills no chunk comes last.
+    /// The logarithm of how many batches its parts have. What fills no chunk comes last.
     __device__ __forceinline__ int log_batches_of(u32 chunk) const {
         return (int)log_batches + log_longer(chunk);
     }

@@ -100,7 +100,13 @@ struct Prefix {
     A value;
     bool present;
 
+    /// Gives an absent prefix a usual value, which nothing reads. Mostly it has the identity. That
+    /// may be infinite, or zero, and an operator may be unsure of what it gives.
+    __device__ __forceinline__ void fill(const A& usual) {
+        if constexpr (MAY_BE_UNSURE<Operator>) value = choose(present, value, usual);
+    }
     __device__ __forceinline__ void append(const A& sum) {
+        fill(sum);
         value = choose(present, Operator::combine(value, sum), sum);
         present = true;
     }
@@ -170,7 +176,10 @@ struct LaneTrees {
         bool unsure = false;
         Prefix<Operator, A> first[COUNT];
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) first[k] = prefixes[k];
+        for (int k = 0; k < COUNT; k++) {
+            if constexpr (LEVELS > 0) prefixes[k].fill(siblings[LEVELS - 1][k]);
+            first[k] = prefixes[k];
+        }
         down_sweep_by(Nearly<Operator>{unsure}, prefixes);
         if constexpr (MAY_BE_UNSURE<Operator>) {
             if (!unsure) return;
@@ -282,6 +291,7 @@ struct RowsTree {
                                                   const A& before, bool present) const {
         int lane = threadIdx.x % WARP;
         Prefix<Operator, A> first{before, present || lane % ROWS > 0};
+        first.fill(lefts[LEVELS - 1][0]);
 #pragma unroll
         for (int level = LEVELS - 1; level >= 0; level--)
             if (ROWS >> level <= 1)

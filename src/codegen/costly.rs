@@ -1,7 +1,7 @@
 //! What costly operators do another way: where the arithmetic takes longer than the memory.
 //! [`tuning`](super::tuning) has the numbers.
 
-use super::policy::{accumulator_bytes, bytes_of, run_of_reduce};
+use super::policy::{accumulator_bytes, bytes_of, run_of};
 use super::tuning::rows;
 use super::{Engine, Order, ReducePolicy, RowPolicy, Way};
 use crate::Element;
@@ -174,8 +174,8 @@ pub struct CostlyReducePolicy {
     /// The policies, each for inputs whose items have up to so many bytes together, from short ones
     /// to all others.
     pub rows: Vec<(u64, RowPolicy)>,
-    /// How inputs are cut up. Where the arithmetic takes longer at every length, blocks take no
-    /// further chunks: after each, warps would wait for each other, and compute nothing.
+    /// How inputs are cut up. Where the arithmetic takes longer at every length, each block has one
+    /// group of chunks: multiprocessors are as fast as each other.
     pub cut: ReducePolicy,
 }
 
@@ -192,14 +192,12 @@ impl CostlyReducePolicy {
             (row.accumulator, row.read) == (size.accumulator, size.read) && cost >= row.least
         })?;
         let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
-        if let Some(row) = &row.cut {
-            cut.sums_law = row.sums;
-            cut.fewest_warps = row.fewest_warps;
-            cut.chunks_a_batch = row.chunks_a_batch;
-            cut = cut.with_sums(row.sums);
+        if let Some(sums) = row.sums {
+            cut.sums_law = sums;
+            cut = cut.with_sums(sums);
         }
-        let run = run_of_reduce::<F>(capability, Order::Law);
         let policy = |(bytes, batch): &(u64, rows::BatchRow)| {
+            let run = run_of::<F>(0).max(batch.run);
             let rows = 1 << (batch.items / run).max(1).ilog2();
             let policy = RowPolicy {
                 sums: cut.sums_law,

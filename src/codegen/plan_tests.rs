@@ -264,18 +264,17 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
     assert!(of(90, 1).is_none());
 }
 
-/// The code of cheap operators on large elements is short anyway. Long inputs are folded by code
-/// without loops.
+/// The code of cheap operators on large elements is short anyway.
 #[test]
 fn costly_operators_on_large_elements_have_compact_code() {
-    let of = CostlyReducePolicy::of::<Slice<[f32; 9]>>;
+    let of = CostlyReducePolicy::of::<Slice<[f32; 12]>>;
     let policies = of(90, 40).expect("costs 40 instructions").rows;
-    let [(_, rows), (_, middle), (u64::MAX, long)] = policies[..] else {
-        panic!("one policy is for long inputs, one for middle ones, and one for all others")
+    let [(_, rows), (u64::MAX, long)] = policies[..] else {
+        panic!("one policy is for long inputs, and one for all others")
     };
-    let cheap = RowPolicy::for_reduce::<Slice<[f32; 9]>>(90, Order::Law);
+    let cheap = RowPolicy::for_reduce::<Slice<[f32; 12]>>(90, Order::Law);
     assert_eq!([rows.way, cheap.way], [Way::Compact, Way::Alone]);
-    assert_eq!([middle, long], [cheap, long_cheap::<[f32; 9]>()]);
+    assert_eq!(long, rows.taking_turns());
     assert!(of(90, 39).is_none());
 }
 
@@ -291,23 +290,30 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
         [run] => run,
         ref runs => panic!("runs of {runs:?} elements"),
     };
-    // Long inputs of bytes only.
+    // Short inputs and long ones of bytes only.
     assert_eq!(
         runs(RowPolicy::for_ordered_reduce::<Slice<u8>>(90)),
-        [16, 32]
+        [32, 16, 32]
     );
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<u16>>(90)), 16);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<f32>>(90)), 4);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<f64>>(90)), 4);
+    // Not short inputs of 2, 4 and 8 bytes.
+    assert_eq!(
+        runs(RowPolicy::for_ordered_reduce::<Slice<u16>>(90)),
+        [8, 16]
+    );
+    assert_eq!(
+        runs(RowPolicy::for_ordered_reduce::<Slice<f32>>(90)),
+        [4, 8]
+    );
+    assert_eq!(
+        runs(RowPolicy::for_ordered_reduce::<Slice<f64>>(90)),
+        [2, 4]
+    );
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 3]>>(90)), 4);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)), 1);
-    // Four of 20 bytes fill five words of 16 bytes. Only long inputs are read so.
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)),
-        [2, 4]
-    );
+    // Four of 20 bytes fill five words of 16 bytes.
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)), 4);
     let two_slices = RowPolicy::for_ordered_reduce::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>;
     assert_eq!(run(two_slices(90)), 4);
     let costly = CostlyReducePolicy::of::<Slice<f64>>(90, u32::MAX).expect("nothing costs more");
@@ -318,31 +324,29 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
 /// Between the ranges of lengths that have kernels of their own, all others have the usual one.
 #[test]
 fn an_element_may_have_several_ranges_of_lengths() {
-    let policies = RowPolicy::for_ordered_reduce::<Slice<f64>>(90);
+    let policies = RowPolicy::for_ordered_reduce::<Slice<u8>>(90);
     let lengths: Vec<u64> = policies.iter().map(|(most, _)| *most).collect();
-    assert_eq!(
-        lengths,
-        [9 << 19, 15 << 19, 72 << 20, 96 << 20, 128 << 20, u64::MAX]
-    );
-    let usual = RowPolicy::for_reduce::<Slice<f64>>(90, Order::Law);
+    assert_eq!(lengths, [5 << 18, 16 << 20, 128 << 20, u64::MAX]);
+    let usual = RowPolicy::for_reduce::<Slice<u8>>(90, Order::Law);
     let is_usual = policies.iter().map(|(_, policy)| *policy == usual);
-    assert_eq!(
-        is_usual.collect::<Vec<_>>(),
-        [true, false, false, true, false, false]
-    );
+    assert_eq!(is_usual.collect::<Vec<_>>(), [false, true, false, false]);
 }
 
 /// Code that shifts runs leaves fewer registers. Then half of the warps hold as much.
 #[test]
 fn elements_whose_runs_are_shifted_have_ranges_of_their_own() {
-    let long = |policies: Vec<(u64, RowPolicy)>| policies[policies.len() - 1];
-    let (_, shifted) = long(RowPolicy::for_ordered_reduce::<Slice<[u16; 2]>>(90));
-    let (_, whole) = long(RowPolicy::for_ordered_reduce::<Slice<f32>>(90));
+    let of_100_mib = |policies: Vec<(u64, RowPolicy)>| {
+        let fits = |&&(most, _): &&(u64, RowPolicy)| 100 << 20 <= most;
+        policies.iter().find(fits).expect("one for all lengths").1
+    };
+    let shifted = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<[u16; 2]>>(90));
+    let whole = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<f32>>(90));
     assert_eq!([shifted.warps, whole.warps], [16, 32]);
     assert_eq!(shifted.elements(), whole.elements());
-    let (_, shifted) = long(RowPolicy::for_ordered_reduce::<Slice<[u16; 4]>>(90));
-    let (_, whole) = long(RowPolicy::for_ordered_reduce::<Slice<f64>>(90));
-    assert_eq!(2 * shifted.elements(), whole.elements());
+    let shifted = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<[u16; 4]>>(90));
+    let whole = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<f64>>(90));
+    assert_eq!([shifted.warps, whole.warps], [32, 16]);
+    assert_eq!(4 * shifted.elements(), whole.elements());
 }
 
 #[crate::function]
@@ -412,7 +416,7 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
 }
 
 /// At any length that is read at once, the blocks of a reduction in the law's order have about as
-/// much to fold, and no more chunks than the kernel has room for.
+/// much to fold, and no more parts than the kernel has room for.
 #[test]
 fn groups_of_chunks_share_the_work() {
     fn check<T: Element>() {
@@ -422,59 +426,42 @@ fn groups_of_chunks_share_the_work() {
             let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
             let (at_once, chunks) = (plan.chunks.at_once, plan.chunks.count);
             let rest = u32::from(length as u64 > plan.chunks.elements());
-            if at_once == 1 {
-                assert!(plan.blocks == chunks + rest, "{plan:?}");
-                assert!(plan.blocks * plan.threads <= multiprocessors * rows.warps * 32);
-                continue;
-            }
-            assert!(at_once <= 8 && at_once <= plan.threads / 32, "{plan:?}");
-            assert_eq!(at_once, chunks.div_ceil(plan.blocks - rest), "{plan:?}");
-            // A multiprocessor has one block of all warps, or two of half of them. It has a fair
-            // share of the chunks, and one of them more at the most.
-            let blocks = rows.warps * 32 / plan.threads;
-            assert!(plan.blocks <= blocks * multiprocessors, "{plan:?}");
-            let busiest = if blocks == 1 {
-                at_once
-            } else {
-                (chunks + 1).div_ceil(multiprocessors)
-            };
+            assert!(plan.blocks <= multiprocessors, "{length}: {plan:?}");
+            assert_eq!(at_once, chunks.max(1).div_ceil(plan.blocks - rest));
+            let log_part = rows.elements().ilog2() + plan.chunks.log_batches;
+            let parts = at_once << (plan.chunks.log_length - log_part);
+            assert!(parts <= 256, "{length}: {plan:?}");
+            // A block has no more warps than there are parts for, or two.
+            assert!(plan.threads <= 32 * parts.next_power_of_two().max(2));
+            // A block has a fair share of the elements, and a chunk more at the most.
             let share = length as u64 / u64::from(multiprocessors - 1);
             let chunk = 1 << plan.chunks.log_length;
             assert!(
-                u64::from(busiest) * chunk <= share + chunk,
+                u64::from(at_once) * chunk <= share + chunk || at_once == 1,
                 "{length}: {plan:?}"
             );
         }
     }
+    check::<u8>();
     check::<f32>();
     check::<f64>();
     check::<[f32; 3]>();
     check::<[f32; 6]>();
     check::<[f64; 4]>();
-    let (rows, policy) = (
-        RowPolicy::of_reduce::<f64>(Order::Law),
-        ReducePolicy::of::<f64>(),
-    );
-    let plan = |length| {
-        let plan = ReducePlan::new::<f64>((rows, policy), Order::Law, length, 132);
-        let chunks = plan.chunks;
-        (plan.threads, chunks.at_once, chunks.count, plan.blocks)
-    };
-    // 104 groups of 3 chunks, 27 of 2, and the rest.
-    assert_eq!(plan(3_000_000), (1024, 3, 366, 132));
-    // 107 of 2 and 420 of 1: five for the busiest multiprocessor, of a quarter of the elements.
-    assert_eq!(plan(1_300_000), (256, 2, 634, 528));
-    fn shared_out<T: Element>(length: usize) -> (u32, u32) {
+    fn shared_out<T: Element>(length: usize) -> (u32, u32, u32, u32) {
         let policy = (
             RowPolicy::of_reduce::<T>(Order::Law),
             ReducePolicy::of::<T>(),
         );
         let plan = ReducePlan::new::<T>(policy, Order::Law, length, 132);
-        (plan.chunks.at_once, plan.blocks)
+        let chunks = plan.chunks;
+        (plan.threads, chunks.at_once, chunks.count, plan.blocks)
     }
-    // 39 of 2 chunks, and 224 of 1, by blocks of half of the warps; not 76 blocks of all of them
-    // with a chunk of four times the length.
-    assert_eq!(shared_out::<[f32; 4]>(620_000), (2, 264));
-    // Where one block fills a multiprocessor, there are groups, too.
-    assert_eq!(shared_out::<[f64; 4]>(1_300_000), (5, 132));
+    // 104 groups of 3 chunks, 27 of 2, and the rest.
+    assert_eq!(shared_out::<f64>(3_000_000), (1024, 3, 366, 132));
+    // A short input has a chunk for each block, which has a warp for each of its 4 parts.
+    assert_eq!(shared_out::<f64>(100_000), (128, 1, 97, 98));
+    // Groups of 5 and 4 chunks of 4 parts, for 16 warps.
+    assert_eq!(shared_out::<[f32; 4]>(620_000), (512, 5, 605, 132));
+    assert_eq!(shared_out::<[f64; 4]>(1_300_000), (512, 5, 634, 132));
 }

@@ -497,12 +497,6 @@ pub struct ReducePolicy {
     /// In the law's order each block has one group of chunks of inputs of up to this many bytes.
     /// Blocks take the chunks of longer ones in turn.
     pub group_bytes: u64,
-    /// The fewest warps of a block that has a group of chunks.
-    pub fewest_warps: u32,
-    /// How many sums of chunks the last block collects in the time that a warp's batch takes.
-    pub chunks_a_batch: u64,
-    /// What it takes longer, in batches, if they are more than a warp reads at once.
-    pub node_batches: u64,
 }
 
 impl ReducePolicy {

@@ -318,16 +318,25 @@ impl Case {
             plans.extend(all.last().filter(|_| all.len() > 1));
         }
         // Groups of chunks, of which some have one less than others, with a rest and without one.
-        for (warps, at_once) in [(2, 2), (4, 3), (16, 8)] {
+        // Chunks have fewer parts than a block has warps, or as many. A group has fewer, or more.
+        let shapes = [
+            (2, (1, 0), 2),
+            (4, (0, 0), 3),
+            (4, (1, 0), 5),
+            (2, (2, 1), 2),
+            (4, (2, 1), 3),
+            (16, (4, 0), 8),
+        ];
+        for (warps, size, at_once) in shapes {
             if order == Order::Any || policy.in_turn || warps > policy.warps {
                 continue;
             }
-            let plan = ReducePlan::with_chunks(policy, self.length, warps, 0, u64::MAX);
-            let whole = plan.chunks.count;
-            let rest = plan.blocks - whole;
+            let chunk = policy.elements() << size.0;
+            let whole = self.length as u64 / chunk;
+            let rest = u64::from(!(self.length as u64).is_multiple_of(chunk));
             let blocks = whole.div_ceil(at_once) + rest;
             if whole > 1 && blocks > 1 && whole as usize <= MOST_CHUNKS {
-                let plan = ReducePlan::with_groups(policy, self.length, warps, 0, blocks.into());
+                let plan = ReducePlan::with_groups(policy, self.length, warps, size, blocks);
                 plans.push(plan);
             }
         }

@@ -108,15 +108,6 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) sums: u32,
 }
 
-/// What a [`ReducePolicy`] has instead, for costly operators, in the fields of these names.
-#[derive(Debug)]
-pub(in crate::codegen) struct CostlyCut {
-    /// Its `sums_law`.
-    pub(in crate::codegen) sums: u32,
-    pub(in crate::codegen) fewest_warps: u32,
-    pub(in crate::codegen) chunks_a_batch: u64,
-}
-
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
 /// have few rows, so that many warps share the work, and long ones mostly batches in groups.
 ///
@@ -130,8 +121,8 @@ pub(in crate::codegen) struct CostlyReduceRow {
     pub(in crate::codegen) read: u32,
     /// The least [`cost`](crate::codegen::cost) of an operator that is costly.
     pub(in crate::codegen) least: u32,
-    /// How inputs are cut up, if not as by cheap operators.
-    pub(in crate::codegen) cut: Option<CostlyCut>,
+    /// How many sums a lane reads at once, if not as by cheap operators.
+    pub(in crate::codegen) sums: Option<u32>,
     /// Each for inputs whose items have up to so many bytes together.
     pub(in crate::codegen) batches: &'static [(u64, BatchRow)],
     /// How longer inputs are folded, in batches as those of cheap operators.
@@ -141,6 +132,8 @@ pub(in crate::codegen) struct CostlyReduceRow {
 /// A warp's batch.
 #[derive(Debug)]
 pub(in crate::codegen) struct BatchRow {
+    /// The fewest items of a run, unless the usual one has more.
+    pub(in crate::codegen) run: u32,
     /// The items of a lane.
     pub(in crate::codegen) items: u32,
     /// The most warps of a block.

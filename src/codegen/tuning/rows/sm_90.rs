@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, BlockRow, CollectRow, CostlyCut, CostlyReduceRow, CostlyScanRow, HistogramRow,
-    RangeRow, ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
+    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeRow,
+    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 
@@ -11,12 +11,25 @@ const NO: Option<bool> = Some(false);
 const YES: Option<bool> = Some(true);
 const ALONE: Way = Way::Alone;
 
-/// By operators that cost 90 and more, to collect a sum takes longer.
-const DEAR: Option<CostlyCut> = Some(CostlyCut {
-    sums: 1,
-    fewest_warps: 4,
-    chunks_a_batch: 40,
-});
+/// How many sums a lane reads at once by operators that cost 90 and more: less code.
+const DEAR: Option<u32> = Some(1);
+
+/// Batches of elements of 4 bytes by such operators.
+#[rustfmt::skip]
+const DEAR_WORDS: &[(u64, BatchRow)] = &[
+    (8 << 10, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
+    (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Compact }),
+    (12 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Compact }),
+    (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Grouped }),
+];
+
+/// Batches of elements of 4 bytes by others that cost 15 and more.
+#[rustfmt::skip]
+const COSTLY_WORDS: &[(u64, BatchRow)] = &[
+    (15 << 16, BatchRow { run: 8, items: 8, warps: 16, way: Way::Alone }),
+    (56 << 20, BatchRow { run: 4, items: 16, warps: 32, way: Way::Alone }),
+    (u64::MAX, BatchRow { run: 8, items: 32, warps: 32, way: Way::Grouped }),
+];
 
 #[rustfmt::skip]
 pub(super) const ROWS: RowTables = RowTables {
@@ -24,8 +37,7 @@ pub(super) const ROWS: RowTables = RowTables {
     one_by_one: 90,
     block_any: 8,
     // Twice as much in half of the warps is faster from 12 bytes on, and slower for structs of 8.
-    // Costly operators on 12 bytes have a row of their own below. Runs of 32 bytes are slower for
-    // short inputs of bytes, and for long and short ones of 4 bytes by some operators.
+    // These are also for what is read of items that become something else.
     reduce_law: &[
         ReduceRow { element: 1, run: 16, bytes: 64, warps: 32 },
         ReduceRow { element: 2, run: 32, bytes: 64, warps: 32 },
@@ -34,7 +46,7 @@ pub(super) const ROWS: RowTables = RowTables {
         ReduceRow { element: 12, run: 16, bytes: 192, warps: 16 },
         ReduceRow { element: 16, run: 32, bytes: 128, warps: 16 },
         ReduceRow { element: 24, run: 16, bytes: 192, warps: 16 },
-        ReduceRow { element: 28, run: 16, bytes: 256, warps: 8 },
+        ReduceRow { element: 28, run: 16, bytes: 112, warps: 16 },
         ReduceRow { element: 32, run: 16, bytes: 128, warps: 16 },
         ReduceRow { element: 40, run: 16, bytes: 160, warps: 16 },
         ReduceRow { element: 64, run: 16, bytes: 256, warps: 8 },
@@ -59,50 +71,65 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
-    // From 7 to 16 MiB, elements of 4 bytes are better off with half of the warps and twice the
-    // registers; so are those of 8 bytes up to 72 MiB, and bytes, shorts and shifted elements in
-    // long inputs. Short inputs of large elements have smaller batches, so that there are enough of
-    // them for all multiprocessors. Long ones of 16 bytes have larger batches, by code with loops.
-    // In long ones of 20 bytes a run is a whole number of words of 16 bytes.
+    // Short inputs have small batches, so that there are enough of them for all multiprocessors.
+    // The longer an input is, the larger they are, until half of the warps have twice the
+    // registers. In long inputs of 16 bytes, code with loops folds them. Elements of 20 bytes have
+    // runs of whole words of 16 bytes.
     reduce_ranges: &[
         RangeRow {
-            element: 1, shifted: ANY, from: 48 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            element: 1, shifted: ANY, from: 0, to: 5 << 18, run: 32, bytes: 32, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            element: 1, shifted: ANY, from: 16 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: ANY, from: 7 << 20, to: 16 << 20, run: 16, bytes: 128, warps: 16,
+            element: 2, shifted: ANY, from: 0, to: 3 << 18, run: 16, bytes: 32, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: ANY, from: 16 << 20, to: 48 << 20, run: 16, bytes: 64, warps: 32,
+            element: 4, shifted: ANY, from: 0, to: 7 << 17, run: 16, bytes: 32, warps: 32,
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: YES, from: 48 << 20, to: u64::MAX, run: 16, bytes: 128, warps: 16,
+            element: 4, shifted: ANY, from: 7 << 17, to: 2 << 20, run: 32, bytes: 64, warps: 32,
             way: ALONE,
         },
         RangeRow {
-            element: 8, shifted: ANY, from: 9 << 19, to: 15 << 19, run: 32, bytes: 128, warps: 32,
+            element: 4, shifted: ANY, from: 2 << 20, to: 10 << 20, run: 32, bytes: 128, warps: 32,
             way: ALONE,
         },
         RangeRow {
-            element: 8, shifted: ANY, from: 15 << 19, to: 72 << 20, run: 32, bytes: 128, warps: 16,
+            element: 4, shifted: ANY, from: 10 << 20, to: 56 << 20, run: 32, bytes: 128, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 8, shifted: NO, from: 96 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32,
+            element: 4, shifted: YES, from: 56 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 12, shifted: ANY, from: 0, to: 128 << 20, run: 16, bytes: 96, warps: 16,
+            element: 4, shifted: NO, from: 56 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 32,
             way: ALONE,
         },
         RangeRow {
-            element: 16, shifted: ANY, from: 0, to: 11 << 19, run: 32, bytes: 64, warps: 16,
+            element: 8, shifted: ANY, from: 0, to: 3 << 19, run: 16, bytes: 64, warps: 32,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 8, shifted: ANY, from: 3 << 19, to: 7 << 20, run: 32, bytes: 128, warps: 32,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 8, shifted: ANY, from: 7 << 20, to: 48 << 20, run: 32, bytes: 128, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 8, shifted: NO, from: 48 << 20, to: u64::MAX, run: 32, bytes: 256, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
+            element: 12, shifted: ANY, from: 0, to: 1 << 20, run: 16, bytes: 96, warps: 32,
             way: ALONE,
         },
         RangeRow {
@@ -110,23 +137,11 @@ pub(super) const ROWS: RowTables = RowTables {
             warps: 16, way: Way::Compact,
         },
         RangeRow {
-            element: 20, shifted: ANY, from: 0, to: 24 << 20, run: 16, bytes: 80, warps: 16,
+            element: 20, shifted: ANY, from: 0, to: u64::MAX, run: 80, bytes: 160, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 20, shifted: ANY, from: 24 << 20, to: u64::MAX, run: 80, bytes: 160, warps: 16,
-            way: ALONE,
-        },
-        RangeRow {
-            element: 24, shifted: ANY, from: 0, to: 224 << 20, run: 16, bytes: 96, warps: 16,
-            way: ALONE,
-        },
-        RangeRow {
-            element: 28, shifted: ANY, from: 0, to: 96 << 20, run: 16, bytes: 112, warps: 16,
-            way: ALONE,
-        },
-        RangeRow {
-            element: 32, shifted: ANY, from: 32 << 10, to: 2 << 20, run: 16, bytes: 64, warps: 16,
+            element: 40, shifted: ANY, from: 0, to: 3 << 20, run: 16, bytes: 80, warps: 16,
             way: ALONE,
         },
     ],
@@ -134,32 +149,26 @@ pub(super) const ROWS: RowTables = RowTables {
         (4, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
             sums_any: 4, sums_law: 4, group_bytes: 128 << 20,
-            fewest_warps: 2, chunks_a_batch: 60, node_batches: 0,
         }),
         (8, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 4096,
             sums_any: 4, sums_law: 4, group_bytes: 128 << 20,
-            fewest_warps: 2, chunks_a_batch: 50, node_batches: 0,
         }),
         (16, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 2048,
             sums_any: 1, sums_law: 2, group_bytes: 128 << 20,
-            fewest_warps: 2, chunks_a_batch: 60, node_batches: 4,
         }),
         (24, ReducePolicy {
             most_threads: 1024, alone: 16, blocks: 2, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
-            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (40, ReducePolicy {
             most_threads: 512, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
-            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
         (64, ReducePolicy {
             most_threads: 256, alone: 8, blocks: 1, chunks: 1024,
             sums_any: 1, sums_law: 1, group_bytes: 128 << 20,
-            fewest_warps: 4, chunks_a_batch: 42, node_batches: 0,
         }),
     ],
     scan: &[
@@ -174,97 +183,117 @@ pub(super) const ROWS: RowTables = RowTables {
     // for instructions, and the first call for the compiler.
     costly_reduce: &[
         CostlyReduceRow {
-            accumulator: 4, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
+            accumulator: 2, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
+            batches: DEAR_WORDS,
+        },
+        CostlyReduceRow {
+            accumulator: 4, read: 4, least: 90, sums: DEAR, others: Way::Grouped,
+            batches: DEAR_WORDS,
+        },
+        CostlyReduceRow {
+            accumulator: 4, read: 4, least: 15, sums: None, others: Way::Grouped,
+            batches: COSTLY_WORDS,
+        },
+        CostlyReduceRow {
+            accumulator: 4, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
+            batches: DEAR_WORDS,
+        },
+        CostlyReduceRow {
+            accumulator: 4, read: 0, least: 32, sums: None, others: Way::Grouped,
+            batches: COSTLY_WORDS,
+        },
+        CostlyReduceRow {
+            accumulator: 8, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
             batches: &[
-                (8 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
-                (12 << 20, BatchRow { items: 16, warps: 16, way: Way::Compact }),
-                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+                (8 << 10, BatchRow { run: 4, items: 2, warps: 32, way: Way::Alone }),
+                (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Compact }),
+                (24 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { run: 4, items: 8, warps: 32, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 4, read: 0, least: 32, cut: None, others: Way::Grouped,
+            accumulator: 8, read: 0, least: 48, sums: None, others: Way::Grouped,
             batches: &[
-                (2 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone }),
-                (6 << 20, BatchRow { items: 16, warps: 32, way: Way::Alone }),
-                (64 << 20, BatchRow { items: 32, warps: 16, way: Way::Alone }),
-                (u64::MAX, BatchRow { items: 16, warps: 32, way: Way::Grouped }),
+                (1 << 20, BatchRow { run: 4, items: 4, warps: 16, way: Way::Alone }),
+                (2 << 20, BatchRow { run: 4, items: 8, warps: 16, way: Way::Alone }),
+                (56 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 4, items: 16, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
+            accumulator: 8, read: 0, least: 15, sums: None, others: Way::Alone,
             batches: &[
-                (8 << 10, BatchRow { items: 2, warps: 32, way: Way::Alone }),
-                (1 << 20, BatchRow { items: 4, warps: 32, way: Way::Compact }),
-                (24 << 20, BatchRow { items: 16, warps: 16, way: Way::Compact }),
-                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Grouped }),
+                (2 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Alone }),
+                (84 << 20, BatchRow { run: 4, items: 8, warps: 32, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Alone }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 48, cut: None, others: Way::Grouped,
+            accumulator: 12, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
             batches: &[
-                (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (8 << 20, BatchRow { items: 4, warps: 32, way: Way::Grouped }),
-                (u64::MAX, BatchRow { items: 8, warps: 32, way: Way::Grouped }),
+                (24 << 10, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
+                (40 << 20, BatchRow { run: 4, items: 8, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { run: 4, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 8, read: 0, least: 15, cut: None, others: Way::Alone,
-            batches: &[(128 << 20, BatchRow { items: 8, warps: 32, way: Way::Alone })],
-        },
-        CostlyReduceRow {
-            accumulator: 12, read: 0, least: 90, cut: DEAR, others: Way::Grouped,
+            accumulator: 12, read: 0, least: 20, sums: None, others: Way::Grouped,
             batches: &[
-                (24 << 10, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (40 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
-                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+                (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
+                (30 << 20, BatchRow { run: 4, items: 8, warps: 16, way: Way::Alone }),
+                (128 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 4, items: 16, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 12, read: 0, least: 20, cut: None, others: Way::Alone,
+            accumulator: 16, read: 16, least: 90, sums: DEAR, others: Way::Grouped,
             batches: &[
-                (4 << 20, BatchRow { items: 4, warps: 32, way: Way::Alone }),
-                (8 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone }),
-                (u64::MAX, BatchRow { items: 16, warps: 16, way: Way::Alone }),
+                (1 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Compact }),
+                (48 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Compact }),
+                (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 90, cut: DEAR, others: Way::Grouped,
+            accumulator: 16, read: 16, least: 48, sums: None, others: Way::Grouped,
             batches: &[
-                (1 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact }),
-                (48 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
-                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+                (32 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Grouped }),
+                (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 48, cut: None, others: Way::Grouped,
+            accumulator: 16, read: 16, least: 26, sums: None, others: Way::Alone,
             batches: &[
-                (32 << 20, BatchRow { items: 4, warps: 16, way: Way::Grouped }),
-                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+                (2 << 20, BatchRow { run: 1, items: 2, warps: 16, way: Way::Alone }),
+                (76 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 2, items: 16, warps: 16, way: Way::Alone }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 16, read: 16, least: 26, cut: None, others: Way::Alone,
-            batches: &[(128 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
-        },
-        CostlyReduceRow {
-            accumulator: 24, read: 17, least: 24, cut: None, others: Way::Grouped,
+            accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
             batches: &[
-                (16 << 20, BatchRow { items: 4, warps: 16, way: Way::Alone }),
-                (192 << 20, BatchRow { items: 8, warps: 16, way: Way::Compact }),
-                (u64::MAX, BatchRow { items: 8, warps: 16, way: Way::Grouped }),
+                (3 << 20, BatchRow { run: 2, items: 4, warps: 8, way: Way::Alone }),
+                (128 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
-            accumulator: 24, read: 0, least: 24, cut: None, others: Way::Alone,
-            batches: &[(32 << 20, BatchRow { items: 8, warps: 16, way: Way::Alone })],
+            accumulator: 24, read: 0, least: 24, sums: None, others: Way::Alone,
+            batches: &[(32 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Alone })],
         },
         CostlyReduceRow {
-            accumulator: 40, read: 33, least: 40, cut: None, others: Way::Alone,
-            batches: &[(64 << 20, BatchRow { items: 4, warps: 16, way: Way::Compact })],
+            accumulator: 32, read: 29, least: 40, sums: None, others: Way::Compact,
+            batches: &[
+                (5 << 19, BatchRow { run: 1, items: 2, warps: 16, way: Way::Alone }),
+                (6 << 20, BatchRow { run: 2, items: 8, warps: 8, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Compact }),
+            ],
         },
         CostlyReduceRow {
-            accumulator: u32::MAX, read: 0, least: 40, cut: None, others: Way::Compact,
+            accumulator: 40, read: 33, least: 40, sums: None, others: Way::Alone,
+            batches: &[(4 << 20, BatchRow { run: 1, items: 4, warps: 16, way: Way::Compact })],
+        },
+        CostlyReduceRow {
+            accumulator: u32::MAX, read: 0, least: 40, sums: None, others: Way::Compact,
             batches: &[],
         },
     ],
