@@ -71,13 +71,13 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 28, costs_less: u32::MAX, run: 4, warps: 4 },
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
-    // Short inputs have small batches, so that there are enough of them for all multiprocessors.
-    // The longer an input is, the larger they are, until half of the warps have twice the
+    // Short inputs have small batches, so that there are enough of them for all multiprocessors,
+    // unless one block is enough. The longer an input is, the larger they are, until half of the warps have twice the
     // registers. In long inputs of 16 bytes, code with loops folds them. Elements of 20 bytes have
     // runs of whole words of 16 bytes.
     reduce_ranges: &[
         RangeRow {
-            element: 1, shifted: ANY, from: 0, to: 5 << 18, run: 32, bytes: 32, warps: 16,
+            element: 1, shifted: ANY, from: 32 << 10, to: 5 << 18, run: 32, bytes: 32, warps: 16,
             way: ALONE,
         },
         RangeRow {
@@ -85,11 +85,11 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 2, shifted: ANY, from: 0, to: 3 << 18, run: 16, bytes: 32, warps: 16,
+            element: 2, shifted: ANY, from: 32 << 10, to: 3 << 18, run: 16, bytes: 32, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: ANY, from: 0, to: 7 << 17, run: 16, bytes: 32, warps: 32,
+            element: 4, shifted: ANY, from: 64 << 10, to: 7 << 17, run: 16, bytes: 32, warps: 32,
             way: ALONE,
         },
         RangeRow {
@@ -101,11 +101,11 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: ANY, from: 10 << 20, to: 56 << 20, run: 32, bytes: 128, warps: 16,
+            element: 4, shifted: NO, from: 10 << 20, to: 56 << 20, run: 16, bytes: 128, warps: 16,
             way: ALONE,
         },
         RangeRow {
-            element: 4, shifted: YES, from: 56 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            element: 4, shifted: YES, from: 10 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
             way: ALONE,
         },
         RangeRow {
@@ -113,7 +113,7 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 8, shifted: ANY, from: 0, to: 3 << 19, run: 16, bytes: 64, warps: 32,
+            element: 8, shifted: ANY, from: 32 << 10, to: 3 << 19, run: 16, bytes: 64, warps: 32,
             way: ALONE,
         },
         RangeRow {
@@ -129,7 +129,7 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 12, shifted: ANY, from: 0, to: 1 << 20, run: 16, bytes: 96, warps: 32,
+            element: 12, shifted: ANY, from: 96 << 10, to: 1 << 20, run: 16, bytes: 96, warps: 32,
             way: ALONE,
         },
         RangeRow {
@@ -141,7 +141,7 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
-            element: 40, shifted: ANY, from: 0, to: 3 << 20, run: 16, bytes: 80, warps: 16,
+            element: 40, shifted: ANY, from: 40 << 10, to: 3 << 20, run: 16, bytes: 80, warps: 16,
             way: ALONE,
         },
     ],
