@@ -89,6 +89,10 @@ pub(super) const ROWS: RowTables = RowTables {
             way: ALONE,
         },
         RangeRow {
+            element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
+            way: ALONE,
+        },
+        RangeRow {
             element: 4, shifted: ANY, from: 64 << 10, to: 7 << 17, run: 16, bytes: 32, warps: 32,
             way: ALONE,
         },
