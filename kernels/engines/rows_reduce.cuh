@@ -8,15 +8,16 @@
 // them waiting.
 //
 // An input of middle length has a group of chunks for each block, so that all have about as much.
-// The block folds them with no wait between. A long input has more chunks than that. Blocks take
-// them in turn (IN_TURN), one at a time, unless the operator is costly. The last ones are shorter,
+// The warps of the block take the parts of all its chunks in turn, with no wait between. A long
+// input has more chunks than that. Blocks take them in turn (IN_TURN), one at a time, unless the
+// operator is costly. The last ones are shorter,
 // so that all blocks are done at about the same time. A short input is all rest: the task of a
 // single block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
 //
-//   parts      one for each warp
+//   parts      the work of a warp
 //   batches    a warp folds one after the other, and adds them up in a binary counter
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
@@ -135,8 +136,9 @@ struct BlockFolder {
     u64 items;
 
     /// Folds the parts of `length` elements. They have 2^log_batches batches each. Leaves the sums
-    /// of whole parts from place `first` on, and those of the aligned blocks of what fills none. The
-    /// warps of the block take parts in turn; a block that takes chunks in turn has a warp for each.
+    /// of whole parts from place `first` on, and those of the aligned blocks of what fills none.
+    /// The warps of the block take parts in turn. A block that takes chunks in turn has a warp for
+    /// each part.
     __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int first) const {
         int log_part = LOG2<BATCH> + log_batches;
         u32 part = 1u << log_part;

@@ -9,8 +9,8 @@ namespace warpfold {
 struct Chunks {
     /// The number of chunks, and of the first of them, which are longer than the others.
     u32 count, long_ones;
-    /// The others have 2^log_length elements, in parts of 2^log_batches batches for a warp each. The
-    /// first ones have 2^log_ratio times as many of both.
+    /// The others have 2^log_length elements, in parts of 2^log_batches batches for a warp each.
+    /// The first ones have 2^log_ratio times as many of both.
     u32 log_length, log_batches, log_ratio;
     /// If blocks do not take chunks in turn, the first `larger` blocks have a group of `at_once`
     /// chunks. The others have one chunk less.

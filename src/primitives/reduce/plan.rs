@@ -236,9 +236,9 @@ impl ReducePlan {
     }
 
     /// The plan in the law's order for blocks of `warps`, a power of two, that have a group of
-    /// chunks each. Chunks have 2^log_size batches, and their parts 2^log_batches. There are as many
-    /// groups as there are places, which are two or more. One group has at most one chunk more than
-    /// another.
+    /// chunks each. Chunks have 2^log_size batches, and their parts 2^log_batches. There are as
+    /// many groups as there are places, which are two or more. One group has at most one chunk more
+    /// than another.
     pub fn with_groups(
         rows: RowPolicy,
         length: usize,
