@@ -290,7 +290,8 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
         [run] => run,
         ref runs => panic!("runs of {runs:?} elements"),
     };
-    // Of bytes, short and long inputs; of 2 and 8 bytes, all but short ones; of 4, some.
+    // Of bytes, some short inputs and long ones; of 2 and 8 bytes, all but some short ones; of 4,
+    // some.
     assert_eq!(
         runs(RowPolicy::for_ordered_reduce::<Slice<u8>>(90)),
         [16, 32, 16, 32]

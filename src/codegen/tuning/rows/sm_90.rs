@@ -72,9 +72,9 @@ pub(super) const ROWS: RowTables = RowTables {
         BlockRow { accumulator: 40, costs_less: u32::MAX, run: 2, warps: 4 },
     ],
     // Short inputs have small batches, so that there are enough of them for all multiprocessors,
-    // unless one block is enough. The longer an input is, the larger they are, until half of the warps have twice the
-    // registers. In long inputs of 16 bytes, code with loops folds them. Elements of 20 bytes have
-    // runs of whole words of 16 bytes.
+    // unless one block is enough. The longer an input is, the larger they are, until half of the
+    // warps have twice the registers. In long inputs of 16 bytes, code with loops folds them.
+    // Elements of 20 bytes have runs of whole words of 16 bytes.
     reduce_ranges: &[
         RangeRow {
             element: 1, shifted: ANY, from: 32 << 10, to: 5 << 18, run: 32, bytes: 32, warps: 16,
