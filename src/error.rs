@@ -109,6 +109,17 @@ pub enum Error {
         output: usize,
     },
 
+    /// A source has more items than one reduction on a GPU takes.
+    #[error(
+        "{items} items are more than the {most} that one reduction on a GPU takes\n  remedy: push pieces of the source to a `Reducer`, which gives the same bits"
+    )]
+    Items {
+        /// The number of items.
+        items: usize,
+        /// The most that there may be.
+        most: usize,
+    },
+
     /// A slice that is to say how many items there are says nothing.
     #[error("the slice with the number of items is empty\n  remedy: give a slice of one `u64`")]
     Count,

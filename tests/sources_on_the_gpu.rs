@@ -8,7 +8,8 @@ use warpfold::cuda::{Reduce, Scan, Select, SelectBy, Workspace};
 use warpfold::ops::{Add, Max};
 use warpfold::source::{Constant, Flagged, Form, Map, Slice, Strided, Zip};
 use warpfold::{
-    Device, Error, Function, constant, flagged, function, index, map, select, strided, zip, zip3,
+    Device, Error, Function, constant, flagged, function, index, map, monoid, select, strided, zip,
+    zip3,
 };
 
 const LENGTHS: &[usize] = &[
@@ -87,6 +88,37 @@ fn sources_of_buffers() {
         assert_same(&gpu.2.1, &cpu.2.1, &format!("greatest of {len}"));
         assert_same(&gpu.3, &cpu.3, &format!("columns of {len}"));
     }
+}
+
+const PRIME: u64 = 1_000_000_007;
+
+#[function]
+fn residue(x: u64) -> u64 {
+    x % PRIME
+}
+
+#[monoid(identity = 0)]
+fn sum_modulo(a: u64, b: u64) -> u64 {
+    (a + b) % PRIME
+}
+
+/// Sources that read no memory may have more items than any memory holds.
+#[test]
+fn sources_longer_than_any_memory() {
+    let Some(gpu) = gpu(0) else { return };
+    // A costly operator: each block has a group of chunks, of more than 2^32 items.
+    let len = 600_000_000_001_u64;
+    let sum = u128::from(len) * u128::from(len - 1) / 2 % u128::from(PRIME);
+    let residues = map::<residue, _>(index(len as usize));
+    let result = gpu.reduce::<u64, SumModulo>(residues).unwrap();
+    assert_eq!(u128::from(result), sum);
+    // A cheap one in the law's order: blocks take chunks in turn.
+    let most = 1_usize << 40;
+    let ones = |len| gpu.reduce::<f64, Add>(constant(1.0, len));
+    assert_eq!(ones(most - 3).unwrap(), (most - 3) as f64);
+    let error = ones(most + 1).unwrap_err();
+    assert!(matches!(&error, Error::Items { items, .. } if *items == most + 1));
+    assert!(error.to_string().contains("remedy: push pieces"), "{error}");
 }
 
 /// Level 3, and views that start anywhere.

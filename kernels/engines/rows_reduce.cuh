@@ -10,9 +10,8 @@
 // An input of middle length has a group of chunks for each block, so that all have about as much.
 // The warps of the block take the parts of all its chunks in turn, with no wait between. A long
 // input has more chunks than that. Blocks take them in turn (IN_TURN), one at a time, unless the
-// operator is costly. The last ones are shorter,
-// so that all blocks are done at about the same time. A short input is all rest: the task of a
-// single block, which needs no workspace.
+// operator is costly. The last ones are shorter, so that all blocks are done at about the same
+// time. A short input is all rest: the task of a single block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -139,15 +138,16 @@ struct BlockFolder {
     /// of whole parts from place `first` on, and those of the aligned blocks of what fills none.
     /// The warps of the block take parts in turn. A block that takes chunks in turn has a warp for
     /// each part.
-    __device__ __forceinline__ void fold(u64 from, u32 length, int log_batches, int first) const {
+    __device__ __forceinline__ void fold(u64 from, u64 length, int log_batches, int first) const {
         int log_part = LOG2<BATCH> + log_batches;
         u32 part = 1u << log_part;
 #pragma unroll 1
         for (u32 place = warp_index();; place += blockDim.x / WARP) {
             u64 start = (u64)place << log_part;
             if (start >= length) return;
-            u32 rest = length - (u32)start;
-            fold_part(from + start, rest < part ? rest : part, log_batches, first + (int)place);
+            u64 rest = length - start;
+            fold_part(from + start, rest < part ? (u32)rest : part, log_batches,
+                      first + (int)place);
             if constexpr (Policy::IN_TURN) return;
         }
     }
@@ -503,7 +503,7 @@ struct ChunkReducer {
             int log_length = chunks.log_length_of(task), log_batches = chunks.log_batches_of(task);
             // Parts are written in one half of their places while those in the other are read.
             int place = IN_TURN ? turn * WARP : 0;
-            elements.fold(chunks.start_of(task), is_rest ? rest : together << log_length,
+            elements.fold(chunks.start_of(task), is_rest ? rest : (u64)together << log_length,
                           log_batches, place);
             if (queue != nullptr && threadIdx.x == 0)
                 Elements::shared().tickets[turn] = ticket - state.tag;

@@ -400,6 +400,38 @@ fn the_last_chunks_are_shorter() {
     check::<[f64; 4]>();
 }
 
+/// Sources that read no memory may be far longer than memory is. Up to the most items, what fills no
+/// chunk fits into 32 bits, and groups have no more parts than the kernel has room for.
+#[test]
+fn the_longest_reductions_have_plans() {
+    fn check<T: Element>() {
+        let groups = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("it costs enough");
+        let (_, grouped) = *groups.rows.last().expect("one for long inputs");
+        let in_turn = (long_cheap::<T>(), ReducePolicy::of::<T>());
+        let lengths = (33..=40).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) / 7]);
+        for (length, multiprocessors) in lengths.flat_map(|length| [(length, 132), (length, 4)]) {
+            for (rows, policy) in [in_turn, (grouped, groups.cut)] {
+                let plan =
+                    ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+                let chunks = plan.chunks;
+                assert!(length as u64 - chunks.elements() <= u32::MAX.into());
+                let log_part = rows.elements().ilog2() + chunks.log_batches;
+                assert!(log_part + chunks.log_ratio < 32);
+                if !rows.in_turn {
+                    let parts = chunks.at_once << (chunks.log_length - log_part);
+                    assert!(parts <= 256, "{length}: {plan:?}");
+                }
+            }
+        }
+        assert!(ReducePlan::MOST_ITEMS == 1 << 40);
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<f64>();
+    check::<[f32; 3]>();
+    check::<[f32; 6]>();
+}
+
 /// Policies are split where blocks begin to take chunks in turn, and only there.
 #[test]
 fn policies_are_split_where_chunks_are_taken_in_turn() {

@@ -2,8 +2,6 @@
 
 use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
-#[cfg(doc)]
-use crate::Error;
 use crate::codegen::{
     BlockPolicy, CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy,
     RowPolicy, cost,
@@ -17,7 +15,7 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::source::{Form, Slice, Source};
-use crate::{Element, Monoid, Result};
+use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -254,7 +252,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// [`Error::Workspace`] or [`Error::Length`] if `workspace` or `output` is too small,
     /// [`Error::WorkspaceStream`] if the workspace serves another stream, [`Error::WrongDevice`] if
     /// something belongs to another context, [`Error::Zip`] if zipped sources have different
-    /// lengths, [`Error::Driver`] if a launch fails.
+    /// lengths, [`Error::Items`] if there are more than 2^40 items, [`Error::Driver`] if a launch
+    /// fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,
@@ -343,6 +342,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         check_holds_one(output)?;
+        let most = ReducePlan::MOST_ITEMS;
+        if len > most {
+            return Err(Error::Items { items: len, most });
+        }
         let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
         let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (output, _writing) = output.device_ptr_mut(stream);

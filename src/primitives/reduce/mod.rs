@@ -78,6 +78,7 @@ fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 ///
 /// Of every method: [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere;
 /// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths;
+/// [`Error::Items`](crate::Error::Items) if a GPU is to reduce more than 2^40 items;
 /// [`Error::Library`](crate::Error::Library) without NVRTC;
 /// [`Error::Compile`](crate::Error::Compile) if an operator's CUDA text is wrong;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;

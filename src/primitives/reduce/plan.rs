@@ -76,8 +76,11 @@ impl Chunks {
 }
 
 impl ReducePlan {
-    /// The plan for `length` elements of type `T`, on a GPU of this many multiprocessors, with a
-    /// kernel that was compiled with `rows`.
+    /// The most items of a reduction.
+    pub const MOST_ITEMS: usize = 1 << 40;
+
+    /// The plan for `length` elements of type `T`, no more than [`MOST_ITEMS`](Self::MOST_ITEMS),
+    /// on a GPU of this many multiprocessors, with a kernel that was compiled with `rows`.
     pub fn new<T: Element>(
         (rows, policy): (RowPolicy, ReducePolicy),
         order: Order,
@@ -136,7 +139,8 @@ impl ReducePlan {
         let most = (bytes / CHUNK_BYTES).clamp(2, policy.chunks.into());
         let fewest = least(|log_batches| length.div_ceil(chunk << log_batches) <= most);
         let blocks = policy.resident(multiprocessors).max(2);
-        let cuts = (fewest..fewest + 2).flat_map(|log_batches| {
+        let longest = LOG_MOST_CHUNK - chunk.ilog2();
+        let cuts = (fewest..=longest.min(fewest + 1)).flat_map(|log_batches| {
             let plan = ReducePlan::with_chunks(rows, length as usize, warps, log_batches, blocks);
             std::iter::once(plan).chain(plan.with_short_ones_last(length, policy.chunks))
         });
@@ -191,6 +195,7 @@ impl ReducePlan {
         let places = multiprocessors.max(2);
         let few = u64::from(places.min(policy.chunks));
         let longest = least(|log_size| chunks_of(log_size) <= few) + LOG_FEWER;
+        let longest = longest.min(LOG_MOST_CHUNK - log_batch);
         let cuts = (0..=longest).filter_map(|log_size| {
             let chunks = chunks_of(log_size);
             (chunks <= policy.chunks.into())
@@ -359,6 +364,9 @@ impl Cut {
         SUMS_A_BATCH * (folding + collecting + WARP * warps) + u64::from(self.chunks) * batch
     }
 }
+
+/// The most elements of a chunk, as a power of two: a kernel has 32 bits for what fills none.
+const LOG_MOST_CHUNK: u32 = 31;
 
 /// Chunks that are taken in turn have this many bytes or more, but for the last ones.
 const CHUNK_BYTES: u64 = 256 << 10;
