@@ -83,8 +83,11 @@ impl Visitor for Sources {
             } else {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Rows(short));
-                if long != short && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
-                    engines.push(Engine::Rows(long));
+                if TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
+                    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90);
+                    let others = at_once.into_iter().chain([long]);
+                    let others = others.filter(|policy| *policy != short).map(Engine::Rows);
+                    engines.extend(others);
                 }
                 let shares = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
                 engines.extend(shares.map(|costly| Engine::Shares(costly.shares)));

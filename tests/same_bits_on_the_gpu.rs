@@ -170,6 +170,40 @@ fn lengths_that_no_power_of_two_fills() {
     check_lengths::<[f32; 5], FloatSums>(&device, 9_100_000);
 }
 
+/// Scans have the oracle's bits up to where a GPU of 132 multiprocessors holds all at once, by each
+/// of the kernels for that, and beyond.
+#[test]
+fn scans_that_a_gpu_holds_at_once() {
+    use crate::support::operators::{Affine, Bracketing, FloatSums, Ratios, Then};
+    let Some(device) = gpu(0) else { return };
+    check_held::<u8, Bracketing>(&device);
+    check_held::<i16, ops::Max>(&device);
+    check_held::<f32, ops::Add>(&device);
+    check_held::<u32, Ratios>(&device);
+    check_held::<half::f16, ops::Add>(&device);
+    check_held::<Affine, Then>(&device);
+    check_held::<[f32; 3], FloatSums>(&device);
+    check_held::<[f32; 4], FloatSums>(&device);
+    check_held::<[u8; 3], Bracketing>(&device);
+}
+
+fn check_held<T: Sample, Op: Monoid<T>>(device: &Device) {
+    let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90);
+    let held = policies
+        .iter()
+        .map(|policy| 132 * (policy.elements() * u64::from(policy.warps * policy.blocks)) as usize);
+    for length in held.flat_map(|held| [held - 1, held, held + 1]) {
+        let data = sample::<T>(length, 1);
+        let input = device.upload(&data).unwrap();
+        let name = format!("{} × {length}", std::any::type_name::<Op>());
+        let scanned = device.scan::<T, Op>(&input).unwrap().to_vec().unwrap();
+        assert_same(&scanned, &oracle::exclusive::<T, Op>(&data, None), &name);
+        let scanned = device.inclusive_scan::<T, Op>(&input).unwrap();
+        let expected = oracle::inclusive::<T, Op>(&data, None);
+        assert_same(&scanned.to_vec().unwrap(), &expected, &name);
+    }
+}
+
 fn check_lengths<T: Sample, Op: Monoid<T>>(device: &Device, longest: usize) {
     let data = sample::<T>(longest, 1);
     let lengths = [
@@ -349,11 +383,9 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         oracle::exclusive::<T, Op>(&data, None),
         oracle::inclusive::<T, Op>(&data, None),
     ];
-    let mut engines = vec![
-        Engine::Levels,
-        Engine::Rows(RowPolicy::of_scan::<T>(false)),
-        Engine::Rows(RowPolicy::of_scan::<T>(true)),
-    ];
+    let mut engines = vec![Engine::Levels, Engine::Rows(RowPolicy::of_scan::<T>(true))];
+    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90);
+    engines.extend(at_once.into_iter().map(Engine::Rows));
     let (major, minor) = context.compute_capability().unwrap();
     if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {
         engines.push(Engine::Wave(policy));

@@ -101,8 +101,6 @@ impl SharePolicy {
 pub struct CostlyScanPolicy {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
-    /// For fewer items, unless the operator costs so little that the wave engine is faster.
-    pub rows: Option<RowPolicy>,
     /// For what the GPU holds at once, if the operator costs so much that no other engine is faster
     /// for anything between. Such blocks have few rows, so that many warps share the work. The
     /// first policy by which the GPU holds all is the fastest.
@@ -135,35 +133,54 @@ impl CostlyScanPolicy {
         if !Engine::Shares(shares).runs_on(capability) {
             return None;
         }
-        // Each tree is made once.
-        let keep_trees = |policy: RowPolicy| RowPolicy {
-            batch: policy.rows,
-            blocks: 1,
-            ..policy
+        let short = match is_alone {
+            true => CostlyScanPolicy::short::<F>(row, capability, cost),
+            false => Vec::new(),
         };
-        let no_wave = (cost >= row.no_wave).then(|| RowPolicy::for_scan::<F>(capability, true));
+        let held = short.last().map_or(0, |policy| policy.at_once());
         let middle = row.middle.iter().filter(|(_, most, _)| cost <= *most);
+        let middle = middle.filter(|(items, ..)| *items > from.max(held));
         let middle =
             middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of::<F>(row)?)));
-        let rows = if is_alone { row.short_rows } else { &[] };
-        let rows = rows.iter().filter(|(_, most)| cost <= *most);
-        let short = rows.map(|&(rows, _)| {
-            let policy = RowPolicy::for_scan::<F>(capability, false);
-            let rows = policy.rows.min(rows);
-            RowPolicy {
-                rows,
-                batch: rows,
-                warps: row.short_warps,
-                ..policy
-            }
-        });
         Some(CostlyScanPolicy {
             from,
-            rows: no_wave.map(keep_trees),
-            short: short.collect(),
-            middle: middle.filter(|(most, _)| *most > from).collect(),
+            middle: middle.collect(),
+            short,
             shares,
         })
+    }
+
+    /// The policies for what the GPU holds at once.
+    fn short<F: Form<Item: Element>>(
+        row: &rows::CostlyScanRow,
+        capability: u32,
+        cost: u32,
+    ) -> Vec<RowPolicy> {
+        /// From this cost on, the trees of many rows are too much code.
+        const TOO_COSTLY: u32 = 90;
+        /// So are those over more registers.
+        const MOST_REGISTERS: u32 = 32;
+        let at_once = RowPolicy::for_scans_at_once::<F>(capability);
+        let rows = row.short_rows.iter().filter(|(_, most)| cost <= *most);
+        let mut short: Vec<_> = rows
+            .map(|&(rows, _)| {
+                let rows = at_once[0].rows.min(rows);
+                RowPolicy {
+                    rows,
+                    batch: rows,
+                    warps: row.short_warps,
+                    ..at_once[0]
+                }
+            })
+            .collect();
+        let held = short.last().map_or(0, |policy| policy.at_once());
+        let words = accumulator_bytes::<F::Item>().div_ceil(4);
+        let registers = |policy: RowPolicy| policy.run * policy.rows * words;
+        let more = at_once
+            .into_iter()
+            .filter(|&policy| policy.at_once() > held && registers(policy) <= MOST_REGISTERS);
+        short.extend(more.filter(|_| cost < TOO_COSTLY));
+        short
     }
 }
 

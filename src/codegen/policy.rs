@@ -241,6 +241,46 @@ impl RowPolicy {
         }
     }
 
+    /// The policies of scans of a form that a GPU of some compute capability holds at once, from
+    /// those that hold little to those that hold much. The first by which it holds all is the
+    /// fastest.
+    pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32) -> Vec<RowPolicy> {
+        let short = RowPolicy::for_scan::<F>(capability, false);
+        let rows = rows::tables(capability).scan;
+        let accumulator = accumulator_bytes::<F::Item>();
+        let row = row_for(rows, |row| row.accumulator, accumulator);
+        // A register for each part of an accumulator, unless words hold several accumulators.
+        let part = 4.min(1 << accumulator.trailing_zeros());
+        let in_registers = match accumulator {
+            ..=2 => accumulator,
+            _ => 4 * accumulator / part,
+        };
+        let run_bytes = short.run * in_registers.max(bytes_of::<F>());
+        let mut policies = vec![short];
+        for held in row.held {
+            let [rows, batch] = [held.bytes, held.batch].map(|bytes| bytes / run_bytes);
+            let Some(log_rows) = rows.min(32).checked_ilog2() else {
+                continue;
+            };
+            let policy = RowPolicy {
+                rows: 1 << log_rows,
+                batch: 1 << batch.max(1).min(rows).ilog2(),
+                blocks: held.blocks,
+                warps: held.warps,
+                ..short
+            };
+            if policy.at_once() > policies.last().map_or(0, |policy| policy.at_once()) {
+                policies.push(policy);
+            }
+        }
+        policies
+    }
+
+    /// The elements that a multiprocessor holds at once, as blocks have the most warps.
+    pub(crate) fn at_once(self) -> u64 {
+        self.elements() * u64::from(self.warps * self.blocks)
+    }
+
     /// The policy of a select from a form on GPUs of a compute capability.
     pub fn for_select<F: Form>(capability: u32) -> RowPolicy {
         RowPolicy::of_select::<F>(&rows::tables(capability).select)

@@ -75,7 +75,9 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
-            engines.push(Engine::Rows(long));
+            let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90).into_iter();
+            let others = at_once.filter(|policy| *policy != short);
+            engines.extend(others.chain([long]).map(Engine::Rows));
             engines.extend(wave.map(Engine::Wave));
             engines.extend(anywhere.map(Engine::Wave));
         }

@@ -32,7 +32,10 @@ use std::sync::Arc;
 /// of 4 to 12 bytes, and 512 of 16. Slices may start anywhere.
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
-/// once. Slices may start anywhere. On GPUs of compute capability 9.0 to 10.x, from a million
+/// once. Slices may start anywhere. Where the GPU holds all elements at once, they stay in
+/// registers. Up to five kernels do that, each for other lengths; see
+/// [`for_scans_at_once`](crate::codegen::RowPolicy::for_scans_at_once). An H100 and an H200 hold up
+/// to 4.3 million elements of 4 bytes, 2.2 million of 8, 1.1 million of 16. On GPUs of compute capability 9.0 to 10.x, from a million
 /// elements or some on, slices that start at no multiple of 16 bytes have kernels of their own,
 /// also of longer elements. The first such call loads them. That takes some 0.5 s, unless they are
 /// in the disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
@@ -43,8 +46,9 @@ use std::sync::Arc;
 /// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
 /// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
 /// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
-/// instructions on for elements of up to 8 bytes, from 16 for those of 16, from 24 for those of 12.
+/// instructions on for elements of 3 to 8 bytes, from 16 for those of 16, from 24 for those of 12.
 /// The more they cost, the shorter these are.
+/// Bytes take it from 20 instructions on, other elements of up to 2 bytes from 22.
 /// [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
 /// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
 /// do not have that kernel.
@@ -98,8 +102,9 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Loads the kernels that calls of all lengths need. That takes under 1 µs if this process has
-    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled: up
-    /// to 5 s for operators of a hundred instructions.
+    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled on 16
+    /// cores, side by side: up to 5 s for operators of a hundred instructions. There are up to
+    /// eight, so few cores take longer.
     ///
     /// # Errors
     ///

@@ -34,12 +34,11 @@ enum Longer {
     OneLaunch {
         /// For what is so long that this engine is the fastest.
         shares: Option<Shares>,
-        /// For what would give each multiprocessor several blocks of the rows engine.
+        /// For what the GPU holds at once: the first by which that is so. If no engine is left for
+        /// what is longer, the last one takes it.
+        rows: Vec<Rows>,
+        /// For everything else. It is slower to start, but loads while it stores.
         wave: Option<Wave>,
-        /// For what the GPU holds at once.
-        short: Rows,
-        /// For everything else.
-        long: Rows,
     },
     /// For costly operators.
     Shares {
@@ -192,15 +191,22 @@ impl Longer {
             };
         }
         if !is_large {
-            let rows = costly.as_ref().and_then(|costly| costly.rows);
-            let long = rows.unwrap_or_else(|| RowPolicy::for_scan::<F>(capability, true));
+            let mut rows = RowPolicy::for_scans_at_once::<F>(capability);
+            let from = costly.as_ref().map_or(u64::MAX, |costly| costly.from);
+            let enough = rows.iter().position(|policy| policy.at_once() >= from);
+            let shares_follow = enough.is_some();
+            rows.truncate(enough.map_or(usize::MAX, |last| last + 1));
+            let wave = wave.filter(|_| !shares_follow);
+            let wave = wave.map(|policy| Wave::new::<F>(request, policy, false));
+            let wave_follows = wave.as_ref().is_some_and(|wave| wave.at(false).is_some());
+            if !shares_follow && !wave_follows {
+                rows.push(RowPolicy::for_scan::<F>(capability, true));
+            }
+            let rows = rows.into_iter().map(|policy| Rows::new(request, policy));
             return Longer::OneLaunch {
                 shares: costly.map(|costly| Shares::of(request, &costly)),
-                wave: wave
-                    .filter(|_| rows.is_none())
-                    .map(|policy| Wave::new::<F>(request, policy, false)),
-                short: Rows::new(request, RowPolicy::for_scan::<F>(capability, false)),
-                long: Rows::new(request, long),
+                rows: rows.collect(),
+                wave,
             };
         }
         let policy = RowPolicy::for_scan::<F>(capability, false);
@@ -219,15 +225,11 @@ impl Longer {
                 wave: None,
                 levels: Lazy::new(request, engine),
             },
-            Engine::Rows(policy) => {
-                let rows = Rows::new(request, policy);
-                Longer::OneLaunch {
-                    shares: None,
-                    wave: None,
-                    short: rows.clone(),
-                    long: rows,
-                }
-            }
+            Engine::Rows(policy) => Longer::OneLaunch {
+                shares: None,
+                rows: vec![Rows::new(request, policy)],
+                wave: None,
+            },
             Engine::Shares(policy) => Longer::Shares {
                 short: Vec::new(),
                 shares: Shares::new(request, 0, [(u64::MAX, policy)]),
@@ -236,9 +238,8 @@ impl Longer {
                 let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
                 Longer::OneLaunch {
                     shares: None,
+                    rows: vec![rows(false), rows(true)],
                     wave: Some(Wave::new::<F>(request, policy, true)),
-                    short: rows(false),
-                    long: rows(true),
                 }
             }
             Engine::Block(_) => unreachable!("it is for short inputs"),
@@ -256,26 +257,22 @@ impl Longer {
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
                 (None, [short, wave, Some(levels)])
             }
-            Longer::OneLaunch {
-                shares,
-                wave,
-                short,
-                long,
-            } => {
+            Longer::OneLaunch { shares, wave, .. } => {
                 let wave = wave.as_ref().map(|wave| &wave.kernels);
-                let [short, long] = [short, long].map(|rows| Some(&rows.kernels));
-                (shares.as_ref(), [wave, short, long])
+                (shares.as_ref(), [wave, None, None])
             }
             Longer::Shares { shares, .. } => (Some(shares), [None, None, None]),
         };
-        let short = match self {
-            Longer::Shares { short, .. } => short.as_slice(),
-            Longer::Levels { .. } | Longer::OneLaunch { .. } => &[],
+        let (few, rows) = match self {
+            Longer::Levels { .. } => ([].as_slice(), [].as_slice()),
+            Longer::OneLaunch { rows, .. } => ([].as_slice(), rows.as_slice()),
+            Longer::Shares { short, .. } => (short.as_slice(), [].as_slice()),
         };
+        let rows = rows.iter().chain(few.iter().map(|(rows, _)| rows));
         let tiles = shares.into_iter().flat_map(|shares| &shares.tiles);
         tiles
             .map(|(_, kernels, _)| kernels)
-            .chain(short.iter().map(|(short, _)| &short.kernels))
+            .chain(rows.map(|rows| &rows.kernels))
             .chain(others.into_iter().flatten())
     }
 
@@ -304,16 +301,10 @@ impl Longer {
                 wave.as_ref().map(of_wave),
                 Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
             ],
-            Longer::OneLaunch {
-                shares,
-                wave,
-                short,
-                long,
-            } => vec![
+            Longer::OneLaunch { shares, rows, wave } => vec![
                 shares.as_ref().map(of_shares),
+                rows.iter().map(of_rows).max(),
                 wave.as_ref().map(of_wave),
-                Some(of_rows(short)),
-                Some(of_rows(long)),
             ],
             Longer::Shares { short, shares } => {
                 let short = short.iter().map(of_few_blocks).max();
@@ -344,34 +335,34 @@ impl Longer {
                         return Choice::Rows(&short.kernels, plan);
                     }
                 }
-                if let Some((kernels, policy)) = wave.as_ref().and_then(|wave| wave.at(aligned)) {
-                    let plan = WavePlan::new(policy, len);
-                    if 2 * plan.tiles(inclusive) > u64::from(multiprocessors) {
-                        return Choice::Wave(kernels, plan);
-                    }
+                let of_wave = wave.as_ref().and_then(|wave| wave.choose(len, aligned));
+                if let Some(Choice::Wave(kernels, plan)) = of_wave
+                    && 2 * plan.tiles(inclusive) > u64::from(multiprocessors)
+                {
+                    return Choice::Wave(kernels, plan);
                 }
                 Choice::Levels(levels)
             }
-            Longer::OneLaunch {
-                shares,
-                wave,
-                short,
-                long,
-            } => {
+            Longer::OneLaunch { shares, rows, wave } => {
+                let of_wave = wave.as_ref().and_then(|wave| wave.choose(len, aligned));
+                if wave.as_ref().is_some_and(|wave| wave.always)
+                    && let Some(choice) = of_wave
+                {
+                    return choice;
+                }
                 if let Some(choice) = shares.as_ref().and_then(of_shares) {
                     return choice;
                 }
-                let (rows, plan) = match plan(short) {
-                    at_once if !at_once.by_ticket => (short, at_once),
-                    _ => (long, plan(long)),
-                };
-                if let Some(wave) = wave
-                    && (wave.always || plan.is_long(multiprocessors))
-                    && let Some((kernels, policy)) = wave.at(aligned)
-                {
-                    return Choice::Wave(kernels, WavePlan::new(policy, len));
+                for rows in rows {
+                    let plan = plan(rows);
+                    if !plan.by_ticket {
+                        return Choice::Rows(&rows.kernels, plan);
+                    }
                 }
-                Choice::Rows(&rows.kernels, plan)
+                of_wave.unwrap_or_else(|| {
+                    let last = rows.last().expect("there are rows");
+                    Choice::Rows(&last.kernels, plan(last))
+                })
             }
             Longer::Shares { short, shares } => {
                 for (short, few) in short {
@@ -445,6 +436,12 @@ impl Wave {
             anywhere: anywhere.map(|policy| (lazy(policy), policy)),
             always,
         }
+    }
+
+    /// The engine for `len` elements, if it takes addresses that all are `aligned`, or not.
+    fn choose(&self, len: usize, aligned: bool) -> Option<Choice<'_>> {
+        let (kernels, policy) = self.at(aligned)?;
+        Some(Choice::Wave(kernels, WavePlan::new(policy, len)))
     }
 
     /// Kernels and policy for addresses that all are `aligned`, or not.
@@ -538,6 +535,29 @@ mod tests {
         assert_eq!(name(&ampere, 1 << 28, true), "rows, in turns");
     }
 
+    /// What the GPU holds at once is not scanned in turns: with up to 64 numbers a lane.
+    #[test]
+    fn middle_lengths() {
+        let engines = engines::<f32>(90, true, CHEAP);
+        let held = |len| match engines.choose(input(len)) {
+            Choice::Rows(_, plan) if !plan.by_ticket => len as u64 / plan.blocks,
+            other => panic!("{len}: {other:?}"),
+        };
+        let tiles = [
+            1 << 20,
+            1_100_000,
+            2_700_000,
+            2_710_000,
+            3_240_000,
+            3_250_000,
+            4_325_000,
+        ];
+        // One with more elements a warp follows one with more blocks.
+        let tiles = tiles.map(held).map(u64::next_power_of_two);
+        assert_eq!(tiles, [8192, 4096, 4096, 4096, 4096, 8192, 8192]);
+        assert_eq!(name(&engines, 4_330_000, true), "wave");
+    }
+
     /// The wave engine hides a medium cost behind memory, up to some length.
     #[test]
     fn costly_operators() {
@@ -565,8 +585,13 @@ mod tests {
         // Where it would combine each element three times for nothing, rows go on up to shares.
         let dear = engines::<f32>(90, false, 36);
         assert_eq!(names(&dear), ["block", "rows", "shares"]);
-        assert_eq!(name(&dear, 1 << 21, true), "rows, in turns");
+        assert_eq!(name(&dear, 3 << 20, true), "rows");
         assert_eq!(name(&dear, 1 << 22, true), "shares");
+        let has_wave = |engines: &Engines| match &engines.longer {
+            Longer::OneLaunch { wave, .. } => wave.is_some(),
+            other => panic!("{other:?}"),
+        };
+        assert!(has_wave(&medium) && !has_wave(&dear));
         let turing = engines::<f32>(75, false, COSTLY);
         assert_eq!(names(&turing), ["block", "rows", "rows, in turns"]);
     }

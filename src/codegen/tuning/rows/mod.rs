@@ -106,6 +106,22 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
+    /// For what is between, as long as the GPU holds it at once: from those that hold little to
+    /// those that hold much.
+    pub(in crate::codegen) held: &'static [HeldRow],
+}
+
+/// What warps hold of a scan that the GPU holds at once.
+#[derive(Debug)]
+pub(in crate::codegen) struct HeldRow {
+    /// The bytes of a lane,
+    pub(in crate::codegen) bytes: u32,
+    /// of which so many keep their trees at a time.
+    pub(in crate::codegen) batch: u32,
+    /// The warps of a block.
+    pub(in crate::codegen) warps: u32,
+    /// Blocks of a multiprocessor.
+    pub(in crate::codegen) blocks: u32,
 }
 
 /// What warps hold of a reduction where the arithmetic takes longer than the memory. Short inputs
@@ -149,9 +165,6 @@ pub(in crate::codegen) struct CostlyScanRow {
     /// The fewest items of a multiprocessor for which it is faster, each for operators of at least
     /// some [`cost`](crate::codegen::cost), from the cheapest to the costliest.
     pub(in crate::codegen) from: &'static [(u32, u64)],
-    /// The least cost of an operator for which shorter inputs are better off with the rows engine
-    /// than with the wave engine.
-    pub(in crate::codegen) no_wave: u32,
     /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,
     /// The rows of short inputs, each for operators of up to some cost, and the most warps of a

@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HistogramRow, RangeRow,
-    ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
+    BatchRow, BlockRow, CollectRow, CostlyReduceRow, CostlyScanRow, HeldRow, HistogramRow,
+    RangeRow, ReduceRow, RowTables, ScanRow, SelectRow, ShareRow, WeightedRow,
 };
 use crate::codegen::{HistogramPolicy, ReducePolicy, Way};
 
@@ -176,12 +176,64 @@ pub(super) const ROWS: RowTables = RowTables {
         }),
     ],
     scan: &[
-        ScanRow { accumulator: 4, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4 },
-        ScanRow { accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: [16, 16], sums: 4 },
-        ScanRow { accumulator: 12, short: 2, long: 4, batch: 4, blocks: 2, warps: [8, 8], sums: 2 },
-        ScanRow { accumulator: 16, short: 2, long: 8, batch: 8, blocks: 2, warps: [8, 8], sums: 2 },
-        ScanRow { accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1 },
-        ScanRow { accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1 },
+        ScanRow {
+            accumulator: 1, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
+            held: &[
+                HeldRow { bytes: 64, batch: 64, warps: 16, blocks: 1 },
+                HeldRow { bytes: 64, batch: 64, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 32, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 32, warps: 4, blocks: 6 },
+            ],
+        },
+        ScanRow {
+            accumulator: 2, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
+            held: &[
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 4 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 64, warps: 4, blocks: 6 },
+            ],
+        },
+        ScanRow {
+            accumulator: 4, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
+            held: &[
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 4 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 6 },
+                HeldRow { bytes: 256, batch: 256, warps: 4, blocks: 4 },
+            ],
+        },
+        ScanRow {
+            accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: [16, 16], sums: 4,
+            held: &[
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 6 },
+                HeldRow { bytes: 256, batch: 256, warps: 4, blocks: 4 },
+            ],
+        },
+        ScanRow {
+            accumulator: 12, short: 2, long: 4, batch: 4, blocks: 2, warps: [8, 8], sums: 2,
+            held: &[
+                HeldRow { bytes: 192, batch: 192, warps: 8, blocks: 2 },
+                HeldRow { bytes: 192, batch: 192, warps: 4, blocks: 5 },
+            ],
+        },
+        ScanRow {
+            accumulator: 16, short: 2, long: 8, batch: 8, blocks: 2, warps: [8, 8], sums: 2,
+            held: &[
+                HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 2 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
+                HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 6 },
+                HeldRow { bytes: 256, batch: 256, warps: 4, blocks: 4 },
+            ],
+        },
+        ScanRow {
+            accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1,
+            held: &[],
+        },
+        ScanRow {
+            accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1,
+            held: &[],
+        },
     ],
     // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs wait
     // for instructions, and the first call for the compiler.
@@ -302,10 +354,33 @@ pub(super) const ROWS: RowTables = RowTables {
         },
     ],
     costly_scan: &[
+        // Short integers lie in words. Up to some cost, taking them out of words is what counts:
+        // waves do less of that.
+        CostlyScanRow {
+            accumulator: 1, from: &[(20, 80_000)],
+            alone: 48,
+            short_rows: &[(1, u32::MAX), (2, u32::MAX)], short_warps: 16,
+            middle: &[
+                (17_000, u32::MAX, ShareRow { share: 32, warps: 8, blocks: 6, bytes: 64 }),
+                (40_000, u32::MAX, ShareRow { share: 64, warps: 16, blocks: 2, bytes: 64 }),
+                (200_000, u32::MAX, ShareRow { share: 256, warps: 8, blocks: 2, bytes: 32 }),
+            ],
+            long: ShareRow { share: 128, warps: 8, blocks: 5, bytes: 64 },
+        },
+        CostlyScanRow {
+            accumulator: 2, from: &[(22, 30_000)],
+            alone: 48,
+            short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
+            middle: &[
+                (17_000, u32::MAX, ShareRow { share: 16, warps: 8, blocks: 6, bytes: 64 }),
+                (65_536, u32::MAX, ShareRow { share: 32, warps: 8, blocks: 6, bytes: 64 }),
+            ],
+            long: ShareRow { share: 64, warps: 8, blocks: 5, bytes: 64 },
+        },
         CostlyScanRow {
             // As many blocks as make the fewest rounds. Costly operators need more of them at once.
             accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)],
-            no_wave: 30, alone: 48,
+            alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
             middle: &[
                 (17_000, u32::MAX, ShareRow { share: 16, warps: 8, blocks: 6, bytes: 128 }),
@@ -320,8 +395,8 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 5, bytes: 128 },
         },
         CostlyScanRow {
-            accumulator: 8, from: &[(14, 49_000), (20, 8_300)],
-            no_wave: u32::MAX, alone: 48,
+            accumulator: 8, from: &[(14, 49_000), (20, 10_000)],
+            alone: 48,
             short_rows: &[(2, u32::MAX), (4, 150)], short_warps: 16,
             middle: &[
                 (5_300, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 5, bytes: 128 }),
@@ -335,8 +410,8 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
-            accumulator: 12, from: &[(24, 8_300)],
-            no_wave: u32::MAX, alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            accumulator: 12, from: &[(24, 10_000)],
+            alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[
                 (5_300, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 5, bytes: 128 }),
                 (17_000, u32::MAX, ShareRow { share: 32, warps: 4, blocks: 3, bytes: 128 }),
@@ -346,31 +421,31 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyScanRow {
             accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
-            no_wave: u32::MAX, alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(40_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 4, bytes: 128 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
             accumulator: 24, from: &[],
-            no_wave: u32::MAX, alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(24_000, u32::MAX, ShareRow { share: 16, warps: 4, blocks: 3, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
             accumulator: 28, from: &[],
-            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(16_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
             accumulator: 32, from: &[],
-            no_wave: u32::MAX, alone: 16, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            alone: 16, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(16_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
             accumulator: 40, from: &[],
-            no_wave: u32::MAX, alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
+            alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(24_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],
             long: ShareRow { share: 8, warps: 4, blocks: 4, bytes: 128 },
         },
