@@ -276,8 +276,8 @@ impl RowPolicy {
         policies
     }
 
-    /// The elements that a multiprocessor holds at once, as blocks have the most warps.
-    pub(crate) fn at_once(self) -> u64 {
+    /// The elements of a scan that a multiprocessor holds at once.
+    pub fn at_once(self) -> u64 {
         self.elements() * u64::from(self.warps * self.blocks)
     }
 
