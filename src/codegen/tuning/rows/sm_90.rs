@@ -357,7 +357,7 @@ pub(super) const ROWS: RowTables = RowTables {
         // Short integers lie in words. Up to some cost, taking them out of words is what counts:
         // waves do less of that.
         CostlyScanRow {
-            accumulator: 1, from: &[(20, 80_000)],
+            accumulator: 1, from: &[(20, 81_920)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX)], short_warps: 16,
             middle: &[
@@ -368,7 +368,7 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 128, warps: 8, blocks: 5, bytes: 64 },
         },
         CostlyScanRow {
-            accumulator: 2, from: &[(22, 30_000)],
+            accumulator: 2, from: &[(22, 32_768)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
             middle: &[
@@ -379,7 +379,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyScanRow {
             // As many blocks as make the fewest rounds. Costly operators need more of them at once.
-            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 25_000)],
+            accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 24_576)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
             middle: &[
@@ -395,7 +395,7 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 5, bytes: 128 },
         },
         CostlyScanRow {
-            accumulator: 8, from: &[(14, 49_000), (20, 10_000)],
+            accumulator: 8, from: &[(14, 49_000), (20, 10_240)],
             alone: 48,
             short_rows: &[(2, u32::MAX), (4, 150)], short_warps: 16,
             middle: &[
@@ -410,7 +410,7 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 32, warps: 8, blocks: 3, bytes: 128 },
         },
         CostlyScanRow {
-            accumulator: 12, from: &[(24, 10_000)],
+            accumulator: 12, from: &[(24, 10_240)],
             alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[
                 (5_300, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 5, bytes: 128 }),
@@ -420,7 +420,7 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 16, warps: 8, blocks: 4, bytes: 128 },
         },
         CostlyScanRow {
-            accumulator: 16, from: &[(16, 100_000), (20, 7_000)],
+            accumulator: 16, from: &[(16, 100_000), (20, 6_144)],
             alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(40_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 4, bytes: 128 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3, bytes: 128 },
