@@ -117,7 +117,7 @@ pub enum Error {
         /// The number of items.
         items: usize,
         /// The most that there may be.
-        most: usize,
+        most: u64,
     },
 
     /// A slice that is to say how many items there are says nothing.

@@ -343,7 +343,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     ) -> Result<()> {
         check_holds_one(output)?;
         let most = ReducePlan::MOST_ITEMS;
-        if len > most {
+        if len as u64 > most {
             return Err(Error::Items { items: len, most });
         }
         let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));

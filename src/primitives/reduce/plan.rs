@@ -77,7 +77,7 @@ impl Chunks {
 
 impl ReducePlan {
     /// The most items of a reduction.
-    pub const MOST_ITEMS: usize = 1 << 40;
+    pub const MOST_ITEMS: u64 = 1 << 40;
 
     /// The plan for `length` elements of type `T`, no more than [`MOST_ITEMS`](Self::MOST_ITEMS),
     /// on a GPU of this many multiprocessors, with a kernel that was compiled with `rows`.
