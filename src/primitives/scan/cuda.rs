@@ -35,23 +35,23 @@ use std::sync::Arc;
 /// once. Slices may start anywhere. Where the GPU holds all elements at once, they stay in
 /// registers. Up to five kernels do that, each for other lengths; see
 /// [`for_scans_at_once`](crate::codegen::RowPolicy::for_scans_at_once). An H100 and an H200 hold up
-/// to 4.3 million elements of 4 bytes, 2.2 million of 8, 1.1 million of 16. On GPUs of compute capability 9.0 to 10.x, from a million
-/// elements or some on, slices that start at no multiple of 16 bytes have kernels of their own,
-/// also of longer elements. The first such call loads them. That takes some 0.5 s, unless they are
-/// in the disk cache. Such scans take as long as others if the operator is [exact](Monoid::EXACT),
-/// elements are numbers, and input and output start equally far from such a multiple. Else they
-/// take 3 to 16% longer on an H100, and 7 to 45% on an H200, whose memory is faster.
+/// to 4.3 million elements of 4 bytes, 2.2 million of 8, 1.1 million of 16; by costly operators
+/// less. On GPUs of compute capability 9.0 to 10.x, longer slices that start at no multiple of 16
+/// bytes have kernels of their own, also of longer elements. The first such call loads them. That
+/// takes some 0.5 s, unless they are in the disk cache. Such scans take as long as others if the
+/// operator is [exact](Monoid::EXACT), elements are numbers, and input and output start equally far
+/// from such a multiple. Else they take 3 to 16% longer on an H100, and 7 to 45% on an H200, whose
+/// memory is faster.
 ///
 /// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
-/// combines little over twice for each element is faster ([`Engine::Shares`]). From 48
-/// instructions on, all but short inputs take it; from 24 to 25 if elements are longer than 16
-/// bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
+/// combines little over twice for each element is faster ([`Engine::Shares`]). From 48 instructions
+/// on, all inputs take it that the GPU does not hold at once; from 24 to 25 if elements are longer
+/// than 16 bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
 /// instructions on for elements of 3 to 8 bytes, from 16 for those of 16, from 24 for those of 12.
-/// The more they cost, the shorter these are.
-/// Bytes take it from 20 instructions on, other elements of up to 2 bytes from 22.
-/// [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the lengths, and
-/// [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute capability 8.0
-/// do not have that kernel.
+/// The more they cost, the shorter these are. Bytes take it from 20 instructions on, other elements
+/// of up to 2 bytes from 22. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the
+/// lengths, and [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute
+/// capability 8.0 do not have that kernel.
 ///
 /// *Longer elements*: a call enqueues one launch up to some ten thousand elements, 3 up to a tile
 /// squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on,
