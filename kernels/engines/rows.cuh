@@ -7,9 +7,9 @@
 // select.cuh).
 //
 // A short input is the tile of a single block, of as many warps as it needs, and touches no
-// workspace. Where the GPU holds all tiles at once, warps keep the trees over their rows. For longer
-// inputs, and where the code would be too long, they make the trees anew, a batch at a time, once
-// they know what comes before.
+// workspace. Where the GPU holds all tiles at once, warps keep the trees over their rows. For
+// longer inputs, and where the code would be too long, they make the trees anew, a batch at a time,
+// once they know what comes before.
 //
 // A block waits for what precedes its tile as late as it can: after the up-sweeps over runs, lanes,
 // rows and warps. A sink that only counts packs its items before, too.

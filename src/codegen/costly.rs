@@ -102,8 +102,8 @@ pub struct CostlyScanPolicy {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
     /// For what the GPU holds at once, if the operator costs so much that no other engine is faster
-    /// for anything between. Such blocks have few rows, so that many warps share the work. The
-    /// first policy by which the GPU holds all is the fastest.
+    /// for anything between. The first ones have few rows, so that many warps share the work. The
+    /// first by which the GPU holds all is the fastest.
     pub short: Vec<RowPolicy>,
     /// For longer inputs, each for up to so many items a multiprocessor.
     pub middle: Vec<(u64, SharePolicy)>,

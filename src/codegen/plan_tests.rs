@@ -400,8 +400,8 @@ fn the_last_chunks_are_shorter() {
     check::<[f64; 4]>();
 }
 
-/// Sources that read no memory may be far longer than memory is. Up to the most items, what fills no
-/// chunk fits into 32 bits, and groups have no more parts than the kernel has room for.
+/// Sources that read no memory may be far longer than memory is. Up to the most items, what fills
+/// no chunk fits into 32 bits, and groups have no more parts than the kernel has room for.
 #[test]
 fn the_longest_reductions_have_plans() {
     fn check<T: Element>() {

@@ -65,19 +65,20 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         if !matrix::is_second::<Op>() {
             engines.extend(anywhere.map(tiny).map(Engine::Wave));
         }
+        let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90).into_iter();
+        let at_once = at_once.filter(|policy| *policy != short).map(Engine::Rows);
         if [TypeId::of::<Bracketing>(), TypeId::of::<BicyclicProduct>()]
             .contains(&TypeId::of::<Op>())
         {
             engines.extend(wave.map(small).map(Engine::Wave));
+            engines.extend(at_once.clone());
         }
         if !matrix::is_second::<Op>() {
             engines.extend(shares::<T>().into_iter().map(Engine::Shares));
         }
         let every_shape = [TypeId::of::<f32>(), TypeId::of::<u8>()].contains(&TypeId::of::<T>());
         if every_shape && TypeId::of::<Op>() == TypeId::of::<Add>() {
-            let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90).into_iter();
-            let others = at_once.filter(|policy| *policy != short);
-            engines.extend(others.chain([long]).map(Engine::Rows));
+            engines.extend(at_once.chain([Engine::Rows(long)]));
             engines.extend(wave.map(Engine::Wave));
             engines.extend(anywhere.map(Engine::Wave));
         }

@@ -139,8 +139,7 @@ impl ReducePlan {
         let most = (bytes / CHUNK_BYTES).clamp(2, policy.chunks.into());
         let fewest = least(|log_batches| length.div_ceil(chunk << log_batches) <= most);
         let blocks = policy.resident(multiprocessors).max(2);
-        let longest = LOG_MOST_CHUNK - chunk.ilog2();
-        let cuts = (fewest..=longest.min(fewest + 1)).flat_map(|log_batches| {
+        let cuts = (fewest..fewest + 2).flat_map(|log_batches| {
             let plan = ReducePlan::with_chunks(rows, length as usize, warps, log_batches, blocks);
             std::iter::once(plan).chain(plan.with_short_ones_last(length, policy.chunks))
         });
@@ -189,6 +188,8 @@ impl ReducePlan {
     ) -> ReducePlan {
         /// There are four times fewer chunks than multiprocessors at the least.
         const LOG_FEWER: u32 = 2;
+        /// The most elements of a chunk: a kernel has 32 bits for what fills none.
+        const LOG_MOST_CHUNK: u32 = 31;
         // Each call makes a plan. Chunks are powers of two, so lengths are shifted, not divided.
         let log_batch = rows.elements().ilog2();
         let chunks_of = |log_size: u32| ((length - 1) >> (log_batch + log_size)) + 1;
@@ -364,9 +365,6 @@ impl Cut {
         SUMS_A_BATCH * (folding + collecting + WARP * warps) + u64::from(self.chunks) * batch
     }
 }
-
-/// The most elements of a chunk, as a power of two: a kernel has 32 bits for what fills none.
-const LOG_MOST_CHUNK: u32 = 31;
 
 /// Chunks that are taken in turn have this many bytes or more, but for the last ones.
 const CHUNK_BYTES: u64 = 256 << 10;

@@ -246,34 +246,28 @@ impl Longer {
         }
     }
 
-    fn kernels(&self) -> impl Iterator<Item = &Lazy> {
-        let (shares, others) = match self {
+    fn kernels(&self) -> Vec<&Lazy> {
+        match self {
             Longer::Levels {
                 short,
                 wave,
                 levels,
             } => {
-                let short = short.as_ref().map(|(short, _)| &short.kernels);
-                let wave = wave.as_ref().map(|wave| &wave.kernels);
-                (None, [short, wave, Some(levels)])
+                let short = short.iter().map(|(rows, _)| &rows.kernels);
+                let wave = wave.iter().map(|wave| &wave.kernels);
+                short.chain(wave).chain([levels]).collect()
             }
-            Longer::OneLaunch { shares, wave, .. } => {
-                let wave = wave.as_ref().map(|wave| &wave.kernels);
-                (shares.as_ref(), [wave, None, None])
+            Longer::OneLaunch { shares, rows, wave } => {
+                let shares = shares.iter().flat_map(Shares::kernels);
+                let rows = rows.iter().map(|rows| &rows.kernels);
+                let wave = wave.iter().map(|wave| &wave.kernels);
+                shares.chain(rows).chain(wave).collect()
             }
-            Longer::Shares { shares, .. } => (Some(shares), [None, None, None]),
-        };
-        let (few, rows) = match self {
-            Longer::Levels { .. } => ([].as_slice(), [].as_slice()),
-            Longer::OneLaunch { rows, .. } => ([].as_slice(), rows.as_slice()),
-            Longer::Shares { short, .. } => (short.as_slice(), [].as_slice()),
-        };
-        let rows = rows.iter().chain(few.iter().map(|(rows, _)| rows));
-        let tiles = shares.into_iter().flat_map(|shares| &shares.tiles);
-        tiles
-            .map(|(_, kernels, _)| kernels)
-            .chain(rows.map(|rows| &rows.kernels))
-            .chain(others.into_iter().flatten())
+            Longer::Shares { short, shares } => {
+                let short = short.iter().map(|(rows, _)| &rows.kernels);
+                shares.kernels().chain(short).collect()
+            }
+        }
     }
 
     fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
@@ -415,6 +409,10 @@ impl Shares {
             from,
             tiles: tiles.collect(),
         }
+    }
+
+    fn kernels(&self) -> impl Iterator<Item = &Lazy> {
+        self.tiles.iter().map(|(_, kernels, _)| kernels)
     }
 
     /// The engine for `len` elements, if these are enough.

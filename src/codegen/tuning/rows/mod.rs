@@ -163,8 +163,8 @@ pub(in crate::codegen) struct CostlyScanRow {
     /// The largest accumulator, in bytes.
     pub(in crate::codegen) accumulator: u32,
     /// The fewest items of a multiprocessor for which it is faster, each for operators of at least
-    /// some [`cost`](crate::codegen::cost), from the cheapest to the costliest. Where it is just what
-    /// a multiprocessor [holds](ScanRow::held) at once, no other kernel is needed between.
+    /// some [`cost`](crate::codegen::cost), from the cheapest to the costliest. Where that is just
+    /// what a multiprocessor [holds](ScanRow::held) at once, no other kernel is needed between.
     pub(in crate::codegen) from: &'static [(u32, u64)],
     /// The least cost of an operator for which it is always faster, but for short inputs.
     pub(in crate::codegen) alone: u32,
