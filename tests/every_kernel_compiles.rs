@@ -84,7 +84,7 @@ impl Visitor for Sources {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Rows(short));
                 if TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
-                    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90);
+                    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
                     let others = at_once.into_iter().chain([long]);
                     let others = others.filter(|policy| *policy != short).map(Engine::Rows);
                     engines.extend(others);

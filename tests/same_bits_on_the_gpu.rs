@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use warpfold::Prefixes;
 use warpfold::codegen::{
     BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Order, Policy, Primitive, RowPolicy,
-    WavePolicy,
+    WavePolicy, cost,
 };
 use warpfold::cuda::cudarc::driver::DeviceRepr;
 use warpfold::cuda::{Reduce, Scan, Workspace};
@@ -188,7 +188,7 @@ fn scans_that_a_gpu_holds_at_once() {
 }
 
 fn check_held<T: Sample, Op: Monoid<T>>(device: &Device) {
-    let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90).into_iter();
+    let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90, cost::<T, Op>()).into_iter();
     let held: Vec<usize> = policies
         .map(|policy| 132 * policy.at_once() as usize)
         .collect();
@@ -386,7 +386,7 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         oracle::inclusive::<T, Op>(&data, None),
     ];
     let mut engines = vec![Engine::Levels, Engine::Rows(RowPolicy::of_scan::<T>(true))];
-    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90);
+    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
     engines.extend(at_once.into_iter().map(Engine::Rows));
     let (major, minor) = context.compute_capability().unwrap();
     if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {

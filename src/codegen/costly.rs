@@ -160,7 +160,7 @@ impl CostlyScanPolicy {
         const TOO_COSTLY: u32 = 90;
         /// So are those over more registers.
         const MOST_REGISTERS: u32 = 32;
-        let at_once = RowPolicy::for_scans_at_once::<F>(capability);
+        let at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
         let rows = row.short_rows.iter().filter(|(_, most)| cost <= *most);
         let mut short: Vec<_> = rows
             .map(|&(rows, _)| {

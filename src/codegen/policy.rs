@@ -241,14 +241,17 @@ impl RowPolicy {
         }
     }
 
-    /// The policies of scans of a form that a GPU of some compute capability holds at once, from
-    /// those that hold little to those that hold much. The first by which it holds all is the
-    /// fastest.
-    pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32) -> Vec<RowPolicy> {
-        let short = RowPolicy::for_scan::<F>(capability, false);
+    /// The policies of scans of a form, by an operator of some [`cost`](super::cost), that a GPU of
+    /// some compute capability holds at once, from those that hold little to those that hold much.
+    /// The first by which it holds all is the fastest.
+    pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32, cost: u32) -> Vec<RowPolicy> {
+        /// Items that are widened take registers beside their accumulators: no more blocks fit.
+        const MOST_BLOCKS_WIDENED: u32 = 5;
+        let mut short = RowPolicy::for_scan::<F>(capability, false);
         let rows = rows::tables(capability).scan;
         let accumulator = accumulator_bytes::<F::Item>();
         let row = row_for(rows, |row| row.accumulator, accumulator);
+        let is_widened = accumulator >= 2 * bytes_of::<F>();
         // A register for each part of an accumulator, unless words hold several accumulators.
         let part = 4.min(1 << accumulator.trailing_zeros());
         let in_registers = match accumulator {
@@ -256,19 +259,27 @@ impl RowPolicy {
             _ => 4 * accumulator / part,
         };
         let run_bytes = short.run * in_registers.max(bytes_of::<F>());
-        let mut policies = vec![short];
-        for held in row.held {
+        let of_row = |held: &rows::HeldRow| {
             let [rows, batch] = [held.bytes, held.batch].map(|bytes| bytes / run_bytes);
-            let Some(log_rows) = rows.min(32).checked_ilog2() else {
-                continue;
-            };
-            let policy = RowPolicy {
-                rows: 1 << log_rows,
+            Some(RowPolicy {
+                rows: 1 << rows.min(32).checked_ilog2()?,
                 batch: 1 << batch.max(1).min(rows).ilog2(),
                 blocks: held.blocks,
                 warps: held.warps,
                 ..short
-            };
+            })
+        };
+        let alone = row.alone.iter().filter(|_| cost < rows::CHEAP);
+        let alone: Vec<_> = alone.filter_map(of_row).collect();
+        if let Some(first) = alone.first()
+            && first.rows > short.rows
+        {
+            short.warps = first.warps;
+        }
+        let fits = |held: &&rows::HeldRow| !is_widened || held.blocks <= MOST_BLOCKS_WIDENED;
+        let held = row.held.iter().filter(fits).filter_map(of_row);
+        let mut policies = vec![short];
+        for policy in alone.into_iter().chain(held) {
             if policy.at_once() > policies.last().map_or(0, |policy| policy.at_once()) {
                 policies.push(policy);
             }

@@ -65,7 +65,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         if !matrix::is_second::<Op>() {
             engines.extend(anywhere.map(tiny).map(Engine::Wave));
         }
-        let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90).into_iter();
+        let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0).into_iter();
         let at_once = at_once.filter(|policy| *policy != short).map(Engine::Rows);
         if [TypeId::of::<Bracketing>(), TypeId::of::<BicyclicProduct>()]
             .contains(&TypeId::of::<Op>())

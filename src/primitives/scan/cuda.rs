@@ -33,7 +33,7 @@ use std::sync::Arc;
 ///
 /// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
 /// once. Slices may start anywhere. Where the GPU holds all elements at once, they stay in
-/// registers. Up to five kernels do that, each for other lengths; see
+/// registers. Up to six kernels do that, each for other lengths; see
 /// [`for_scans_at_once`](crate::codegen::RowPolicy::for_scans_at_once). An H100 and an H200 hold up
 /// to 4.3 million elements of 4 bytes, 2.2 million of 8, 1.1 million of 16; by costly operators
 /// less. On GPUs of compute capability 9.0 to 10.x, longer slices that start at no multiple of 16
@@ -101,10 +101,10 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
-    /// Loads the kernels that calls of all lengths need. That takes under 1 µs if this process has
-    /// them already, some 2 ms from the disk cache, and 0.5 to 1.2 s if they must be compiled on 16
-    /// cores, side by side: up to 5 s for operators of a hundred instructions. There are up to
-    /// eight, so few cores take longer.
+    /// Loads the kernels that calls of all lengths need. That takes under 3 µs if this process has
+    /// them already, 2 to 6 ms from the disk cache, and 0.5 to 2 s if they must be compiled on 16
+    /// cores, side by side: up to 5 s for operators of a hundred instructions. There are some ten,
+    /// so few cores take longer.
     ///
     /// # Errors
     ///

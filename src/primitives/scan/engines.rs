@@ -191,7 +191,7 @@ impl Longer {
             };
         }
         if !is_large {
-            let mut rows = RowPolicy::for_scans_at_once::<F>(capability);
+            let mut rows = RowPolicy::for_scans_at_once::<F>(capability, cost);
             let from = costly.as_ref().map_or(u64::MAX, |costly| costly.from);
             let enough = rows.iter().position(|policy| policy.at_once() >= from);
             let shares_follow = enough.is_some();
@@ -554,6 +554,55 @@ mod tests {
         let tiles = tiles.map(held).map(u64::next_power_of_two);
         assert_eq!(tiles, [8192, 4096, 4096, 4096, 4096, 8192, 8192]);
         assert_eq!(name(&engines, 4_330_000, true), "wave");
+    }
+
+    /// If one block a multiprocessor holds all, few warps that hold much are faster by cheap
+    /// operators, and many warps by those that cost more.
+    #[test]
+    fn one_block_a_multiprocessor() {
+        fn plan(engines: &Engines, len: usize) -> [u64; 3] {
+            match engines.choose(input(len)) {
+                Choice::Rows(_, plan) => {
+                    let lanes = u64::from(32 * plan.warps);
+                    let elements = (len as u64).div_ceil(plan.blocks * lanes);
+                    assert!(plan.blocks <= MULTIPROCESSORS.into());
+                    [plan.blocks, plan.warps.into(), elements.next_power_of_two()]
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(plan(&engines::<f32>(90, true, 19), 1_050_000), [129, 8, 32]);
+        assert_eq!(
+            plan(&engines::<f32>(90, true, 20), 1_050_000),
+            [129, 16, 16]
+        );
+        assert_eq!(
+            plan(&engines::<u16>(90, true, CHEAP), 2_100_000),
+            [129, 8, 64]
+        );
+        assert_eq!(
+            plan(&engines::<u8>(90, true, CHEAP), 2_100_000),
+            [129, 16, 32]
+        );
+        assert_eq!(
+            plan(&engines::<f64>(90, true, CHEAP), 525_000),
+            [129, 8, 16]
+        );
+        assert_eq!(
+            plan(&engines::<f64>(90, true, CHEAP), 1_050_000),
+            [129, 16, 16]
+        );
+    }
+
+    /// Items that are widened leave registers for five blocks of four warps, not for six.
+    #[test]
+    fn widened_items() {
+        fn policies<T: Element>() -> Vec<u32> {
+            let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90, CHEAP);
+            policies.iter().map(|policy| policy.blocks).collect()
+        }
+        assert!(policies::<f32>().contains(&6));
+        assert_eq!(policies::<half::f16>(), [1, 5, 4]);
     }
 
     /// The wave engine hides a medium cost behind memory, up to some length.

@@ -89,6 +89,9 @@ pub(in crate::codegen) struct RangeRow {
     pub(in crate::codegen) way: Way,
 }
 
+/// Operators of fewer instructions wait for memory and for other blocks, not for the arithmetic.
+pub(in crate::codegen) const CHEAP: u32 = 20;
+
 /// What warps hold of a scan.
 #[derive(Debug)]
 pub(in crate::codegen) struct ScanRow {
@@ -106,6 +109,9 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
+    /// By operators that are [`CHEAP`], for what one block a multiprocessor holds: few warps that
+    /// hold much, instead of more of short inputs. They exchange fewer sums.
+    pub(in crate::codegen) alone: &'static [HeldRow],
     /// For what is between, as long as the GPU holds it at once: from those that hold little to
     /// those that hold much.
     pub(in crate::codegen) held: &'static [HeldRow],
