@@ -85,7 +85,8 @@ impl Visitor for Sources {
                 engines.push(Engine::Rows(short));
                 if TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
                     let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
-                    let others = at_once.into_iter().chain([long]);
+                    // The first one is that for short inputs.
+                    let others = at_once.into_iter().skip(1).chain([long]);
                     let others = others.filter(|policy| *policy != short).map(Engine::Rows);
                     engines.extend(others);
                 }

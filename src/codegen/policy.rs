@@ -269,17 +269,18 @@ impl RowPolicy {
                 ..short
             })
         };
-        let alone = row.alone.iter().filter(|_| cost < rows::CHEAP);
-        let alone: Vec<_> = alone.filter_map(of_row).collect();
-        if let Some(first) = alone.first()
+        let one_block = row.one_block.iter().filter(|_| cost < rows::CHEAP);
+        if let Some(first) = one_block.clone().find_map(of_row)
             && first.rows > short.rows
         {
             short.warps = first.warps;
         }
         let fits = |held: &&rows::HeldRow| !is_widened || held.blocks <= MOST_BLOCKS_WIDENED;
-        let held = row.held.iter().filter(fits).filter_map(of_row);
         let mut policies = vec![short];
-        for policy in alone.into_iter().chain(held) {
+        for policy in one_block
+            .chain(row.held.iter().filter(fits))
+            .filter_map(of_row)
+        {
             if policy.at_once() > policies.last().map_or(0, |policy| policy.at_once()) {
                 policies.push(policy);
             }

@@ -65,8 +65,10 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         if !matrix::is_second::<Op>() {
             engines.extend(anywhere.map(tiny).map(Engine::Wave));
         }
-        let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0).into_iter();
-        let at_once = at_once.filter(|policy| *policy != short).map(Engine::Rows);
+        // The first is that of short inputs. Some differ in warps and blocks alone.
+        let mut at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
+        at_once.dedup_by_key(|policy| (policy.rows, policy.batch));
+        let at_once = at_once.into_iter().skip(1).map(Engine::Rows);
         if [TypeId::of::<Bracketing>(), TypeId::of::<BicyclicProduct>()]
             .contains(&TypeId::of::<Op>())
         {

@@ -560,38 +560,41 @@ mod tests {
     /// operators, and many warps by those that cost more.
     #[test]
     fn one_block_a_multiprocessor() {
-        fn plan(engines: &Engines, len: usize) -> [u64; 3] {
-            match engines.choose(input(len)) {
-                Choice::Rows(_, plan) => {
-                    let lanes = u64::from(32 * plan.warps);
-                    let elements = (len as u64).div_ceil(plan.blocks * lanes);
-                    assert!(plan.blocks <= MULTIPROCESSORS.into());
-                    [plan.blocks, plan.warps.into(), elements.next_power_of_two()]
-                }
-                other => panic!("{other:?}"),
-            }
+        fn check<T: Element>(cost: u32, len: usize, warps: u32, elements_of_a_lane: u64) {
+            let engines = engines::<T>(90, true, cost);
+            let Choice::Rows(_, plan) = engines.choose(input(len)) else {
+                panic!("{len} elements");
+            };
+            let lanes = plan.blocks * u64::from(32 * plan.warps);
+            let elements = (len as u64).div_ceil(lanes).next_power_of_two();
+            let found = (plan.blocks, plan.warps, elements);
+            assert_eq!(found, (129, warps, elements_of_a_lane), "{len} elements");
         }
-        assert_eq!(plan(&engines::<f32>(90, true, 19), 1_050_000), [129, 8, 32]);
-        assert_eq!(
-            plan(&engines::<f32>(90, true, 20), 1_050_000),
-            [129, 16, 16]
-        );
-        assert_eq!(
-            plan(&engines::<u16>(90, true, CHEAP), 2_100_000),
-            [129, 8, 64]
-        );
-        assert_eq!(
-            plan(&engines::<u8>(90, true, CHEAP), 2_100_000),
-            [129, 16, 32]
-        );
-        assert_eq!(
-            plan(&engines::<f64>(90, true, CHEAP), 525_000),
-            [129, 8, 16]
-        );
-        assert_eq!(
-            plan(&engines::<f64>(90, true, CHEAP), 1_050_000),
-            [129, 16, 16]
-        );
+        check::<f32>(19, 1_050_000, 8, 32);
+        check::<f32>(20, 1_050_000, 16, 16);
+        check::<u16>(CHEAP, 2_100_000, 8, 64);
+        check::<u8>(CHEAP, 2_100_000, 16, 32);
+        check::<f64>(CHEAP, 525_000, 8, 16);
+        check::<f64>(CHEAP, 1_050_000, 16, 16);
+    }
+
+    /// As the documentation of `Scan::load` says.
+    #[test]
+    fn a_scan_has_some_kernels() {
+        fn most<T: Element>() -> usize {
+            let engines = (0..300).map(|cost| engines::<T>(90, true, cost));
+            engines
+                .map(|engines| engines.kernels().count())
+                .max()
+                .unwrap()
+        }
+        let most = [
+            most::<u8>(),
+            most::<f32>(),
+            most::<f64>(),
+            most::<[f64; 2]>(),
+        ];
+        assert_eq!(most.into_iter().max(), Some(13));
     }
 
     /// Items that are widened leave registers for five blocks of four warps, not for six.

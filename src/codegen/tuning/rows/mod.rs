@@ -89,7 +89,8 @@ pub(in crate::codegen) struct RangeRow {
     pub(in crate::codegen) way: Way,
 }
 
-/// Operators of fewer instructions wait for memory and for other blocks, not for the arithmetic.
+/// By operators of fewer instructions, scans of one block a multiprocessor take less time with few
+/// warps that hold much; by others, with many that hold less.
 pub(in crate::codegen) const CHEAP: u32 = 20;
 
 /// What warps hold of a scan.
@@ -109,9 +110,9 @@ pub(in crate::codegen) struct ScanRow {
     pub(in crate::codegen) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::codegen) sums: u32,
-    /// By operators that are [`CHEAP`], for what one block a multiprocessor holds: few warps that
-    /// hold much, instead of more of short inputs. They exchange fewer sums.
-    pub(in crate::codegen) alone: &'static [HeldRow],
+    /// By operators below [`CHEAP`], as long as one block a multiprocessor holds all. Those with
+    /// more rows than short inputs have begin where as many warps of short inputs end.
+    pub(in crate::codegen) one_block: &'static [HeldRow],
     /// For what is between, as long as the GPU holds it at once: from those that hold little to
     /// those that hold much.
     pub(in crate::codegen) held: &'static [HeldRow],

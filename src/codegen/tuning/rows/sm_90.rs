@@ -178,7 +178,7 @@ pub(super) const ROWS: RowTables = RowTables {
     scan: &[
         ScanRow {
             accumulator: 1, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
-            alone: &[],
+            one_block: &[],
             held: &[
                 HeldRow { bytes: 64, batch: 64, warps: 16, blocks: 1 },
                 HeldRow { bytes: 64, batch: 64, warps: 4, blocks: 5 },
@@ -188,7 +188,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 2, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
-            alone: &[HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 1 }],
+            one_block: &[HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 1 }],
             held: &[
                 HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 4 },
                 HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
@@ -197,7 +197,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 4, short: 4, long: 8, batch: 4, blocks: 2, warps: [16, 8], sums: 4,
-            alone: &[HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 1 }],
+            one_block: &[HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 1 }],
             held: &[
                 HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 4 },
                 HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
@@ -207,7 +207,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 8, short: 4, long: 8, batch: 2, blocks: 1, warps: [16, 16], sums: 4,
-            alone: &[
+            one_block: &[
                 HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 1 },
                 HeldRow { bytes: 128, batch: 32, warps: 16, blocks: 1 },
             ],
@@ -219,7 +219,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 12, short: 2, long: 4, batch: 4, blocks: 2, warps: [8, 8], sums: 2,
-            alone: &[],
+            one_block: &[],
             held: &[
                 HeldRow { bytes: 192, batch: 192, warps: 8, blocks: 2 },
                 HeldRow { bytes: 192, batch: 192, warps: 4, blocks: 5 },
@@ -227,7 +227,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 16, short: 2, long: 8, batch: 8, blocks: 2, warps: [8, 8], sums: 2,
-            alone: &[],
+            one_block: &[],
             held: &[
                 HeldRow { bytes: 128, batch: 128, warps: 8, blocks: 2 },
                 HeldRow { bytes: 128, batch: 128, warps: 4, blocks: 5 },
@@ -237,12 +237,12 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         ScanRow {
             accumulator: 32, short: 2, long: 2, batch: 2, blocks: 1, warps: [8, 8], sums: 1,
-            alone: &[],
+            one_block: &[],
             held: &[],
         },
         ScanRow {
             accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1,
-            alone: &[],
+            one_block: &[],
             held: &[],
         },
     ],
