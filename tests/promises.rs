@@ -11,7 +11,7 @@ use warpfold::codegen::{
 };
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
-use warpfold::source::Slice;
+use warpfold::source::{Map, Slice};
 use warpfold::{
     Device, Element, Error, Function, Monoid, inclusive_scan, inclusive_scan_from, monoid, reduce,
     reduce_from, scan, scan_from,
@@ -544,9 +544,18 @@ fn indices_that_a_compiler_knows_are_told_from_others() {
 }
 
 #[test]
-fn the_wave_engine_has_policies_up_to_40_bytes() {
+fn the_wave_engine_has_policies_for_all_lengths_of_elements() {
     assert!(WavePolicy::for_capability::<[u64; 5]>(90).is_some());
-    assert!(WavePolicy::for_capability::<[u64; 6]>(90).is_none());
+    assert!(WavePolicy::for_capability::<[u32; 11]>(90).is_some());
+    assert!(WavePolicy::for_capability::<[u64; 8]>(90).is_some());
+    // No short run of these takes a multiple of 16 bytes.
+    assert!(WavePolicy::for_capability::<[u16; 21]>(90).is_none());
+    // A source of 48 bytes for each item of four.
+    #[warpfold::function]
+    fn first_of_twelve(item: [u32; 12]) -> u32 {
+        item[0]
+    }
+    assert!(WavePolicy::for_form::<Map<first_of_twelve, Slice<[u32; 12]>>>(90).is_none());
     let runs_on = Engine::Wave(WavePolicy::of::<f32>().expect("a policy"));
     for (capability, runs) in [
         (75, false),

@@ -138,6 +138,18 @@ fn waves_from_anywhere() {
     check_all_waves(&[(1, 1), (0, 3), (5, 0), (3, 6)]);
 }
 
+/// So do all engines for long elements.
+#[test]
+fn waves_of_long_elements() {
+    use crate::support::operators::{FloatSums, Sums};
+    let Some(_) = gpu(0) else { return };
+    let starts = &[(0, 0), (5, 3), (1, 1)];
+    check_waves::<[f32; 9], FloatSums>(starts);
+    check_waves::<[u64; 5], Sums>(starts);
+    check_waves::<[u32; 13], Sums>(starts);
+    check_waves::<[f32; 16], FloatSums>(starts);
+}
+
 /// Reductions have the oracle's bits by every policy for costly operators, whatever theirs costs.
 #[test]
 fn costly_reductions() {

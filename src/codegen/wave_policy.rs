@@ -84,9 +84,8 @@ impl Shape {
 const SCAN_RUN_BYTES: u32 = 160;
 const SELECT_RUN_BYTES: u32 = 80;
 
-/// Runs of items of more than 16 bytes have this many at least: lanes exchange the sums of runs,
-/// which takes the longer the larger these are.
-const LONG_RUN_BYTES: u32 = 48;
+/// The most bytes that all slices take for an item, unless the item takes as many.
+const MOST_READ: u32 = 40;
 
 impl WavePolicy {
     /// The shared memory that a block asks for: all that a multiprocessor gives to one.
@@ -108,9 +107,9 @@ impl WavePolicy {
         WavePolicy::for_form::<Slice<T>>(capability)
     }
 
-    /// The policy for a scan of a form on GPUs of a compute capability. `None` if items have more
-    /// than 40 bytes, which leave a block too few registers; if no short run takes a multiple of 16
-    /// bytes of every slice and of the results; or if the copy engine cannot fetch the form.
+    /// The policy for a scan of a form on GPUs of a compute capability. `None` if no short run
+    /// takes a multiple of 16 bytes of every slice and of the results; if the slices take more than
+    /// 40 bytes for an item, and more than the item; or if the copy engine cannot fetch the form.
     pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
         const { assert_element_size::<F::Item>() };
         WavePolicy::for_shape(
@@ -120,25 +119,41 @@ impl WavePolicy {
         )
     }
 
-    /// The same for an operator of some [`cost`](super::cost): dearer ones may want another shape.
+    /// The same for an operator that `commutes` or not, of some [`cost`](super::cost): some want
+    /// another shape.
     #[cfg(feature = "cuda")]
     pub(crate) fn for_operator<F: Form<Item: Element>>(
         capability: u32,
+        commutes: bool,
         cost: u32,
     ) -> Option<WavePolicy> {
         let size = (F::LEAVES.bytes as u32).max(size_of::<F::Item>() as u32);
-        match wave::dear_scans(capability, size, cost) {
+        match wave::scans_by(capability, size, commutes, cost) {
             Some(rows) => WavePolicy::for_shape(rows, SCAN_RUN_BYTES, Shape::of_scan::<F>()),
             None => WavePolicy::for_form::<F>(capability),
         }
     }
 
-    /// Whether the engine is the fastest for long scans of a form by an operator that does not
-    /// commute, of some [`cost`](super::cost).
+    /// The most tiles a multiprocessor with which the engine is the fastest, of those for what a
+    /// GPU does not hold at once, for scans of a form by an operator that `commutes` or not, of
+    /// some [`cost`](super::cost).
     #[cfg(feature = "cuda")]
-    pub(crate) fn is_for_ordered<F: Form<Item: Element>>(cost: u32) -> bool {
-        let (_, most) = *row_for(wave::ORDERED, |row| row.0, accumulator_bytes::<F::Item>());
-        cost <= most
+    pub(crate) fn reach<F: Form<Item: Element>>(commutes: bool, cost: u32) -> u64 {
+        let table = match commutes {
+            true => wave::COMMUTING,
+            false => wave::ORDERED,
+        };
+        let accumulator = accumulator_bytes::<F::Item>();
+        let mut rows = table.iter();
+        let row = rows.find(|row| accumulator <= row.accumulator && cost <= row.cost);
+        row.map_or(0, |row| row.tiles)
+    }
+
+    /// The same for an operator so costly that the shares engine takes what is longer.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn reach_before_shares<F: Form<Item: Element>>() -> u64 {
+        let accumulator = accumulator_bytes::<F::Item>();
+        row_for(wave::BEFORE_SHARES, |row| row.0, accumulator).1
     }
 
     /// The policy for a select of items of type `T` from a form; `None` as for
@@ -186,15 +201,16 @@ impl WavePolicy {
         if !leaves.fetched {
             return None;
         }
+        let row = table.iter().find(|row| size.max(item) <= row.element)?;
         let run = (0..5).map(|power| 1 << power).find(|run| {
-            (run * leaves.granule as u32).is_multiple_of(16)
+            *run >= row.run
+                && (run * leaves.granule as u32).is_multiple_of(16)
                 && (run * item).is_multiple_of(16)
-                && (item <= 16 || run * item >= LONG_RUN_BYTES)
         })?;
-        if run * item.max(leaves.largest as u32) > longest_run {
+        let longest_run = longest_run.max(row.run * item);
+        if run * item.max(leaves.largest as u32) > longest_run || size > item.max(MOST_READ) {
             return None;
         }
-        let row = table.iter().find(|row| size.max(item) <= row.element)?;
         let rows = row.tile / (row.warps * 32 * run * size);
         let rows = 1 << rows.max(1).ilog2();
         let policy = WavePolicy {

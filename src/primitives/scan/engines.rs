@@ -23,10 +23,10 @@ pub(super) struct Engines {
 enum Longer {
     /// For elements too long for a thread's registers.
     Levels {
-        /// For what so many blocks hold.
-        short: Option<(Rows, u64)>,
-        /// For what fills the GPU.
-        wave: Option<Wave>,
+        /// For what the GPU holds at once: the first by which that is so.
+        short: Vec<Rows>,
+        /// For some of what is longer.
+        wave: Option<Middle>,
         /// The levels engine ([`Engine::Levels`]), for everything else.
         levels: Lazy,
     },
@@ -42,8 +42,10 @@ enum Longer {
     },
     /// For costly operators.
     Shares {
-        /// For what the GPU holds at once, and so many blocks: the first by which that is so.
-        short: Vec<(Rows, u64)>,
+        /// For what the GPU holds at once: the first by which that is so.
+        short: Vec<Rows>,
+        /// For some of what is longer.
+        wave: Option<Middle>,
         /// For everything else.
         shares: Shares,
     },
@@ -73,6 +75,13 @@ pub(super) struct Wave {
     anywhere: Option<(Lazy, WavePolicy)>,
     /// Whether it is to take short inputs too.
     always: bool,
+}
+
+/// The wave engine between two others: for at most so many tiles a multiprocessor.
+#[derive(Debug, Clone)]
+pub(super) struct Middle {
+    wave: Wave,
+    reach: u64,
 }
 
 /// What the choice of an engine depends on.
@@ -169,51 +178,49 @@ impl Longer {
         commutes: bool,
         cost: u32,
     ) -> Longer {
-        let wave = WavePolicy::for_operator::<F>(capability, cost)
+        let wave = WavePolicy::for_operator::<F>(capability, commutes, cost)
             .filter(|&policy| Engine::Wave(policy).runs_on(capability));
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
-        let is_large = size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT;
-        let few = if is_large {
-            Rows::few_blocks::<F::Item>()
-        } else {
-            // No grid has more.
-            u32::MAX.into()
+        let rows = |policies: Vec<RowPolicy>| -> Vec<Rows> {
+            let policies = policies.into_iter();
+            policies.map(|policy| Rows::new(request, policy)).collect()
+        };
+        let middle = |reach: u64| {
+            let wave = wave.filter(|_| reach > 0);
+            let wave = wave.map(|policy| Wave::new::<F>(request, policy, false));
+            wave.map(|wave| Middle { wave, reach })
         };
         if let Some(costly) = &costly
             && !costly.short.is_empty()
         {
-            let short = costly.short.iter();
             return Longer::Shares {
-                short: short
-                    .map(|&policy| (Rows::new(request, policy), few))
-                    .collect(),
+                short: rows(costly.short.clone()),
+                wave: middle(WavePolicy::reach_before_shares::<F>()),
                 shares: Shares::of(request, costly),
             };
         }
+        let mut at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
+        let is_large = size_of::<<F::Item as Element>::Accumulator>() > Rows::LARGEST_ELEMENT;
         if !is_large {
-            let mut rows = RowPolicy::for_scans_at_once::<F>(capability, cost);
             let from = costly.as_ref().map_or(u64::MAX, |costly| costly.from);
-            let enough = rows.iter().position(|policy| policy.at_once() >= from);
+            let enough = at_once.iter().position(|policy| policy.at_once() >= from);
             let shares_follow = enough.is_some();
-            rows.truncate(enough.map_or(usize::MAX, |last| last + 1));
+            at_once.truncate(enough.map_or(usize::MAX, |last| last + 1));
             let wave = wave.filter(|_| !shares_follow);
             let wave = wave.map(|policy| Wave::new::<F>(request, policy, false));
             let wave_follows = wave.as_ref().is_some_and(|wave| wave.at(false).is_some());
             if !shares_follow && !wave_follows {
-                rows.push(RowPolicy::for_scan::<F>(capability, true));
+                at_once.push(RowPolicy::for_scan::<F>(capability, true));
             }
-            let rows = rows.into_iter().map(|policy| Rows::new(request, policy));
             return Longer::OneLaunch {
                 shares: costly.map(|costly| Shares::of(request, &costly)),
-                rows: rows.collect(),
+                rows: rows(at_once),
                 wave,
             };
         }
-        let policy = RowPolicy::for_scan::<F>(capability, false);
-        let wave = wave.filter(|_| commutes || WavePolicy::is_for_ordered::<F>(cost));
         Longer::Levels {
-            short: Some((Rows::new(request, policy), few)),
-            wave: wave.map(|policy| Wave::new::<F>(request, policy, false)),
+            short: rows(at_once),
+            wave: middle(WavePolicy::reach::<F>(commutes, cost)),
             levels: Lazy::new(request, Engine::Levels),
         }
     }
@@ -221,7 +228,7 @@ impl Longer {
     fn only<F: Form<Item: Element>>(request: Request, capability: u32, engine: Engine) -> Longer {
         match engine {
             Engine::Levels => Longer::Levels {
-                short: None,
+                short: Vec::new(),
                 wave: None,
                 levels: Lazy::new(request, engine),
             },
@@ -232,6 +239,7 @@ impl Longer {
             },
             Engine::Shares(policy) => Longer::Shares {
                 short: Vec::new(),
+                wave: None,
                 shares: Shares::new(request, 0, [(u64::MAX, policy)]),
             },
             Engine::Wave(policy) => {
@@ -253,8 +261,8 @@ impl Longer {
                 wave,
                 levels,
             } => {
-                let short = short.iter().map(|(rows, _)| &rows.kernels);
-                let wave = wave.iter().map(|wave| &wave.kernels);
+                let short = short.iter().map(|rows| &rows.kernels);
+                let wave = wave.iter().map(|middle| &middle.wave.kernels);
                 short.chain(wave).chain([levels]).collect()
             }
             Longer::OneLaunch { shares, rows, wave } => {
@@ -263,18 +271,26 @@ impl Longer {
                 let wave = wave.iter().map(|wave| &wave.kernels);
                 shares.chain(rows).chain(wave).collect()
             }
-            Longer::Shares { short, shares } => {
-                let short = short.iter().map(|(rows, _)| &rows.kernels);
-                shares.kernels().chain(short).collect()
+            Longer::Shares {
+                short,
+                wave,
+                shares,
+            } => {
+                let short = short.iter().map(|rows| &rows.kernels);
+                let wave = wave.iter().map(|middle| &middle.wave.kernels);
+                shares.kernels().chain(short).chain(wave).collect()
             }
         }
     }
 
     fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
         let of_rows = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
-        let of_few_blocks = |(rows, few): &(Rows, u64)| {
-            let few = ScanPlan::workspace_bytes_for::<T>(rows.policy, *few);
-            of_rows(rows).min(few)
+        let of_short = |short: &[Rows]| {
+            let at_once = |rows: &Rows| {
+                let most = u64::from(Rows::MOST_MULTIPROCESSORS * rows.policy.blocks);
+                of_rows(rows).min(ScanPlan::workspace_bytes_for::<T>(rows.policy, most))
+            };
+            short.iter().map(at_once).max()
         };
         let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
         let of_shares = |shares: &Shares| {
@@ -291,8 +307,8 @@ impl Longer {
                 wave,
                 levels: _,
             } => vec![
-                short.as_ref().map(of_few_blocks),
-                wave.as_ref().map(of_wave),
+                of_short(short),
+                wave.as_ref().map(|middle| of_wave(&middle.wave)),
                 Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
             ],
             Longer::OneLaunch { shares, rows, wave } => vec![
@@ -300,10 +316,15 @@ impl Longer {
                 rows.iter().map(of_rows).max(),
                 wave.as_ref().map(of_wave),
             ],
-            Longer::Shares { short, shares } => {
-                let short = short.iter().map(of_few_blocks).max();
-                vec![short, Some(of_shares(shares))]
-            }
+            Longer::Shares {
+                short,
+                wave,
+                shares,
+            } => vec![
+                of_short(short),
+                wave.as_ref().map(|middle| of_wave(&middle.wave)),
+                Some(of_shares(shares)),
+            ],
         };
         most.into_iter().flatten().max().unwrap_or(0)
     }
@@ -311,11 +332,10 @@ impl Longer {
     fn choose(&self, input: Input) -> Choice<'_> {
         let Input {
             len,
-            inclusive,
+            inclusive: _,
             aligned,
             multiprocessors,
         } = input;
-        let plan = |rows: &Rows| ScanPlan::new(rows.policy, len, inclusive, multiprocessors);
         let of_shares = |shares| Shares::choose(shares, len, multiprocessors);
         match self {
             Longer::Levels {
@@ -323,50 +343,35 @@ impl Longer {
                 wave,
                 levels,
             } => {
-                if let Some((short, few)) = short {
-                    let plan = plan(short);
-                    if plan.blocks <= *few && !plan.by_ticket {
-                        return Choice::Rows(&short.kernels, plan);
-                    }
-                }
-                let of_wave = wave.as_ref().and_then(|wave| wave.choose(len, aligned));
-                if let Some(Choice::Wave(kernels, plan)) = of_wave
-                    && 2 * plan.tiles(inclusive) > u64::from(multiprocessors)
-                {
-                    return Choice::Wave(kernels, plan);
-                }
-                Choice::Levels(levels)
+                let of_wave = || wave.as_ref()?.choose(input);
+                Rows::at_once(short, input)
+                    .or_else(of_wave)
+                    .unwrap_or(Choice::Levels(levels))
             }
             Longer::OneLaunch { shares, rows, wave } => {
-                let of_wave = wave.as_ref().and_then(|wave| wave.choose(len, aligned));
-                if wave.as_ref().is_some_and(|wave| wave.always)
-                    && let Some(choice) = of_wave
-                {
-                    return choice;
-                }
-                if let Some(choice) = shares.as_ref().and_then(of_shares) {
-                    return choice;
-                }
-                for rows in rows {
-                    let plan = plan(rows);
-                    if !plan.by_ticket {
-                        return Choice::Rows(&rows.kernels, plan);
-                    }
-                }
-                of_wave.unwrap_or_else(|| {
-                    let last = rows.last().expect("there are rows");
-                    Choice::Rows(&last.kernels, plan(last))
-                })
+                let always = wave.as_ref().is_some_and(|wave| wave.always);
+                let of_wave = || {
+                    let (kernels, plan) = wave.as_ref()?.choose(len, aligned)?;
+                    Some(Choice::Wave(kernels, plan))
+                };
+                of_wave()
+                    .filter(|_| always)
+                    .or_else(|| shares.as_ref().and_then(of_shares))
+                    .or_else(|| Rows::at_once(rows, input))
+                    .or_else(of_wave)
+                    .unwrap_or_else(|| {
+                        let last = rows.last().expect("there are rows");
+                        Choice::Rows(&last.kernels, last.plan(input))
+                    })
             }
-            Longer::Shares { short, shares } => {
-                for (short, few) in short {
-                    let plan = plan(short);
-                    if plan.blocks <= *few && !plan.by_ticket {
-                        return Choice::Rows(&short.kernels, plan);
-                    }
-                }
-                of_shares(shares).expect("they are for all lengths")
-            }
+            Longer::Shares {
+                short,
+                wave,
+                shares,
+            } => Rows::at_once(short, input)
+                .or_else(|| wave.as_ref()?.choose(input))
+                .or_else(|| of_shares(shares))
+                .expect("they are for all lengths"),
         }
     }
 }
@@ -375,17 +380,32 @@ impl Rows {
     /// Longer elements do not leave a thread enough registers for its tree.
     const LARGEST_ELEMENT: usize = 16;
 
-    /// Up to as many blocks as have sums of 4 KiB, one launch takes less time than the launches of
-    /// the levels engine.
-    fn few_blocks<T: Element>() -> u64 {
-        (4 << 10) / size_of::<T::Accumulator>() as u64
-    }
+    /// What a GPU holds at once is not for more of them: workspaces have room for no more blocks.
+    const MOST_MULTIPROCESSORS: u32 = 1024;
 
     fn new(request: Request, policy: RowPolicy) -> Rows {
         Rows {
             kernels: Lazy::new(request, Engine::Rows(policy)),
             policy,
         }
+    }
+
+    fn plan(&self, input: Input) -> ScanPlan {
+        let Input {
+            len,
+            inclusive,
+            aligned: _,
+            multiprocessors,
+        } = input;
+        let multiprocessors = multiprocessors.min(Self::MOST_MULTIPROCESSORS);
+        ScanPlan::new(self.policy, len, inclusive, multiprocessors)
+    }
+
+    /// The first by which the GPU holds all at once.
+    fn at_once(rows: &[Rows], input: Input) -> Option<Choice<'_>> {
+        let mut plans = rows.iter().map(|rows| (&rows.kernels, rows.plan(input)));
+        let (kernels, plan) = plans.find(|(_, plan)| !plan.by_ticket)?;
+        Some(Choice::Rows(kernels, plan))
     }
 }
 
@@ -437,9 +457,9 @@ impl Wave {
     }
 
     /// The engine for `len` elements, if it takes addresses that all are `aligned`, or not.
-    fn choose(&self, len: usize, aligned: bool) -> Option<Choice<'_>> {
+    fn choose(&self, len: usize, aligned: bool) -> Option<(&Lazy, WavePlan)> {
         let (kernels, policy) = self.at(aligned)?;
-        Some(Choice::Wave(kernels, WavePlan::new(policy, len)))
+        Some((kernels, WavePlan::new(policy, len)))
     }
 
     /// Kernels and policy for addresses that all are `aligned`, or not.
@@ -449,6 +469,22 @@ impl Wave {
         }
         let (kernels, policy) = self.anywhere.as_ref()?;
         Some((kernels, *policy))
+    }
+}
+
+impl Middle {
+    /// If at least a quarter of the multiprocessors have a tile, and none has too many.
+    fn choose(&self, input: Input) -> Option<Choice<'_>> {
+        let Input {
+            len,
+            inclusive,
+            aligned,
+            multiprocessors,
+        } = input;
+        let (kernels, plan) = self.wave.choose(len, aligned)?;
+        let (tiles, places) = (plan.tiles(inclusive), u64::from(multiprocessors));
+        let fits = 4 * tiles > places && tiles <= self.reach.saturating_mul(places);
+        fits.then_some(Choice::Wave(kernels, plan))
     }
 }
 
@@ -646,28 +682,60 @@ mod tests {
         assert_eq!(names(&turing), ["block", "rows", "rows, in turns"]);
     }
 
-    /// Where the order of operands counts, the wave engine is for cheap operators on elements that
-    /// are not too long.
+    /// The longer elements are, and the more an operator costs, the sooner a launch a level is
+    /// faster than waves; sooner still where the order of operands counts.
     #[test]
     fn long_elements() {
-        let ordered = engines::<[f64; 4]>(90, false, CHEAP);
+        let ordered = engines::<[f64; 6]>(90, false, CHEAP);
+        assert_eq!(name(&ordered, 500_000, true), "wave");
+        assert_eq!(name(&ordered, 1 << 20, true), "levels");
+        let ordered = engines::<[f64; 6]>(90, false, 17);
         assert_eq!(names(&ordered), ["rows", "levels", "levels"]);
-        assert_eq!(name(&ordered, 1 << 28, true), "levels");
-        let commuting = engines::<[f64; 4]>(90, true, CHEAP);
-        assert_eq!(
-            names(&commuting),
-            ["rows", "wave, anywhere", "wave, anywhere"]
-        );
-        assert_eq!(name(&commuting, 1 << 28, true), "wave");
-        let shorter = engines::<[f64; 3]>(90, false, CHEAP);
-        assert_eq!(
-            names(&shorter),
-            ["rows", "wave, anywhere", "wave, anywhere"]
-        );
-        assert_eq!(name(&shorter, 1 << 28, true), "wave");
+        assert_eq!(name(&ordered, 131 << 10, true), "wave");
+        assert_eq!(name(&ordered, 133 << 10, true), "levels");
+        for commuting in [
+            engines::<[f64; 6]>(90, true, CHEAP),
+            engines::<[f64; 8]>(90, true, CHEAP),
+        ] {
+            assert_eq!(
+                names(&commuting),
+                ["rows", "wave, anywhere", "wave, anywhere"]
+            );
+            assert_eq!(name(&commuting, 1 << 28, true), "wave");
+        }
+        for shorter in [
+            engines::<[f64; 3]>(90, false, CHEAP),
+            engines::<[f64; 5]>(90, false, CHEAP),
+        ] {
+            assert_eq!(
+                names(&shorter),
+                ["rows", "wave, anywhere", "wave, anywhere"]
+            );
+            assert_eq!(name(&shorter, 1 << 28, true), "wave");
+        }
         let costly = engines::<[f64; 3]>(90, false, COSTLY);
         assert_eq!(names(&costly), ["rows", "shares", "shares"]);
         assert_eq!(name(&costly, 1 << 28, true), "shares");
+        let costly = engines::<[f64; 8]>(90, true, COSTLY);
+        assert_eq!(names(&costly), ["rows", "wave, anywhere", "levels"]);
+        let costly = engines::<[f32; 9]>(90, false, 46);
+        assert_eq!(names(&costly), ["rows", "wave, anywhere", "shares"]);
+    }
+
+    /// What a GPU holds at once takes one launch, also of long elements.
+    #[test]
+    fn long_elements_at_once() {
+        let engines = engines::<[f64; 8]>(90, true, CHEAP);
+        let held = |len: usize| match engines.choose(input(len)) {
+            Choice::Rows(_, plan) if !plan.by_ticket => {
+                let each = (len as u64).div_ceil(plan.blocks);
+                (plan.blocks, each.next_power_of_two())
+            }
+            other => panic!("{len}: {other:?}"),
+        };
+        let blocks = [33_792, 33_793, 67_584].map(held);
+        assert_eq!(blocks, [(132, 256), (67, 512), (132, 512)]);
+        assert_eq!(name(&engines, 67_585, true), "wave");
     }
 
     /// Three floats have two shapes of blocks: for sums, and for what costs more.

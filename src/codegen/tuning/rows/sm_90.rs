@@ -243,7 +243,7 @@ pub(super) const ROWS: RowTables = RowTables {
         ScanRow {
             accumulator: 64, short: 1, long: 1, batch: 1, blocks: 1, warps: [8, 8], sums: 1,
             one_block: &[],
-            held: &[],
+            held: &[HeldRow { bytes: 128, batch: 64, warps: 8, blocks: 1 }],
         },
     ],
     // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs wait

@@ -1,7 +1,7 @@
 //! The wave engine.
 
 #[cfg(feature = "cuda")]
-mod dear_sm_90;
+mod operators_sm_90;
 mod select_sm_90;
 mod sm_90;
 
@@ -12,6 +12,9 @@ use super::{Tables, choose};
 pub(in crate::codegen) struct WaveRow {
     /// The largest of these elements, in bytes.
     pub(in crate::codegen) element: u32,
+    /// The fewest of them in a run. Lanes exchange the sums of runs, which takes the longer the
+    /// larger these are.
+    pub(in crate::codegen) run: u32,
     /// What a tile may take of shared memory, in bytes.
     pub(in crate::codegen) tile: u32,
     /// The rest is that of [`WavePolicy`](crate::codegen::WavePolicy).
@@ -23,30 +26,70 @@ pub(in crate::codegen) struct WaveRow {
     pub(in crate::codegen) batch: u32,
 }
 
-/// Operators that do not commute: the largest accumulators, in bytes, and the greatest
-/// [`cost`](crate::codegen::cost) of an operator for whose scans the wave engine is the fastest.
-/// Where the order of operands counts, more is exchanged between lanes.
+/// For which scans the wave engine is the fastest.
 #[cfg(feature = "cuda")]
-pub(in crate::codegen) const ORDERED: &[(u32, u32)] = &[(16, u32::MAX), (28, 24), (64, 0)];
+#[derive(Debug)]
+pub(in crate::codegen) struct Reach {
+    /// The largest accumulators, in bytes.
+    pub(in crate::codegen) accumulator: u32,
+    /// The greatest [`cost`](crate::codegen::cost) of an operator.
+    pub(in crate::codegen) cost: u32,
+    /// The most tiles a multiprocessor.
+    pub(in crate::codegen) tiles: u64,
+}
+
+/// By operators that commute: the first row that an operator fits.
+#[cfg(feature = "cuda")]
+#[rustfmt::skip]
+pub(in crate::codegen) const COMMUTING: &[Reach] = &[
+    Reach { accumulator: 40, cost: u32::MAX, tiles: u64::MAX },
+    Reach { accumulator: 64, cost: 40, tiles: u64::MAX },
+    Reach { accumulator: 64, cost: u32::MAX, tiles: 2 },
+];
+
+/// By others: where the order of operands counts, more is exchanged between lanes.
+#[cfg(feature = "cuda")]
+#[rustfmt::skip]
+pub(in crate::codegen) const ORDERED: &[Reach] = &[
+    Reach { accumulator: 16, cost: u32::MAX, tiles: u64::MAX },
+    Reach { accumulator: 28, cost: 24, tiles: u64::MAX },
+    Reach { accumulator: 40, cost: 16, tiles: u64::MAX },
+    Reach { accumulator: 64, cost: 16, tiles: 4 },
+    Reach { accumulator: 64, cost: u32::MAX, tiles: 1 },
+];
+
+/// By operators so costly that the shares engine takes what is longer: the largest accumulators, in
+/// bytes, and the most tiles a multiprocessor.
+#[cfg(feature = "cuda")]
+pub(in crate::codegen) const BEFORE_SHARES: &[(u32, u64)] = &[(28, 0), (40, 4), (64, 0)];
 
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 const SELECTS: &Tables<[WaveRow]> = &[(90, select_sm_90::SELECT)];
 const PARTITIONS: &Tables<[WaveRow]> = &[(90, select_sm_90::PARTITION)];
 
 #[cfg(feature = "cuda")]
-const DEAR: &Tables<[(u32, WaveRow)]> = &[(90, dear_sm_90::DEAR)];
-
-/// The row for scans of elements of a size by an operator of some
-/// [`cost`](crate::codegen::cost), if it is dear enough to take another than a sum does.
+const DEAR: &Tables<[(u32, WaveRow)]> = &[(90, operators_sm_90::DEAR)];
 #[cfg(feature = "cuda")]
-pub(in crate::codegen) fn dear_scans(
+const ORDERED_SCANS: &Tables<[WaveRow]> = &[(90, operators_sm_90::ORDERED)];
+
+/// The row for scans of elements of a size by an operator that `commutes` or not, of some
+/// [`cost`](crate::codegen::cost), if it wants another than a sum.
+#[cfg(feature = "cuda")]
+pub(in crate::codegen) fn scans_by(
     capability: u32,
     element: u32,
+    commutes: bool,
     cost: u32,
 ) -> Option<&'static [WaveRow]> {
-    let mut rows = choose(DEAR, capability).iter();
-    let (_, row) = rows.find(|(least, row)| row.element == element && cost >= *least)?;
-    Some(std::slice::from_ref(row))
+    let mut dear = choose(DEAR, capability).iter();
+    let dear = dear.find(|(least, row)| row.element == element && cost >= *least);
+    let mut ordered = choose(ORDERED_SCANS, capability).iter();
+    let row = match dear {
+        Some((_, row)) => Some(row),
+        None if commutes => None,
+        None => ordered.find(|row| row.element == element),
+    };
+    Some(std::slice::from_ref(row?))
 }
 
 /// The table of scans for GPUs of a compute capability. Those that cannot run the engine get one
