@@ -80,6 +80,9 @@ arrays! {
     8 "[f32; 8]";
     9 "[f32; 9]";
     10 "[f32; 10]";
+    12 "[f32; 12]";
+    13 "[f32; 13]";
+    16 "[f32; 16]";
 }
 
 /// Sums component by component.
@@ -111,5 +114,8 @@ pub(crate) fn for_each_class<V: Visitor>(visitor: &mut V) -> Result<(), V::Error
     visitor.visit::<[f32; 7]>()?;
     visitor.visit::<[f32; 8]>()?;
     visitor.visit::<[f32; 9]>()?;
-    visitor.visit::<[f32; 10]>()
+    visitor.visit::<[f32; 10]>()?;
+    visitor.visit::<[f32; 12]>()?;
+    visitor.visit::<[f32; 13]>()?;
+    visitor.visit::<[f32; 16]>()
 }

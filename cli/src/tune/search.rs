@@ -32,12 +32,12 @@ impl Axis {
     /// In rising order. Stages and loads beyond 7 and 4 are for small tiles.
     fn values(self) -> &'static [u32] {
         match self {
-            Axis::Stages => &[5, 6, 7, 10, 12, 14],
+            Axis::Stages => &[3, 4, 5, 6, 7, 10, 12, 14],
             Axis::Loads => &[1, 2, 3, 4, 6, 8],
             Axis::Warps => &[4, 8, 16],
             Axis::Reducers => &[2, 4, 8],
             Axis::Batch => &[1, 2, 4, 8],
-            Axis::Wave => &[64, 128],
+            Axis::Wave => &[32, 64, 128],
             Axis::Rows => &[1, 2, 4, 8, 16],
         }
     }

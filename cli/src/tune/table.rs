@@ -31,6 +31,7 @@ pub(crate) fn render(capability: u32, conditions: &str, rows: &[Row]) -> String 
         let tile_kib = (policy.tile() * u64::from(element)) >> 10;
         let lines = [
             ("element", element.to_string()),
+            ("run", policy.run.to_string()),
             ("tile", format!("{tile_kib} << 10")),
             ("warps", policy.warps.to_string()),
             ("reducers", policy.reducers.to_string()),

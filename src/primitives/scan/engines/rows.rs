@@ -1,0 +1,46 @@
+//! The rows engine, for what a GPU holds at once.
+
+use super::{Choice, Input};
+use crate::codegen::{Engine, RowPolicy};
+use crate::cuda::kernels::{Lazy, Request};
+use crate::primitives::scan::plan::ScanPlan;
+
+/// The rows engine ([`Engine::Rows`]).
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    pub(super) kernels: Lazy,
+    pub(super) policy: RowPolicy,
+}
+
+impl Rows {
+    /// Longer elements do not leave a thread enough registers for its tree.
+    pub(super) const LARGEST_ELEMENT: usize = 16;
+
+    /// What a GPU holds at once is not for more of them: workspaces have room for no more blocks.
+    pub(super) const MOST_MULTIPROCESSORS: u32 = 1024;
+
+    pub(super) fn new(request: Request, policy: RowPolicy) -> Rows {
+        Rows {
+            kernels: Lazy::new(request, Engine::Rows(policy)),
+            policy,
+        }
+    }
+
+    pub(super) fn plan(&self, input: Input) -> ScanPlan {
+        let Input {
+            len,
+            inclusive,
+            aligned: _,
+            multiprocessors,
+        } = input;
+        let multiprocessors = multiprocessors.min(Self::MOST_MULTIPROCESSORS);
+        ScanPlan::new(self.policy, len, inclusive, multiprocessors)
+    }
+
+    /// The first by which the GPU holds all at once.
+    pub(super) fn at_once(rows: &[Rows], input: Input) -> Option<Choice<'_>> {
+        let mut plans = rows.iter().map(|rows| (&rows.kernels, rows.plan(input)));
+        let (kernels, plan) = plans.find(|(_, plan)| !plan.by_ticket)?;
+        Some(Choice::Rows(kernels, plan))
+    }
+}

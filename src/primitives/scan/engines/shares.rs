@@ -1,0 +1,49 @@
+//! The shares engine, for costly operators.
+
+use super::Choice;
+use crate::codegen::{CostlyScanPolicy, Engine, SharePolicy};
+use crate::cuda::kernels::{Lazy, Request};
+use crate::primitives::scan::plan::SharePlan;
+
+/// The shares engine ([`Engine::Shares`]), for at least so many elements a multiprocessor.
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    pub(super) from: u64,
+    /// Each for up to so many elements a multiprocessor, from short inputs to all others.
+    pub(super) tiles: Vec<(u64, Lazy, SharePolicy)>,
+}
+
+impl Shares {
+    pub(super) fn of(request: Request, costly: &CostlyScanPolicy) -> Shares {
+        let middle = costly.middle.iter().copied();
+        let tiles = middle.chain([(u64::MAX, costly.shares)]);
+        Shares::new(request, costly.from, tiles)
+    }
+
+    pub(super) fn new(
+        request: Request,
+        from: u64,
+        tiles: impl IntoIterator<Item = (u64, SharePolicy)>,
+    ) -> Shares {
+        let tiles = tiles.into_iter().map(|(most, policy)| {
+            let kernels = Lazy::new(request, Engine::Shares(policy));
+            (most, kernels, policy)
+        });
+        Shares {
+            from,
+            tiles: tiles.collect(),
+        }
+    }
+
+    pub(super) fn kernels(&self) -> impl Iterator<Item = &Lazy> {
+        self.tiles.iter().map(|(_, kernels, _)| kernels)
+    }
+
+    /// The engine for `len` elements, if these are enough.
+    pub(super) fn choose(&self, len: usize, multiprocessors: u32) -> Option<Choice<'_>> {
+        let each = (len as u64).div_ceil(multiprocessors.max(1).into());
+        let fitting = self.tiles.iter().find(|(most, ..)| each <= *most);
+        let (_, kernels, policy) = fitting.filter(|_| each >= self.from)?;
+        Some(Choice::Shares(kernels, SharePlan::new(*policy, len)))
+    }
+}

@@ -1,0 +1,314 @@
+//! Which engine makes which scan.
+
+use super::*;
+use crate::Monoid;
+use crate::codegen::Definitions;
+use crate::primitives::scan::kernel;
+use crate::source::Slice;
+
+/// The number of multiprocessors of an H100 and of an H200.
+const MULTIPROCESSORS: u32 = 132;
+
+const CHEAP: u32 = 1;
+const COSTLY: u32 = 100;
+
+/// Nothing is compiled, and nothing runs.
+struct Operator;
+
+impl<T: Element> Monoid<T> for Operator {
+    fn identity() -> T {
+        unreachable!()
+    }
+
+    fn combine(_: T::Accumulator, _: T::Accumulator) -> T::Accumulator {
+        unreachable!()
+    }
+
+    fn cuda(_: &mut Definitions) -> String {
+        unreachable!()
+    }
+}
+
+fn request<T: Element>() -> Request {
+    Request::of::<kernel::Scan<T, Operator>>()
+}
+
+fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Engines {
+    Engines::for_operator::<Slice<T>>(request::<T>(), capability, commutes, || cost)
+}
+
+/// Of an exclusive scan of aligned slices.
+fn input(len: usize) -> Input {
+    Input {
+        len,
+        inclusive: false,
+        aligned: true,
+        multiprocessors: MULTIPROCESSORS,
+    }
+}
+
+/// The names of the engines that take 1000, 2^18, and 2^28 elements, at any address.
+fn names(engines: &Engines) -> [&'static str; 3] {
+    [1000, 1 << 18, 1 << 28].map(|len| name(engines, len, false))
+}
+
+fn name(engines: &Engines, len: usize, aligned: bool) -> &'static str {
+    let choice = engines.choose(Input {
+        inclusive: true,
+        aligned,
+        ..input(len)
+    });
+    match choice {
+        Choice::Block(..) => "block",
+        Choice::Levels(_) => "levels",
+        Choice::Rows(_, plan) if plan.by_ticket => "rows, in turns",
+        Choice::Rows(..) => "rows",
+        Choice::Shares(..) => "shares",
+        Choice::Wave(_, plan) if plan.policy.anywhere => "wave, anywhere",
+        Choice::Wave(..) => "wave",
+    }
+}
+
+#[test]
+fn cheap_operators() {
+    let hopper = engines::<f32>(90, true, CHEAP);
+    assert_eq!(names(&hopper), ["block", "rows", "wave, anywhere"]);
+    assert_eq!(name(&hopper, 1 << 28, true), "wave");
+    let ampere = engines::<f32>(80, true, CHEAP);
+    assert_eq!(names(&ampere), ["block", "rows", "rows, in turns"]);
+    assert_eq!(name(&ampere, 1 << 28, true), "rows, in turns");
+}
+
+/// What the GPU holds at once is not scanned in turns: with up to 64 numbers a lane.
+#[test]
+fn middle_lengths() {
+    let engines = engines::<f32>(90, true, CHEAP);
+    let held = |len| match engines.choose(input(len)) {
+        Choice::Rows(_, plan) if !plan.by_ticket => len as u64 / plan.blocks,
+        other => panic!("{len}: {other:?}"),
+    };
+    let tiles = [
+        1 << 20,
+        1_100_000,
+        2_700_000,
+        2_710_000,
+        3_240_000,
+        3_250_000,
+        4_325_000,
+    ];
+    // One with more elements a warp follows one with more blocks.
+    let tiles = tiles.map(held).map(u64::next_power_of_two);
+    assert_eq!(tiles, [8192, 4096, 4096, 4096, 4096, 8192, 8192]);
+    assert_eq!(name(&engines, 4_330_000, true), "wave");
+}
+
+/// If one block a multiprocessor holds all, few warps that hold much are faster by cheap
+/// operators, and many warps by those that cost more.
+#[test]
+fn one_block_a_multiprocessor() {
+    fn check<T: Element>(cost: u32, len: usize, warps: u32, elements_of_a_lane: u64) {
+        let engines = engines::<T>(90, true, cost);
+        let Choice::Rows(_, plan) = engines.choose(input(len)) else {
+            panic!("{len} elements");
+        };
+        let lanes = plan.blocks * u64::from(32 * plan.warps);
+        let elements = (len as u64).div_ceil(lanes).next_power_of_two();
+        let found = (plan.blocks, plan.warps, elements);
+        assert_eq!(found, (129, warps, elements_of_a_lane), "{len} elements");
+    }
+    check::<f32>(19, 1_050_000, 8, 32);
+    check::<f32>(20, 1_050_000, 16, 16);
+    check::<u16>(CHEAP, 2_100_000, 8, 64);
+    check::<u8>(CHEAP, 2_100_000, 16, 32);
+    check::<f64>(CHEAP, 525_000, 8, 16);
+    check::<f64>(CHEAP, 1_050_000, 16, 16);
+}
+
+/// As the documentation of `Scan::load` says.
+#[test]
+fn a_scan_has_some_kernels() {
+    fn most<T: Element>() -> usize {
+        let engines = (0..300).map(|cost| engines::<T>(90, true, cost));
+        engines
+            .map(|engines| engines.kernels().count())
+            .max()
+            .unwrap()
+    }
+    let most = [
+        most::<u8>(),
+        most::<f32>(),
+        most::<f64>(),
+        most::<[f64; 2]>(),
+    ];
+    assert_eq!(most.into_iter().max(), Some(13));
+}
+
+/// Items that are widened leave registers for five blocks of four warps, not for six.
+#[test]
+fn widened_items() {
+    fn policies<T: Element>() -> Vec<u32> {
+        let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90, CHEAP);
+        policies.iter().map(|policy| policy.blocks).collect()
+    }
+    assert!(policies::<f32>().contains(&6));
+    assert_eq!(policies::<half::f16>(), [1, 5, 4]);
+}
+
+/// The wave engine hides a medium cost behind memory, up to some length.
+#[test]
+fn costly_operators() {
+    for capability in [80, 90] {
+        let costly = engines::<f32>(capability, false, COSTLY);
+        assert_eq!(names(&costly), ["block", "rows", "shares"]);
+        assert_eq!(name(&costly, 1 << 28, true), "shares");
+        // Tiles are small where there are few for each multiprocessor.
+        let tile = |len, multiprocessors| {
+            let choice = costly.choose(Input {
+                multiprocessors,
+                ..input(len)
+            });
+            match choice {
+                Choice::Shares(_, plan) => (len as u64).div_ceil(plan.tiles(false)),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(tile(1 << 21, MULTIPROCESSORS) < tile(1 << 24, MULTIPROCESSORS));
+        assert_eq!(tile(1 << 20, 16), tile(1 << 24, MULTIPROCESSORS));
+    }
+    let medium = engines::<f64>(90, false, 19);
+    assert_eq!(names(&medium), ["block", "rows", "shares"]);
+    assert_eq!(name(&medium, 1 << 22, true), "wave");
+    // Where it would combine each element three times for nothing, rows go on up to shares.
+    let dear = engines::<f32>(90, false, 36);
+    assert_eq!(names(&dear), ["block", "rows", "shares"]);
+    assert_eq!(name(&dear, 3 << 20, true), "rows");
+    assert_eq!(name(&dear, 1 << 22, true), "shares");
+    let has_wave = |engines: &Engines| match &engines.longer {
+        Longer::OneLaunch { wave, .. } => wave.is_some(),
+        other => panic!("{other:?}"),
+    };
+    assert!(has_wave(&medium) && !has_wave(&dear));
+    let turing = engines::<f32>(75, false, COSTLY);
+    assert_eq!(names(&turing), ["block", "rows", "rows, in turns"]);
+}
+
+/// The longer elements are, and the more an operator costs, the sooner a launch a level is
+/// faster than waves; sooner still where the order of operands counts.
+#[test]
+fn long_elements() {
+    let ordered = engines::<[f64; 6]>(90, false, CHEAP);
+    assert_eq!(name(&ordered, 500_000, true), "wave");
+    assert_eq!(name(&ordered, 1 << 20, true), "levels");
+    let ordered = engines::<[f64; 6]>(90, false, 17);
+    assert_eq!(names(&ordered), ["rows", "levels", "levels"]);
+    assert_eq!(name(&ordered, 131 << 10, true), "wave");
+    assert_eq!(name(&ordered, 133 << 10, true), "levels");
+    for commuting in [
+        engines::<[f64; 6]>(90, true, CHEAP),
+        engines::<[f64; 8]>(90, true, CHEAP),
+    ] {
+        assert_eq!(
+            names(&commuting),
+            ["rows", "wave, anywhere", "wave, anywhere"]
+        );
+        assert_eq!(name(&commuting, 1 << 28, true), "wave");
+    }
+    for shorter in [
+        engines::<[f64; 3]>(90, false, CHEAP),
+        engines::<[f64; 5]>(90, false, CHEAP),
+    ] {
+        assert_eq!(
+            names(&shorter),
+            ["rows", "wave, anywhere", "wave, anywhere"]
+        );
+        assert_eq!(name(&shorter, 1 << 28, true), "wave");
+    }
+    let costly = engines::<[f64; 3]>(90, false, COSTLY);
+    assert_eq!(names(&costly), ["rows", "shares", "shares"]);
+    assert_eq!(name(&costly, 1 << 28, true), "shares");
+    let costly = engines::<[f64; 8]>(90, true, COSTLY);
+    assert_eq!(names(&costly), ["rows", "wave, anywhere", "levels"]);
+    let costly = engines::<[f32; 9]>(90, false, 46);
+    assert_eq!(names(&costly), ["rows", "wave, anywhere", "shares"]);
+}
+
+/// What a GPU holds at once takes one launch, also of long elements.
+#[test]
+fn long_elements_at_once() {
+    let engines = engines::<[f64; 8]>(90, true, CHEAP);
+    let held = |len: usize| match engines.choose(input(len)) {
+        Choice::Rows(_, plan) if !plan.by_ticket => {
+            let each = (len as u64).div_ceil(plan.blocks);
+            (plan.blocks, each.next_power_of_two())
+        }
+        other => panic!("{len}: {other:?}"),
+    };
+    let blocks = [33_792, 33_793, 67_584].map(held);
+    assert_eq!(blocks, [(132, 256), (67, 512), (132, 512)]);
+    assert_eq!(name(&engines, 67_585, true), "wave");
+}
+
+/// Three floats have two shapes of blocks: for sums, and for what costs more.
+#[test]
+fn the_cost_decides_on_the_shape_of_blocks() {
+    let warps = |cost| {
+        let engines = engines::<[f32; 3]>(90, false, cost);
+        match engines.choose(input(1 << 28)) {
+            Choice::Wave(_, plan) => plan.policy.warps,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([CHEAP, 19, 20, 23].map(warps), [8, 8, 16, 16]);
+}
+
+#[test]
+fn one_engine_takes_everything() {
+    let only = |engine| Engines::only::<Slice<f32>>(request::<f32>(), 90, engine);
+    let names = |engine| names(&only(engine));
+    assert_eq!(names(Engine::Levels), ["levels"; 3]);
+    let rows = RowPolicy::for_scan::<Slice<f32>>(90, true);
+    assert_eq!(
+        names(Engine::Rows(rows)),
+        ["rows", "rows", "rows, in turns"]
+    );
+    let costly = CostlyScanPolicy::of::<Slice<f32>>(90, COSTLY).unwrap();
+    assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
+    let wave = WavePolicy::for_form::<Slice<f32>>(90).unwrap();
+    assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);
+    // A block is for short inputs alone.
+    let block = BlockPolicy::for_scan::<Slice<f32>>(90, CHEAP).unwrap();
+    assert_eq!(
+        names(Engine::Block(block)),
+        ["block", "rows", "rows, in turns"]
+    );
+}
+
+/// A workspace for a length serves the engine of every shorter one.
+#[test]
+fn workspaces_are_large_enough() {
+    fn check<T: Element>(engines: &Engines) {
+        let packets = size_of::<T::Accumulator>().div_ceil(8);
+        let lengths = (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
+        let mut needed = 0;
+        for (len, inclusive) in lengths.flat_map(|len| [(len, false), (len, true)]) {
+            let choice = engines.choose(Input {
+                inclusive,
+                ..input(len)
+            });
+            needed = needed.max(match choice {
+                Choice::Rows(_, plan) if plan.blocks == 1 => 0,
+                Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
+                Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
+                Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
+                Choice::Block(..) => 0,
+                Choice::Levels(_) => unreachable!("elements are short"),
+            });
+            let has = engines.workspace_bytes::<T>(len);
+            assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
+        }
+    }
+    for (capability, cost) in [(90, CHEAP), (90, COSTLY), (80, CHEAP), (90, 25)] {
+        check::<f32>(&engines::<f32>(capability, true, cost));
+        check::<[f64; 2]>(&engines::<[f64; 2]>(capability, true, cost));
+    }
+}

@@ -1,0 +1,74 @@
+//! The wave engine, for what fills the GPU.
+
+use super::{Choice, Input};
+use crate::Element;
+use crate::codegen::{Engine, WavePolicy};
+use crate::cuda::kernels::{Lazy, Request};
+use crate::primitives::scan::plan::WavePlan;
+use crate::source::Form;
+
+/// The wave engine ([`Engine::Wave`]), where it can run.
+#[derive(Debug, Clone)]
+pub(super) struct Wave {
+    pub(super) kernels: Lazy,
+    pub(super) policy: WavePolicy,
+    /// Those for unaligned addresses, no multiples of 16. They are loaded when one is met.
+    pub(super) anywhere: Option<(Lazy, WavePolicy)>,
+    /// Whether it is to take short inputs too.
+    pub(super) always: bool,
+}
+
+/// The wave engine between two others: for at most so many tiles a multiprocessor.
+#[derive(Debug, Clone)]
+pub(super) struct Middle {
+    pub(super) wave: Wave,
+    pub(super) reach: u64,
+}
+
+impl Wave {
+    pub(super) fn new<F: Form<Item: Element>>(
+        request: Request,
+        policy: WavePolicy,
+        always: bool,
+    ) -> Wave {
+        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
+        let anywhere = policy.anywhere_of::<F>();
+        Wave {
+            kernels: lazy(policy),
+            policy,
+            anywhere: anywhere.map(|policy| (lazy(policy), policy)),
+            always,
+        }
+    }
+
+    /// The engine for `len` elements, if it takes addresses that all are `aligned`, or not.
+    pub(super) fn choose(&self, len: usize, aligned: bool) -> Option<(&Lazy, WavePlan)> {
+        let (kernels, policy) = self.at(aligned)?;
+        Some((kernels, WavePlan::new(policy, len)))
+    }
+
+    /// Kernels and policy for addresses that all are `aligned`, or not.
+    pub(super) fn at(&self, aligned: bool) -> Option<(&Lazy, WavePolicy)> {
+        if self.policy.anywhere || aligned {
+            return Some((&self.kernels, self.policy));
+        }
+        let (kernels, policy) = self.anywhere.as_ref()?;
+        Some((kernels, *policy))
+    }
+}
+
+impl Middle {
+    /// If at least a quarter of the multiprocessors have a tile, and none has too many.
+    pub(super) fn choose(&self, input: Input) -> Option<Choice<'_>> {
+        let Input {
+            len,
+            inclusive,
+            aligned,
+            multiprocessors,
+        } = input;
+        let (kernels, plan) = self.wave.choose(len, aligned)?;
+        let (tiles, places) = (plan.tiles(inclusive), u64::from(multiprocessors));
+        let fits = 4 * tiles > places && tiles <= self.reach.saturating_mul(places);
+        fits.then_some(Choice::Wave(kernels, plan))
+    }
+}
