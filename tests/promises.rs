@@ -544,7 +544,7 @@ fn indices_that_a_compiler_knows_are_told_from_others() {
 }
 
 #[test]
-fn the_wave_engine_has_policies_for_all_lengths_of_elements() {
+fn the_wave_engine_has_policies_up_to_64_bytes() {
     assert!(WavePolicy::for_capability::<[u64; 5]>(90).is_some());
     assert!(WavePolicy::for_capability::<[u32; 11]>(90).is_some());
     assert!(WavePolicy::for_capability::<[u64; 8]>(90).is_some());

@@ -1,7 +1,7 @@
 //! What the documentation promises of calls on a GPU: launches, waiting, order, memory, threads.
 
 use crate::support::data::{Sample, assert_same, sample};
-use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
+use crate::support::operators::{Bicyclic, BicyclicProduct, OddMaps, Sums};
 use crate::support::spinner::{Spinner, alone};
 use crate::support::{gpu, oracle, skip, stream};
 use std::ptr;
@@ -78,13 +78,13 @@ fn a_call_is_as_many_launches_as_the_documentation_says() {
     }
     // Where a scan reads long elements twice, and where it does not.
     for (length, scans) in [(1000, 1), (1 << 22, 5)] {
-        let long = launches::<[u64; 8], LastMarked>(&gpu, length);
+        let long = launches::<[u32; 16], OddMaps>(&gpu, length);
         assert_eq!(long, [1, scans], "{length} elements of 64 bytes, ordered");
     }
     let (major, minor) = gpu.0.compute_capability().unwrap();
     let count = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
     if gpu.0.attribute(count).unwrap() >= 132 {
-        let held = launches::<[u64; 8], LastMarked>(&gpu, 67_584);
+        let held = launches::<[u32; 16], OddMaps>(&gpu, 67_584);
         assert_eq!(held, [1, 1], "what a GPU of 132 multiprocessors holds");
     }
     if (90..=103).contains(&(10 * major + minor)) {
@@ -92,15 +92,9 @@ fn a_call_is_as_many_launches_as_the_documentation_says() {
             let long = launches::<[u64; 8], Sums>(&gpu, length);
             assert_eq!(long, [1, 1], "{length} elements of 64 bytes");
         }
-        let longer = launches::<[u64; 8], LastMarked>(&gpu, 100_000);
+        let longer = launches::<[u32; 16], OddMaps>(&gpu, 100_000);
         assert_eq!(longer, [1, 1], "a little more than a GPU holds");
     }
-}
-
-/// Its operands must not change places.
-#[warpfold::monoid(name = LastMarked, identity = [0; 8])]
-fn last_marked(before: [u64; 8], after: [u64; 8]) -> [u64; 8] {
-    if after[0] != 0 { after } else { before }
 }
 
 /// A kernel fills the stream; calls behind it return while it runs.

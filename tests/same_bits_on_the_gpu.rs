@@ -197,6 +197,33 @@ fn scans_that_a_gpu_holds_at_once() {
     check_held::<[f32; 3], FloatSums>(&device);
     check_held::<[f32; 4], FloatSums>(&device);
     check_held::<[u8; 3], Bracketing>(&device);
+    check_held::<[f32; 9], FloatSums>(&device);
+    check_held::<[f32; 16], FloatSums>(&device);
+}
+
+/// Scans of long elements, by operators that do not commute, have the oracle's bits where one
+/// engine follows another.
+#[test]
+fn ordered_scans_of_long_elements() {
+    use crate::support::operators::{Bracketing, OddMaps};
+    let Some(device) = gpu(0) else { return };
+    check_scans::<[u32; 8], OddMaps>(&device);
+    check_scans::<[u32; 9], OddMaps>(&device);
+    check_scans::<[u8; 36], Bracketing>(&device);
+    check_scans::<[u32; 12], OddMaps>(&device);
+    check_scans::<[u32; 16], OddMaps>(&device);
+}
+
+fn check_scans<T: Sample, Op: Monoid<T>>(device: &Device) {
+    let lengths = [33_793, 67_585, 100_003, 135_169, 270_337, 540_673, 700_001];
+    let data = sample::<T>(lengths[lengths.len() - 1], 1);
+    let expected = oracle::inclusive::<T, Op>(&data, None);
+    for length in lengths {
+        let input = device.upload(&data[..length]).unwrap();
+        let scanned = device.inclusive_scan::<T, Op>(&input).unwrap();
+        let name = format!("{} × {length}", std::any::type_name::<Op>());
+        assert_same(&scanned.to_vec().unwrap(), &expected[..length], &name);
+    }
 }
 
 fn check_held<T: Sample, Op: Monoid<T>>(device: &Device) {

@@ -203,7 +203,7 @@ impl WavePolicy {
         }
         let row = table.iter().find(|row| size.max(item) <= row.element)?;
         let run = (0..5).map(|power| 1 << power).find(|run| {
-            *run >= row.run
+            (item <= 16 || *run >= row.run)
                 && (run * leaves.granule as u32).is_multiple_of(16)
                 && (run * item).is_multiple_of(16)
         })?;

@@ -5,7 +5,7 @@ use super::cases::Case;
 use crate::emulator::{Script, Toolchain, base_seed};
 use crate::support::data::{Sample, assert_same, boundary_lengths, sample};
 use crate::support::matrix::{self, Visitor, for_every_group};
-use crate::support::operators::{BicyclicProduct, Bracketing};
+use crate::support::operators::{BicyclicProduct, Bracketing, OddMaps};
 use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use std::any::{TypeId, type_name};
@@ -69,9 +69,12 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
         let mut at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
         at_once.dedup_by_key(|policy| (policy.rows, policy.batch));
         let at_once = at_once.into_iter().skip(1).map(Engine::Rows);
-        if [TypeId::of::<Bracketing>(), TypeId::of::<BicyclicProduct>()]
-            .contains(&TypeId::of::<Op>())
-        {
+        let ordered = [
+            TypeId::of::<Bracketing>(),
+            TypeId::of::<BicyclicProduct>(),
+            TypeId::of::<OddMaps>(),
+        ];
+        if ordered.contains(&TypeId::of::<Op>()) {
             engines.extend(wave.map(small).map(Engine::Wave));
             engines.extend(at_once.clone());
         }

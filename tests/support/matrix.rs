@@ -3,7 +3,7 @@
 use super::data::Sample;
 use super::operators::{
     Affine, Bicyclic, BicyclicProduct, Bracketing, Clipped, Doubtful, Each, FloatSums, Guarded,
-    GuardedBracketing, GuardedSum, Keyed, Latest, Linear, LogAddExp, Ratios, Sums, Then,
+    GuardedBracketing, GuardedSum, Keyed, Latest, Linear, LogAddExp, OddMaps, Ratios, Sums, Then,
 };
 use half::{bf16, f16};
 use std::any::TypeId;
@@ -137,7 +137,7 @@ groups! {
     }
     middle_arrays: { [u64; 3]: Sums; [u8; 24]: Bracketing; [u8; 31]: Sums; [u32; 8]: Sums; }
     odd_arrays: { [f32; 5]: FloatSums; [u32; 7]: Sums; [f32; 9]: FloatSums; [u64; 5]: Sums; }
-    large_arrays: { [u8; 33]: Sums; [u64; 6]: Sums; [u64; 8]: Sums; [u32; 16]: Sums; }
+    large_arrays: { [u8; 33]: Sums; [u32; 12]: OddMaps; [u64; 8]: Sums; [u32; 16]: Sums; }
     #[cfg(feature = "complex")]
     complex: { num_complex::Complex<f32>: Mul | Add; num_complex::Complex<f64>: Mul | Add; }
 }

@@ -385,3 +385,14 @@ impl Monoid<Guarded> for GuardedBracketing {
         Guarded::define::<Self>(definitions, "guarded_bracketing", value)
     }
 }
+
+/// Composition of maps x ↦ (2w + 1) x + c: `w`, then a `c` for each of the other words. What comes
+/// first never gets lost, and operands must not change places.
+#[monoid(name = OddMaps, identity = [0; N], exact)]
+pub(crate) fn odd_maps<const N: usize>(mut first: [u32; N], then: [u32; N]) -> [u32; N] {
+    let factor = then[0].wrapping_mul(2).wrapping_add(1);
+    for i in 0..N {
+        first[i] = first[i].wrapping_mul(factor).wrapping_add(then[i]);
+    }
+    first
+}

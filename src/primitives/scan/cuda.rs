@@ -50,23 +50,25 @@ use std::sync::Arc;
 /// instructions on for elements of 3 to 8 bytes, from 16 for those of 16, from 24 for those of 12.
 /// The more they cost, the shorter these are. Bytes take it from 20 instructions on, other elements
 /// of up to 2 bytes from 22. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the
-/// lengths, and [`cost`](crate::codegen::cost()) estimates the instructions. GPUs before compute
-/// capability 8.0 do not have that kernel.
+/// lengths, and [`cost`](crate::codegen::cost()) estimates the instructions. Elements of 29 to 40
+/// bytes take another kernel in between: see *longer elements*. GPUs before compute capability 8.0
+/// do not have the shares engine.
 ///
-/// *Longer elements*: a call enqueues one launch for what the GPU holds at once. An H100 and an H200
-/// hold 135,168 elements of 20, 24 and 28 bytes, and 67,584 of 32 to 64. More take 3 launches up to
-/// a tile squared, 5 up to a tile cubed, and so on. A tile has at least 256 elements. From 3
-/// launches on, every element is read twice; it is written once. In these cases more elements take
-/// one launch, too, and are read once:
+/// *Longer elements*: a call enqueues one launch for what the GPU holds at once. An H100 and an
+/// H200 hold 135,168 elements of 20, 24 and 28 bytes, and 67,584 of 32 to 64; of 36 and 40 bytes,
+/// by operators of 90 instructions and more, 33,792. More take 3 launches up to a tile squared, 5
+/// up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on, every
+/// element is read twice; it is written once. In these cases more elements take one launch, too,
+/// and are read once:
 ///
 /// - On GPUs of compute capability 9.0 to 10.x, if the size of an element is a multiple of 4. By
 ///   operators that [commute](Monoid::COMMUTATIVE), those of up to 40 bytes, and longer ones if a
 ///   combination costs no more than 40 instructions. By others, those of up to 28 bytes if it costs
-///   no more than 24, and of up to 40 if it costs no more than 16. Other operators and elements take
-///   one launch up to some 135,000 to 540,000 elements.
+///   no more than 24, and of up to 40 if it costs no more than 16. On an H100 and an H200 other
+///   operators and elements take one launch up to some 135,000 to 540,000 elements.
 /// - On GPUs of compute capability 8.0 and later, elements of up to 40 bytes if the operator is
-///   costly ([`Engine::Shares`]). With compute capability 9.0 to 10.x, that engine takes those of
-///   29 to 40 bytes from 540,000 elements on.
+///   costly ([`Engine::Shares`]). On an H100 and an H200, that engine takes those of 29 to 40 bytes
+///   from some 540,000 to 1,080,000 elements on.
 ///
 /// # The workspace
 ///

@@ -205,12 +205,12 @@ fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 /// take the form as a value, [`Prefixes`].
 ///
 /// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
-/// element once. For longer elements it is one launch up to some ten thousand elements, 3 up to a
-/// tile squared, and so on; from 3 launches on, every element is read twice. Many elements of up to
-/// 40 bytes take one launch, and are read once, if the operator
-/// [commutes](crate::Monoid::COMMUTATIVE), and up to 28 bytes in most other cases:
-/// [`cuda::Scan`](crate::cuda::Scan) says in which. Calls return without waiting;
-/// [`Buffer::to_vec`] waits.
+/// element once. For longer elements it is one launch for what the GPU holds at once, some ten
+/// thousand elements, 3 up to a tile squared, and so on; from 3 launches on, every element is read
+/// twice. Many more take one launch, and are read once, if the operator
+/// [commutes](crate::Monoid::COMMUTATIVE), and often if it is cheap:
+/// [`cuda::Scan`](crate::cuda::Scan) says when. Calls return without waiting; [`Buffer::to_vec`]
+/// waits.
 /// Memory: a workspace that the device keeps, for the sums of tiles; less than 1% of a long input.
 ///
 /// # Errors

@@ -12,8 +12,8 @@ use super::{Tables, choose};
 pub(in crate::codegen) struct WaveRow {
     /// The largest of these elements, in bytes.
     pub(in crate::codegen) element: u32,
-    /// The fewest of them in a run. Lanes exchange the sums of runs, which takes the longer the
-    /// larger these are.
+    /// The fewest of them in a run, for items of more than 16 bytes. Lanes exchange the sums of
+    /// runs, which takes the longer the larger these are.
     pub(in crate::codegen) run: u32,
     /// What a tile may take of shared memory, in bytes.
     pub(in crate::codegen) tile: u32,
@@ -26,7 +26,7 @@ pub(in crate::codegen) struct WaveRow {
     pub(in crate::codegen) batch: u32,
 }
 
-/// For which scans the wave engine is the fastest.
+/// For which scans of more than 16 bytes the wave engine is the fastest.
 #[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub(in crate::codegen) struct Reach {
@@ -51,7 +51,6 @@ pub(in crate::codegen) const COMMUTING: &[Reach] = &[
 #[cfg(feature = "cuda")]
 #[rustfmt::skip]
 pub(in crate::codegen) const ORDERED: &[Reach] = &[
-    Reach { accumulator: 16, cost: u32::MAX, tiles: u64::MAX },
     Reach { accumulator: 28, cost: 24, tiles: u64::MAX },
     Reach { accumulator: 40, cost: 16, tiles: u64::MAX },
     Reach { accumulator: 64, cost: 16, tiles: 4 },

@@ -30,14 +30,14 @@ pub(super) struct Engines {
 /// The engines for what one block does not hold.
 #[derive(Debug, Clone)]
 enum Longer {
-    /// For elements too long for a thread's registers.
-    Levels {
+    /// For elements too long for a thread's registers, and for costly operators.
+    Steps {
         /// For what the GPU holds at once: the first by which that is so.
         short: Vec<Rows>,
         /// For some of what is longer.
-        wave: Option<Middle>,
-        /// The levels engine ([`Engine::Levels`]), for everything else.
-        levels: Lazy,
+        middle: Option<Middle>,
+        /// For everything else.
+        rest: Rest,
     },
     /// For all others.
     OneLaunch {
@@ -49,15 +49,15 @@ enum Longer {
         /// For everything else. It is slower to start, but loads while it stores.
         wave: Option<Wave>,
     },
+}
+
+/// An engine for every length.
+#[derive(Debug, Clone)]
+enum Rest {
+    /// The levels engine ([`Engine::Levels`]).
+    Levels(Lazy),
     /// For costly operators.
-    Shares {
-        /// For what the GPU holds at once: the first by which that is so.
-        short: Vec<Rows>,
-        /// For some of what is longer.
-        wave: Option<Middle>,
-        /// For everything else.
-        shares: Shares,
-    },
+    Shares(Shares),
 }
 
 /// What the choice of an engine depends on.
@@ -169,10 +169,10 @@ impl Longer {
         if let Some(costly) = &costly
             && !costly.short.is_empty()
         {
-            return Longer::Shares {
+            return Longer::Steps {
                 short: rows(costly.short.clone()),
-                wave: middle(WavePolicy::reach_before_shares::<F>()),
-                shares: Shares::of(request, costly),
+                middle: middle(WavePolicy::reach_before_shares::<F>()),
+                rest: Rest::Shares(Shares::of(request, costly)),
             };
         }
         let mut at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
@@ -194,30 +194,30 @@ impl Longer {
                 wave,
             };
         }
-        Longer::Levels {
+        Longer::Steps {
             short: rows(at_once),
-            wave: middle(WavePolicy::reach::<F>(commutes, cost)),
-            levels: Lazy::new(request, Engine::Levels),
+            middle: middle(WavePolicy::reach::<F>(commutes, cost)),
+            rest: Rest::Levels(Lazy::new(request, Engine::Levels)),
         }
     }
 
     fn only<F: Form<Item: Element>>(request: Request, capability: u32, engine: Engine) -> Longer {
+        let alone = |rest| Longer::Steps {
+            short: Vec::new(),
+            middle: None,
+            rest,
+        };
         match engine {
-            Engine::Levels => Longer::Levels {
-                short: Vec::new(),
-                wave: None,
-                levels: Lazy::new(request, engine),
-            },
+            Engine::Levels => alone(Rest::Levels(Lazy::new(request, engine))),
             Engine::Rows(policy) => Longer::OneLaunch {
                 shares: None,
                 rows: vec![Rows::new(request, policy)],
                 wave: None,
             },
-            Engine::Shares(policy) => Longer::Shares {
-                short: Vec::new(),
-                wave: None,
-                shares: Shares::new(request, 0, [(u64::MAX, policy)]),
-            },
+            Engine::Shares(policy) => {
+                let shares = Shares::new(request, 0, [(u64::MAX, policy)]);
+                alone(Rest::Shares(shares))
+            }
             Engine::Wave(policy) => {
                 let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
                 Longer::OneLaunch {
@@ -232,14 +232,18 @@ impl Longer {
 
     fn kernels(&self) -> Vec<&Lazy> {
         match self {
-            Longer::Levels {
+            Longer::Steps {
                 short,
-                wave,
-                levels,
+                middle,
+                rest,
             } => {
+                let wave = middle.iter().map(|middle| &middle.wave.kernels);
                 let short = short.iter().map(|rows| &rows.kernels);
-                let wave = wave.iter().map(|middle| &middle.wave.kernels);
-                short.chain(wave).chain([levels]).collect()
+                rest.kernels()
+                    .into_iter()
+                    .chain(short)
+                    .chain(wave)
+                    .collect()
             }
             Longer::OneLaunch { shares, rows, wave } => {
                 let shares = shares.iter().flat_map(Shares::kernels);
@@ -247,92 +251,47 @@ impl Longer {
                 let wave = wave.iter().map(|wave| &wave.kernels);
                 shares.chain(rows).chain(wave).collect()
             }
-            Longer::Shares {
-                short,
-                wave,
-                shares,
-            } => {
-                let short = short.iter().map(|rows| &rows.kernels);
-                let wave = wave.iter().map(|middle| &middle.wave.kernels);
-                shares.kernels().chain(short).chain(wave).collect()
-            }
         }
     }
 
     fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
-        let of_rows = |rows: &Rows| ScanPlan::workspace_bytes::<T>(rows.policy, len);
-        let of_short = |short: &[Rows]| {
-            let at_once = |rows: &Rows| {
-                let most = u64::from(Rows::MOST_MULTIPROCESSORS * rows.policy.blocks);
-                of_rows(rows).min(ScanPlan::workspace_bytes_for::<T>(rows.policy, most))
-            };
-            short.iter().map(at_once).max()
-        };
-        let of_wave = |wave: &Wave| WavePlan::new(wave.policy, len).workspace_bytes::<T>();
-        let of_shares = |shares: &Shares| {
-            let tiles = shares.tiles.iter();
-            let bytes = |policy| SharePlan::new(policy, len).workspace_bytes::<T>();
-            tiles
-                .map(|(_, _, policy)| bytes(*policy))
-                .max()
-                .unwrap_or(0)
-        };
-        let most = match self {
-            Longer::Levels {
+        match self {
+            Longer::Steps {
                 short,
-                wave,
-                levels: _,
-            } => vec![
-                of_short(short),
-                wave.as_ref().map(|middle| of_wave(&middle.wave)),
-                Some(Plan::new::<T>(Primitive::Scan, len).workspace_bytes()),
-            ],
-            Longer::OneLaunch { shares, rows, wave } => vec![
-                shares.as_ref().map(of_shares),
-                rows.iter().map(of_rows).max(),
-                wave.as_ref().map(of_wave),
-            ],
-            Longer::Shares {
-                short,
-                wave,
-                shares,
-            } => vec![
-                of_short(short),
-                wave.as_ref().map(|middle| of_wave(&middle.wave)),
-                Some(of_shares(shares)),
-            ],
-        };
-        most.into_iter().flatten().max().unwrap_or(0)
+                middle,
+                rest,
+            } => {
+                let short = short.iter().map(|rows| rows.at_once_bytes::<T>(len));
+                let wave = middle.iter().map(|middle| middle.wave.bytes::<T>(len));
+                short.chain(wave).fold(rest.bytes::<T>(len), usize::max)
+            }
+            Longer::OneLaunch { shares, rows, wave } => {
+                let shares = shares.iter().map(|shares| shares.bytes::<T>(len));
+                let rows = rows.iter().map(|rows| rows.bytes::<T>(len));
+                let wave = wave.iter().map(|wave| wave.bytes::<T>(len));
+                shares.chain(rows).chain(wave).max().unwrap_or(0)
+            }
+        }
     }
 
     fn choose(&self, input: Input) -> Choice<'_> {
-        let Input {
-            len,
-            inclusive: _,
-            aligned,
-            multiprocessors,
-        } = input;
-        let of_shares = |shares| Shares::choose(shares, len, multiprocessors);
         match self {
-            Longer::Levels {
+            Longer::Steps {
                 short,
-                wave,
-                levels,
-            } => {
-                let of_wave = || wave.as_ref()?.choose(input);
-                Rows::at_once(short, input)
-                    .or_else(of_wave)
-                    .unwrap_or(Choice::Levels(levels))
-            }
+                middle,
+                rest,
+            } => Rows::at_once(short, input)
+                .or_else(|| middle.as_ref()?.choose(input))
+                .unwrap_or_else(|| rest.choose(input)),
             Longer::OneLaunch { shares, rows, wave } => {
                 let always = wave.as_ref().is_some_and(|wave| wave.always);
                 let of_wave = || {
-                    let (kernels, plan) = wave.as_ref()?.choose(len, aligned)?;
+                    let (kernels, plan) = wave.as_ref()?.choose(input)?;
                     Some(Choice::Wave(kernels, plan))
                 };
                 of_wave()
                     .filter(|_| always)
-                    .or_else(|| shares.as_ref().and_then(of_shares))
+                    .or_else(|| shares.as_ref()?.choose(input))
                     .or_else(|| Rows::at_once(rows, input))
                     .or_else(of_wave)
                     .unwrap_or_else(|| {
@@ -340,14 +299,29 @@ impl Longer {
                         Choice::Rows(&last.kernels, last.plan(input))
                     })
             }
-            Longer::Shares {
-                short,
-                wave,
-                shares,
-            } => Rows::at_once(short, input)
-                .or_else(|| wave.as_ref()?.choose(input))
-                .or_else(|| of_shares(shares))
-                .expect("they are for all lengths"),
+        }
+    }
+}
+
+impl Rest {
+    fn kernels(&self) -> Vec<&Lazy> {
+        match self {
+            Rest::Levels(levels) => vec![levels],
+            Rest::Shares(shares) => shares.kernels().collect(),
+        }
+    }
+
+    fn bytes<T: Element>(&self, len: usize) -> usize {
+        match self {
+            Rest::Levels(_) => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+            Rest::Shares(shares) => shares.bytes::<T>(len),
+        }
+    }
+
+    fn choose(&self, input: Input) -> Choice<'_> {
+        match self {
+            Rest::Levels(levels) => Choice::Levels(levels),
+            Rest::Shares(shares) => shares.choose(input).expect("they are for all lengths"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The rows engine, for what a GPU holds at once.
 
 use super::{Choice, Input};
+use crate::Element;
 use crate::codegen::{Engine, RowPolicy};
 use crate::cuda::kernels::{Lazy, Request};
 use crate::primitives::scan::plan::ScanPlan;
@@ -17,7 +18,7 @@ impl Rows {
     pub(super) const LARGEST_ELEMENT: usize = 16;
 
     /// What a GPU holds at once is not for more of them: workspaces have room for no more blocks.
-    pub(super) const MOST_MULTIPROCESSORS: u32 = 1024;
+    const MOST_MULTIPROCESSORS: u32 = 1024;
 
     pub(super) fn new(request: Request, policy: RowPolicy) -> Rows {
         Rows {
@@ -35,6 +36,18 @@ impl Rows {
         } = input;
         let multiprocessors = multiprocessors.min(Self::MOST_MULTIPROCESSORS);
         ScanPlan::new(self.policy, len, inclusive, multiprocessors)
+    }
+
+    /// The size of the workspace for `len` elements of type `T` or fewer.
+    pub(super) fn bytes<T: Element>(&self, len: usize) -> usize {
+        ScanPlan::workspace_bytes::<T>(self.policy, len)
+    }
+
+    /// The same if the GPU is to hold all at once.
+    pub(super) fn at_once_bytes<T: Element>(&self, len: usize) -> usize {
+        let most = u64::from(Self::MOST_MULTIPROCESSORS * self.policy.blocks);
+        let most = ScanPlan::workspace_bytes_for::<T>(self.policy, most);
+        self.bytes::<T>(len).min(most)
     }
 
     /// The first by which the GPU holds all at once.

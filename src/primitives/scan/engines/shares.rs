@@ -1,6 +1,7 @@
 //! The shares engine, for costly operators.
 
-use super::Choice;
+use super::{Choice, Input};
+use crate::Element;
 use crate::codegen::{CostlyScanPolicy, Engine, SharePolicy};
 use crate::cuda::kernels::{Lazy, Request};
 use crate::primitives::scan::plan::SharePlan;
@@ -8,9 +9,9 @@ use crate::primitives::scan::plan::SharePlan;
 /// The shares engine ([`Engine::Shares`]), for at least so many elements a multiprocessor.
 #[derive(Debug, Clone)]
 pub(super) struct Shares {
-    pub(super) from: u64,
+    from: u64,
     /// Each for up to so many elements a multiprocessor, from short inputs to all others.
-    pub(super) tiles: Vec<(u64, Lazy, SharePolicy)>,
+    tiles: Vec<(u64, Lazy, SharePolicy)>,
 }
 
 impl Shares {
@@ -39,8 +40,21 @@ impl Shares {
         self.tiles.iter().map(|(_, kernels, _)| kernels)
     }
 
-    /// The engine for `len` elements, if these are enough.
-    pub(super) fn choose(&self, len: usize, multiprocessors: u32) -> Option<Choice<'_>> {
+    /// The size of the workspace for `len` elements of type `T` or fewer.
+    pub(super) fn bytes<T: Element>(&self, len: usize) -> usize {
+        let tiles = self.tiles.iter();
+        let bytes = tiles.map(|(_, _, policy)| SharePlan::new(*policy, len).workspace_bytes::<T>());
+        bytes.max().unwrap_or(0)
+    }
+
+    /// The engine for `input`, if its elements are enough.
+    pub(super) fn choose(&self, input: Input) -> Option<Choice<'_>> {
+        let Input {
+            len,
+            inclusive: _,
+            aligned: _,
+            multiprocessors,
+        } = input;
         let each = (len as u64).div_ceil(multiprocessors.max(1).into());
         let fitting = self.tiles.iter().find(|(most, ..)| each <= *most);
         let (_, kernels, policy) = fitting.filter(|_| each >= self.from)?;

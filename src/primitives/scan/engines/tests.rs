@@ -139,6 +139,9 @@ fn a_scan_has_some_kernels() {
         most::<f32>(),
         most::<f64>(),
         most::<[f64; 2]>(),
+        most::<[f64; 4]>(),
+        most::<[f32; 9]>(),
+        most::<[f64; 8]>(),
     ];
     assert_eq!(most.into_iter().max(), Some(13));
 }
@@ -232,20 +235,33 @@ fn long_elements() {
     assert_eq!(names(&costly), ["rows", "wave, anywhere", "shares"]);
 }
 
-/// What a GPU holds at once takes one launch, also of long elements.
+/// What a GPU holds at once takes one launch, also of long elements: as many as the documentation
+/// of `Scan` says. Waves take what comes next.
 #[test]
 fn long_elements_at_once() {
-    let engines = engines::<[f64; 8]>(90, true, CHEAP);
-    let held = |len: usize| match engines.choose(input(len)) {
-        Choice::Rows(_, plan) if !plan.by_ticket => {
-            let each = (len as u64).div_ceil(plan.blocks);
-            (plan.blocks, each.next_power_of_two())
+    fn check<T: Element>(most: usize, operators: &[(bool, u32)]) {
+        for &(commutes, cost) in operators {
+            let engines = engines::<T>(90, commutes, cost);
+            let what = format!("{} bytes, {commutes}, {cost}", size_of::<T>());
+            assert_eq!(name(&engines, most - 1, true), "rows", "{what}");
+            let next = match size_of::<T>() {
+                ..=28 if cost >= 25 => "shares",
+                _ => "wave",
+            };
+            assert_eq!(name(&engines, most + 1, true), next, "{what}");
         }
-        other => panic!("{len}: {other:?}"),
-    };
-    let blocks = [33_792, 33_793, 67_584].map(held);
-    assert_eq!(blocks, [(132, 256), (67, 512), (132, 512)]);
-    assert_eq!(name(&engines, 67_585, true), "wave");
+    }
+    let all = &[(true, CHEAP), (false, CHEAP), (false, 20), (false, 89)];
+    check::<[f32; 5]>(135_168, all);
+    check::<[f64; 3]>(135_168, all);
+    check::<[f32; 7]>(135_168, all);
+    check::<[f64; 4]>(67_584, all);
+    check::<[f32; 9]>(67_584, all);
+    check::<[f64; 5]>(67_584, all);
+    check::<[f32; 13]>(67_584, all);
+    check::<[f64; 8]>(67_584, all);
+    check::<[f32; 9]>(33_792, &[(false, 90)]);
+    check::<[f64; 5]>(33_792, &[(false, 90)]);
 }
 
 /// Three floats have two shapes of blocks: for sums, and for what costs more.
@@ -289,26 +305,35 @@ fn workspaces_are_large_enough() {
     fn check<T: Element>(engines: &Engines) {
         let packets = size_of::<T::Accumulator>().div_ceil(8);
         let lengths = (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
-        let mut needed = 0;
-        for (len, inclusive) in lengths.flat_map(|len| [(len, false), (len, true)]) {
-            let choice = engines.choose(Input {
-                inclusive,
-                ..input(len)
-            });
-            needed = needed.max(match choice {
-                Choice::Rows(_, plan) if plan.blocks == 1 => 0,
-                Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
-                Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
-                Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
-                Choice::Block(..) => 0,
-                Choice::Levels(_) => unreachable!("elements are short"),
-            });
-            let has = engines.workspace_bytes::<T>(len);
-            assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
+        // One of these GPUs has more multiprocessors than any.
+        for multiprocessors in [1, MULTIPROCESSORS, 5000] {
+            let mut needed = 0;
+            for (len, inclusive) in lengths.clone().flat_map(|len| [(len, false), (len, true)]) {
+                let choice = engines.choose(Input {
+                    inclusive,
+                    multiprocessors,
+                    ..input(len)
+                });
+                needed = needed.max(match choice {
+                    Choice::Rows(_, plan) if plan.blocks == 1 => 0,
+                    Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
+                    Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
+                    Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
+                    Choice::Block(..) => 0,
+                    Choice::Levels(_) => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+                });
+                let has = engines.workspace_bytes::<T>(len);
+                assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
+            }
         }
     }
     for (capability, cost) in [(90, CHEAP), (90, COSTLY), (80, CHEAP), (90, 25)] {
-        check::<f32>(&engines::<f32>(capability, true, cost));
-        check::<[f64; 2]>(&engines::<[f64; 2]>(capability, true, cost));
+        for commutes in [true, false] {
+            check::<f32>(&engines::<f32>(capability, commutes, cost));
+            check::<[f64; 2]>(&engines::<[f64; 2]>(capability, commutes, cost));
+            check::<[f64; 3]>(&engines::<[f64; 3]>(capability, commutes, cost));
+            check::<[f32; 9]>(&engines::<[f32; 9]>(capability, commutes, cost));
+            check::<[f64; 8]>(&engines::<[f64; 8]>(capability, commutes, cost));
+        }
     }
 }

@@ -11,9 +11,9 @@ use crate::source::Form;
 #[derive(Debug, Clone)]
 pub(super) struct Wave {
     pub(super) kernels: Lazy,
-    pub(super) policy: WavePolicy,
+    policy: WavePolicy,
     /// Those for unaligned addresses, no multiples of 16. They are loaded when one is met.
-    pub(super) anywhere: Option<(Lazy, WavePolicy)>,
+    anywhere: Option<(Lazy, WavePolicy)>,
     /// Whether it is to take short inputs too.
     pub(super) always: bool,
 }
@@ -41,10 +41,15 @@ impl Wave {
         }
     }
 
-    /// The engine for `len` elements, if it takes addresses that all are `aligned`, or not.
-    pub(super) fn choose(&self, len: usize, aligned: bool) -> Option<(&Lazy, WavePlan)> {
-        let (kernels, policy) = self.at(aligned)?;
-        Some((kernels, WavePlan::new(policy, len)))
+    /// The size of the workspace for `len` elements of type `T` or fewer.
+    pub(super) fn bytes<T: Element>(&self, len: usize) -> usize {
+        WavePlan::new(self.policy, len).workspace_bytes::<T>()
+    }
+
+    /// Kernels and plan for `input`, if its addresses can be taken.
+    pub(super) fn choose(&self, input: Input) -> Option<(&Lazy, WavePlan)> {
+        let (kernels, policy) = self.at(input.aligned)?;
+        Some((kernels, WavePlan::new(policy, input.len)))
     }
 
     /// Kernels and policy for addresses that all are `aligned`, or not.
@@ -60,14 +65,9 @@ impl Wave {
 impl Middle {
     /// If at least a quarter of the multiprocessors have a tile, and none has too many.
     pub(super) fn choose(&self, input: Input) -> Option<Choice<'_>> {
-        let Input {
-            len,
-            inclusive,
-            aligned,
-            multiprocessors,
-        } = input;
-        let (kernels, plan) = self.wave.choose(len, aligned)?;
-        let (tiles, places) = (plan.tiles(inclusive), u64::from(multiprocessors));
+        let (kernels, plan) = self.wave.choose(input)?;
+        let tiles = plan.tiles(input.inclusive);
+        let places = u64::from(input.multiprocessors);
         let fits = 4 * tiles > places && tiles <= self.reach.saturating_mul(places);
         fits.then_some(Choice::Wave(kernels, plan))
     }
