@@ -311,7 +311,12 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 3]>>(90)), 4);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)), 1);
+    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 9]>>(90)), 1);
+    // Long inputs of 32 bytes have runs of two elements.
+    assert_eq!(
+        runs(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)),
+        [1, 2]
+    );
     // Four of 20 bytes fill five words of 16 bytes.
     assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)), 4);
     let two_slices = RowPolicy::for_ordered_reduce::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>;
@@ -448,6 +453,27 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
     assert_eq!(split(&at_the_end), expected);
     // Twice is once.
     assert_eq!(split(&expected), expected);
+    let grouped = RowPolicy {
+        way: Way::Grouped,
+        ..usual
+    };
+    let with_groups = [(7, usual), (u64::MAX, grouped)];
+    assert_eq!(split(&with_groups), with_groups);
+}
+
+/// Short inputs of bytes have the same policies by operators of three instructions and more.
+#[test]
+fn long_inputs_of_bytes_have_groups_unless_the_operator_is_cheap() {
+    let cheap = RowPolicy::for_ordered_reduce::<Slice<u8>>(90);
+    let of = CostlyReducePolicy::of::<Slice<u8>>;
+    let costly = of(90, 3).expect("it costs enough").rows;
+    let [same @ .., (_, middle), (u64::MAX, long)] = &costly[..] else {
+        panic!("{costly:?}")
+    };
+    assert_eq!(same, &cheap[..3]);
+    assert_eq!(*middle, cheap[3].1);
+    assert_eq!((long.way, long.in_turn), (Way::Grouped, false));
+    assert!(of(90, 2).is_none());
 }
 
 /// At any length that is read at once, the blocks of a reduction in the law's order have about as

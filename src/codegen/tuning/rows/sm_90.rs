@@ -28,6 +28,7 @@ const DEAR_WORDS: &[(u64, BatchRow)] = &[
 const COSTLY_WORDS: &[(u64, BatchRow)] = &[
     (15 << 16, BatchRow { run: 8, items: 8, warps: 16, way: Way::Alone }),
     (56 << 20, BatchRow { run: 4, items: 16, warps: 32, way: Way::Alone }),
+    (128 << 20, BatchRow { run: 8, items: 32, warps: 32, way: Way::Alone }),
     (u64::MAX, BatchRow { run: 8, items: 32, warps: 32, way: Way::Grouped }),
 ];
 
@@ -90,7 +91,7 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         RangeRow {
             element: 2, shifted: ANY, from: 128 << 20, to: u64::MAX, run: 32, bytes: 128, warps: 16,
-            way: ALONE,
+            way: Way::Grouped,
         },
         RangeRow {
             element: 4, shifted: ANY, from: 64 << 10, to: 7 << 17, run: 16, bytes: 32, warps: 32,
@@ -143,6 +144,14 @@ pub(super) const ROWS: RowTables = RowTables {
         RangeRow {
             element: 20, shifted: ANY, from: 0, to: u64::MAX, run: 80, bytes: 160, warps: 16,
             way: ALONE,
+        },
+        RangeRow {
+            element: 28, shifted: NO, from: 128 << 20, to: u64::MAX, run: 56, bytes: 224,
+            warps: 16, way: ALONE,
+        },
+        RangeRow {
+            element: 32, shifted: NO, from: 128 << 20, to: u64::MAX, run: 64, bytes: 256,
+            warps: 16, way: Way::Compact,
         },
         RangeRow {
             element: 40, shifted: ANY, from: 40 << 10, to: 3 << 20, run: 16, bytes: 80, warps: 16,
@@ -250,6 +259,22 @@ pub(super) const ROWS: RowTables = RowTables {
     // for instructions, and the first call for the compiler.
     costly_reduce: &[
         CostlyReduceRow {
+            accumulator: 1, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
+            batches: DEAR_WORDS,
+        },
+        // Long inputs of bytes wait for three instructions an item already. Shorter ones have the
+        // batches of cheap operators.
+        CostlyReduceRow {
+            accumulator: 1, read: 0, least: 3, sums: None, others: Way::Alone,
+            batches: &[
+                (32 << 10, BatchRow { run: 16, items: 64, warps: 32, way: Way::Alone }),
+                (5 << 18, BatchRow { run: 32, items: 32, warps: 16, way: Way::Alone }),
+                (16 << 20, BatchRow { run: 16, items: 64, warps: 32, way: Way::Alone }),
+                (64 << 20, BatchRow { run: 32, items: 128, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 32, items: 128, warps: 32, way: Way::Grouped }),
+            ],
+        },
+        CostlyReduceRow {
             accumulator: 2, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
             batches: DEAR_WORDS,
         },
@@ -284,7 +309,8 @@ pub(super) const ROWS: RowTables = RowTables {
                 (1 << 20, BatchRow { run: 4, items: 4, warps: 16, way: Way::Alone }),
                 (2 << 20, BatchRow { run: 4, items: 8, warps: 16, way: Way::Alone }),
                 (56 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Alone }),
-                (u64::MAX, BatchRow { run: 4, items: 16, warps: 16, way: Way::Grouped }),
+                (256 << 20, BatchRow { run: 4, items: 8, warps: 32, way: Way::Grouped }),
+                (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Grouped }),
             ],
         },
         CostlyReduceRow {
@@ -292,7 +318,7 @@ pub(super) const ROWS: RowTables = RowTables {
             batches: &[
                 (2 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Alone }),
                 (84 << 20, BatchRow { run: 4, items: 8, warps: 32, way: Way::Alone }),
-                (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Compact }),
             ],
         },
         CostlyReduceRow {
@@ -357,7 +383,11 @@ pub(super) const ROWS: RowTables = RowTables {
         },
         CostlyReduceRow {
             accumulator: 40, read: 33, least: 40, sums: None, others: Way::Alone,
-            batches: &[(4 << 20, BatchRow { run: 1, items: 4, warps: 16, way: Way::Compact })],
+            batches: &[
+                (4 << 20, BatchRow { run: 1, items: 4, warps: 16, way: Way::Compact }),
+                (128 << 20, BatchRow { run: 1, items: 4, warps: 16, way: Way::Alone }),
+                (u64::MAX, BatchRow { run: 1, items: 4, warps: 16, way: Way::Grouped }),
+            ],
         },
         CostlyReduceRow {
             accumulator: u32::MAX, read: 0, least: 40, sums: None, others: Way::Compact,
