@@ -16,9 +16,9 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 
 /// A type whose values can be reduced and scanned, on the host and on a GPU alike.
 ///
-/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`, for arrays of elements, for
-/// `Complex<f32>` and `Complex<f64>` with the `complex` feature, and by `#[derive(Element)]` for
-/// your own `#[repr(C)]` structs of elements:
+/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f16 bf16 f32 f64`, for arrays of
+/// elements, for `Complex<f32>` and `Complex<f64>` with the `complex` feature, and by `#[derive(Element)]` for
+/// your own `#[repr(C)]` structs of elements. On a GPU `u128` and `i128` need NVRTC for Linux.
 ///
 /// ```
 /// use warpfold::Element;
@@ -67,7 +67,7 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a warpfold element",
     label = "not an element",
-    note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]"
+    note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]"
 )]
 pub unsafe trait Element: Pod + Send + Sync + CudaType {
     /// The type in which folds compute: `f32` for `f16` and `bf16`, `Self` for all others. A result
@@ -104,7 +104,7 @@ use __own_accumulator as own_accumulator;
 
 macro_rules! scalar_elements {
     ($($scalar:ty),*) => {$(
-        // SAFETY: a primitive number is `Pod`, at most 8 bytes, laid out in CUDA as in Rust, and
+        // SAFETY: a primitive number is `Pod`, at most 16 bytes, laid out in CUDA as in Rust, and
         // its own accumulator.
         unsafe impl Element for $scalar {
             own_accumulator!();
@@ -112,7 +112,7 @@ macro_rules! scalar_elements {
     )*};
 }
 
-scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+scalar_elements!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128, f32, f64);
 
 // The conversions of the `half` crate choose an instruction at run time, in a function that is not
 // inlined. A loop that calls them is not vectorised, and takes 20 times as long. These have no

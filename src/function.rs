@@ -6,13 +6,13 @@ use half::{bf16, f16};
 
 /// A type that has values in CUDA: what functions take, compute with and return.
 ///
-/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64`, `bool`, `usize` and `isize` (64 bits on
+/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64`, `bool`, `usize` and `isize` (64 bits on
 /// a GPU), `f16` and `bf16` (functions store them, and do not compute with them), tuples of up to
 /// six parts, arrays, and by `#[derive(Element)]` for structs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no values on a GPU",
     label = "not on a GPU",
-    note = "there are u8 i8 u16 i16 u32 i32 u64 i64 usize f32 f64 and bool, tuples and arrays of these, and #[repr(C)] structs with #[derive(warpfold::Element)]"
+    note = "there are u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize f32 f64 and bool, tuples and arrays of these, and #[repr(C)] structs with #[derive(warpfold::Element)]"
 )]
 pub trait CudaType: Copy + 'static {
     /// Adds what the CUDA type needs to `definitions`, and returns its name.
@@ -59,6 +59,36 @@ integer_types! {
     u32 as "u32", "u"; i32 as "i32", ""; u64 as "u64", "ull"; i64 as "i64", "ll";
     usize as "u64", "ull"; isize as "i64", "ll";
 }
+
+/// C++ has no literals of more than 64 bits.
+macro_rules! long_integer_types {
+    ($($integer:ident),*) => {$(
+        impl CudaType for $integer {
+            fn cuda_type(_: &mut Definitions) -> String {
+                stringify!($integer).into()
+            }
+
+            fn cuda_value(&self, _: &mut Definitions) -> String {
+                let (upper, lower) = ((*self >> 64) as u64, *self as u64);
+                let ty = stringify!($integer);
+                if upper == 0 {
+                    format!("{ty}({lower}ull)")
+                } else {
+                    format!("{ty}(u128({upper}ull) << 64 | {lower}ull)")
+                }
+            }
+
+            fn parts(&self, visit: &mut dyn FnMut(Part)) {
+                match i128::try_from(*self) {
+                    Ok(integer) => visit(Part::Integer(integer)),
+                    Err(_) => visit(Part::Beyond(*self as u128)),
+                }
+            }
+        }
+    )*};
+}
+
+long_integer_types!(u128, i128);
 
 macro_rules! float_types {
     ($($float:ty as $suffix:literal, $bits_suffix:literal;)*) => {$(

@@ -188,7 +188,7 @@ macro_rules! integer_monoids {
     )*};
 }
 
-integer_monoids!(u8, i8, u16, i16, u32, i32, u64, i64);
+integer_monoids!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
 
 macro_rules! float_monoids {
     ($($t:ty as $accumulator:ty),*) => {$(
@@ -257,7 +257,7 @@ macro_rules! ordered_monoids {
     };
 }
 
-ordered_monoids!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+ordered_monoids!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128, f32, f64);
 ordered_monoids! {
     f16 as f32, f16::NEG_INFINITY, f16::INFINITY;
     bf16 as f32, bf16::NEG_INFINITY, bf16::INFINITY;

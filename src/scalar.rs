@@ -4,7 +4,7 @@ use crate::Element;
 use crate::codegen::translated::Number;
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
-/// A number that functions compute with: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64`.
+/// A number that functions compute with: `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64`.
 ///
 /// For functions and operators that are generic over numbers:
 ///
@@ -73,7 +73,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8, i8, u16, i16, u32, i32, u64, i64);
+integers!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
 
 macro_rules! floats {
     ($($float:ty),*) => {$(

@@ -19,6 +19,14 @@ using u32 = unsigned int;
 using i32 = int;
 using u64 = unsigned long long;
 using i64 = long long;
+#if defined(__CUDACC_RTC_INT128__) || defined(__SIZEOF_INT128__)
+using u128 = unsigned __int128;
+using i128 = __int128;
+#else
+// NVRTC has them on Linux only.
+struct u128;
+struct i128;
+#endif
 using f32 = float;
 using f64 = double;
 

@@ -75,10 +75,12 @@ using Stored = typename StoredOf<T>::Type;
 
 template <class T>
 concept SignedInteger = is_same<Stored<T>, i8> || is_same<Stored<T>, i16> ||
-                        is_same<Stored<T>, i32> || is_same<Stored<T>, i64>;
+                        is_same<Stored<T>, i32> || is_same<Stored<T>, i64> ||
+                        is_same<Stored<T>, i128>;
 template <class T>
 concept UnsignedInteger = is_same<Stored<T>, u8> || is_same<Stored<T>, u16> ||
-                          is_same<Stored<T>, u32> || is_same<Stored<T>, u64>;
+                          is_same<Stored<T>, u32> || is_same<Stored<T>, u64> ||
+                          is_same<Stored<T>, u128>;
 template <class T>
 concept Integer = SignedInteger<T> || UnsignedInteger<T>;
 template <class T>
@@ -89,6 +91,7 @@ template <> struct UnsignedOf<1> { using Type = u8; };
 template <> struct UnsignedOf<2> { using Type = u16; };
 template <> struct UnsignedOf<4> { using Type = u32; };
 template <> struct UnsignedOf<8> { using Type = u64; };
+template <> struct UnsignedOf<16> { using Type = u128; };
 template <class T> struct UnsignedLike : UnsignedOf<sizeof(T)> {};
 template <class T> struct UnsignedLike<Extended<T>> {
     using Type = Extended<typename UnsignedOf<sizeof(T)>::Type>;
@@ -328,6 +331,16 @@ struct FloatLiteral {
     RUST_FUNCTION explicit operator f64() const { return twofold; }
 };
 
+/// A literal with a minus sign, of which this is the rest.
+template <class Magnitude>
+struct Negative {
+    Magnitude magnitude;
+    template <Integer T>
+    RUST_FUNCTION constexpr explicit operator T() const { return (T)(0 - (Wide<T>)magnitude); }
+};
+template <class Magnitude>
+RUST_FUNCTION Negative<Magnitude> negative(Magnitude magnitude) { return {magnitude}; }
+
 template <class T, class Literal>
 RUST_FUNCTION bool is(T value, Literal literal) {
     return value == (T)literal;
@@ -515,21 +528,32 @@ RUST_FUNCTION T wrapping_pow(T base, u32 exponent) {
     return pow(base, exponent);
 }
 
+/// The halves of a number of 128 bits.
+template <Integer T> RUST_FUNCTION u64 lower_half(T a) { return (u64)a; }
+template <Integer T> RUST_FUNCTION u64 upper_half(T a) { return (u64)((Unsigned<T>)a >> 64); }
+
 template <Integer T>
 RUST_FUNCTION u32 count_ones(T a) {
-    if constexpr (sizeof(T) == 8) return (u32)__popcll((u64)a);
+    if constexpr (sizeof(T) == 16) return count_ones(lower_half(a)) + count_ones(upper_half(a));
+    else if constexpr (sizeof(T) == 8) return (u32)__popcll((u64)a);
     else return (u32)__popc((Unsigned<T>)a);
 }
 template <Integer T> RUST_FUNCTION u32 count_zeros(T a) { return BITS<T> - count_ones(a); }
 template <Integer T>
 RUST_FUNCTION u32 leading_zeros(T a) {
-    if constexpr (sizeof(T) == 8) return (u32)__clzll((i64)a);
+    if constexpr (sizeof(T) == 16) {
+        u64 upper = upper_half(a);
+        return upper != 0 ? leading_zeros(upper) : 64 + leading_zeros(lower_half(a));
+    } else if constexpr (sizeof(T) == 8) return (u32)__clzll((i64)a);
     else return (u32)__clz((i32)(u32)(Unsigned<T>)a) - (32 - BITS<T>);
 }
 template <Integer T>
 RUST_FUNCTION u32 trailing_zeros(T a) {
     if (a == 0) return BITS<T>;
-    if constexpr (sizeof(T) == 8) return (u32)__ffsll((i64)a) - 1;
+    if constexpr (sizeof(T) == 16) {
+        u64 lower = lower_half(a);
+        return lower != 0 ? trailing_zeros(lower) : 64 + trailing_zeros(upper_half(a));
+    } else if constexpr (sizeof(T) == 8) return (u32)__ffsll((i64)a) - 1;
     else return (u32)__ffs((i32)(u32)(Unsigned<T>)a) - 1;
 }
 template <Integer T> RUST_FUNCTION u32 leading_ones(T a) { return leading_zeros(not_(a)); }
@@ -556,7 +580,10 @@ RUST_FUNCTION T swap_bytes(T a) {
 }
 template <Integer T>
 RUST_FUNCTION T reverse_bits(T a) {
-    if constexpr (sizeof(T) == 8) return (T)__brevll((u64)a);
+    if constexpr (sizeof(T) == 16) {
+        u64 lower = reverse_bits(upper_half(a)), upper = reverse_bits(lower_half(a));
+        return (T)((Unsigned<T>)upper << 64 | lower);
+    } else if constexpr (sizeof(T) == 8) return (T)__brevll((u64)a);
     else return (T)(__brev((u32)(Unsigned<T>)a) >> (32 - BITS<T>));
 }
 

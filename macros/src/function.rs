@@ -28,6 +28,15 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     Ok(quote!(#function #companion))
 }
 
+/// For generated code: no lint, not even one that the user's crate denies.
+pub(crate) fn without_lints() -> TokenStream {
+    quote!(#[allow(
+        warnings, unused, nonstandard_style, trivial_casts, trivial_numeric_casts,
+        unused_qualifications, unused_results, clippy::all, clippy::pedantic, clippy::nursery,
+        clippy::restriction
+    )])
+}
+
 /// Adds the attributes of a function that loops over elements call. It is inlined, unless it says
 /// otherwise, since such loops are vectorised only then. Its own loops may go over indices.
 pub(crate) fn add_attributes(attributes: &mut Vec<Attribute>) {
@@ -62,6 +71,7 @@ pub(crate) fn companion(function: &ItemFn) -> TokenStream {
     };
     let ident = &signature.ident;
     let name = ident.to_string();
+    let quiet = without_lints();
     let generics = owned(&signature.generics);
     let (parameters, arguments, conditions) = generics.split_for_impl();
     let turbofish = arguments.as_turbofish();
@@ -80,7 +90,7 @@ pub(crate) fn companion(function: &ItemFn) -> TokenStream {
             __arguments: ::core::marker::PhantomData<(#(fn() -> #phantoms,)*)>,
         }
 
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #quiet
         impl #parameters #ident #arguments #conditions {
             #[doc(hidden)]
             #visibility fn __call(_: ::core::marker::PhantomData<Self>, #(#names: #types),*) -> #output {
@@ -88,7 +98,7 @@ pub(crate) fn companion(function: &ItemFn) -> TokenStream {
             }
         }
 
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #quiet
         impl #parameters ::warpfold::Function for #ident #arguments #conditions {
             type Input = (#(#types,)*);
             type Output = #output;

@@ -99,18 +99,18 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # What a function may contain
 ///
-/// - **Types**: `u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool`, `usize` and `isize` (64 bits on a
-///   GPU), structs that derive `Element`, tuples of up to six parts and arrays of all these. Halves
-///   are stored only: operators get them as `f32`. No references, no text, no `Option`, nothing
-///   allocated.
+/// - **Types**: `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64 bool`, `usize` and `isize` (64
+///   bits on a GPU), structs that derive `Element`, tuples of up to six parts and arrays of all
+///   these. NVRTC has integers of 128 bits on Linux only. Halves are stored only: operators get
+///   them as `f32`. No references, no text, no `Option`, nothing allocated.
 /// - **Statements**: `let` with or without `mut` and type, of names, tuples and structs;
 ///   assignments to variables, fields, elements of arrays and tuples of these; `if`, `match`, `for
 ///   i in a..b` (`..=`, `.rev()`), `while`, `break`, `continue`, `return`; `const` and `use`.
 /// - **Expressions**: arithmetic, comparisons, logic, bit operations and shifts of numbers; `as`;
 ///   struct and tuple literals, `..base`; `[a, b]`, `[x; N]`, `a[i]`; blocks, `if` and `match` as
 ///   values; any path to a constant, such as `f32::MAX`, `std::f32::consts::PI` or `T::ZERO`.
-/// - **Patterns** of `match`: numbers, ranges, constants in capitals, `true`, `false`, names, `_`,
-///   `x @ …`, `|`, tuples and structs of these, with guards.
+/// - **Patterns** of `match`: numbers, ranges, constants in capitals that are numbers, `true`,
+///   `false`, names in lower case, `_`, `x @ …`, `|`, tuples and structs of these, with guards.
 /// - **Calls** of other functions with this attribute or [`monoid`](macro@monoid), by any path, and
 ///   of `warpfold::ops::{minimum, maximum}`. No recursion. (If Rust says that it cannot find a
 ///   module or type of a function's name, give that function the attribute.)
@@ -124,6 +124,8 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     is_nan is_finite is_infinite is_normal is_sign_negative is_sign_positive`
 ///   - floats, as `warpfold::math` has them: `exp exp2 exp_m1 ln log2 log10 ln_1p powi powf cbrt
 ///     hypot sin cos tan asin acos atan atan2 sinh cosh tanh`
+///
+/// Conditional compilation (`cfg`) stands before the attribute, for the whole function.
 ///
 /// Everything else is an error at its place, which says what to write instead. Rust infers the
 /// types, for the host and for the GPU.

@@ -1,6 +1,6 @@
 //! `#[monoid]`: an operator from one Rust function.
 
-use crate::function::{add_attributes, companion, definition};
+use crate::function::{add_attributes, companion, definition, without_lints};
 use crate::groups::Parentheses;
 use crate::math::Mathematics;
 use crate::names::{camel_case, snake_case};
@@ -310,8 +310,9 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
             add_attributes(&mut function.attrs);
         }
     }
+    let quiet = without_lints();
     block.items.push(parse_quote! {
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #quiet
         fn cuda(definitions: &mut ::warpfold::codegen::Definitions) -> ::std::string::String {
             #cuda
         }

@@ -2,17 +2,17 @@
 
 use syn::{Error, Ident, Member, Result};
 
-/// Words that a C++ compiler would not take as a name, though Rust does.
+/// Words that a C++ compiler would not take as a name, though Rust does, some of them after `r#`.
 #[rustfmt::skip]
 const CPP_KEYWORDS: &[&str] = &[
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch", "char",
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
     "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const_cast", "consteval", "constexpr", "constinit", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "explicit", "export", "float", "friend", "goto", "inline", "int", "long", "mutable",
+    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable",
     "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
-    "protected", "public", "register", "reinterpret_cast", "requires", "short", "signed", "sizeof",
-    "static_assert", "static_cast", "switch", "template", "this", "thread_local", "throw", "typedef",
-    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "xor",
+    "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed", "sizeof",
+    "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor",
     "xor_eq",
 ];
 
@@ -20,8 +20,9 @@ const CPP_KEYWORDS: &[&str] = &[
 /// macros of C.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
-    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "rust", "functions", "user", "warpfold",
-    "errno", "stdin", "stdout", "stderr", "assert", "main",
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "f32", "f64", "rust", "functions", "user", "warpfold",
+    "f16", "bf16", "errno", "stdin", "stdout", "stderr", "assert", "main", "linux", "unix",
+    "NULL", "INFINITY", "NAN", "EOF", "HUGE_VAL", "M_PI", "M_E", "CHAR_BIT", "RAND_MAX", "BUFSIZ",
 ];
 
 /// The name as C++ can spell it.

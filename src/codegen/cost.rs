@@ -49,9 +49,11 @@ fn known_or(operator: TypeId, find: impl FnOnce() -> u32) -> u32 {
 const SOME_TIMES: u32 = 8;
 /// A call that is not inlined: it is for what rarely runs.
 const CALL: u32 = 4;
-/// A division, a remainder, a root, a power; more where numbers of 64 bits are made of others.
-const DIVISION: u32 = 16;
-const LONG_DIVISION: u32 = 32;
+/// A division, a remainder, a root, a power; more where numbers of 64 or 128 bits are made of
+/// others.
+const DIVISION: [u32; 3] = [16, 32, 128];
+/// A division of integers of up to 32 bits by a number that the text names: a compiler multiplies.
+const DIVISION_BY_LITERAL: u32 = 5;
 /// An element of an array in registers, at an index that depends on data.
 const CHOICE: u32 = 5;
 /// A saturating operation of a signed type, which has two ends.
@@ -80,12 +82,7 @@ pub(super) fn of_lines(definitions: &Definitions, lines: &str) -> u32 {
 }
 
 fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 {
-    let is_long = |tokens: &[&str]| tokens.iter().any(|token| token.ends_with("64"));
-    let division = if is_long(body) {
-        LONG_DIVISION
-    } else {
-        DIVISION
-    };
+    let division = DIVISION[doublings(body)];
     // Elements of less than a register are taken out of one, and put into one.
     let has_parts = signature
         .windows(3)
@@ -143,8 +140,18 @@ fn of_body(definitions: &Definitions, signature: &[&str], body: &[&str]) -> u32 
         own = own.saturating_add(cost.saturating_mul(now));
     }
     // Two registers for each number take two instructions, roughly.
-    let factor = if is_long(signature) { 2 } else { 1 };
-    own.saturating_mul(factor).saturating_add(called)
+    let registers = 1 << doublings(signature);
+    own.saturating_mul(registers).saturating_add(called)
+}
+
+/// How often a register's 32 bits double to those of the longest number that some code names.
+fn doublings(tokens: &[&str]) -> usize {
+    let has = |bits: &str| tokens.iter().any(|token| token.ends_with(bits));
+    if has("128") {
+        2
+    } else {
+        usize::from(has("64"))
+    }
 }
 
 /// The cost of a function of `kernels/machine/rust.cuh`, where `rest` follows its name, and a
@@ -156,7 +163,15 @@ fn built_in(name: &str, rest: &[&str], (division, element, saturation): (u32, u3
         "put" if second_argument(rest) == Some("rust::Fixed") => element.min(1),
         "at" | "put" => CHOICE,
         _ if name.starts_with("saturating") => saturation,
-        _ if ["div", "rem", "sqrt", "recip", "pow"]
+        _ if ["div", "rem"].iter().any(|dear| name.contains(dear)) => {
+            let by_literal = |by: &str| number(by).is_some() && !by.ends_with("ll");
+            if second_argument(rest).is_some_and(by_literal) {
+                DIVISION_BY_LITERAL
+            } else {
+                division
+            }
+        }
+        _ if ["sqrt", "recip", "pow"]
             .iter()
             .any(|dear| name.contains(dear)) =>
         {
@@ -203,6 +218,26 @@ mod tests {
     #[monoid(name = Modular32, identity = 1)]
     fn modular_32(a: u32, b: u32) -> u32 {
         (u64::from(a) * u64::from(b) % 998_244_353) as u32
+    }
+
+    /// Three divisions, and a sum.
+    #[monoid(name = SumModulo, identity = 0)]
+    fn sum_modulo(a: u32, b: u32) -> u32 {
+        (a % 1_000_003 + b % 1_000_003) % 1_000_003
+    }
+
+    /// As of `SumModulo`, but what divides is not known.
+    #[monoid(name = Ratio, identity = 1)]
+    fn ratio(a: u32, b: u32) -> u32 {
+        a / (b | 1)
+    }
+
+    /// There is a product of 128 bits.
+    #[monoid(name = Mersenne, identity = 1)]
+    fn mersenne(a: u64, b: u64) -> u64 {
+        const P: u64 = (1 << 61) - 1;
+        let product = a as u128 * b as u128;
+        (product as u64 & P) + (product >> 61) as u64
     }
 
     #[monoid(name = Sums, identity = [0.0; N])]
@@ -257,6 +292,9 @@ mod tests {
         assert!((45..60).contains(&cost::<[f32; 9], Product>()));
         assert!(cost::<u64, Modular>() > 80);
         assert!((32..48).contains(&cost::<u32, Modular32>()));
+        assert!((15..20).contains(&cost::<u32, SumModulo>()));
+        assert!((16..20).contains(&cost::<u32, Ratio>()));
+        assert!((10..30).contains(&cost::<u64, Mersenne>()));
         // Its functions of f64 are called in turn: numbers of 64 bits count once.
         assert!((60..150).contains(&cost::<f32, LogAdd>()));
     }

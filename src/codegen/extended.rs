@@ -143,7 +143,8 @@ fn is_of_lower_bits(text: &str) -> bool {
         Some(function) => OF_LOWER_BITS.contains(&function),
         None if token.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') => {
             let others = [
-                "if", "for", "while", "u32", "i32", "u64", "i64", "f32", "f64", "bool",
+                "if", "for", "while", "u32", "i32", "u64", "i64", "u128", "i128", "f32", "f64",
+                "bool",
             ];
             !others.contains(&token)
         }

@@ -381,8 +381,11 @@ pub(crate) fn widens<T: Element>() -> bool {
 ///
 /// `--fmad=false` keeps `a * b + c` two roundings, as in Rust; the other float options are NVRTC's
 /// defaults and are stated because bits depend on them.
-pub const COMPILER_OPTIONS: [&str; 6] = [
+pub const COMPILER_OPTIONS: &[&str] = &[
     "--std=c++20",
+    // NVRTC has integers of 128 bits on Linux only.
+    #[cfg(target_os = "linux")]
+    "--device-int128",
     "--fmad=false",
     "--ftz=false",
     "--prec-div=true",

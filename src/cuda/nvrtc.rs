@@ -112,7 +112,10 @@ pub fn compile(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> 
         ))
     })?;
     let program = Program::new(&text)?;
-    let mut options: Vec<String> = COMPILER_OPTIONS.map(str::to_owned).into();
+    let mut options: Vec<String> = COMPILER_OPTIONS
+        .iter()
+        .map(|&option| option.to_owned())
+        .collect();
     options.push(format!("--gpu-architecture={}", target.name()));
     // SAFETY: the program was created above and is destroyed when `program` is dropped.
     if let Err(error) = unsafe { result::compile_program(program.0, &options) } {

@@ -52,8 +52,7 @@ fn all<T: CudaType>(a: &T, b: &T, floats: impl Fn(f64, f64) -> bool) -> bool {
         .zip(parts_of(b))
         .all(|pair| match pair {
             (Part::Float(a), Part::Float(b)) => floats(a, b),
-            (Part::Integer(a), Part::Integer(b)) => a == b,
-            _ => unreachable!("both are of one type"),
+            (a, b) => a == b,
         })
 }
 
@@ -65,6 +64,7 @@ pub(super) fn show(value: &impl CudaType) -> String {
         let comma = if number > 0 { ", " } else { "" };
         let written = match part {
             Part::Integer(integer) => write!(text, "{comma}{integer}"),
+            Part::Beyond(integer) => write!(text, "{comma}{integer}"),
             Part::Float(float) => write!(text, "{comma}{float:?}"),
         };
         written.expect("writing to a string cannot fail");

@@ -356,6 +356,142 @@ macro_rules! of_expressions {
 
 of_expressions!(expressions_of_a_macro, x, x + 1, x as u64, -(x as i8));
 
+/// `$e` and `$x` are of the caller, and `t` is of the macro.
+macro_rules! same_name_in_a_macro {
+    ($name:ident, $x:ident, $e:expr) => {
+        #[function]
+        fn $name($x: u32) -> u32 {
+            let t = 1_u32;
+            $e ^ t
+        }
+    };
+}
+
+same_name_in_a_macro!(names_of_two_expansions, t, t.wrapping_mul(2));
+
+mod constants_in_lower_case {
+    #![allow(non_upper_case_globals, reason = "that is what is tested")]
+
+    pub(crate) const depth: u32 = 11;
+    pub(crate) const width: u32 = 13;
+}
+
+/// The items of a block hide the variables around it, wherever in the block they stand.
+#[function]
+#[allow(non_snake_case, reason = "a variable has the name of a constant")]
+fn constants_that_hide_variables(x: u32) -> u32 {
+    let N = x;
+    let depth = x ^ 1;
+    let inner = {
+        let before = N;
+        const N: u32 = 6;
+        use constants_in_lower_case::depth;
+        before ^ N.wrapping_mul(depth)
+    };
+    let renamed = {
+        use constants_in_lower_case::{depth as _, width as N};
+        N ^ depth
+    };
+    // Within the block a variable hides them again.
+    let again = {
+        const K: u32 = 9;
+        let inner = K;
+        {
+            let x = inner;
+            x ^ K
+        }
+    };
+    N ^ inner ^ renamed.rotate_left(3) ^ again ^ depth
+}
+
+#[function]
+fn imports_of_all_names(x: u32) -> u32 {
+    use constants_in_lower_case::*;
+    x ^ width
+}
+
+#[function]
+#[allow(non_snake_case, reason = "capitals are not only for constants")]
+fn variables_in_capitals((A, B): (u32, u32), c: Corner) -> u32 {
+    let (C, D) = (A ^ 1, B ^ 2);
+    let Corner { at: AT, rank: RANK } = c;
+    if AT[0] < AT[1] { C ^ RANK as u32 } else { D }
+}
+
+/// Keywords of Rust and of C++, and what the kernels and C define.
+#[function]
+fn keywords_of_both(r#struct: u32, r#try: u32, f16: u32, bf16: u32) -> u32 {
+    let r#enum = r#struct ^ r#try.rotate_left(1);
+    let r#static = r#enum ^ f16.rotate_left(2);
+    let r#const = r#static ^ bf16.rotate_left(3);
+    let (r#for, r#while, r#extern) = (r#const, 3, 5);
+    r#for ^ r#while ^ r#extern
+}
+
+#[derive(Clone, Copy, Debug, Element)]
+#[repr(C)]
+#[allow(non_snake_case, reason = "that is what is tested")]
+struct Macros {
+    NULL: u32,
+    NAN: u32,
+    EOF: u32,
+    u128: u32,
+}
+
+super::words!(Macros {
+    NULL: u32,
+    NAN: u32,
+    EOF: u32,
+    u128: u32
+});
+
+#[function]
+fn fields_named_as_macros(m: Macros) -> u32 {
+    m.NULL ^ m.NAN.rotate_left(1) ^ m.EOF.rotate_left(2) ^ m.u128.rotate_left(3)
+}
+
+/// What is denied outside is not about generated code.
+mod denying {
+    #![deny(unused, unused_parens, unused_braces, trivial_numeric_casts)]
+
+    #[warpfold::function]
+    pub(crate) fn parentheses(x: u32) -> u32 {
+        (x ^ 1).wrapping_mul((x | 3) % 5) ^ { x }
+    }
+}
+use denying::parentheses;
+
+mod translated {
+    #[warpfold::function]
+    pub(crate) fn of_that_name(x: u32) -> u32 {
+        x.wrapping_add(5)
+    }
+}
+
+/// A module has the name of one that generated code uses, and an import that of the function.
+#[function]
+fn of_that_name(x: u32) -> u32 {
+    let once = translated::of_that_name(x);
+    {
+        use translated::of_that_name;
+        of_that_name(once ^ 3)
+    }
+}
+
+#[function]
+fn long_integers(a: u64, b: u64, c: i128) -> (u128, i128, u64) {
+    let product = a as u128 * b as u128;
+    let sum = match c {
+        -1 => -1,
+        0x1_0000_0000_0000_0000 => 1,
+        -0x1_0000_0000_0000_0000..=-2 => c >> 3,
+        _ => c.wrapping_mul(-3),
+    };
+    const P: u64 = (1 << 61) - 1;
+    let folded = (product as u64 & P) + (product >> 61) as u64;
+    (product ^ u128::MAX / 3, sum, folded)
+}
+
 pub(super) fn all() -> Vec<Program> {
     macro_rules! list {
         ($($name:ident),*) => {
@@ -384,7 +520,16 @@ pub(super) fn all() -> Vec<Program> {
         parts_of_parts,
         casts,
         no_arguments_used,
-        expressions_of_a_macro
+        expressions_of_a_macro,
+        names_of_two_expansions,
+        constants_that_hide_variables,
+        imports_of_all_names,
+        variables_in_capitals,
+        keywords_of_both,
+        fields_named_as_macros,
+        parentheses,
+        of_that_name,
+        long_integers
     ];
     (1 << 32..)
         .zip(list)

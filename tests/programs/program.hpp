@@ -10,6 +10,7 @@ T take() {
     u64 word = *next_word++;
     if constexpr (rust::is_same<T, f32>) return from_bits((u32)word);
     else if constexpr (rust::is_same<T, f64>) return from_bits(word);
+    else if constexpr (sizeof(T) == 16) return (T)((u128)*next_word++ << 64 | word);
     else return (T)word;
 }
 
@@ -19,6 +20,7 @@ void put(T value) {
     if constexpr (rust::is_same<T, f32>) *results_end++ = value != value ? 0x7fc00000u : bits_of(value);
     else if constexpr (rust::is_same<T, f64>) *results_end++ = value != value ? 0x7ff8000000000000ull : bits_of(value);
     else *results_end++ = (u64)value;
+    if constexpr (sizeof(T) == 16) *results_end++ = (u64)((u128)value >> 64);
 }
 
 /// A program, and how many words its arguments and its result have.

@@ -52,19 +52,26 @@ macro_rules! ints {
                     7 => (bits % 16) as $int,
                     8 => ((bits % 16) as $int).wrapping_neg(),
                     9 => (bits % 1000) as $int,
-                    _ => bits as $int,
+                    // Of 128 bits, some have their sign from the lower half.
+                    10 => bits as i64 as $int,
+                    _ => (u128::from(bits) << 64 | u128::from(random.bits())) as $int,
                 }
             }
 
             fn put(self, words: &mut Vec<u64>) {
                 words.push(self as u64);
+                if $int::BITS == 128 {
+                    words.push((self as u128 >> 64) as u64);
+                }
             }
 
             number_in_cuda!();
         }
     )*};
 }
-ints!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+ints!(
+    u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize
+);
 
 macro_rules! floats {
     ($($float:ident, $bits:ident);*) => {$(

@@ -45,6 +45,18 @@ macro_rules! integers {
 
 integers!(u8, i8, u16, i16, u32, i32, u64, i64);
 
+macro_rules! long_integers {
+    ($($t:ty),*) => {$(
+        impl Sample for $t {
+            fn sample(random: &mut Random) -> $t {
+                (u128::from(random.next()) << 64 | u128::from(random.next())) as $t
+            }
+        }
+    )*};
+}
+
+long_integers!(u128, i128);
+
 /// Mostly numbers of either sign whose sums round at every step, now and then a −0.
 macro_rules! floats {
     ($($t:ty: $from:expr),*) => {$(

@@ -23,7 +23,13 @@ pub(crate) trait Visitor {
 /// a pair is enough. `f32` has them all.
 pub(crate) fn is_like_another<T: 'static, Op: 'static>() -> bool {
     let (ty, op) = (TypeId::of::<T>(), TypeId::of::<Op>());
-    let is_signed = [TypeId::of::<i8>(), TypeId::of::<i16>(), TypeId::of::<i64>()].contains(&ty);
+    let signed = [
+        TypeId::of::<i8>(),
+        TypeId::of::<i16>(),
+        TypeId::of::<i64>(),
+        TypeId::of::<i128>(),
+    ];
+    let is_signed = signed.contains(&ty);
     let others = [
         TypeId::of::<Mul>(),
         TypeId::of::<Min>(),
@@ -123,6 +129,8 @@ groups! {
     i32s: { i32: Add, Min | Mul, Max, BitAnd, BitOr, BitXor; }
     u64s: { u64: Add, BitOr, Bracketing | Mul, Min, Max, BitAnd, BitXor; }
     i64s: { i64: Max | Add, Mul, Min, BitAnd, BitOr, BitXor; }
+    u128s: { u128: Add, BitXor, Linear | Mul, Min, Max, BitAnd, BitOr; }
+    i128s: { i128: Max, Clipped | Add, Mul, Min, BitAnd, BitOr, BitXor; }
     half_floats: { f16: Add, Mul, Min, Max; bf16: Add, Max | Mul, Min; }
     f32s: { f32: Add, Mul, Min, Max, LogAddExp, Doubtful; }
     f64s: { f64: Add, Min | Mul, Max; }

@@ -191,7 +191,7 @@ pub(crate) struct Clipped;
 /// Not associative either. The lower bits of a result depend on lower bits alone.
 pub(crate) struct Linear;
 
-macro_rules! on_short {
+macro_rules! not_associative {
     ($($t:ty),*) => {$(
         #[monoid]
         impl Monoid<$t> for Clipped {
@@ -219,7 +219,7 @@ macro_rules! on_short {
     )*};
 }
 
-on_short!(u8, i8, u16, i16);
+not_associative!(u8, i8, u16, i16, u128, i128);
 
 /// Component-wise wrapping sums of arrays: elements of any size and alignment, from 1 byte to 64.
 pub(crate) struct Sums;

@@ -8,29 +8,36 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
-/// The methods of numbers that exist on both sides, and the number of their arguments.
-/// `kernels/machine/rust.cuh` has each by the same name. One that is added goes also into the list
-/// of `macros/src/lib.rs`, and into `tests/programs/generator/`. `crate::math` has the others.
+/// The methods of numbers that exist on both sides, and the number of their arguments, by what has
+/// them: a function of the shadow (`src/codegen/translated.rs`) takes only that, since a trait of
+/// the user's may give others a method of the same name. `kernels/machine/rust.cuh` has each by the
+/// same name. One that is added goes also into the list of `macros/src/lib.rs`, and into
+/// `tests/programs/generator/`. `crate::math` has the others.
 #[rustfmt::skip]
-const METHODS: &[(&str, usize)] = &[
-    // Of integers and floats.
-    ("min", 1), ("max", 1), ("clamp", 2), ("abs", 0), ("signum", 0), ("rem_euclid", 1), ("div_euclid", 1),
-    // Of integers.
-    ("wrapping_add", 1), ("wrapping_sub", 1), ("wrapping_mul", 1), ("wrapping_div", 1), ("wrapping_rem", 1),
-    ("wrapping_neg", 0), ("wrapping_abs", 0), ("wrapping_shl", 1), ("wrapping_shr", 1), ("wrapping_pow", 1),
-    ("saturating_add", 1), ("saturating_sub", 1), ("saturating_mul", 1), ("abs_diff", 1), ("unsigned_abs", 0), ("pow", 1),
-    ("count_ones", 0), ("count_zeros", 0), ("leading_zeros", 0), ("trailing_zeros", 0), ("leading_ones", 0), ("trailing_ones", 0),
-    ("rotate_left", 1), ("rotate_right", 1), ("swap_bytes", 0), ("reverse_bits", 0), ("is_power_of_two", 0),
-    ("is_positive", 0), ("is_negative", 0), ("div_ceil", 1),
-    // Of floats, to the last bit as in Rust.
-    ("sqrt", 0), ("mul_add", 2), ("floor", 0), ("ceil", 0), ("round", 0), ("round_ties_even", 0), ("trunc", 0), ("fract", 0),
-    ("recip", 0), ("copysign", 1), ("to_bits", 0), ("is_nan", 0), ("is_finite", 0), ("is_infinite", 0), ("is_normal", 0),
-    ("is_sign_negative", 0), ("is_sign_positive", 0),
+const METHODS: &[(&str, &[(&str, usize)])] = &[
+    ("number", &[("min", 1), ("max", 1), ("clamp", 2), ("rem_euclid", 1), ("div_euclid", 1)]),
+    ("signed_number", &[("abs", 0), ("signum", 0)]),
+    ("integer", &[
+        ("wrapping_add", 1), ("wrapping_sub", 1), ("wrapping_mul", 1), ("wrapping_div", 1), ("wrapping_rem", 1),
+        ("wrapping_neg", 0), ("wrapping_shl", 1), ("wrapping_shr", 1), ("wrapping_pow", 1),
+        ("saturating_add", 1), ("saturating_sub", 1), ("saturating_mul", 1), ("abs_diff", 1), ("pow", 1),
+        ("count_ones", 0), ("count_zeros", 0), ("leading_zeros", 0), ("trailing_zeros", 0), ("leading_ones", 0), ("trailing_ones", 0),
+        ("rotate_left", 1), ("rotate_right", 1), ("swap_bytes", 0), ("reverse_bits", 0),
+    ]),
+    ("signed_integer", &[("wrapping_abs", 0), ("unsigned_abs", 0), ("is_positive", 0), ("is_negative", 0)]),
+    ("unsigned_integer", &[("is_power_of_two", 0), ("div_ceil", 1)]),
+    // To the last bit as in Rust.
+    ("float", &[
+        ("sqrt", 0), ("mul_add", 2), ("floor", 0), ("ceil", 0), ("round", 0), ("round_ties_even", 0), ("trunc", 0), ("fract", 0),
+        ("recip", 0), ("copysign", 1), ("to_bits", 0), ("is_nan", 0), ("is_finite", 0), ("is_infinite", 0), ("is_normal", 0),
+        ("is_sign_negative", 0), ("is_sign_positive", 0),
+    ]),
 ];
 
 /// The types whose methods these are.
 const NUMBERS: &[&str] = &[
-    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "usize", "isize", "f32",
+    "f64",
 ];
 
 impl Translator {
@@ -45,9 +52,8 @@ impl Translator {
         let arguments = std::iter::once(&mut *call.receiver).chain(call.args.iter_mut());
         // Report what is wrong further in first: the error began there.
         let values = self.values(arguments)?;
-        self.check_method(&call.method, count)?;
-        // The names are numbers' methods, but other types may have some of them.
-        super::types::wrap(&mut call.receiver, "primitive", None);
+        let of = self.check_method(&call.method, count)?;
+        super::types::wrap(&mut call.receiver, of, None);
         Ok(Value::computed(format!(
             "rust::{}({})",
             call.method,
@@ -55,12 +61,14 @@ impl Translator {
         )))
     }
 
-    fn check_method(&self, method: &Ident, arguments: usize) -> Result<()> {
+    /// What has a method, if it is one of numbers and has so many arguments.
+    fn check_method(&self, method: &Ident, arguments: usize) -> Result<&'static str> {
         let name = method.to_string();
-        let known = METHODS.iter().chain(crate::math::METHODS);
-        match known.copied().find(|(known, _)| *known == name) {
-            Some((_, count)) if count == arguments => Ok(()),
-            Some((_, count)) => Err(Error::new(
+        let known = METHODS.iter().chain([&("float", crate::math::METHODS)]);
+        let mut known = known.flat_map(|(of, methods)| methods.iter().map(move |it| (*of, *it)));
+        match known.find(|(_, (known, _))| *known == name) {
+            Some((of, (_, count))) if count == arguments => Ok(of),
+            Some((_, (_, count))) => Err(Error::new(
                 method.span(),
                 format!("`{name}` takes {count} arguments here"),
             )),
@@ -92,7 +100,8 @@ impl Translator {
 
         if before.is_empty()
             && self.function == last.as_str()
-            && self.variable(&self.function.clone()).is_none()
+            && self.variable(&self.function).is_none()
+            && !self.is_of_a_block(&self.function)
         {
             return Err(Error::new_spanned(
                 &*callee,
@@ -140,7 +149,7 @@ impl Translator {
         callee.path = shadow_path;
         let values = self.values(call.args.iter_mut())?;
         call.args.insert(0, parse_quote!(#hole));
-        let name = self.hole(quote!(translated::name_of(#hole, definitions)));
+        let name = self.hole(quote!(::warpfold::codegen::translated::name_of(#hole, definitions)));
         Ok(Value::computed(format!("{name}({})", list(&values))))
     }
 
@@ -159,15 +168,16 @@ impl Translator {
         let (ty, method) = (ty.ident, method.ident);
         let values = self.values(call.args.iter_mut())?;
         let name = method.to_string();
-        let function = match (name.as_str(), values.len()) {
-            ("from", 1) => format!("cast<{}>", self.type_hole(&ty)),
-            ("from_bits", 1) if ty == "f32" || ty == "f64" => "from_bits".to_owned(),
+        let (function, of) = match (name.as_str(), values.len()) {
+            ("from", 1) => (format!("cast<{}>", self.type_hole(&ty)), "convertible"),
+            ("from_bits", 1) if ty == "f32" || ty == "f64" => ("from_bits".to_owned(), "integer"),
             (_, 0) => return Err(Error::new(method.span(), no_method(&name))),
             (_, count) => {
-                self.check_method(&method, count - 1)?;
-                name
+                let of = self.check_method(&method, count - 1)?;
+                (name, of)
             }
         };
+        super::types::wrap(&mut call.args[0], of, None);
         Ok(Value::computed(format!(
             "rust::{function}({})",
             list(&values)

@@ -2,6 +2,7 @@
 
 use super::expressions::{Place, arithmetic};
 use super::literals::as_number;
+use super::patterns::are_variables;
 use super::refused::{LABEL, LOOP, no_reference};
 use super::types::wrap;
 use super::{Target, Translator, Value};
@@ -146,7 +147,7 @@ impl Translator {
         let count = choice.arms.len();
         let mut head = String::new();
         for (number, arm) in choice.arms.iter_mut().enumerate() {
-            self.scopes.push(Default::default());
+            self.scopes.push(Vec::new());
             let (bindings, conditions) = self.aside(|this| -> Result<Vec<String>> {
                 let mut conditions: Vec<String> = this.pattern(&arm.pat, &value)?.into_iter().collect();
                 if let Some((_, guard)) = &mut arm.guard {
@@ -177,6 +178,11 @@ impl Translator {
                 }
                 this.give_to(&mut arm.body, target)
             })?;
+            let names = are_variables(&arm.pat);
+            if !names.is_empty() {
+                let body = &arm.body;
+                *arm.body = Expr::Verbatim(quote!({ #names #body }));
+            }
             head = "else ".to_owned();
             self.scopes.pop();
             if is_last && arm.guard.is_none() {

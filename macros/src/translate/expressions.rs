@@ -18,7 +18,14 @@ impl Translator {
                 let literal = literal.clone();
                 self.literal(&literal, false, expression)
             }
-            Expr::Path(path) => self.path(path),
+            Expr::Path(path) => {
+                let value = self.path(path)?;
+                // `let` takes the name of a variable, and not that of a constant.
+                if let Some(ident) = path.path.get_ident().filter(|it| self.may_be_imported(it)) {
+                    *expression = Expr::Verbatim(quote!({ let #ident = #ident; #ident }));
+                }
+                Ok(value)
+            }
             Expr::Unary(unary) => {
                 if let (UnOp::Neg(_), Some(literal)) = (&unary.op, as_number(&unary.expr)) {
                     return self.literal(&literal, true, expression);
@@ -150,7 +157,7 @@ impl Translator {
         let hole = self.typed_hole();
         wrap(whole, "typed", Some(&hole));
         Ok(Value::stable(self.hole(
-            quote!(translated::literal(#hole, #is_negative, #digits)),
+            quote!(::warpfold::codegen::translated::literal(#hole, #is_negative, #digits)),
         )))
     }
 

@@ -25,17 +25,28 @@ pub(super) fn is_bare_number(expression: &Expr) -> bool {
 
 /// An integer as C++ writes it. In patterns the sign belongs to the literal.
 pub(super) fn integer_text(integer: &LitInt) -> Result<String> {
-    match integer.base10_parse::<i128>() {
-        Ok(value) if value.unsigned_abs() <= u64::MAX.into() => Ok(if value < 0 {
-            format!("(0 - {}ull)", -value)
-        } else {
-            format!("{value}ull")
-        }),
-        _ => Err(Error::new_spanned(
+    let (digits, is_negative) = match integer.base10_digits().strip_prefix('-') {
+        Some(magnitude) => (magnitude, true),
+        None => (integer.base10_digits(), false),
+    };
+    let Ok(magnitude) = digits.parse::<u128>() else {
+        return Err(Error::new_spanned(
             integer,
-            "there are no integers of more than 64 bits on a GPU",
-        )),
-    }
+            "there are no integers of more than 128 bits",
+        ));
+    };
+    // C++ has no literals of more than 64 bits.
+    let (upper, lower) = (magnitude >> 64, magnitude as u64);
+    let magnitude = if upper == 0 {
+        format!("{lower}ull")
+    } else {
+        format!("(u128({upper}ull) << 64 | {lower}ull)")
+    };
+    Ok(if is_negative {
+        format!("rust::negative({magnitude})")
+    } else {
+        magnitude
+    })
 }
 
 /// A float as C++ writes it. Few are not the same `f32` by way of `f64`, which rounds them twice.

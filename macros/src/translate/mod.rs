@@ -25,7 +25,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt, parse_quote,
+    Attribute, Block, Error, Expr, Ident, Item, Local, Pat, Result, Signature, Stmt, UseTree,
+    parse_quote,
 };
 
 pub(crate) use types::check_type;
@@ -83,10 +84,20 @@ enum Target {
 /// What a name in Rust stands for in C++.
 #[derive(Clone)]
 struct Variable {
+    name: String,
+    /// Names from different expansions of `macro_rules!` are different names.
+    context: String,
     text: String,
     is_mutable: bool,
     /// Whether [`Translator::is_fixed`] is true of its value.
     is_fixed: bool,
+}
+
+/// Constants and imports of a block.
+struct Items {
+    all: Vec<Item>,
+    /// The number of scopes around the block. They hide the variables of these.
+    outer_scopes: usize,
 }
 
 struct Translator {
@@ -94,8 +105,8 @@ struct Translator {
     holes: Vec<TokenStream>,
     typed_holes: Vec<Ident>,
     /// Constants and imports of each block around the current place, which holes may name.
-    items: Vec<Vec<Item>>,
-    scopes: Vec<HashMap<String, Variable>>,
+    items: Vec<Items>,
+    scopes: Vec<Vec<Variable>>,
     names: HashSet<String>,
     lines: String,
     depth: usize,
@@ -114,13 +125,14 @@ pub(crate) fn translate(
         holes: Vec::new(),
         typed_holes: Vec::new(),
         items: Vec::new(),
-        scopes: vec![HashMap::new()],
+        scopes: vec![Vec::new()],
         names: HashSet::new(),
         lines: String::new(),
         depth: 1,
         loops: 0,
         errors: Vec::new(),
     };
+    refused::no_configuration(signature, body)?;
     translator.function(is_called(attributes), signature, body)
 }
 
@@ -146,10 +158,9 @@ impl Translation {
             shadow,
         } = self;
         quote! {
-            use ::warpfold::codegen::translated;
             #(let #typed_holes = ::core::marker::PhantomData;)*
             let _ = #shadow;
-            translated::text(&[#(#pieces),*], &[#(#holes),*])
+            ::warpfold::codegen::translated::text(&[#(#pieces),*], &[#(#holes),*])
         }
     }
 }
@@ -236,8 +247,10 @@ impl Translator {
     /// A hole that an expression of type `String` fills. It means what it does at the current
     /// place.
     fn hole(&mut self, mut filling: TokenStream) -> String {
-        for items in self.items.iter().rev().filter(|items| !items.is_empty()) {
-            filling = quote!({ #(#items)* #filling });
+        for items in self.items.iter().rev().map(|items| &items.all) {
+            if !items.is_empty() {
+                filling = quote!({ #(#items)* #filling });
+            }
         }
         self.holes.push(filling);
         format!("{MARK}{}{MARK}", self.holes.len() - 1)
@@ -271,7 +284,9 @@ impl Translator {
         let hole = self.typed_hole();
         let span = located_at(expression);
         types::wrap(expression, "typed", Some(&hole));
-        self.hole(quote_spanned!(span=> translated::type_of(#hole, definitions)))
+        self.hole(
+            quote_spanned!(span=> ::warpfold::codegen::translated::type_of(#hole, definitions)),
+        )
     }
 
     // ---- names ----
@@ -315,29 +330,62 @@ impl Translator {
     /// Another name for what is there already.
     fn alias(&mut self, ident: &Ident, text: String, is_mutable: bool) {
         let scope = self.scopes.last_mut().expect("a function is a scope");
-        let variable = Variable {
+        scope.push(Variable {
+            name: ident.to_string(),
+            context: context(ident),
             text,
             is_mutable,
             is_fixed: false,
-        };
-        scope.insert(ident.to_string(), variable);
+        });
     }
 
     /// Notes that the value of a variable of this scope is fixed.
     fn fix(&mut self, ident: &Ident) {
         let scope = self.scopes.last_mut().expect("a function is a scope");
-        if let Some(variable) = scope.get_mut(&ident.to_string()) {
+        if let Some(variable) = scope.iter_mut().rfind(|variable| *ident == variable.name) {
             variable.is_fixed = !variable.is_mutable;
         }
     }
 
+    /// The variable that a name stands for here: the last one of this name, and if there is one, of
+    /// the same expansion. A constant or an import of a block hides those around the block.
     fn variable(&self, ident: &Ident) -> Option<&Variable> {
-        let name = ident.to_string();
-        self.scopes.iter().rev().find_map(|scope| scope.get(&name))
+        let (scope, variable) = self.nearest_variable(ident)?;
+        let is_hidden = |items: &Items| scope < items.outer_scopes && items.define(ident);
+        (!self.items.iter().any(is_hidden)).then_some(variable)
+    }
+
+    /// The same, whatever blocks define, and the number of its scope.
+    fn nearest_variable(&self, ident: &Ident) -> Option<(usize, &Variable)> {
+        let all = || {
+            let scopes = self.scopes.iter().enumerate().rev();
+            scopes
+                .flat_map(|(number, scope)| scope.iter().rev().map(move |known| (number, known)))
+                .filter(|(_, known)| *ident == known.name)
+        };
+        let context = context(ident);
+        all()
+            .find(|(_, known)| known.context == context)
+            .or_else(|| all().next())
+    }
+
+    /// Whether a block around this place has a constant or an import of a name.
+    fn is_of_a_block(&self, ident: &Ident) -> bool {
+        self.items.iter().any(|items| items.define(ident))
+    }
+
+    /// Whether all that a module has was imported between a variable and this place. Then only Rust
+    /// knows whether the name is that of a constant.
+    fn may_be_imported(&self, ident: &Ident) -> bool {
+        let Some((scope, _)) = self.nearest_variable(ident) else {
+            return false;
+        };
+        let may_define = |items: &Items| scope < items.outer_scopes && items.import_all();
+        self.items.iter().any(may_define)
     }
 
     fn in_scope<R>(&mut self, inside: impl FnOnce(&mut Self) -> R) -> R {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(Vec::new());
         let result = inside(self);
         self.scopes.pop();
         result
@@ -392,14 +440,17 @@ impl Translator {
     /// The statements of a block. Each that cannot be translated adds an error; the others are
     /// checked as well.
     fn block(&mut self, block: &mut Block, target: &Target) {
-        self.scopes.push(HashMap::new());
         // They are known from the start of the block on.
         let is_item = |item: &Item| matches!(item, Item::Const(_) | Item::Use(_));
         let items = block.stmts.iter().filter_map(|statement| match statement {
             Stmt::Item(item) if is_item(item) => Some(item.clone()),
             _ => None,
         });
-        self.items.push(items.collect());
+        self.items.push(Items {
+            all: items.collect(),
+            outer_scopes: self.scopes.len(),
+        });
+        self.scopes.push(Vec::new());
         let count = block.stmts.len();
         for (number, statement) in block.stmts.iter_mut().enumerate() {
             let is_tail = number + 1 == count;
@@ -498,6 +549,44 @@ impl Translator {
         }
         Ok(())
     }
+}
+
+impl Items {
+    /// Whether one of them has this name.
+    fn define(&self, ident: &Ident) -> bool {
+        self.all.iter().any(|item| match item {
+            Item::Const(constant) => constant.ident == *ident,
+            Item::Use(import) => imports(&import.tree).any(|name| name == Some(ident)),
+            _ => false,
+        })
+    }
+
+    /// Whether one of them imports all that a module has.
+    fn import_all(&self) -> bool {
+        self.all.iter().any(|item| match item {
+            Item::Use(import) => imports(&import.tree).any(|name| name.is_none()),
+            _ => false,
+        })
+    }
+}
+
+/// The names that an import defines; `None` for all of a module.
+fn imports(tree: &UseTree) -> Box<dyn Iterator<Item = Option<&Ident>> + '_> {
+    match tree {
+        UseTree::Path(path) => imports(&path.tree),
+        UseTree::Name(name) => Box::new(std::iter::once(Some(&name.ident))),
+        UseTree::Rename(rename) => Box::new(std::iter::once(Some(&rename.rename))),
+        UseTree::Glob(_) => Box::new(std::iter::once(None)),
+        UseTree::Group(group) => Box::new(group.items.iter().flat_map(imports)),
+    }
+}
+
+/// Which expansion of `macro_rules!` a name comes from. Only how a compiler shows a place tells:
+/// `#4 bytes(10..11)`. Where it tells nothing, all names come from one.
+fn context(ident: &Ident) -> String {
+    let place = format!("{:?}", ident.span());
+    let number = place.split(' ').next().filter(|word| word.starts_with('#'));
+    number.unwrap_or_default().to_owned()
 }
 
 /// Errors about generated code point to where its source was written. Its names are still those of

@@ -1,16 +1,52 @@
 //! Patterns: what they ask of a value, and what names they give to its parts.
 
-use super::Translator;
-use super::literals::{float_text, integer_text};
+use super::literals::{as_number, float_text, integer_text};
 use super::refused::{no_literal, no_reference};
+use super::{Translator, located_at};
 use crate::names::{cuda_member, is_constant_name};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Pat, RangeLimits, Result, UnOp};
+
+/// What names without anything else can be in a pattern.
+#[derive(Clone, Copy, PartialEq)]
+enum Names {
+    /// Those of variables, and of constants.
+    AnyKind,
+    /// In `let` and parameters: those of variables.
+    Variables,
+}
+
+/// Statements that are correct if the names of a pattern are those of variables, and not of
+/// constants. Only Rust knows.
+pub(super) fn are_variables(pattern: &Pat) -> TokenStream {
+    match pattern {
+        Pat::Ident(name) if name.subpat.is_none() && is_constant_name(&name.ident) => quote!(),
+        Pat::Ident(name) => {
+            let (mutability, ident) = (name.mutability, &name.ident);
+            let inner = name
+                .subpat
+                .iter()
+                .map(|(_, pattern)| are_variables(pattern));
+            quote!(let #mutability #ident = #ident; #(#inner)*)
+        }
+        Pat::Paren(inner) => are_variables(&inner.pat),
+        Pat::Type(typed) => are_variables(&typed.pat),
+        Pat::Tuple(tuple) => tuple.elems.iter().map(are_variables).collect(),
+        Pat::TupleStruct(tuple) => tuple.elems.iter().map(are_variables).collect(),
+        Pat::Struct(fields) => {
+            let patterns = fields.fields.iter().map(|field| &*field.pat);
+            patterns.map(are_variables).collect()
+        }
+        _ => quote!(),
+    }
+}
 
 impl Translator {
     /// Names the parts of a value that always has them, as in `let` and parameters. `value` is
     /// stable.
     pub(super) fn bind(&mut self, pattern: &Pat, value: &str) -> Result<()> {
-        match self.pattern(pattern, value)? {
+        match self.pattern_of(pattern, value, Names::Variables)? {
             None => Ok(()),
             Some(_) => Err(Error::new_spanned(
                 pattern,
@@ -22,17 +58,29 @@ impl Translator {
     /// What must hold for `value`, which is stable, to match (`None` if nothing). Names parts on
     /// the way.
     pub(super) fn pattern(&mut self, pattern: &Pat, value: &str) -> Result<Option<String>> {
+        self.pattern_of(pattern, value, Names::AnyKind)
+    }
+
+    fn pattern_of(&mut self, pattern: &Pat, value: &str, names: Names) -> Result<Option<String>> {
         match pattern {
             Pat::Wild(_) | Pat::Rest(_) => Ok(None),
-            Pat::Paren(inner) => self.pattern(&inner.pat, value),
-            Pat::Type(typed) => self.pattern(&typed.pat, value),
+            Pat::Paren(inner) => self.pattern_of(&inner.pat, value, names),
+            Pat::Type(typed) => self.pattern_of(&typed.pat, value, names),
             Pat::Ident(name) => {
                 if let Some(by_ref) = &name.by_ref {
                     return Err(no_reference(by_ref));
                 }
-                if name.subpat.is_none() && is_constant_name(&name.ident) {
-                    let constant = self.constant_hole(&name.ident);
-                    return Ok(Some(format!("rust::is({value}, {constant})")));
+                if names == Names::AnyKind && name.subpat.is_none() {
+                    if is_constant_name(&name.ident) {
+                        let constant = self.pattern_constant(&name.ident);
+                        return Ok(Some(format!("rust::is({value}, {constant})")));
+                    }
+                    if name.ident.to_string().starts_with(char::is_uppercase) {
+                        return Err(Error::new_spanned(
+                            &name.ident,
+                            "a macro cannot tell whether this is a constant or a new variable: write constants in CAPITALS, and variables in lower case",
+                        ));
+                    }
                 }
                 if name.mutability.is_some() {
                     let variable = self.declare(&name.ident, true);
@@ -40,16 +88,16 @@ impl Translator {
                 } else {
                     self.alias(&name.ident, value.to_owned(), false);
                 }
-                name.subpat
-                    .as_ref()
-                    .map_or(Ok(None), |(_, pattern)| self.pattern(pattern, value))
+                name.subpat.as_ref().map_or(Ok(None), |(_, pattern)| {
+                    self.pattern_of(pattern, value, names)
+                })
             }
             Pat::Lit(literal) => {
                 let literal = self.literal_in_pattern(&Expr::Lit(literal.clone()))?;
                 Ok(Some(format!("rust::is({value}, {literal})")))
             }
             Pat::Path(path) => {
-                let constant = self.constant_hole(path);
+                let constant = self.pattern_constant(path);
                 Ok(Some(format!("rust::is({value}, {constant})")))
             }
             Pat::Range(range) => {
@@ -75,9 +123,9 @@ impl Translator {
             Pat::Or(or) => {
                 let mut conditions = Vec::new();
                 for case in &or.cases {
-                    let names = self.scopes.last().map_or(0, |scope| scope.len());
-                    let condition = self.pattern(case, value)?;
-                    if self.scopes.last().map_or(0, |scope| scope.len()) != names {
+                    let before = self.scopes.last().map_or(0, Vec::len);
+                    let condition = self.pattern_of(case, value, names)?;
+                    if self.scopes.last().map_or(0, Vec::len) != before {
                         return Err(Error::new_spanned(
                             case,
                             "alternatives that name parts are not translated to CUDA: write an arm for each, or a name before all: `x @ (… | …)`",
@@ -90,13 +138,13 @@ impl Translator {
                 }
                 Ok(Some(format!("({})", conditions.join(" || "))))
             }
-            Pat::Tuple(tuple) => self.elements(tuple.elems.iter(), value),
-            Pat::TupleStruct(tuple) => self.elements(tuple.elems.iter(), value),
+            Pat::Tuple(tuple) => self.elements(tuple.elems.iter(), value, names),
+            Pat::TupleStruct(tuple) => self.elements(tuple.elems.iter(), value, names),
             Pat::Struct(fields) => {
                 let mut conditions = Vec::new();
                 for field in &fields.fields {
                     let part = format!("{value}.{}", cuda_member(&field.member));
-                    conditions.extend(self.pattern(&field.pat, &part)?);
+                    conditions.extend(self.pattern_of(&field.pat, &part, names)?);
                 }
                 Ok(all(conditions))
             }
@@ -116,6 +164,7 @@ impl Translator {
         &mut self,
         elements: impl ExactSizeIterator<Item = &'a Pat>,
         value: &str,
+        names: Names,
     ) -> Result<Option<String>> {
         let mut conditions = Vec::new();
         let count = elements.len();
@@ -126,9 +175,17 @@ impl Translator {
                     "`..` can only stand at the end here: write a `_` for each part",
                 ));
             }
-            conditions.extend(self.pattern(element, &format!("{value}._{number}"))?);
+            conditions.extend(self.pattern_of(element, &format!("{value}._{number}"), names)?);
         }
         Ok(all(conditions))
+    }
+
+    /// The value of a constant in a pattern, which is a number or a `bool`.
+    fn pattern_constant(&mut self, constant: &impl ToTokens) -> String {
+        let span = located_at(constant);
+        self.hole(quote_spanned!(
+            span=> ::warpfold::codegen::translated::constant_of_pattern(#constant, definitions)
+        ))
     }
 
     /// A literal or constant of a pattern. What it is compared with gives literals their type.
@@ -145,8 +202,17 @@ impl Translator {
                 op: UnOp::Neg(_),
                 expr,
                 ..
-            }) => Ok(format!("-{}", self.literal_in_pattern(expr)?)),
-            Expr::Path(path) => Ok(self.constant_hole(path)),
+            }) => {
+                let text = self.literal_in_pattern(expr)?;
+                let is_integer = as_number(expr).is_some_and(|it| matches!(it.lit, Lit::Int(_)));
+                // What an unsigned literal becomes by a minus depends on its type in C++.
+                Ok(if is_integer {
+                    format!("rust::negative({text})")
+                } else {
+                    format!("-{text}")
+                })
+            }
+            Expr::Path(path) => Ok(self.pattern_constant(path)),
             _ => Err(Error::new_spanned(
                 expression,
                 "this is not translated to CUDA: use a number or a constant",

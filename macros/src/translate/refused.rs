@@ -1,11 +1,34 @@
 //! What is not translated, and what to write instead.
 
 use quote::ToTokens;
-use syn::{Error, Expr, Lit, Macro};
+use syn::visit_mut::{VisitMut, visit_block_mut, visit_signature_mut};
+use syn::{Attribute, Block, Error, Expr, Lit, Macro, Result, Signature};
 
 pub(super) const LOOP: &str = "a loop without an end in sight is not translated to CUDA: write `for i in 0..n { … }` with a `break`, or `while condition { … }`";
 
 pub(super) const LABEL: &str = "labels are not translated to CUDA: put the inner loop into a function of its own, or set a flag";
+
+/// Rejects what is compiled under a condition only: a macro cannot tell whether it holds.
+pub(super) fn no_configuration(signature: &Signature, body: &Block) -> Result<()> {
+    struct Configuration(Option<Error>);
+
+    impl VisitMut for Configuration {
+        fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
+            let path = attribute.path();
+            if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+                self.0.get_or_insert(Error::new_spanned(
+                    &*attribute,
+                    "`cfg` in a function that runs on a GPU is not translated: write two functions, each with its `#[cfg(…)]` before `#[function]`, or an `if cfg!(…)` outside",
+                ));
+            }
+        }
+    }
+
+    let mut found = Configuration(None);
+    visit_signature_mut(&mut found, &mut signature.clone());
+    visit_block_mut(&mut found, &mut body.clone());
+    found.0.map_or(Ok(()), Err)
+}
 
 pub(super) fn no_reference(tokens: &impl ToTokens) -> Error {
     Error::new_spanned(
@@ -97,7 +120,19 @@ pub(super) fn no_method(name: &str) -> String {
         "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
             "use the `wrapping_` method, and compare: `let sum = a.wrapping_add(b); let carry = sum < a;`"
         }
-        "iter" | "into_iter" | "iter_mut" | "len" | "map" | "fold" | "sum" => {
+        "len" => "the length of `[T; N]` is `N`",
+        "isqrt" => "of up to 32 bits write `(x as f64).sqrt() as u32`, of others a loop",
+        "ilog2" => "write `T::BITS - 1 - x.leading_zeros()`",
+        "is_multiple_of" => "write `x % n == 0`",
+        "saturating_pow" | "saturating_neg" | "saturating_div" => {
+            "compute with more bits, then `clamp`"
+        }
+        "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" => {
+            "write `(x >> (8 * i)) as u8` for byte `i`"
+        }
+        "to_f32" | "to_f64" => "a half is widened by `f32::from(x)`",
+        "to_degrees" | "to_radians" => "multiply by a constant",
+        "iter" | "into_iter" | "iter_mut" | "map" | "fold" | "sum" => {
             "go over an array by its index: `for i in 0..N { … array[i] … }`"
         }
         "unwrap" | "expect" | "unwrap_or" | "ok" | "and_then" => {

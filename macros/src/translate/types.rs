@@ -31,11 +31,6 @@ pub(crate) fn check_type(ty: &Type) -> Result<()> {
                         "there is no `char` on a GPU: use `u8` for bytes, or `u32` for code points",
                     );
                 }
-                "i128" | "u128" => {
-                    return wrong(
-                        "there are no 128-bit integers on a GPU: use two `u64`, in a struct or a tuple",
-                    );
-                }
                 "Option" | "Result" => {
                     return wrong(&format!(
                         "`{name}` has no layout that a GPU shares: use a tuple `(bool, T)`, or a struct with a flag"

@@ -229,12 +229,12 @@ impl Writer<'_> {
     fn int_literal(&mut self, int: Int, has_suffix: bool) -> Code {
         let number = int.sample(self.random);
         let digits = match self.random.below(20) {
-            0 => format!("{:#x}", number.abs()),
-            1 => format!("{:#b}", number.abs()),
-            2 => format!("{:#o}", number.abs()),
-            3 => format!("0x{:X}", number.abs()),
-            4 => format!("{}_", number.abs()),
-            _ => number.abs().to_string(),
+            0 => format!("{:#x}", number.unsigned_abs()),
+            1 => format!("{:#b}", number.unsigned_abs()),
+            2 => format!("{:#o}", number.unsigned_abs()),
+            3 => format!("0x{:X}", number.unsigned_abs()),
+            4 => format!("{}_", number.unsigned_abs()),
+            _ => number.unsigned_abs().to_string(),
         };
         let suffix = if has_suffix { int.name } else { "" };
         signed(number < 0, &format!("{digits}{suffix}"))

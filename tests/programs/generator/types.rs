@@ -52,12 +52,14 @@ pub(crate) const U8: Int = int("u8", 8, false);
 pub(crate) const U16: Int = int("u16", 16, false);
 pub(crate) const U32: Int = int("u32", 32, false);
 pub(crate) const U64: Int = int("u64", 64, false);
+const U128: Int = int("u128", 128, false);
 pub(crate) const USIZE: Int = int("usize", 64, false);
 const ISIZE: Int = int("isize", 64, true);
 pub(crate) const I8: Int = int("i8", 8, true);
 pub(crate) const I16: Int = int("i16", 16, true);
 pub(crate) const I32: Int = int("i32", 32, true);
 pub(crate) const I64: Int = int("i64", 64, true);
+const I128: Int = int("i128", 128, true);
 pub(crate) const F32: Float = Float {
     name: "f32",
     bits: 32,
@@ -67,7 +69,9 @@ pub(crate) const F64: Float = Float {
     bits: 64,
 };
 
-pub(crate) const INTS: [Int; 10] = [U8, U16, U32, U64, USIZE, I8, I16, I32, I64, ISIZE];
+pub(crate) const INTS: [Int; 12] = [
+    U8, U16, U32, U64, U128, USIZE, I8, I16, I32, I64, I128, ISIZE,
+];
 pub(crate) const FLOATS: [Float; 2] = [F32, F64];
 
 const PAIR: Struct = Struct {
@@ -102,12 +106,13 @@ const ONE: Struct = Struct {
 const STRUCTS: [&Struct; 5] = [&PAIR, &BYTES, &NESTED, &BOTH, &ONE];
 
 impl Int {
-    fn mask(self) -> u64 {
-        u64::MAX >> (64 - self.bits)
+    fn mask(self) -> u128 {
+        u128::MAX >> (128 - self.bits)
     }
 
+    /// The greatest number, but of `u128` the greatest `i128`.
     pub(crate) fn max(self) -> i128 {
-        i128::from(self.mask() >> u32::from(self.signed))
+        i128::try_from(self.mask() >> u32::from(self.signed)).unwrap_or(i128::MAX)
     }
 
     pub(crate) fn min(self) -> i128 {
@@ -117,20 +122,20 @@ impl Int {
     /// A number: small, at an edge, or any.
     pub(crate) fn sample(self, random: &mut Random) -> i128 {
         let bits = match random.below(8) {
-            0..=4 => random.bits() % 12,
+            0..=4 => u128::from(random.bits() % 12),
             5 => 1 << (random.bits() % u64::from(self.bits)),
             6 => *random.pick(&[
-                self.max() as u64,
-                self.min() as u64,
-                (self.max() / 2) as u64,
+                self.max() as u128,
+                self.min() as u128,
+                (self.max() / 2) as u128,
             ]),
-            _ => random.bits(),
+            _ => u128::from(random.bits()) << 64 | u128::from(random.bits()),
         } & self.mask();
-        let bits = i128::from(bits);
-        let number = if bits > self.max() {
-            bits - (1 << self.bits)
+        let unused = 128 - self.bits;
+        let number = if self.signed {
+            (bits << unused) as i128 >> unused
         } else {
-            bits
+            (bits as i128) & i128::MAX
         };
         if self.signed && random.chance(20) && number != self.min() {
             -number
@@ -298,6 +303,7 @@ pub(crate) fn constants() -> Vec<(&'static str, Type, &'static str)> {
         ("LENGTH", Type::Int(USIZE), "3"),
         ("PRIME", Type::Int(U32), "16_777_619"),
         ("MASK", Type::Int(U64), "0xFFFF_0000_FFFF_0001"),
+        ("WIDE", Type::Int(U128), "1 << 127 | 0xFFFF_0000_FFFF_0001"),
         ("LOWEST", Type::Int(I8), "i8::MIN"),
         ("NEGATIVE", Type::Int(I16), "-300"),
         ("START", Type::Int(I32), "-1 << 20"),
