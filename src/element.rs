@@ -4,8 +4,9 @@
 // constants in CUDA in `src/function.rs`; its layout in `kernels/machine/types.cuh`, with `Fold` if
 // it is folded in a wider type; random values and equality in `tests/support/data.rs`; and
 // `tests/support/matrix.rs`. If functions compute with it: `kernels/machine/rust.cuh`,
-// `src/scalar.rs` and `src/codegen/translated.rs`; its operators in `src/ops.rs`;
-// `cli/src/number.rs` for the command.
+// `src/scalar.rs` and `src/codegen/translated.rs`; its name in `macros/src/names.rs` and
+// `macros/src/translate/calls.rs`; its operators in `src/ops.rs`; random programs in
+// `tests/programs/`. `cli/src/number.rs` for the command.
 
 use crate::CudaType;
 use bytemuck::Pod;
@@ -17,8 +18,9 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 /// A type whose values can be reduced and scanned, on the host and on a GPU alike.
 ///
 /// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f16 bf16 f32 f64`, for arrays of
-/// elements, for `Complex<f32>` and `Complex<f64>` with the `complex` feature, and by `#[derive(Element)]` for
-/// your own `#[repr(C)]` structs of elements. On a GPU `u128` and `i128` need NVRTC for Linux.
+/// elements, for `Complex<f32>` and `Complex<f64>` with the `complex` feature, and by
+/// `#[derive(Element)]` for your own `#[repr(C)]` structs of elements. (On a GPU `u128` and `i128`
+/// need NVRTC for Linux.)
 ///
 /// ```
 /// use warpfold::Element;

@@ -6,9 +6,9 @@ use half::{bf16, f16};
 
 /// A type that has values in CUDA: what functions take, compute with and return.
 ///
-/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64`, `bool`, `usize` and `isize` (64 bits on
-/// a GPU), `f16` and `bf16` (functions store them, and do not compute with them), tuples of up to
-/// six parts, arrays, and by `#[derive(Element)]` for structs.
+/// Implemented for `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64`, `bool`, `usize` and `isize`
+/// (64 bits on a GPU), `f16` and `bf16` (functions store them, and do not compute with them),
+/// tuples of up to six parts, arrays, and by `#[derive(Element)]` for structs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no values on a GPU",
     label = "not on a GPU",

@@ -21,7 +21,7 @@ const CPP_KEYWORDS: &[&str] = &[
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
     "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "f32", "f64", "rust", "functions", "user", "warpfold",
-    "f16", "bf16", "errno", "stdin", "stdout", "stderr", "assert", "main", "linux", "unix",
+    "f16", "bf16", "errno", "stdin", "stdout", "stderr", "assert", "main",
     "NULL", "INFINITY", "NAN", "EOF", "HUGE_VAL", "M_PI", "M_E", "CHAR_BIT", "RAND_MAX", "BUFSIZ",
 ];
 

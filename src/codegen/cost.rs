@@ -52,7 +52,7 @@ const CALL: u32 = 4;
 /// A division, a remainder, a root, a power; more where numbers of 64 or 128 bits are made of
 /// others.
 const DIVISION: [u32; 3] = [16, 32, 128];
-/// A division of integers of up to 32 bits by a number that the text names: a compiler multiplies.
+/// A division of `u32` or `i32` by a number that the text names: a compiler multiplies.
 const DIVISION_BY_LITERAL: u32 = 5;
 /// An element of an array in registers, at an index that depends on data.
 const CHOICE: u32 = 5;
@@ -226,7 +226,7 @@ mod tests {
         (a % 1_000_003 + b % 1_000_003) % 1_000_003
     }
 
-    /// As of `SumModulo`, but what divides is not known.
+    /// What divides is not known.
     #[monoid(name = Ratio, identity = 1)]
     fn ratio(a: u32, b: u32) -> u32 {
         a / (b | 1)

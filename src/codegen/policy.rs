@@ -169,8 +169,8 @@ impl RowPolicy {
         RowPolicy::in_turn_beyond(cut.group_bytes, policies)
     }
 
-    /// The same policies, but blocks take the chunks of inputs of more than so many bytes in turn,
-    /// unless they group their batches: groups are the longer the fewer chunks there are.
+    /// The same policies, but blocks take the chunks of inputs of more than so many bytes in turn.
+    /// Grouped batches are faster with one group of chunks for each block.
     pub(super) fn in_turn_beyond(
         bytes: u64,
         policies: Vec<(u64, RowPolicy)>,
@@ -178,15 +178,15 @@ impl RowPolicy {
         let mut split = Vec::new();
         let mut from = 0;
         for (to, policy) in policies {
-            if policy.way == Way::Grouped {
-                split.push((to, policy));
-            } else {
-                if from < bytes {
-                    split.push((to.min(bytes), policy));
-                }
-                if to > bytes {
-                    split.push((to, policy.taking_turns()));
-                }
+            let bytes = match policy.way {
+                Way::Grouped => u64::MAX,
+                _ => bytes,
+            };
+            if from < bytes {
+                split.push((to.min(bytes), policy));
+            }
+            if to > bytes {
+                split.push((to, policy.taking_turns()));
             }
             from = to;
         }

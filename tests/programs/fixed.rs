@@ -418,14 +418,17 @@ fn variables_in_capitals((A, B): (u32, u32), c: Corner) -> u32 {
     if AT[0] < AT[1] { C ^ RANK as u32 } else { D }
 }
 
+const HALVES: [warpfold::half::f16; 1] = [warpfold::half::f16::from_f32_const(1.5)];
+
 /// Keywords of Rust and of C++, and what the kernels and C define.
 #[function]
 fn keywords_of_both(r#struct: u32, r#try: u32, f16: u32, bf16: u32) -> u32 {
+    let widened = f32::from(HALVES[0]) as u32;
     let r#enum = r#struct ^ r#try.rotate_left(1);
     let r#static = r#enum ^ f16.rotate_left(2);
     let r#const = r#static ^ bf16.rotate_left(3);
     let (r#for, r#while, r#extern) = (r#const, 3, 5);
-    r#for ^ r#while ^ r#extern
+    r#for ^ r#while ^ r#extern ^ widened
 }
 
 #[derive(Clone, Copy, Debug, Element)]
@@ -450,13 +453,22 @@ fn fields_named_as_macros(m: Macros) -> u32 {
     m.NULL ^ m.NAN.rotate_left(1) ^ m.EOF.rotate_left(2) ^ m.u128.rotate_left(3)
 }
 
-/// What is denied outside is not about generated code.
+/// What is denied outside is not about generated code, which allows nothing that is forbidden.
 mod denying {
     #![deny(unused, unused_parens, unused_braces, trivial_numeric_casts)]
+    #![forbid(unused_results, unused_qualifications)]
 
     #[warpfold::function]
     pub(crate) fn parentheses(x: u32) -> u32 {
-        (x ^ 1).wrapping_mul((x | 3) % 5) ^ { x }
+        let product = (x ^ 1).wrapping_mul((x | 3) % 5);
+        match x & 3 {
+            0 => product,
+            1 => product ^ { x },
+            mut other => {
+                other += 1;
+                other ^ product
+            }
+        }
     }
 }
 use denying::parentheses;

@@ -18,17 +18,17 @@ enum Names {
 }
 
 /// Statements that are correct if the names of a pattern are those of variables, and not of
-/// constants. Only Rust knows.
+/// constants: `let` takes no constant's name. Only Rust knows.
 pub(super) fn are_variables(pattern: &Pat) -> TokenStream {
     match pattern {
         Pat::Ident(name) if name.subpat.is_none() && is_constant_name(&name.ident) => quote!(),
         Pat::Ident(name) => {
-            let (mutability, ident) = (name.mutability, &name.ident);
+            let ident = &name.ident;
             let inner = name
                 .subpat
                 .iter()
                 .map(|(_, pattern)| are_variables(pattern));
-            quote!(let #mutability #ident = #ident; #(#inner)*)
+            quote!({ let #ident = #ident; let _ = #ident; } #(#inner)*)
         }
         Pat::Paren(inner) => are_variables(&inner.pat),
         Pat::Type(typed) => are_variables(&typed.pat),
