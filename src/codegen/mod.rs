@@ -274,7 +274,10 @@ fn render(
         definitions => definitions.text()?,
         ..bound
     };
-    let name = format!("primitives/{primitive}/{}.cu.jinja", engine.name());
+    let name = match primitive {
+        "reduce" | "scan" | "select" => format!("{primitive}/{}.cu.jinja", engine.name()),
+        _ => format!("{primitive}.cu.jinja"),
+    };
     template::render(&name, context)
 }
 

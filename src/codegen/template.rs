@@ -5,117 +5,16 @@ use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-/// The text of files, and the names that requests and includes know them by.
-macro_rules! files {
-    ($folder:literal: $($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
-    };
-}
+/// The templates: their names in `templates/`, and their text.
+const TEMPLATES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
-const TEMPLATES: &[(&str, &str)] = files!("src":
-    "codegen/request.cu.jinja",
-    "ladder/step.cu.jinja",
-    "primitives/collect/rows.cu.jinja",
-    "primitives/histogram/rows.cu.jinja",
-    "primitives/reduce/block.cu.jinja",
-    "primitives/reduce/levels.cu.jinja",
-    "primitives/reduce/rows.cu.jinja",
-    "primitives/scan/block.cu.jinja",
-    "primitives/scan/levels.cu.jinja",
-    "primitives/scan/rows.cu.jinja",
-    "primitives/scan/shares.cu.jinja",
-    "primitives/scan/wave.cu.jinja",
-    "primitives/select/rows.cu.jinja",
-    "primitives/select/wave.cu.jinja",
-    "primitives/weighted/rows.cu.jinja",
-);
-
-const KERNELS: &[(&str, &str)] = files!("kernels":
-    "source.cuh",
-    "source/source_rows.cuh",
-    "source/source_stage.cuh",
-    "collect.cuh",
-    "scan.cuh",
-    "select.cuh",
-    "histogram.cuh",
-    "histogram/bins.cuh",
-    "histogram/counters.cuh",
-    "histogram/lookup.cuh",
-    "weighted.cuh",
-    "machine/device.cuh",
-    "machine/ptx.cuh",
-    "machine/types.cuh",
-    "machine/words.cuh",
-    "machine/parts.cuh",
-    "machine/rust.cuh",
-    "machine/nearly.cuh",
-    "warp/decided.cuh",
-    "warp/lanes.cuh",
-    "warp/extended.cuh",
-    "warp/pairs.cuh",
-    "warp/runs.cuh",
-    "warp/row_load.cuh",
-    "warp/row_scan.cuh",
-    "warp/row_store.cuh",
-    "warp/displaced.cuh",
-    "block/blelloch.cuh",
-    "block/padded.cuh",
-    "block/strided_tree.cuh",
-    "block/tile.cuh",
-    "grid/workspace.cuh",
-    "grid/chunks.cuh",
-    "grid/look_back.cuh",
-    "engines/block_input.cuh",
-    "engines/block_reduce.cuh",
-    "engines/block_scan.cuh",
-    "engines/levels_reduce.cuh",
-    "engines/levels_scan.cuh",
-    "engines/rows_reduce.cuh",
-    "engines/rows_reduce_any_order.cuh",
-    "engines/row_tiles.cuh",
-    "engines/rows.cuh",
-    "engines/shares.cuh",
-    "engines/wave.cuh",
-);
-
-/// The steps of the ladder.
-#[cfg(feature = "ladder")]
-const LADDER: &[(&str, &str)] = files!("kernels":
-    "ladder/blocks_atomic.cuh",
-    "ladder/coarsened.cuh",
-    "ladder/dot_atomic.cuh",
-    "ladder/dot_launches.cuh",
-    "ladder/dot_racing.cuh",
-    "ladder/dot_serial.cuh",
-    "ladder/global_atomic.cuh",
-    "ladder/interleaved.cuh",
-    "ladder/last_warp.cuh",
-    "ladder/neighboured.cuh",
-    "ladder/neighboured_convergent.cuh",
-    "ladder/reversed.cuh",
-    "ladder/scan_blelloch.cuh",
-    "ladder/scan_log_steps.cuh",
-    "ladder/scan_padded.cuh",
-    "ladder/scan_tiled.cuh",
-    "ladder/scan_tree.cuh",
-    "ladder/shared_atomic.cuh",
-    "ladder/step.cuh",
-    "ladder/tree.cuh",
-    "ladder/tree_convergent.cuh",
-    "ladder/tree_divergent.cuh",
-    "ladder/tree_shared.cuh",
-    "ladder/two_step.cuh",
-    "ladder/warp_shuffle.cuh",
-);
-#[cfg(not(feature = "ladder"))]
-const LADDER: &[(&str, &str)] = &[];
+/// The files of `kernels/`. Those of the ladder are here with its feature alone.
+const KERNELS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// The text of a file in `kernels/`.
 pub(crate) fn kernel(name: &str) -> Option<&'static str> {
-    let mut files = KERNELS.iter().chain(LADDER);
-    files
-        .find(|(known, _)| *known == name)
-        .map(|(_, text)| *text)
+    let found = KERNELS.binary_search_by_key(&name, |(known, _)| known);
+    found.ok().map(|place| KERNELS[place].1)
 }
 
 /// Renders a template, and puts in the kernels that it includes.

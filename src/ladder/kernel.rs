@@ -192,7 +192,7 @@ fn render(
         definitions => definitions.text()?,
         ..monoid
     };
-    template::render("ladder/step.cu.jinja", context)
+    template::render("ladder.cu.jinja", context)
 }
 
 /// Whether one atomic instruction does what the operator does.
