@@ -21,8 +21,7 @@ pub(crate) type Products<T> = Map<Product<T>, Zip<(Slice<T>, Slice<T>)>>;
 pub(crate) struct Kernels {
     name: &'static str,
     primitive: &'static str,
-    source: fn(Engine) -> warpfold::Result<String>,
-    functions: fn(Engine) -> Vec<&'static str>,
+    kernel: fn(Engine) -> codegen::Kernel,
 }
 
 impl Kernels {
@@ -30,8 +29,7 @@ impl Kernels {
         Kernels {
             name: type_name::<K>(),
             primitive: K::NAME,
-            source: codegen::source::<K>,
-            functions: K::functions,
+            kernel: K::kernel,
         }
     }
 }
@@ -118,8 +116,9 @@ impl<T: Number> Call<'_, T> {
         script: Script,
     ) -> Result<(Vec<T>, Record)> {
         let name = format!("{} {} {}", kernels.primitive, engine.name(), kernels.name);
-        let (text, functions) = ((kernels.source)(engine)?, (kernels.functions)(engine));
-        let record = record(self.toolchain, &name, &text, &functions, script)?;
+        let kernel = (kernels.kernel)(engine);
+        let (text, functions) = (kernel.source()?, kernel.functions());
+        let record = record(self.toolchain, &name, &text, functions, script)?;
         Ok((pod_collect_to_vec(&record.saved), record))
     }
 

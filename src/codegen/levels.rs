@@ -25,14 +25,6 @@ pub enum Step {
 }
 
 impl Step {
-    /// The steps of a primitive.
-    pub fn of(primitive: Primitive) -> [Step; 2] {
-        match primitive {
-            Primitive::Reduce => [Step::ReduceTiles, Step::ReduceFinish],
-            Primitive::Scan => [Step::ReduceTiles, Step::ScanTiles],
-        }
-    }
-
     /// The name of the step's function for a level above 0, or for the input.
     pub fn function(self, is_sums: bool) -> &'static str {
         match (self, is_sums) {
@@ -72,17 +64,15 @@ pub fn has_functions_of_sums<T: Element, F: Form>() -> bool {
 }
 
 /// The functions of a primitive's source.
-pub(crate) fn level_functions<T: Element, F: Form>(primitive: Primitive) -> Vec<&'static str> {
-    functions(primitive, has_functions_of_sums::<T, F>())
-}
-
-fn functions(primitive: Primitive, has_functions_of_sums: bool) -> Vec<&'static str> {
-    let mut functions: Vec<_> = Step::of(primitive).map(|step| step.function(false)).into();
-    if has_functions_of_sums {
-        let of_sums = Step::of(primitive).map(|step| step.function(true));
-        functions.extend(of_sums.into_iter().filter(|name| *name != "reduce_finish"));
+pub(crate) fn level_functions<T: Element, F: Form>(
+    primitive: Primitive,
+) -> &'static [&'static str] {
+    match (primitive, has_functions_of_sums::<T, F>()) {
+        (Primitive::Reduce, false) => &["reduce_tiles", "reduce_finish"],
+        (Primitive::Reduce, true) => &["reduce_tiles", "reduce_finish", "reduce_sums"],
+        (Primitive::Scan, false) => &["reduce_tiles", "scan_tiles"],
+        (Primitive::Scan, true) => &["reduce_tiles", "scan_tiles", "reduce_sums", "scan_sums"],
     }
-    functions
 }
 
 /// The variables of the levels engine's templates.

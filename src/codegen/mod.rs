@@ -1,9 +1,9 @@
 //! The templating stage: a typed request in, CUDA source out.
 //!
-//! A request is a type ([`Kernels`]): a primitive, what it reads, an operator. The primitive's
-//! templates in `src/primitives/` bind the names that the algorithms in `kernels/` are written
-//! against: the source, the operator, the policy of the engine. Everything here is pure: it needs
-//! no GPU, no CUDA and no file, and the same request always gives the same text.
+//! A [`Kernel`] is a value: a template, what it is bound to (a source, an operator), the engine with
+//! its policy. The templates in `templates/` bind the names that the algorithms in `kernels/` are
+//! written against. Everything here is pure: it needs no GPU, no CUDA and no file, and a kernel
+//! always gives the same text.
 //!
 //! ```
 //! use warpfold::{codegen::{Engine, kernels, source}, ops::Add};
@@ -50,7 +50,7 @@ pub use costly::{CostlyReducePolicy, CostlyScanPolicy, SharePolicy};
 pub use definitions::Definitions;
 #[doc(hidden)]
 pub use kernel::{Arguments, Function, WorkspaceArguments};
-pub use kernel::{Kernels, check};
+pub use kernel::{Kernel, Kernels, check};
 #[doc(hidden)]
 pub use levels::{Launch, LevelArguments, Plan, Step, has_functions_of_sums};
 pub use policy::{BlockPolicy, HistogramPolicy, Policy, ReducePolicy, RowPolicy, Way};
@@ -58,15 +58,15 @@ pub use wave_policy::WavePolicy;
 #[doc(hidden)]
 pub use workspace::{HEADER_BYTES, WorkspaceKey};
 
-pub(crate) use kernel::{Field, Named, arguments, struct_text};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel::Identity;
+pub(crate) use kernel::{Field, Named, Variables, arguments, bind_source, struct_text};
 pub(crate) use levels::{bind_levels, level_functions};
 pub(crate) use policy::accumulator_layout;
 pub(crate) use wave_policy::Shape;
 pub(crate) use workspace::{MOST_AT_ONCE, sums_bytes};
 
-use crate::source::Form;
 use crate::{CudaType, Element, Monoid, Result};
-use std::alloc::Layout;
 
 /// What a kernel source computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// What the templates name of the policy.
-    fn policy(self) -> minijinja::Value {
+    fn variables(self) -> Variables {
         match self {
             Engine::Levels => minijinja::context! {},
             Engine::Rows(policy) => minijinja::context! {
@@ -169,8 +169,13 @@ impl Engine {
     /// Whether kernels fold by an operator's fast paths ([`nearly`]) where it may be unsure. The
     /// benchmark compared results of reductions and scans by these engines; the others have not run
     /// so on a GPU.
-    fn decides(self) -> bool {
+    fn has_fast_paths(self) -> bool {
         matches!(self, Engine::Rows(_) | Engine::Block(_) | Engine::Shares(_))
+    }
+
+    /// Whether blocks may ask for all shared memory that there is.
+    fn takes_all_shared_memory(self) -> bool {
+        matches!(self, Engine::Wave(_) | Engine::Shares(_))
     }
 
     /// Whether GPUs of a compute capability, such as 90 for 9.0, can run the engine.
@@ -235,50 +240,7 @@ pub mod kernels {
 /// a circle.
 pub fn source<K: Kernels>(engine: Engine) -> Result<String> {
     check::<K>(engine)?;
-    let mut definitions = Definitions::default();
-    let read = Read {
-        element: <K::Form as Form>::Item::cuda_type(&mut definitions),
-        element_layout: Layout::new::<<K::Form as Form>::Item>(),
-        source: K::Form::cuda(&mut definitions),
-    };
-    let mut bound = K::bind(engine, &mut definitions);
-    if !engine.decides() {
-        definitions.nearly.clear();
-        bound = minijinja::context! { nearly => (), ..bound };
-    }
-    render(K::NAME, engine, read, definitions, bound)
-}
-
-/// What kernels read, as CUDA has it.
-struct Read {
-    element: String,
-    element_layout: Layout,
-    source: String,
-}
-
-/// The part of [`source`] that is compiled once.
-fn render(
-    primitive: &str,
-    engine: Engine,
-    read: Read,
-    definitions: Definitions,
-    bound: minijinja::Value,
-) -> Result<String> {
-    let context = minijinja::context! {
-        version => env!("CARGO_PKG_VERSION"),
-        source => read.source,
-        element => read.element,
-        element_bytes => read.element_layout.size(),
-        element_align => read.element_layout.align(),
-        policy => engine.policy(),
-        definitions => definitions.text()?,
-        ..bound
-    };
-    let name = match primitive {
-        "reduce" | "scan" | "select" => format!("{primitive}/{}.cu.jinja", engine.name()),
-        _ => format!("{primitive}.cu.jinja"),
-    };
-    template::render(&name, context)
+    K::kernel(engine).source()
 }
 
 /// Other forms of an operator, which kernels may compute with: its translation was recognised, or
@@ -349,11 +311,6 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     let forms = Forms::of(definitions, &combine, align_of::<T>(), bytes);
     let promises = (Op::EXACT, Op::COMMUTATIVE);
     bind(combine, forms, std::any::type_name::<Op>(), promises, bytes)
-}
-
-/// The variables of both.
-pub(crate) fn merge(first: minijinja::Value, second: minijinja::Value) -> minijinja::Value {
-    minijinja::context! { ..first, ..second }
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include

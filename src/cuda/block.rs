@@ -1,7 +1,7 @@
 //! The block engine ([`Engine::Block`]) of a primitive, for short inputs.
 
-use super::kernels::{Lazy, Request};
-use crate::codegen::{BlockPolicy, Engine};
+use super::kernels::Lazy;
+use crate::codegen::{BlockPolicy, Engine, Kernel};
 
 /// Its kernels, and what they were compiled for.
 #[derive(Debug, Clone)]
@@ -11,9 +11,9 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) fn new(request: Request, policy: BlockPolicy) -> Block {
+    pub(crate) fn new(kernel: fn(Engine) -> Kernel, policy: BlockPolicy) -> Block {
         Block {
-            kernels: Lazy::new(request, Engine::Block(policy)),
+            kernels: Lazy::new(kernel(Engine::Block(policy))),
             policy,
         }
     }

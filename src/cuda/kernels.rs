@@ -1,16 +1,15 @@
-//! Gets the kernels of a request: from memory, from disk, or by compiling them.
+//! Gets the functions of a kernel: from memory, from disk, or by compiling it.
 
 use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
 use crate::Result;
-use crate::codegen::{self, COMPILER_OPTIONS, Engine, Function, Kernels};
+use crate::codegen::{COMPILER_OPTIONS, Function, Identity, Kernel};
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
 };
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::Ptx;
-use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -24,85 +23,53 @@ pub(crate) struct Loaded {
     overlap: bool,
 }
 
-/// (context, kernels, engine). Entries keep their context alive, so no other context can get its
-/// address.
-type CacheKey = (usize, TypeId, Engine);
+/// By context and kernel. Entries keep their context alive, so no other context can get its address.
+type Cache = HashMap<usize, HashMap<Identity, Arc<Loaded>>>;
 
-static LOADED: RwLock<Option<HashMap<CacheKey, Arc<Loaded>>>> = RwLock::new(None);
+static LOADED: RwLock<Option<Cache>> = RwLock::new(None);
 
-/// The kernels of one engine, loaded when they are first used.
+/// A kernel that is compiled and loaded when it is first used. Clones share that.
 #[derive(Debug, Clone)]
 pub(crate) struct Lazy(Arc<Later>);
 
 #[derive(Debug)]
 struct Later {
-    request: Request,
-    engine: Engine,
+    kernel: Kernel,
     loaded: OnceLock<Arc<Loaded>>,
 }
 
-/// What [`Kernels`] says, as data: loading is compiled once, not for every request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Request {
-    kernels: TypeId,
-    check: fn(Engine) -> Result<()>,
-    source: fn(Engine) -> Result<String>,
-    functions: fn(Engine) -> Vec<&'static str>,
-    takes_all_shared_memory: fn(Engine) -> bool,
-    operator: fn() -> &'static str,
-}
-
-impl Request {
-    /// What `K` says.
-    pub(crate) fn of<K: Kernels>() -> Self {
-        Request {
-            kernels: TypeId::of::<K>(),
-            check: codegen::check::<K>,
-            source: codegen::source::<K>,
-            functions: K::functions,
-            takes_all_shared_memory: K::takes_all_shared_memory,
-            operator: K::operator,
-        }
-    }
-
-    /// See [`codegen::check`].
-    pub(crate) fn check(&self, engine: Engine) -> Result<()> {
-        (self.check)(engine)
-    }
-}
-
 impl Lazy {
-    pub(crate) fn new(request: Request, engine: Engine) -> Self {
+    pub(crate) fn new(kernel: Kernel) -> Self {
         Lazy(Arc::new(Later {
-            request,
-            engine,
+            kernel,
             loaded: OnceLock::new(),
         }))
     }
 
-    /// The kernels. The first call loads them, also while a stream is captured into a graph.
+    /// The functions of the kernel. The first call loads them, also while a stream is captured into
+    /// a graph.
     pub(crate) fn get(&self, context: &Arc<CudaContext>) -> Result<&Arc<Loaded>> {
         let later = &*self.0;
         if let Some(loaded) = later.loaded.get() {
             return Ok(loaded);
         }
-        let loaded = Loaded::get(later.request, context, later.engine)?;
+        let loaded = Loaded::get(&later.kernel, context)?;
         Ok(later.loaded.get_or_init(|| loaded))
     }
 
-    /// Whether this process has the kernels already.
+    /// Whether this process has the kernel already.
     fn is_loaded(&self, context: &CudaContext) -> bool {
         let later = &*self.0;
-        let find = || Loaded::find(later.request, context, later.engine);
+        let find = || Loaded::find(&later.kernel, context);
         later.loaded.get().is_some() || find().map(|kernels| later.loaded.set(kernels)).is_some()
     }
 
-    /// Loads the kernels of several engines. Those that must be compiled are compiled side by side.
+    /// Loads several kernels. Those that must be compiled are compiled side by side.
     pub(crate) fn load_all<'a>(
-        engines: impl IntoIterator<Item = &'a Lazy>,
+        kernels: impl IntoIterator<Item = &'a Lazy>,
         context: &Arc<CudaContext>,
     ) -> Result<()> {
-        let mut missing: Vec<_> = engines.into_iter().collect();
+        let mut missing: Vec<_> = kernels.into_iter().collect();
         missing.retain(|lazy| !lazy.is_loaded(context));
         std::thread::scope(|scope| {
             let load = |lazy: &'a Lazy| scope.spawn(|| lazy.get(context).map(drop));
@@ -117,46 +84,38 @@ impl Lazy {
 }
 
 impl Loaded {
-    /// The kernels of a request for an engine, in `context`.
-    pub(crate) fn get(
-        request: Request,
-        context: &Arc<CudaContext>,
-        engine: Engine,
-    ) -> Result<Arc<Loaded>> {
-        if let Some(kernels) = Loaded::find(request, context, engine) {
-            return Ok(kernels);
+    /// The functions of a kernel, in `context`.
+    pub(crate) fn get(kernel: &Kernel, context: &Arc<CudaContext>) -> Result<Arc<Loaded>> {
+        if let Some(loaded) = Loaded::find(kernel, context) {
+            return Ok(loaded);
         }
-        // Two threads may compile the same kernels at once. Both results are good; the last one
+        // Two threads may compile the same kernel at once. Both results are good; the last one
         // stays.
-        let kernels = Arc::new(while_capturing(|| Loaded::load(request, context, engine))?);
-        let key = Loaded::key(request, context, engine);
+        let kernels = Arc::new(while_capturing(|| Loaded::load(kernel, context))?);
         let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
-        loaded.get_or_insert_default().insert(key, kernels.clone());
+        let of_context = loaded.get_or_insert_default();
+        let of_context = of_context.entry(context.cu_ctx() as usize).or_default();
+        of_context.insert(kernel.identity().clone(), kernels.clone());
         Ok(kernels)
     }
 
-    fn key(request: Request, context: &CudaContext, engine: Engine) -> CacheKey {
-        (context.cu_ctx() as usize, request.kernels, engine)
-    }
-
-    fn find(request: Request, context: &CudaContext, engine: Engine) -> Option<Arc<Loaded>> {
+    fn find(kernel: &Kernel, context: &CudaContext) -> Option<Arc<Loaded>> {
         let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
-        let key = Loaded::key(request, context, engine);
-        loaded.as_ref()?.get(&key).cloned()
+        let of_context = loaded.as_ref()?.get(&(context.cu_ctx() as usize))?;
+        of_context.get(kernel.identity()).cloned()
     }
 
-    fn load(request: Request, context: &Arc<CudaContext>, engine: Engine) -> Result<Loaded> {
-        let source = (request.source)(engine)?;
+    fn load(kernel: &Kernel, context: &Arc<CudaContext>) -> Result<Loaded> {
+        let source = kernel.source()?;
         let target = Target::for_capability(context_capability(context)?)?;
         let cache = DiskCache::open();
-        let image = image(cache.as_ref(), &source, (request.operator)(), target)?;
-        Loaded::from_image(request, context, engine, target, image)
+        let image = image(cache.as_ref(), &source, kernel.operator_name(), target)?;
+        Loaded::from_image(kernel, context, target, image)
     }
 
-    pub(crate) fn from_image(
-        request: Request,
+    fn from_image(
+        kernel: &Kernel,
         context: &Arc<CudaContext>,
-        engine: Engine,
         target: Target,
         image: Vec<u8>,
     ) -> Result<Loaded> {
@@ -173,11 +132,11 @@ impl Loaded {
             .map_err(|error| driver_error("asking for the size of shared memory", error))?
             .unsigned_abs();
         let mut functions = Vec::new();
-        for name in (request.functions)(engine) {
+        for &name in kernel.functions() {
             let function = module
                 .load_function(name)
                 .map_err(|error| driver_error(&format!("looking up the kernel {name}"), error))?;
-            if (request.takes_all_shared_memory)(engine) {
+            if kernel.has_all_shared_memory() {
                 allow_shared_memory(&function, shared_bytes)?;
             }
             functions.push((name, function));
@@ -297,7 +256,7 @@ fn allow_shared_memory(function: &CudaFunction, bytes: u32) -> Result<()> {
 pub unsafe fn unload(context: &CudaContext) {
     let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_mut() {
-        loaded.retain(|key, _| key.0 != context.cu_ctx() as usize);
+        loaded.remove(&(context.cu_ctx() as usize));
     }
 }
 
@@ -336,7 +295,7 @@ fn key_on_disk(source: &str, target: Target) -> Result<Key> {
 mod tests {
     use super::*;
     use crate::codegen::kernels::Reduce;
-    use crate::codegen::{Plan, Primitive};
+    use crate::codegen::{Engine, Kernels, Plan, Primitive};
     use crate::cuda::Workspace;
     use crate::cuda::levels::{Call, enqueue};
     use crate::ops::{Add, Max};
@@ -361,8 +320,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::at(&directory.path().join("cache")).unwrap();
         let engine = Engine::Levels;
-        let sum = codegen::source::<Reduce<u32, Add>>(engine).unwrap();
-        let most = codegen::source::<Reduce<u32, Max>>(engine).unwrap();
+        let sum = Reduce::<u32, Add>::kernel(engine).source().unwrap();
+        let most = Reduce::<u32, Max>::kernel(engine).source().unwrap();
         let target = Target::Ptx(nvrtc::architectures().unwrap()[0]);
         let get = |source: &str| image(Some(&cache), source, "an operator", target).unwrap();
         let (sum_image, most_image) = (get(&sum), get(&most));
@@ -388,16 +347,10 @@ mod tests {
         let context = CudaContext::new(0).unwrap();
         let stream = context.default_stream();
         let oldest = nvrtc::architectures().unwrap().into_iter().min().unwrap();
-        let source = codegen::source::<Reduce<f32, Add>>(Engine::Levels).unwrap();
+        let kernel = <Reduce<f32, Add>>::kernel(Engine::Levels);
+        let source = kernel.source().unwrap();
         let image = nvrtc::compile(&source, "Add", Target::Ptx(oldest)).unwrap();
-        let kernels = Loaded::from_image(
-            Request::of::<Reduce<f32, Add>>(),
-            &context,
-            Engine::Levels,
-            Target::Ptx(oldest),
-            image,
-        )
-        .unwrap();
+        let kernels = Loaded::from_image(&kernel, &context, Target::Ptx(oldest), image).unwrap();
 
         let data: Vec<f32> = (0..100_003_u32).map(|i| i as f32 * 0.37 - 5.0).collect();
         let plan = Plan::new::<f32>(Primitive::Reduce, data.len());

@@ -1,15 +1,20 @@
 //! The primitives, a room each. This list is the only one.
 //!
-//! To add one:
+//! To add one, NAME:
 //!
-//! 1. Write down its meaning, one element after the other, in a test.
-//! 2. Write the sink: what becomes of the prefixes of a tile. It is a `.cuh` in `kernels/`
-//!    (`select.cuh` is a short one). `template.rs` lists the files.
-//! 3. Make a folder here, and add its line below. `kernel.rs` declares the arguments and names the
-//!    engines. A template for each engine binds them.
-//! 4. Name the primitive in `codegen::kernels`, `lib.rs`, `cuda/mod.rs` and the command line.
-//! 5. Test it in the emulator over sources that start anywhere (`tests/emulated/sources.rs`), on the
-//!    CPU and on a GPU. Time it in `benches/`.
+//! 1. Write down its meaning, one element after the other, in `tests/NAME.rs`.
+//! 2. Write the algorithm, `kernels/NAME.cuh`. `collect.cuh` is a short one.
+//! 3. Write `templates/NAME.cu.jinja`, or a folder `templates/NAME/` for several. It includes
+//!    `request.cu.jinja`, which binds the source and the operator, and holds the functions that are
+//!    launched. The build finds new files by itself.
+//! 4. Make a folder here. `kernel.rs` declares the arguments with `arguments!`, names each function
+//!    ([`Function`](crate::codegen::Function)) and makes the
+//!    [`Kernel`](crate::codegen::Kernel) values. `cuda.rs` holds them as `cuda::kernels::Lazy` and
+//!    launches them with `cuda::launch::launch`. `cpu.rs` is the CPU's side, and `mod.rs` the API.
+//! 5. Add its line below, its names to `lib.rs`, and its command to `cli/`.
+//!
+//! Nothing else knows it. Test it in the emulator over sources that start anywhere
+//! (`tests/emulated/sources.rs`), on the CPU and on a GPU. Time it in `benches/`.
 //!
 //! A kernel is done when it passes in the emulator for every type and operator, and then in
 //! `dist/run tests` and `dist/run sanitizer`.

@@ -483,7 +483,7 @@ fn check<T: Sample, Op: Monoid<T>>(data: impl Fn(usize) -> Vec<T>) {
 /// The source of kernels, and its functions.
 fn generate<K: Kernels>(engine: Engine) -> (String, Vec<&'static str>) {
     let text = source::<K>(engine).expect("the source can be generated");
-    (text, K::functions(engine))
+    (text, K::kernel(engine).functions().to_vec())
 }
 
 fn check_engine<T: Sample, Op: Monoid<T>>(

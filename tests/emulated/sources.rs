@@ -117,7 +117,7 @@ pub(super) fn drawn_module<K: Kernels>(
 pub(super) fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
     let text = source::<K>(engine).expect("the source can be generated");
     let name = format!("{name} {} {}", K::NAME, engine.name());
-    toolchain.module(&name, &text, &K::functions(engine))
+    toolchain.module(&name, &text, K::kernel(engine).functions())
 }
 
 pub(super) fn script<F: Form>(case: &Case<F>) -> Script {

@@ -68,7 +68,11 @@ impl Call {
 
 fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
     let text = source::<K>(engine).expect("the source can be generated");
-    toolchain.module(&format!("workspace {name}"), &text, &K::functions(engine))
+    toolchain.module(
+        &format!("workspace {name}"),
+        &text,
+        K::kernel(engine).functions(),
+    )
 }
 
 /// A call of each engine on sums of `u32`, with a few blocks.

@@ -1,9 +1,9 @@
 //! Collect for callers that bring their own stream and slices.
 
 use super::kernel::{self, CollectArguments};
-use crate::codegen::{Engine, Named, RowPolicy};
+use crate::codegen::{Engine, Kernels, Named, RowPolicy, check};
 use crate::cuda::checks::{bind, check_streams};
-use crate::cuda::kernels::{Loaded, Request};
+use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, context_capability};
@@ -70,11 +70,10 @@ impl<F: Form<Item: Element>> Collect<F> {
         require_driver()?;
         let policy = kernel::Collect::<F>::rows_policy(context_capability(context)?);
         let engine = Engine::Rows(policy);
-        let request = Request::of::<kernel::Collect<F>>();
-        request.check(engine)?;
+        check::<kernel::Collect<F>>(engine)?;
         Ok(Collect {
             context: context.clone(),
-            kernels: Loaded::get(request, context, engine)?,
+            kernels: Loaded::get(&kernel::Collect::<F>::kernel(engine), context)?,
             policy,
             form: PhantomData,
         })

@@ -2,7 +2,10 @@
 
 use crate::Element;
 use crate::codegen::Named;
-use crate::codegen::{Arguments, Definitions, Engine, Function, Kernels, RowPolicy, arguments};
+use crate::codegen::{
+    Arguments, Definitions, Engine, Function, Kernel, Kernels, RowPolicy, Variables, arguments,
+    bind_source,
+};
 use crate::source::Form;
 
 /// The kernel that stores the items of sources of a form.
@@ -35,12 +38,18 @@ impl<F: Form<Item: Element>> Collect<F> {
     }
 }
 
+fn bind<F: Form<Item: Element>>(definitions: &mut Definitions) -> Variables {
+    let arguments = CollectArguments::<F::Arguments>::cuda();
+    minijinja::context! { arguments => arguments, ..bind_source::<F>(definitions) }
+}
+
 impl<F: Form<Item: Element>> Kernels for Collect<F> {
     const NAME: &'static str = "collect";
-    type Form = F;
 
-    fn bind(_: Engine, _: &mut Definitions) -> minijinja::Value {
-        minijinja::context! { arguments => CollectArguments::<F::Arguments>::cuda() }
+    fn kernel(engine: Engine) -> Kernel {
+        Kernel::new("collect.cu.jinja", &[Self::ROWS.name], &bind::<F>)
+            .engine(engine)
+            .operator::<F>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -50,13 +59,5 @@ impl<F: Form<Item: Element>> Kernels for Collect<F> {
                 Some("only rows are stored")
             }
         }
-    }
-
-    fn functions(_: Engine) -> Vec<&'static str> {
-        vec![Self::ROWS.name]
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<F>()
     }
 }

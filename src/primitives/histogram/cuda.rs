@@ -8,7 +8,7 @@ use crate::codegen::{
     Kernels, Lookup, LookupBytes, Named, RowPolicy,
 };
 use crate::cuda::checks::bind;
-use crate::cuda::kernels::{Loaded, Request};
+use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, check_context, context_capability, upload};
@@ -246,8 +246,8 @@ impl<V: Binned> LoadedFor<V> {
         lookup_rooms: impl FnOnce(HistogramMachine) -> Vec<usize>,
     ) -> Result<LoadedFor<V>> {
         let (context, engine) = (stream.context(), Engine::Rows(rows));
-        let request = for_rule!(bins, R => Request::of::<K::Kernels<R>>());
-        let kernels = Loaded::get(request, context, engine)?;
+        let kernel = for_rule!(bins, R => K::Kernels::<R>::kernel(engine));
+        let kernels = Loaded::get(&kernel, context)?;
         let lookup = bins.lookup(&lookup_rooms(machine_of(&kernels)));
         Ok(LoadedFor {
             kernels,

@@ -5,7 +5,8 @@ use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use super::rule::{BinRule, TablesAt};
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Named, RowPolicy, arguments,
+    Arguments, Definitions, Engine, Function, Kernel, Kernels, Named, RowPolicy, Variables,
+    arguments, bind_source,
 };
 use crate::source::{Form, Slice, Zip};
 use crate::{CudaType, Element};
@@ -79,9 +80,16 @@ impl<S: Copy, R: Copy> HistogramArguments<S, R> {
     pub const PLACES: Function<Self> = Function::new("histogram_places");
 }
 
-/// The names of the functions that count, and of one for items that count once.
-const COUNTING: [&str; 3] = ["histogram_shared", "histogram_global", "histogram_clear"];
-const NARROW: &str = "histogram_narrow";
+const TEMPLATE: &str = "histogram.cu.jinja";
+/// The names of the functions that add up.
+const ADDING_UP: &[&str] = &["histogram_shared", "histogram_global", "histogram_clear"];
+/// Those that count, one of which is for items that count once.
+const COUNTING: &[&str] = &[
+    "histogram_shared",
+    "histogram_global",
+    "histogram_clear",
+    "histogram_narrow",
+];
 
 impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
     /// The policy on GPUs of a compute capability, such as 90 for 9.0.
@@ -92,10 +100,12 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Histogram<C, F, R> {
 
 impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R> {
     const NAME: &'static str = "histogram";
-    type Form = F;
 
-    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        bind::<C, F::Arguments, F::Item, R>(definitions, Does::Count)
+    fn kernel(engine: Engine) -> Kernel {
+        Kernel::new(TEMPLATE, COUNTING, &bind_to_count::<C, F, R>)
+            .engine(engine)
+            .operator::<F>()
+            .taking_all_shared_memory()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -103,18 +113,6 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
             Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<F>()]),
             _ => Some("histograms have the rows engine only"),
         }
-    }
-
-    fn functions(_: Engine) -> Vec<&'static str> {
-        [&COUNTING[..], &[NARROW]].concat()
-    }
-
-    fn takes_all_shared_memory(_: Engine) -> bool {
-        true
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<F>()
     }
 }
 
@@ -124,26 +122,16 @@ pub struct PlacesOf<F, R>(Named<(F, R)>);
 
 impl<F: Form<Item: Counted>, R: BinRule> Kernels for PlacesOf<F, R> {
     const NAME: &'static str = "histogram";
-    type Form = F;
 
-    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        bind::<u32, F::Arguments, F::Item, R>(definitions, Does::Place)
+    fn kernel(engine: Engine) -> Kernel {
+        Kernel::new(TEMPLATE, &["histogram_places"], &bind_to_place::<F, R>)
+            .engine(engine)
+            .operator::<F>()
+            .taking_all_shared_memory()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
         Histogram::<u32, F, R>::fault(engine)
-    }
-
-    fn functions(_: Engine) -> Vec<&'static str> {
-        vec!["histogram_places"]
-    }
-
-    fn takes_all_shared_memory(_: Engine) -> bool {
-        true
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<F>()
     }
 }
 
@@ -179,33 +167,21 @@ impl Weight for u64 {
 
 impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> {
     const NAME: &'static str = "histogram";
-    type Form = WeightedForm<F, W>;
 
-    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        bind::<W::Sum, ArgumentsOf<WeightedForm<F, W>>, F::Item, R>(definitions, Does::AddUp)
+    fn kernel(engine: Engine) -> Kernel {
+        Kernel::new(TEMPLATE, ADDING_UP, &bind_to_add_up::<F, R, W>)
+            .engine(engine)
+            .operator::<WeightedForm<F, W>>()
+            .taking_all_shared_memory()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<Self::Form>()]),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<WeightedForm<F, W>>()]),
             _ => Some("histograms have the rows engine only"),
         }
     }
-
-    fn functions(_: Engine) -> Vec<&'static str> {
-        COUNTING.to_vec()
-    }
-
-    fn takes_all_shared_memory(_: Engine) -> bool {
-        true
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<Self::Form>()
-    }
 }
-
-type ArgumentsOf<F> = <F as Form>::Arguments;
 
 /// What kernels do with items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,28 +191,47 @@ enum Does {
     Place,
 }
 
-fn bind<C: Count, S: Copy, X: Counted, R: BinRule>(
+fn bind_to_count<C: Count, F: Form<Item: Counted>, R: BinRule>(
+    definitions: &mut Definitions,
+) -> Variables {
+    bind::<C, F, F::Item, R>(definitions, Does::Count)
+}
+
+fn bind_to_place<F: Form<Item: Counted>, R: BinRule>(definitions: &mut Definitions) -> Variables {
+    bind::<u32, F, F::Item, R>(definitions, Does::Place)
+}
+
+fn bind_to_add_up<F: Form<Item: Counted>, R: BinRule, W: Weight>(
+    definitions: &mut Definitions,
+) -> Variables {
+    bind::<W::Sum, WeightedForm<F, W>, F::Item, R>(definitions, Does::AddUp)
+}
+
+fn bind<C: Count, F: Form, X: Counted, R: BinRule>(
     definitions: &mut Definitions,
     does: Does,
-) -> minijinja::Value {
+) -> Variables {
     fn bind(
+        source: Variables,
         [value, count, arguments]: [String; 3],
         rule: &str,
         parts: usize,
         does: Does,
-    ) -> minijinja::Value {
+    ) -> Variables {
         let types = format!("using Count = {count};\nusing Value = {value};");
         minijinja::context! {
             arguments => format!("{types}\nusing Rule = {rule}<Value>;\n{arguments}"),
             parts => parts,
             places => does == Does::Place,
             narrow => does == Does::Count,
+            ..source
         }
     }
+    let source = bind_source::<F>(definitions);
     let value = X::Value::cuda_type(definitions);
-    let arguments = HistogramArgumentsOf::<S, R, X::Value>::cuda();
+    let arguments = HistogramArgumentsOf::<F::Arguments, R, X::Value>::cuda();
     let texts = [value, C::cuda_type(definitions), arguments];
-    bind(texts, R::CUDA, X::CHANNELS, does)
+    bind(source, texts, R::CUDA, X::CHANNELS, does)
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use super::kernel::{self, ReduceArguments};
 use super::plan::ReducePlan;
 use crate::codegen::{
-    BlockPolicy, CostlyReducePolicy, Engine, Function, Named, Order, Plan, Primitive, ReducePolicy,
-    RowPolicy, cost,
+    BlockPolicy, CostlyReducePolicy, Engine, Function, Kernel, Kernels as _, Named, Order, Plan,
+    Primitive, ReducePolicy, RowPolicy, check, cost,
 };
 use crate::cuda::block::Block;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -93,9 +93,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(request: Request, policy: RowPolicy) -> Rows {
+    fn new(kernel: fn(Engine) -> Kernel, policy: RowPolicy) -> Rows {
         Rows {
-            kernels: Lazy::new(request, Engine::Rows(policy)),
+            kernels: Lazy::new(kernel(Engine::Rows(policy))),
             policy,
         }
     }
@@ -167,15 +167,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
                 ReducePolicy::for_capability::<T>(capability),
             ),
         };
+        let kernel = kernel::Reduce::<T, Op, F>::kernel;
         let kernels = rows.into_iter().map(|(bytes, policy)| {
             let most = bytes / size_of::<T>() as u64;
             (
                 usize::try_from(most).unwrap_or(usize::MAX),
-                Rows::new(Self::request(), policy),
+                Rows::new(kernel, policy),
             )
         });
         let engines = Engines::Rows {
-            block: block.map(|policy| Block::new(Self::request(), policy)),
+            block: block.map(|policy| Block::new(kernel, policy)),
             kernels: kernels.collect(),
             cut,
         };
@@ -192,14 +193,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
-        let request = Self::request();
-        request.check(engine)?;
+        check::<kernel::Reduce<T, Op, F>>(engine)?;
+        let kernel = kernel::Reduce::<T, Op, F>::kernel;
         let engines = match engine {
             Engine::Rows(policy) => {
                 let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
                 Engines::Rows {
                     block: None,
-                    kernels: vec![(usize::MAX, Rows::new(request, policy))],
+                    kernels: vec![(usize::MAX, Rows::new(kernel, policy))],
                     cut: cut.with_sums(policy.sums),
                 }
             }
@@ -207,20 +208,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
                 let capability = context_capability(context)?;
                 let rows = RowPolicy::for_reduce::<F>(capability, Order::of::<T, Op>());
                 Engines::Rows {
-                    block: Some(Block::new(request, policy)),
-                    kernels: vec![(usize::MAX, Rows::new(request, rows))],
+                    block: Some(Block::new(kernel, policy)),
+                    kernels: vec![(usize::MAX, Rows::new(kernel, rows))],
                     cut: ReducePolicy::for_capability::<T>(capability),
                 }
             }
-            _ => Engines::Levels(Lazy::new(request, engine)),
+            _ => Engines::Levels(Lazy::new(kernel(engine))),
         };
         let reduce = Self::with(context, engines)?;
         reduce.kernels.load_all()?;
         Ok(reduce)
-    }
-
-    fn request() -> Request {
-        Request::of::<kernel::Reduce<T, Op, F>>()
     }
 
     fn with(context: &Arc<CudaContext>, engines: Engines) -> Result<Self> {

@@ -3,8 +3,8 @@
 use super::plan::Chunks;
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Kernels, Order, Primitive, RowPolicy, Way, WorkspaceArguments,
-    arguments, bind_levels, bind_monoid, level_functions, merge,
+    Arguments, Definitions, Engine, Kernel, Kernels, Order, Primitive, RowPolicy, Variables, Way,
+    WorkspaceArguments, arguments, bind_levels, bind_monoid, bind_source, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -42,29 +42,48 @@ pub(super) const ROWS: &str = "reduce_rows";
 /// The name of the block engine's function.
 pub(super) const BLOCK: &str = "reduce_block";
 
-fn bind_one_launch(arguments: String, order: Order, monoid: minijinja::Value) -> minijinja::Value {
+/// For the engines of one launch.
+fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
     minijinja::context! {
-        arguments => arguments,
-        any_order => order == Order::Any,
-        ..monoid
+        arguments => ArgumentsOf::<T, F>::cuda(),
+        any_order => Order::of::<T, Op>() == Order::Any,
+        ..read
     }
+}
+
+/// For the levels engine.
+fn bind_for_levels<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
+    minijinja::context! { ..bind_levels::<T, F>(Primitive::Reduce), ..read }
+}
+
+fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    minijinja::context! { ..source, ..bind_monoid::<T, Op>(definitions) }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> {
     const NAME: &'static str = "reduce";
-    type Form = F;
 
-    fn bind(engine: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let monoid = bind_monoid::<T, Op>(definitions);
-        match engine {
-            Engine::Levels => {
-                let levels = bind_levels::<T, F>(Primitive::Reduce);
-                merge(levels, monoid)
+    fn kernel(engine: Engine) -> Kernel {
+        let bind = &bind::<T, Op, F>;
+        let kernel = match engine {
+            Engine::Levels => Kernel::new(
+                "reduce/levels.cu.jinja",
+                level_functions::<T, F>(Primitive::Reduce),
+                &bind_for_levels::<T, Op, F>,
+            ),
+            Engine::Block(_) => Kernel::new("reduce/block.cu.jinja", &[BLOCK], bind),
+            Engine::Rows(_) | Engine::Wave(_) | Engine::Shares(_) => {
+                Kernel::new("reduce/rows.cu.jinja", &[ROWS], bind)
             }
-            Engine::Rows(_) | Engine::Block(_) | Engine::Wave(_) | Engine::Shares(_) => {
-                bind_one_launch(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), monoid)
-            }
-        }
+        };
+        kernel.engine(engine).operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -83,18 +102,5 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
             Engine::Block(policy) => policy.fault(),
             Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),
         }
-    }
-
-    fn functions(engine: Engine) -> Vec<&'static str> {
-        match engine {
-            Engine::Levels => level_functions::<T, F>(Primitive::Reduce),
-            Engine::Rows(_) => vec![ROWS],
-            Engine::Block(_) => vec![BLOCK],
-            Engine::Wave(_) | Engine::Shares(_) => Vec::new(),
-        }
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<Op>()
     }
 }

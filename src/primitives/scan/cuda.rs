@@ -3,10 +3,12 @@
 use super::Prefixes;
 use super::engines::{Choice, Engines, Input};
 use super::kernel::{self, ScanArguments};
-use crate::codegen::{Engine, Function, Named, Plan, Primitive, WavePolicy, cost};
+use crate::codegen::{
+    Engine, Function, Kernels as _, Named, Plan, Primitive, WavePolicy, check, cost,
+};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
-use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -139,7 +141,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         require_driver()?;
         let capability = context_capability(context)?;
         let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>);
-        let engines = Engines::for_operator::<F>(Self::request(), capability, commutes, cost);
+        let kernel = kernel::Scan::<T, Op, F>::kernel;
+        let engines = Engines::for_operator::<F>(kernel, capability, commutes, cost);
         Kernels::new(context, engines, Op::identity).map(Scan::with)
     }
 
@@ -157,16 +160,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// have. The wave engine does not compile for GPUs that it cannot run on.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
-        let request = Self::request();
-        request.check(engine)?;
-        let engines = Engines::only::<F>(request, context_capability(context)?, engine);
+        check::<kernel::Scan<T, Op, F>>(engine)?;
+        let kernel = kernel::Scan::<T, Op, F>::kernel;
+        let engines = Engines::only::<F>(kernel, context_capability(context)?, engine);
         let scan = Scan::with(Kernels::new(context, engines, Op::identity)?);
         scan.kernels.load_all()?;
         Ok(scan)
-    }
-
-    fn request() -> Request {
-        Request::of::<kernel::Scan<T, Op, F>>()
     }
 
     fn with(kernels: Kernels<T, F>) -> Self {

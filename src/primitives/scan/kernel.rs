@@ -2,8 +2,8 @@
 
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Kernels, Primitive, RowPolicy, Shape, WorkspaceArguments,
-    arguments, bind_levels, bind_monoid, level_functions, merge,
+    Arguments, Definitions, Engine, Kernel, Kernels, Primitive, RowPolicy, Shape, Variables,
+    WorkspaceArguments, arguments, bind_levels, bind_monoid, bind_source, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -56,35 +56,46 @@ fn leads<T: Element, Op: Monoid<T>, F: Form>() -> bool {
     Op::EXACT && F::of_address(0).is_some() && divides_words
 }
 
-fn bind_one_launch(arguments: String, monoid: minijinja::Value) -> minijinja::Value {
-    minijinja::context! { arguments => arguments, ..monoid }
+/// For the engines of one launch.
+fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
+    minijinja::context! { arguments => ArgumentsOf::<T, F>::cuda(), ..read }
+}
+
+/// For the levels engine.
+fn bind_for_levels<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
+    minijinja::context! { ..bind_levels::<T, F>(Primitive::Scan), ..read }
+}
+
+fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    minijinja::context! { ..source, ..bind_monoid::<T, Op>(definitions) }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     const NAME: &'static str = "scan";
-    type Form = F;
 
-    fn bind(engine: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let monoid = bind_monoid::<T, Op>(definitions);
-        match engine {
-            Engine::Levels => {
-                let levels = bind_levels::<T, F>(Primitive::Scan);
-                merge(levels, monoid)
-            }
-            Engine::Rows(_) | Engine::Block(_) => {
-                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
-            }
-            Engine::Wave(policy) => {
-                let leads = policy.anywhere && leads::<T, Op, F>();
-                let monoid = minijinja::context! { leads => leads, ..monoid };
-                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
-            }
-            Engine::Shares(policy) => {
-                let shared_bytes = policy.shared_bytes::<T>();
-                let monoid = minijinja::context! { shared_bytes => shared_bytes, ..monoid };
-                bind_one_launch(ArgumentsOf::<T, F>::cuda(), monoid)
-            }
-        }
+    fn kernel(engine: Engine) -> Kernel {
+        let bind = &bind::<T, Op, F>;
+        let kernel = match engine {
+            Engine::Levels => Kernel::new(
+                "scan/levels.cu.jinja",
+                level_functions::<T, F>(Primitive::Scan),
+                &bind_for_levels::<T, Op, F>,
+            ),
+            Engine::Rows(_) => Kernel::new("scan/rows.cu.jinja", &[ROWS], bind),
+            Engine::Block(_) => Kernel::new("scan/block.cu.jinja", &[BLOCK], bind),
+            Engine::Wave(policy) => Kernel::new("scan/wave.cu.jinja", &[WAVE], bind)
+                .parameter("leads", (policy.anywhere && leads::<T, Op, F>()).into()),
+            Engine::Shares(policy) => Kernel::new("scan/shares.cu.jinja", &[SHARES], bind)
+                .parameter("shared_bytes", policy.shared_bytes::<T>().into()),
+        };
+        kernel.engine(engine).operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -98,19 +109,5 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             }
             Engine::Block(policy) => policy.fault(),
         }
-    }
-
-    fn functions(engine: Engine) -> Vec<&'static str> {
-        match engine {
-            Engine::Levels => level_functions::<T, F>(Primitive::Scan),
-            Engine::Rows(_) => vec![ROWS],
-            Engine::Wave(_) => vec![WAVE],
-            Engine::Shares(_) => vec![SHARES],
-            Engine::Block(_) => vec![BLOCK],
-        }
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<Op>()
     }
 }

@@ -5,10 +5,11 @@ use super::{Target, Targets};
 #[cfg(doc)]
 use crate::Error;
 use crate::codegen::{
-    Engine, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, check,
+    Engine, Kernels as _, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments,
+    check,
 };
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, Request, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
@@ -211,8 +212,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         let rows = kernel::Select::<T, F, O>::rows_policy(capability);
         let select = Select::with(context, rows, wave, false)?;
         let other = |policy: Option<RowPolicy>| {
-            let lazy = |policy| Lazy::new(Self::request(), Engine::Rows(policy));
-            policy.map(|policy| (lazy(policy), policy))
+            policy.map(|policy| (Self::lazy(Engine::Rows(policy)), policy))
         };
         Ok(Select {
             short: other(kernel::Select::<T, F, O>::short_rows_policy(capability)),
@@ -252,22 +252,21 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         always: bool,
     ) -> Result<Self> {
         const { assert_element_size::<T>() };
-        let lazy = |engine| Lazy::new(Self::request(), engine);
         Ok(Select {
             context: context.clone(),
-            rows: lazy(Engine::Rows(policy)),
+            rows: Self::lazy(Engine::Rows(policy)),
             policy,
             short: None,
             long: None,
-            wave: wave.map(|policy| (lazy(Engine::Wave(policy)), policy)),
+            wave: wave.map(|policy| (Self::lazy(Engine::Wave(policy)), policy)),
             always,
             multiprocessors: context_multiprocessors(context)?,
             types: PhantomData,
         })
     }
 
-    fn request() -> Request {
-        Request::of::<kernel::Select<T, F, O>>()
+    fn lazy(engine: Engine) -> Lazy {
+        Lazy::new(kernel::Select::<T, F, O>::kernel(engine))
     }
 
     /// The same, with all kernels loaded.

@@ -3,8 +3,8 @@
 use crate::Element;
 use crate::codegen::Named;
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, RowPolicy, Shape, WavePolicy,
-    WorkspaceArguments, arguments,
+    Arguments, Definitions, Engine, Function, Kernel, Kernels, RowPolicy, Shape, Variables,
+    WavePolicy, WorkspaceArguments, arguments, bind_source,
 };
 use crate::source::Form;
 
@@ -139,22 +139,34 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub const WAVE: Function<SelectArguments<F::Arguments>> = Function::new("select_wave");
 }
 
+fn bind<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+    definitions: &mut Definitions,
+) -> Variables {
+    fn bind(source: Variables, kept: &str, outputs: [bool; 3], arguments: &str) -> Variables {
+        minijinja::context! {
+            arguments => format!("using Kept = {kept};\n{arguments}"),
+            outputs => outputs.map(|is_stored| is_stored.to_string()).join(", "),
+            ..source
+        }
+    }
+    bind(
+        bind_source::<F>(definitions),
+        &T::cuda_type(definitions),
+        [O::KEPT, O::OTHERS, O::PLACES],
+        &SelectArguments::<F::Arguments>::cuda(),
+    )
+}
+
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F, O> {
     const NAME: &'static str = "select";
-    type Form = F;
 
-    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        fn bind(kept: &str, outputs: [bool; 3], arguments: &str) -> minijinja::Value {
-            minijinja::context! {
-                arguments => format!("using Kept = {kept};\n{arguments}"),
-                outputs => outputs.map(|is_stored| is_stored.to_string()).join(", "),
-            }
-        }
-        bind(
-            &T::cuda_type(definitions),
-            [O::KEPT, O::OTHERS, O::PLACES],
-            &SelectArguments::<F::Arguments>::cuda(),
-        )
+    fn kernel(engine: Engine) -> Kernel {
+        let bind = &bind::<T, F, O>;
+        let kernel = match engine {
+            Engine::Wave(_) => Kernel::new("select/wave.cu.jinja", &[Self::WAVE.name], bind),
+            _ => Kernel::new("select/rows.cu.jinja", &[Self::ROWS.name], bind),
+        };
+        kernel.engine(engine).operator::<F>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -171,17 +183,5 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
             Engine::Wave(policy) if Self::MEASURES => policy.fault(Shape::of_runs::<T, F>()),
             Engine::Wave(policy) => policy.fault(Shape::of_select::<T, F>()),
         }
-    }
-
-    fn functions(engine: Engine) -> Vec<&'static str> {
-        match engine {
-            Engine::Levels | Engine::Block(_) | Engine::Shares(_) => Vec::new(),
-            Engine::Rows(_) => vec![Self::ROWS.name],
-            Engine::Wave(_) => vec![Self::WAVE.name],
-        }
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<F>()
     }
 }

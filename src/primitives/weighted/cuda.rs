@@ -3,10 +3,11 @@
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::{Scratch, WeightedPlan};
 use crate::codegen::{
-    Engine, Function as KernelFunction, HEADER_BYTES, Named, RowPolicy, accumulator_layout,
+    Engine, Function as KernelFunction, HEADER_BYTES, Kernels as _, Named, RowPolicy,
+    accumulator_layout,
 };
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
-use crate::cuda::kernels::{Loaded, Request};
+use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{
@@ -336,12 +337,12 @@ impl<F: Form<Item: Counted>> Sort<F> {
     {
         let context = stream.context();
         let policy = Weighted::<W, Add>::rows_policy(context_capability(context)?);
-        let request = Request::of::<Weighted<W, Add>>();
+        let kernel = Weighted::<W, Add>::kernel(Engine::Rows(policy));
         Ok(Sort {
             places: PlaceKernels::load(stream, bins)?,
             counts: Histogram::load(stream, &Bins::values(all)?)?,
             scan: Scan::load_lazily(context)?,
-            kernels: Loaded::get(request, context, Engine::Rows(policy))?,
+            kernels: Loaded::get(&kernel, context)?,
             policy,
         })
     }

@@ -1,8 +1,8 @@
 //! The kernels of weighted histograms, and what they take.
 
 use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernels, Named, RowPolicy, arguments, bind_monoid,
-    merge,
+    Arguments, Definitions, Engine, Function, Kernel, Kernels, Named, RowPolicy, Variables,
+    arguments, bind_monoid, bind_source,
 };
 use crate::source::Slice;
 use crate::{Element, Monoid};
@@ -71,14 +71,29 @@ impl<T: Element, Op: Monoid<T>> Weighted<T, Op> {
     }
 }
 
+fn bind<T: Element, Op: Monoid<T>>(definitions: &mut Definitions) -> Variables {
+    let source = bind_source::<Slice<T>>(definitions);
+    let monoid = bind_monoid::<T, Op>(definitions);
+    let arguments = WeightedArguments::<T::Accumulator>::cuda();
+    minijinja::context! { arguments => arguments, ..minijinja::context! { ..source, ..monoid } }
+}
+
 impl<T: Element, Op: Monoid<T>> Kernels for Weighted<T, Op> {
     const NAME: &'static str = "weighted";
-    type Form = Slice<T>;
 
-    fn bind(_: Engine, definitions: &mut Definitions) -> minijinja::Value {
-        let monoid = bind_monoid::<T, Op>(definitions);
-        let arguments = WeightedArguments::<T::Accumulator>::cuda();
-        merge(minijinja::context! { arguments => arguments }, monoid)
+    fn kernel(engine: Engine) -> Kernel {
+        let functions = const {
+            &[
+                Self::COUNT.name,
+                Self::MOVE.name,
+                Self::LENGTHS.name,
+                Self::FOLD.name,
+                Self::FINISH.name,
+            ]
+        };
+        Kernel::new("weighted.cu.jinja", functions, &bind::<T, Op>)
+            .engine(engine)
+            .operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -86,19 +101,5 @@ impl<T: Element, Op: Monoid<T>> Kernels for Weighted<T, Op> {
             Engine::Rows(policy) => policy.fault(&[1]),
             _ => Some("weighted histograms have the rows engine only"),
         }
-    }
-
-    fn functions(_: Engine) -> Vec<&'static str> {
-        vec![
-            Self::COUNT.name,
-            Self::MOVE.name,
-            Self::LENGTHS.name,
-            Self::FOLD.name,
-            Self::FINISH.name,
-        ]
-    }
-
-    fn operator() -> &'static str {
-        std::any::type_name::<Op>()
     }
 }

@@ -9,10 +9,10 @@ mod wave;
 use super::plan::{ScanPlan, SharePlan, WavePlan};
 use crate::Element;
 use crate::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Plan, Primitive, RowPolicy, WavePolicy,
+    BlockPolicy, CostlyScanPolicy, Engine, Kernel, Plan, Primitive, RowPolicy, WavePolicy,
 };
 use crate::cuda::block::Block;
-use crate::cuda::kernels::{Lazy, Request};
+use crate::cuda::kernels::Lazy;
 use crate::source::Form;
 use rows::Rows;
 use shares::Shares;
@@ -88,7 +88,7 @@ impl Engines {
     /// Those that are fastest on GPUs of compute capability `capability`, for an operator that
     /// `commutes` or not, and costs so many [instructions](crate::codegen::cost()).
     pub(super) fn for_operator<F: Form<Item: Element>>(
-        request: Request,
+        kernel: fn(Engine) -> Kernel,
         capability: u32,
         commutes: bool,
         cost: impl FnOnce() -> u32,
@@ -96,28 +96,28 @@ impl Engines {
         let cost = cost();
         let block = BlockPolicy::for_scan::<F>(capability, cost);
         Engines {
-            block: block.map(|policy| Block::new(request, policy)),
-            longer: Longer::for_operator::<F>(request, capability, commutes, cost),
+            block: block.map(|policy| Block::new(kernel, policy)),
+            longer: Longer::for_operator::<F>(kernel, capability, commutes, cost),
         }
     }
 
     /// One engine, for every input. The wave engine has the rows engine beside it, for addresses
     /// that it cannot have, and the block engine, for longer inputs.
     pub(super) fn only<F: Form<Item: Element>>(
-        request: Request,
+        kernel: fn(Engine) -> Kernel,
         capability: u32,
         engine: Engine,
     ) -> Engines {
         let (block, longer) = match engine {
             Engine::Block(policy) => (
-                Some(Block::new(request, policy)),
+                Some(Block::new(kernel, policy)),
                 Engine::Rows(RowPolicy::for_scan::<F>(capability, true)),
             ),
             engine => (None, engine),
         };
         Engines {
             block,
-            longer: Longer::only::<F>(request, capability, longer),
+            longer: Longer::only::<F>(kernel, capability, longer),
         }
     }
 
@@ -149,7 +149,7 @@ impl Engines {
 
 impl Longer {
     fn for_operator<F: Form<Item: Element>>(
-        request: Request,
+        kernel: fn(Engine) -> Kernel,
         capability: u32,
         commutes: bool,
         cost: u32,
@@ -159,11 +159,11 @@ impl Longer {
         let costly = CostlyScanPolicy::of::<F>(capability, cost);
         let rows = |policies: Vec<RowPolicy>| -> Vec<Rows> {
             let policies = policies.into_iter();
-            policies.map(|policy| Rows::new(request, policy)).collect()
+            policies.map(|policy| Rows::new(kernel, policy)).collect()
         };
         let middle = |reach: u64| {
             let wave = wave.filter(|_| reach > 0);
-            let wave = wave.map(|policy| Wave::new::<F>(request, policy, false));
+            let wave = wave.map(|policy| Wave::new::<F>(kernel, policy, false));
             wave.map(|wave| Middle { wave, reach })
         };
         if let Some(costly) = &costly
@@ -172,7 +172,7 @@ impl Longer {
             return Longer::Steps {
                 short: rows(costly.short.clone()),
                 middle: middle(WavePolicy::reach_before_shares::<F>()),
-                rest: Rest::Shares(Shares::of(request, costly)),
+                rest: Rest::Shares(Shares::of(kernel, costly)),
             };
         }
         let mut at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
@@ -183,13 +183,13 @@ impl Longer {
             let shares_follow = enough.is_some();
             at_once.truncate(enough.map_or(usize::MAX, |last| last + 1));
             let wave = wave.filter(|_| !shares_follow);
-            let wave = wave.map(|policy| Wave::new::<F>(request, policy, false));
+            let wave = wave.map(|policy| Wave::new::<F>(kernel, policy, false));
             let wave_follows = wave.as_ref().is_some_and(|wave| wave.at(false).is_some());
             if !shares_follow && !wave_follows {
                 at_once.push(RowPolicy::for_scan::<F>(capability, true));
             }
             return Longer::OneLaunch {
-                shares: costly.map(|costly| Shares::of(request, &costly)),
+                shares: costly.map(|costly| Shares::of(kernel, &costly)),
                 rows: rows(at_once),
                 wave,
             };
@@ -197,33 +197,37 @@ impl Longer {
         Longer::Steps {
             short: rows(at_once),
             middle: middle(WavePolicy::reach::<F>(commutes, cost)),
-            rest: Rest::Levels(Lazy::new(request, Engine::Levels)),
+            rest: Rest::Levels(Lazy::new(kernel(Engine::Levels))),
         }
     }
 
-    fn only<F: Form<Item: Element>>(request: Request, capability: u32, engine: Engine) -> Longer {
+    fn only<F: Form<Item: Element>>(
+        kernel: fn(Engine) -> Kernel,
+        capability: u32,
+        engine: Engine,
+    ) -> Longer {
         let alone = |rest| Longer::Steps {
             short: Vec::new(),
             middle: None,
             rest,
         };
         match engine {
-            Engine::Levels => alone(Rest::Levels(Lazy::new(request, engine))),
+            Engine::Levels => alone(Rest::Levels(Lazy::new(kernel(engine)))),
             Engine::Rows(policy) => Longer::OneLaunch {
                 shares: None,
-                rows: vec![Rows::new(request, policy)],
+                rows: vec![Rows::new(kernel, policy)],
                 wave: None,
             },
             Engine::Shares(policy) => {
-                let shares = Shares::new(request, 0, [(u64::MAX, policy)]);
+                let shares = Shares::new(kernel, 0, [(u64::MAX, policy)]);
                 alone(Rest::Shares(shares))
             }
             Engine::Wave(policy) => {
-                let rows = |long| Rows::new(request, RowPolicy::for_scan::<F>(capability, long));
+                let rows = |long| Rows::new(kernel, RowPolicy::for_scan::<F>(capability, long));
                 Longer::OneLaunch {
                     shares: None,
                     rows: vec![rows(false), rows(true)],
-                    wave: Some(Wave::new::<F>(request, policy, true)),
+                    wave: Some(Wave::new::<F>(kernel, policy, true)),
                 }
             }
             Engine::Block(_) => unreachable!("it is for short inputs"),

@@ -2,8 +2,8 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{Engine, RowPolicy};
-use crate::cuda::kernels::{Lazy, Request};
+use crate::codegen::{Engine, Kernel, RowPolicy};
+use crate::cuda::kernels::Lazy;
 use crate::primitives::scan::plan::ScanPlan;
 
 /// The rows engine ([`Engine::Rows`]).
@@ -20,9 +20,9 @@ impl Rows {
     /// What a GPU holds at once is not for more of them: workspaces have room for no more blocks.
     const MOST_MULTIPROCESSORS: u32 = 1024;
 
-    pub(super) fn new(request: Request, policy: RowPolicy) -> Rows {
+    pub(super) fn new(kernel: fn(Engine) -> Kernel, policy: RowPolicy) -> Rows {
         Rows {
-            kernels: Lazy::new(request, Engine::Rows(policy)),
+            kernels: Lazy::new(kernel(Engine::Rows(policy))),
             policy,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{CostlyScanPolicy, Engine, SharePolicy};
-use crate::cuda::kernels::{Lazy, Request};
+use crate::codegen::{CostlyScanPolicy, Engine, Kernel, SharePolicy};
+use crate::cuda::kernels::Lazy;
 use crate::primitives::scan::plan::SharePlan;
 
 /// The shares engine ([`Engine::Shares`]), for at least so many elements a multiprocessor.
@@ -15,19 +15,19 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn of(request: Request, costly: &CostlyScanPolicy) -> Shares {
+    pub(super) fn of(kernel: fn(Engine) -> Kernel, costly: &CostlyScanPolicy) -> Shares {
         let middle = costly.middle.iter().copied();
         let tiles = middle.chain([(u64::MAX, costly.shares)]);
-        Shares::new(request, costly.from, tiles)
+        Shares::new(kernel, costly.from, tiles)
     }
 
     pub(super) fn new(
-        request: Request,
+        kernel: fn(Engine) -> Kernel,
         from: u64,
         tiles: impl IntoIterator<Item = (u64, SharePolicy)>,
     ) -> Shares {
         let tiles = tiles.into_iter().map(|(most, policy)| {
-            let kernels = Lazy::new(request, Engine::Shares(policy));
+            let kernels = Lazy::new(kernel(Engine::Shares(policy)));
             (most, kernels, policy)
         });
         Shares {

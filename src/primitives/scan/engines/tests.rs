@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Monoid;
-use crate::codegen::Definitions;
+use crate::codegen::{Definitions, Kernels};
 use crate::primitives::scan::kernel;
 use crate::source::Slice;
 
@@ -29,12 +29,12 @@ impl<T: Element> Monoid<T> for Operator {
     }
 }
 
-fn request<T: Element>() -> Request {
-    Request::of::<kernel::Scan<T, Operator>>()
+fn kernel<T: Element>(engine: Engine) -> Kernel {
+    kernel::Scan::<T, Operator>::kernel(engine)
 }
 
 fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Engines {
-    Engines::for_operator::<Slice<T>>(request::<T>(), capability, commutes, || cost)
+    Engines::for_operator::<Slice<T>>(kernel::<T>, capability, commutes, || cost)
 }
 
 /// Of an exclusive scan of aligned slices.
@@ -279,7 +279,7 @@ fn the_cost_decides_on_the_shape_of_blocks() {
 
 #[test]
 fn one_engine_takes_everything() {
-    let only = |engine| Engines::only::<Slice<f32>>(request::<f32>(), 90, engine);
+    let only = |engine| Engines::only::<Slice<f32>>(kernel::<f32>, 90, engine);
     let names = |engine| names(&only(engine));
     assert_eq!(names(Engine::Levels), ["levels"; 3]);
     let rows = RowPolicy::for_scan::<Slice<f32>>(90, true);

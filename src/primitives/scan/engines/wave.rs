@@ -2,8 +2,8 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{Engine, WavePolicy};
-use crate::cuda::kernels::{Lazy, Request};
+use crate::codegen::{Engine, Kernel, WavePolicy};
+use crate::cuda::kernels::Lazy;
 use crate::primitives::scan::plan::WavePlan;
 use crate::source::Form;
 
@@ -27,11 +27,11 @@ pub(super) struct Middle {
 
 impl Wave {
     pub(super) fn new<F: Form<Item: Element>>(
-        request: Request,
+        kernel: fn(Engine) -> Kernel,
         policy: WavePolicy,
         always: bool,
     ) -> Wave {
-        let lazy = |policy| Lazy::new(request, Engine::Wave(policy));
+        let lazy = |policy| Lazy::new(kernel(Engine::Wave(policy)));
         let anywhere = policy.anywhere_of::<F>();
         Wave {
             kernels: lazy(policy),
