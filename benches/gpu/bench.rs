@@ -50,6 +50,7 @@ impl Bench {
                 combinations: Vec::new(),
                 loading: Vec::new(),
                 host_data: Vec::new(),
+                note: None,
                 missing,
                 wrong: Vec::new(),
             },
@@ -149,8 +150,7 @@ impl Bench {
 
     /// Writes what there is so far.
     pub(crate) fn save(&self, path: &Path) -> Result<(), String> {
-        let json = serde_json::to_string_pretty(&self.run).expect("plain data");
-        fs::write(path, json).map_err(|error| format!("{}: {error}", path.display()))
+        fs::write(path, self.run.to_json()).map_err(|error| format!("{}: {error}", path.display()))
     }
 }
 

@@ -29,6 +29,7 @@ mod torch;
 mod trial;
 
 use bench::Bench;
+use record::Run;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
@@ -36,13 +37,13 @@ use warpfold::Device;
 
 const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
-       cargo bench --all-features --bench gpu -- --report FILE [--into FILE] [--charts FOLDER]
+       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
-With --report, which needs no GPU, makes the documents from such a file.
+With --report, which needs no GPU, makes the documents from such files, a run for each card.
   --into FILE      the Markdown file whose part between the markers is replaced [default: BENCHMARKS.md]
   --charts FOLDER  where the charts go [default: benches/charts]
 
@@ -53,7 +54,7 @@ struct Options {
     filters: Vec<String>,
     quick: bool,
     json: PathBuf,
-    report: Option<PathBuf>,
+    reports: Vec<PathBuf>,
     into: PathBuf,
     charts: PathBuf,
 }
@@ -70,7 +71,7 @@ impl Options {
             filters: Vec::new(),
             quick: false,
             json: folder.join("bench-gpu.json"),
-            report: None,
+            reports: Vec::new(),
             into: "BENCHMARKS.md".into(),
             charts: "benches/charts".into(),
         };
@@ -78,7 +79,7 @@ impl Options {
             let mut file = || arguments.next().ok_or(format!("{argument} what?"));
             match argument.as_str() {
                 "--json" => options.json = file()?.into(),
-                "--report" => options.report = Some(file()?.into()),
+                "--report" => options.reports.push(file()?.into()),
                 "--into" => options.into = file()?.into(),
                 "--charts" => options.charts = file()?.into(),
                 "--quick" => options.quick = true,
@@ -99,9 +100,9 @@ fn main() -> ExitCode {
         print!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let done = Options::parse(env::args().skip(1)).and_then(|options| match &options.report {
-        Some(json) => report(json, &options.into, &options.charts),
-        None => measure(&options),
+    let done = Options::parse(env::args().skip(1)).and_then(|options| match &options.reports[..] {
+        [] => measure(&options),
+        runs => report(runs, &options.into, &options.charts),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -150,14 +151,17 @@ fn measure(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn report(json: &Path, into: &Path, charts: &Path) -> Result<(), String> {
-    let run = serde_json::from_str(&read(json)?);
-    let run = run.map_err(|error| format!("{}: {error}", json.display()))?;
-    let document = report::replace(&read(into)?, &report::markdown(&run, charts))
+fn report(runs: &[PathBuf], into: &Path, charts: &Path) -> Result<(), String> {
+    let run = |json: &PathBuf| {
+        let run: Result<Run, _> = serde_json::from_str(&read(json)?);
+        run.map_err(|error| format!("{}: {error}", json.display()))
+    };
+    let runs: Vec<Run> = runs.iter().map(run).collect::<Result<_, _>>()?;
+    let document = report::replace(&read(into)?, &report::markdown(&runs, charts))
         .map_err(|error| format!("{}: {error}", into.display()))?;
     fs::create_dir_all(charts).map_err(|error| format!("{}: {error}", charts.display()))?;
     for chart in chart::CHARTS {
-        write(&charts.join(chart.file), &chart.svg(&run)?)?;
+        write(&charts.join(chart.file), &chart.svg(&runs[0])?)?;
     }
     write(into, &document)
 }

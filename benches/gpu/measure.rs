@@ -138,9 +138,7 @@ fn spread(mut times: Vec<f64>) -> Spread {
     let at = |quarter: usize| times[(last * quarter + 2) / 4];
     Spread {
         median: at(2),
-        min: at(0),
         lower_quartile: at(1),
         upper_quartile: at(3),
-        max: at(4),
     }
 }

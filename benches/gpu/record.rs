@@ -1,6 +1,6 @@
 //! What a run writes, and what the report is made of: one JSON file.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// All that one run measured.
@@ -18,6 +18,9 @@ pub(crate) struct Run {
     pub(crate) combinations: Vec<Combination>,
     pub(crate) loading: Vec<Loading>,
     pub(crate) host_data: Vec<HostData>,
+    /// What a reader must know of this run, such as cells that were measured at another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
     /// What could not be measured, and why.
     pub(crate) missing: Vec<String>,
     /// Results that were wrong. None of them was timed.
@@ -28,6 +31,21 @@ pub(crate) struct Run {
 pub(crate) const COPY_BYTES: usize = 1 << 30;
 
 impl Run {
+    /// The file: a line for each cell, so that two runs can be compared line by line.
+    pub(crate) fn to_json(&self) -> String {
+        let run = serde_json::to_value(self).expect("plain data");
+        let fields = run.as_object().expect("a struct").iter();
+        let fields = fields.map(|(name, value)| match value.as_array() {
+            Some(items) if !items.is_empty() => {
+                let lines: Vec<String> = items.iter().map(|item| item.to_string()).collect();
+                format!("\"{name}\": [\n{}\n]", lines.join(",\n"))
+            }
+            _ => format!("\"{name}\": {value}"),
+        });
+        let fields: Vec<String> = fields.collect();
+        format!("{{\n{}\n}}\n", fields.join(",\n"))
+    }
+
     /// Bytes read and written in a second by the large copy, in 10⁹.
     pub(crate) fn copy_gbs(&self) -> f64 {
         gbs(2 * COPY_BYTES, self.copy.median)
@@ -91,14 +109,15 @@ pub(crate) struct Cell {
     /// Where the views of the buffers start, in elements after an aligned address.
     pub(crate) offset: usize,
     /// What the problem must move, in bytes, where that does not follow from the primitive.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) moved: Option<usize>,
     /// Calls one after the other on a stream, by device events: what a program sees.
     pub(crate) stream: Times,
-    /// The same from a CUDA graph: what the GPU takes, however slow the host is. Empty for long
-    /// arrays.
+    /// From a CUDA graph: what the GPU takes, however slow the host is. Empty for long arrays.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) graph: Times,
     /// What enqueueing takes of the host's time. Empty for long arrays.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) host: Times,
 }
 
@@ -149,24 +168,30 @@ pub(crate) struct Combination {
     pub(crate) ps: Spread,
 }
 
-/// The batches of one measurement. Files have six digits of each, which is more than is known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The batches of one measurement. Files keep the median alone, in six digits, which is more than is
+/// known.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
-    #[serde(serialize_with = "six_digits")]
     pub(crate) median: f64,
-    #[serde(serialize_with = "six_digits")]
-    pub(crate) min: f64,
-    #[serde(serialize_with = "six_digits")]
     pub(crate) lower_quartile: f64,
-    #[serde(serialize_with = "six_digits")]
     pub(crate) upper_quartile: f64,
-    #[serde(serialize_with = "six_digits")]
-    pub(crate) max: f64,
 }
 
-fn six_digits<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    let rounded = format!("{value:.5e}").parse().unwrap_or(*value);
-    serializer.serialize_f64(rounded)
+impl Serialize for Spread {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded = format!("{:.5e}", self.median).parse();
+        serializer.serialize_f64(rounded.unwrap_or(self.median))
+    }
+}
+
+impl<'de> Deserialize<'de> for Spread {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(|median| Spread {
+            median,
+            lower_quartile: median,
+            upper_quartile: median,
+        })
+    }
 }
 
 /// From a call of `load` to loaded kernels.

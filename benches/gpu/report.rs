@@ -8,8 +8,14 @@ use std::path::Path;
 const BEGIN: &str = "<!-- gpu:begin -->";
 const END: &str = "<!-- gpu:end -->";
 
-/// The length that the price of the law and most rows of the table of large arrays are shown at.
+/// The length that the price of the law is shown at.
 const LARGE: usize = 1 << 28;
+
+/// The share of its limit from which on a row does not fall short.
+const GOAL: f64 = 0.85;
+
+/// CUB is ahead where its time is less than this share of ours. What is above is noise.
+const AHEAD: f64 = 0.99;
 
 /// `document` with `part` between the markers, and all else as it was.
 pub(crate) fn replace(document: &str, part: &str) -> Result<String, String> {
@@ -22,174 +28,245 @@ pub(crate) fn replace(document: &str, part: &str) -> Result<String, String> {
     ))
 }
 
-/// The text between the markers. Charts are linked to in the folder `charts`.
-pub(crate) fn markdown(run: &Run, charts: &Path) -> String {
-    let mut text = introduction(run);
+/// The text between the markers, of one run a card. Charts are of the first run, and are linked to
+/// in the folder `charts`.
+pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
+    let mut text = String::new();
+    for run in runs {
+        text += &machine(run);
+    }
+    text += "\n## What falls short\n\n";
+    for run in runs {
+        text += &falls_short(run);
+    }
+    let Some(first) = runs.first() else {
+        return text;
+    };
+    let _ = writeln!(text, "## Every row\n\n{}", rows(runs));
+    text += "## Sums of `f32` by length\n\n";
     for chart in CHARTS {
         let path = charts.join(chart.file);
         let _ = writeln!(text, "![{}]({})\n", chart.title, path.display());
     }
     for (title, table) in [
-        ("Large arrays", large(run)),
-        ("The roofline", roofline(run)),
-        ("Odd lengths, and views that start at element 1", odd(run)),
-        ("CUB's time over ours", ratios(run)),
-        ("CUB by operators that round as ours do", rounded(run)),
-        ("Sums of `f32` by length", by_length(run)),
-        ("The price of the law", price_of_the_law(run)),
-        ("The price of an operator of one's own", price_of_own(run)),
-        ("Compiling and loading", loading(run)),
-        ("Data in host memory", host_data(run)),
+        (None, by_length(first)),
+        (Some("The price of the law"), price_of_the_law(first)),
+        (Some("The price of your own operator"), price_of_own(first)),
+        (Some("Compiling and loading"), loading(first)),
+        (Some("Data in host memory"), host_data(first)),
     ] {
-        if let Some(table) = table {
-            let _ = writeln!(text, "### {title}\n\n{table}");
+        let Some(table) = table else { continue };
+        if let Some(title) = title {
+            let _ = writeln!(text, "## {title}\n");
         }
+        let _ = writeln!(text, "{table}");
     }
     text
 }
 
-fn introduction(run: &Run) -> String {
+/// Which card and which libraries a run had, and what it could not measure.
+fn machine(run: &Run) -> String {
     let machine = &run.machine;
     let known = |what: &str, version: &Option<String>| match version {
         Some(version) => format!(", {what} {version}"),
         None => String::new(),
     };
-    let clocks = machine.clocks.as_ref().map_or(String::new(), |clocks| {
-        format!(
-            ", multiprocessors at {} of {} MHz, memory at {} MHz",
-            clocks.multiprocessor, clocks.highest_multiprocessor, clocks.memory
-        )
-    });
     let mut text = format!(
-        "{}, {} multiprocessors, {:.0} GiB{}{clocks}; NVRTC {}{}{}; {} threads on the host; {}{}.\n\n",
+        "- **{}**, {}{}: {} multiprocessors{}, NVRTC {}{}{}. Medians of {} batches. The copy of 1 GiB \
+         moves {:.0} GB/s.",
         machine.gpu,
+        machine.date,
+        if run.quick { ", a quick run" } else { "" },
         machine.multiprocessors,
-        machine.memory_gib,
         known("driver", &machine.driver),
         machine.nvrtc,
         known("CUB", &machine.cub),
         known("PyTorch", &machine.torch),
-        machine.host_threads,
-        machine.date,
-        if run.quick { ", a quick run" } else { "" },
-    );
-    let _ = writeln!(
-        text,
-        "Medians of {} batches, with quartiles. Buffers rotate through a pool larger than the L2 cache. Ours, CUB and a \
-         device-to-device copy take turns on the same buffers; PyTorch runs after them on its own, and its scan is the inclusive one. Every \
-         element of every result of ours is compared with the CPU backend's, bit for bit, before it is timed and after; \
-         those of mapped sources are compared by the tests instead.\n\n\
-         The copy of 1 GiB takes {} µs: {:.0} GB/s read and written. *GB/s* count what the problem must move: a reduction reads n elements, a \
-         scan reads n and writes n; *of copy* is that over the copy's. *Ratio* is CUB's time over ours, cut off after two \
-         digits: 🔴 where CUB is faster, bold where ours takes less than four fifths of its time.\n",
         run.batches,
-        us(run.copy.median),
         run.copy_gbs()
     );
+    if let Some(note) = &run.note {
+        let _ = write!(text, " {note}");
+    }
     if !run.missing.is_empty() {
-        let _ = writeln!(text, "Not measured:\n\n- {}\n", run.missing.join("\n- "));
+        let _ = write!(text, " Not measured: {}.", run.missing.join("; "));
     }
-    text
+    text + "\n"
 }
 
-/// Each row of the measured at its longest, and at [`LARGE`].
-fn large(run: &Run) -> Option<String> {
-    let mut table = Table::new(&[
-        "",
-        "elements",
-        "µs",
-        "quartiles",
-        "GB/s",
-        "of copy",
-        "CUB µs",
-        "ratio",
-        "PyTorch µs",
-    ]);
-    let shown = |cell: &&Cell| cell.is_plain() && cell.operator != "free";
-    for cell in run.cells.iter().filter(shown) {
-        if cell.length != LARGE && !is_longest(run, cell) {
-            continue;
+/// Where CUB is ahead, and which rows stay below [`GOAL`] of what memory and arithmetic allow.
+fn falls_short(run: &Run) -> String {
+    let compared: Vec<(&Cell, f64)> = (run.cells.iter())
+        .filter_map(|cell| Some((cell, ratio(cell.times(), Library::Cub)?)))
+        .collect();
+    let behind = compared.iter().filter(|(_, ratio)| *ratio < AHEAD);
+    let mut worst: Vec<(String, f64, String, usize)> = Vec::new();
+    for (cell, ratio) in behind.clone() {
+        let name = cell.name();
+        match worst.iter_mut().find(|(other, ..)| *other == name) {
+            Some(row) if row.1 <= *ratio => row.3 += 1,
+            Some(row) => (row.1, row.2, row.3) = (*ratio, length(cell.length), row.3 + 1),
+            None => worst.push((name, *ratio, length(cell.length), 1)),
         }
-        let ours = cell.stream.get(&Library::Warpfold)?;
-        let rate = gbs(cell.bytes(), ours.median);
-        table.row([
-            cell.name(),
-            length(cell.length),
-            us(ours.median),
-            format!("{}–{}", us(ours.lower_quartile), us(ours.upper_quartile)),
-            format!("{rate:.0}"),
-            format!("{:.0}%", 100.0 * rate / run.copy_gbs()),
-            time(&cell.stream, Library::Cub),
-            cut(ratio(&cell.stream, Library::Cub)),
-            time(&cell.stream, Library::Torch),
-        ]);
     }
-    table.text("")
+    worst.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let worst: Vec<String> = (worst.iter())
+        .map(|(name, ratio, length, cells)| {
+            let ratio = (ratio * 100.0).floor() / 100.0;
+            let cells = if *cells == 1 {
+                "one length".into()
+            } else {
+                format!("{cells} lengths")
+            };
+            format!("`{name}` {ratio:.2} at {length} ({cells})")
+        })
+        .collect();
+    let mut text = format!(
+        "**{}.** CUB is ahead by 1% and more in {} of {} cells",
+        run.machine.gpu,
+        behind.count(),
+        compared.len()
+    );
+    if !worst.is_empty() {
+        let _ = write!(
+            text,
+            "; its time over ours at the worst: {}",
+            worst.join(", ")
+        );
+    }
+    text += ".\n";
+    let limits = limits(run);
+    let mut below: Vec<_> = limits.iter().filter(|limit| limit.share < GOAL).collect();
+    below.sort_by(|a, b| a.share.total_cmp(&b.share));
+    if !limits.is_empty() {
+        let names: Vec<String> = (below.iter())
+            .map(|limit| format!("`{}` {:.0}%", limit.name, (100.0 * limit.share).floor()))
+            .collect();
+        let _ = write!(
+            text,
+            "{} of {} rows reach {:.0}% of their limit at their longest",
+            limits.len() - below.len(),
+            limits.len(),
+            100.0 * GOAL
+        );
+        if !names.is_empty() {
+            let _ = write!(text, "; below: {}", names.join(", "));
+        }
+        text += ".\n";
+    }
+    text + "\n"
 }
 
-/// Whether no cell of the same row is longer.
+/// A row for each primitive on a type with an operator, and columns for each card.
+fn rows(runs: &[Run]) -> String {
+    let several = runs.len() > 1;
+    let mut head = vec![String::new(), "elements".to_owned()];
+    for run in runs {
+        let card = match several {
+            true => format!("{}: ", run.machine.gpu.trim_start_matches("NVIDIA ")),
+            false => String::new(),
+        };
+        for column in ["µs", "of a copy", "ratio", "least ratio", "at"] {
+            head.push(format!("{card}{column}"));
+        }
+    }
+    let mut table = Table {
+        head,
+        rows: Vec::new(),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for cell in runs.iter().flat_map(|run| &run.cells) {
+        if !names.contains(&cell.name()) && !["free", "own"].contains(&&*cell.operator) {
+            names.push(cell.name());
+        }
+    }
+    for name in names {
+        let longest = (runs.iter().flat_map(|run| &run.cells))
+            .filter(|cell| cell.is_plain() && cell.name() == name)
+            .map(|cell| cell.length)
+            .max();
+        let Some(longest) = longest else { continue };
+        let mut row = vec![name.clone(), length(longest)];
+        for run in runs {
+            row.extend(columns(run, &name, longest));
+        }
+        table.row(row);
+    }
+    let remark = "*Ratio* is CUB's time over ours at that length, *least ratio* the lowest of all \
+                  lengths that were measured, and *at* is where. By the GPU's time: up to 64 MiB \
+                  from graphs of 64 calls, which leave out how fast the host enqueues. Ratios are \
+                  cut off after two digits: 🔴 where CUB is faster, bold where ours takes less than \
+                  four fifths of its time. *Of a copy* counts what the problem must move: a \
+                  reduction reads n elements, a scan reads n and writes n.";
+    table.text(remark).unwrap_or_default()
+}
+
+/// What one card has to say about a row.
+fn columns(run: &Run, name: &str, longest: usize) -> [String; 5] {
+    let cells = || run.cells.iter().filter(|cell| cell.name() == name);
+    let at = cells().find(|cell| cell.is_plain() && cell.length == longest);
+    let us_of = at.and_then(|cell| median(cell.times(), Library::Warpfold));
+    let share = at.zip(us_of).map(|(cell, us)| {
+        let rate = gbs(cell.bytes(), us);
+        format!("{:.0}%", (100.0 * rate / run.copy_gbs()).floor())
+    });
+    let least = cells()
+        .filter_map(|cell| Some((ratio(cell.times(), Library::Cub)?, cell)))
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    let place = least.map(|(_, cell)| match cell.offset {
+        0 => length(cell.length),
+        from => format!("{} from {from}", length(cell.length)),
+    });
+    [
+        us_of.map_or(String::new(), us),
+        share.unwrap_or_default(),
+        cut(at.and_then(|cell| ratio(cell.times(), Library::Cub))),
+        cut(least.map(|(ratio, _)| ratio)),
+        place.unwrap_or_default(),
+    ]
+}
+
+/// What memory and arithmetic allow a row at its longest, and our share of that.
+struct Limit {
+    name: String,
+    share: f64,
+}
+
+/// Whether no cell of the row of `cell` is longer.
 fn is_longest(run: &Run, cell: &Cell) -> bool {
     let name = cell.name();
     let longer = |other: &Cell| other.name() == name && other.length > cell.length;
     !run.cells.iter().any(longer)
 }
 
-/// What memory and arithmetic allow each operator of the benchmark's table, at its longest, and our
-/// share of it.
-fn roofline(run: &Run) -> Option<String> {
-    let mut table = Table::new(&[
-        "",
-        "elements",
-        "ps a combination",
-        "bound by",
-        "roofline, µs",
-        "ours, µs",
-        "share",
-    ]);
+/// No call takes less time than its bytes take to move, or its combinations to compute: n of them
+/// for a reduction, 2n for a scan.
+fn limits(run: &Run) -> Vec<Limit> {
     let read = read_gbs(run);
-    let shown = |cell: &&Cell| cell.is_plain() && is_longest(run, cell);
-    for cell in run.cells.iter().filter(shown) {
+    let limit = |cell: &Cell| {
         let (rate, passes) = match cell.primitive.as_str() {
             "reduce" => (read, 1),
             "scan" | "inclusive" => (run.copy_gbs(), 2),
-            _ => continue,
+            _ => return None,
         };
         let is_its =
             |known: &&Combination| known.element == cell.element && known.operator == cell.operator;
-        let Some(combination) = run.combinations.iter().find(is_its) else {
-            continue;
-        };
-        let ps = combination.ps.median;
+        let combination = run.combinations.iter().find(is_its)?;
         let moving = cell.bytes() as f64 / rate / 1e3;
-        let combining = (passes * cell.length) as f64 * ps / 1e6;
-        let (bound, roof) = if moving > combining {
-            ("bytes", moving)
-        } else {
-            ("combinations", combining)
-        };
-        let ours = median(cell.times(), Library::Warpfold)?;
-        table.row([
-            cell.name(),
-            length(cell.length),
-            format!("{ps:.3}"),
-            bound.to_owned(),
-            us(roof),
-            us(ours),
-            format!("{:.0}%", (100.0 * roof / ours).floor()),
-        ]);
-    }
-    table.text(&format!(
-        "No call takes less time than its bytes take to move, or its combinations to compute. A scan \
-         moves them at the copy's {:.0} GB/s. A reduction reads them at {read:.0} GB/s: that of the \
-         fastest reduction of this run, ours or CUB's, or the copy's if that is more. A reduction of \
-         n elements has n combinations, a scan 2n. *ps a combination* is that of the whole GPU, on \
-         elements in registers. Kernels that keep several short numbers in a word may need less. \
-         *Share* is the roofline over our time, cut off.",
-        run.copy_gbs()
-    ))
+        let combining = (passes * cell.length) as f64 * combination.ps.median / 1e6;
+        Some(Limit {
+            name: cell.name(),
+            share: moving.max(combining) / median(cell.times(), Library::Warpfold)?,
+        })
+    };
+    (run.cells.iter())
+        .filter(|cell| cell.is_plain() && is_longest(run, cell))
+        .filter_map(limit)
+        .collect()
 }
 
-/// The most bytes that a reduction reads in a second, in 10⁹.
+/// The most bytes that a reduction reads in a second, in 10⁹: ours or CUB's, or what the copy moves
+/// if that is more.
 fn read_gbs(run: &Run) -> f64 {
     let reductions = run.cells.iter().filter(|cell| cell.primitive == "reduce");
     let rates = reductions.flat_map(|cell| {
@@ -197,73 +274,6 @@ fn read_gbs(run: &Run) -> f64 {
         times.into_iter().flatten().map(|us| gbs(cell.bytes(), us))
     });
     rates.fold(run.copy_gbs(), f64::max)
-}
-
-fn odd(run: &Run) -> Option<String> {
-    let mut table = Table::new(&["", "elements", "from", "µs", "CUB µs", "ratio"]);
-    for cell in run.cells.iter().filter(|cell| !cell.is_plain()) {
-        table.row([
-            cell.name(),
-            length(cell.length),
-            cell.offset.to_string(),
-            time(cell.times(), Library::Warpfold),
-            time(cell.times(), Library::Cub),
-            cut(ratio(cell.times(), Library::Cub)),
-        ]);
-    }
-    table.text("The GPU's time of a call.")
-}
-
-/// All types at all lengths.
-fn ratios(run: &Run) -> Option<String> {
-    ratios_to(run, Library::Cub).text(
-        "By the GPU's time: up to 64 MiB from graphs of 64 calls, which leave out how fast the \
-         host enqueues. CUB's reduction wants operators that commute; for `affine then`, which \
-         does not, it computes something else in its time.",
-    )
-}
-
-/// The same where a compiler's way of rounding makes a difference.
-fn rounded(run: &Run) -> Option<String> {
-    ratios_to(run, Library::CubRounded).text(
-        "CUB's time over ours once more, by operators that round as ours do, nearly always. There \
-         are no multiply-adds in place of a product and a sum, and the `exp` and `log` are CUDA's \
-         of `double`. In the table above they are `expf` and `logf`, whose errors are up to 2 ulp.",
-    )
-}
-
-/// The time of one of CUB's over ours, a row for each primitive, a column for each length.
-fn ratios_to(run: &Run, library: Library) -> Table {
-    let ratio = |cell: &Cell| ratio(cell.times(), library);
-    let compared: Vec<&Cell> = run
-        .cells
-        .iter()
-        .filter(|cell| cell.is_plain() && ratio(cell).is_some())
-        .collect();
-    let mut lengths: Vec<usize> = compared.iter().map(|cell| cell.length).collect();
-    lengths.sort_unstable();
-    lengths.dedup();
-    let mut names: Vec<String> = Vec::new();
-    for name in compared.iter().map(|cell| cell.name()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let heads = lengths.iter().map(|&n| length(n));
-    let mut table = Table {
-        head: std::iter::once(String::new()).chain(heads).collect(),
-        rows: Vec::new(),
-    };
-    for name in names {
-        let at = |&length: &usize| {
-            let mut cells = compared.iter();
-            let cell = cells.find(|cell| cell.length == length && cell.name() == name);
-            cut(cell.and_then(|cell| ratio(cell)))
-        };
-        let row: Vec<String> = lengths.iter().map(at).collect();
-        table.row(std::iter::once(name).chain(row));
-    }
-    table
 }
 
 fn by_length(run: &Run) -> Option<String> {

@@ -206,9 +206,7 @@ fn ps_of_a_combination<T: Sample, Op: Monoid<T>>(
     let us = times[&Library::Warpfold];
     Ok(Spread {
         median: ps(us.median),
-        min: ps(us.min),
         lower_quartile: ps(us.lower_quartile),
         upper_quartile: ps(us.upper_quartile),
-        max: ps(us.max),
     })
 }
