@@ -4,7 +4,7 @@
 // constants in CUDA in `src/function.rs`; its layout in `kernels/machine/types.cuh`, with `Fold` if
 // it is folded in a wider type; random values and equality in `tests/support/data.rs`; and
 // `tests/support/matrix.rs`. If functions compute with it: `kernels/machine/rust.cuh`,
-// `src/scalar.rs` and `src/codegen/translated.rs`; its name in `macros/src/names.rs` and
+// `src/scalar.rs` and `src/translated.rs`; its name in `macros/src/names.rs` and
 // `macros/src/translate/calls.rs`; its operators in `src/ops.rs`; random programs in
 // `tests/programs/`. `cli/src/number.rs` for the command.
 

@@ -1,7 +1,7 @@
 //! Functions that run on the host and on GPUs, and the types that they compute with.
 
-use crate::codegen::Definitions;
-use crate::codegen::translated::Part;
+use crate::definitions::Definitions;
+use crate::translated::Part;
 use half::{bf16, f16};
 
 /// A type that has values in CUDA: what functions take, compute with and return.

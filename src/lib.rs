@@ -139,21 +139,27 @@ pub mod codegen;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod definitions;
 mod device;
 mod element;
+mod engine;
 mod error;
 mod function;
 #[cfg(feature = "ladder")]
 pub mod ladder;
 pub mod math;
 mod monoid;
+mod operator;
 pub mod ops;
 mod primitives;
+mod render;
 mod scalar;
 pub mod source;
 pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[doc(hidden)]
+mod translated;
 
 pub use buffer::{Buffer, BufferView};
 pub use carry::Carry;

@@ -1,7 +1,7 @@
 //! Operators: what elements are folded with.
 
 use crate::Element;
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 
 /// An associative operator over `T`, with an identity.
 ///

@@ -30,7 +30,7 @@
 // `cli/src/number.rs`. Set `EXACT` and `COMMUTATIVE` only if they hold for every input, to the last
 // bit.
 
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Function, Monoid, Scalar, monoid};
 use half::{bf16, f16};
 use std::marker::PhantomData;

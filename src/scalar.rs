@@ -1,7 +1,7 @@
 //! Numbers, for functions that are generic over them.
 
 use crate::Element;
-use crate::codegen::translated::Number;
+use crate::translated::Number;
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
 /// A number that functions compute with: `u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64`.

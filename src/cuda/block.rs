@@ -1,7 +1,8 @@
 //! The block engine ([`Engine::Block`]) of a primitive, for short inputs.
 
 use super::kernels::Lazy;
-use crate::codegen::{BlockPolicy, Engine, Kernel};
+use crate::engine::{BlockPolicy, Engine};
+use crate::render::Kernel;
 
 /// Its kernels, and what they were compiled for.
 #[derive(Debug, Clone)]

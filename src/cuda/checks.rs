@@ -1,7 +1,7 @@
 //! What every call checks before it enqueues anything.
 
 use super::{StreamBinder, Workspace, check_context};
-use crate::codegen::WorkspaceArguments;
+use crate::render::WorkspaceArguments;
 use crate::source::{Form, Source};
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};

@@ -4,7 +4,7 @@ use super::disk_cache::{DiskCache, Key};
 use super::nvrtc::{self, Target};
 use super::{context_capability, driver_error};
 use crate::Result;
-use crate::codegen::{COMPILER_OPTIONS, Function, Identity, Kernel};
+use crate::render::{COMPILER_OPTIONS, Function, Identity, Kernel};
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUfunction_attribute, cuDriverGetVersion,
 };
@@ -295,10 +295,11 @@ fn key_on_disk(source: &str, target: Target) -> Result<Key> {
 mod tests {
     use super::*;
     use crate::codegen::kernels::Reduce;
-    use crate::codegen::{Engine, Kernels, Plan, Primitive};
     use crate::cuda::Workspace;
     use crate::cuda::levels::{Call, enqueue};
+    use crate::engine::{Engine, Plan, Primitive};
     use crate::ops::{Add, Max};
+    use crate::render::Kernels;
     use crate::source::{Slice, SliceArguments};
     use cudarc::driver::{DevicePtr, DevicePtrMut};
 

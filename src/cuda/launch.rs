@@ -2,7 +2,8 @@
 
 use super::driver_error;
 use super::kernels::Loaded;
-use crate::codegen::{Arguments, Function, ScanPlan, WavePlan, WavePolicy};
+use crate::engine::{ScanPlan, WavePlan, WavePolicy};
+use crate::render::{Arguments, Function};
 use crate::{Error, Result};
 use cudarc::driver::{CudaFunction, CudaStream, sys};
 use std::ffi::c_void;

@@ -2,9 +2,8 @@
 
 use super::kernels::Loaded;
 use super::launch::{Grid, blocks, launch};
-use crate::codegen::{
-    Arguments, Function, LevelArguments, Plan, WorkspaceArguments, has_functions_of_sums,
-};
+use crate::engine::{Plan, has_functions_of_sums};
+use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
 use crate::source::{Form, SliceArguments};
 use crate::{Element, Result};
 use cudarc::driver::CudaStream;

@@ -1,7 +1,7 @@
 //! Compiling CUDA source with NVRTC. Needs no GPU and no driver.
 
 use super::library::require_nvrtc;
-use crate::codegen::COMPILER_OPTIONS;
+use crate::render::COMPILER_OPTIONS;
 use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CString, c_char, c_int};

@@ -1,7 +1,8 @@
 //! The workspace: device memory through which the blocks of a call exchange sums.
 
 use super::driver_error;
-use crate::codegen::{HEADER_BYTES, WorkspaceArguments, WorkspaceKey};
+use crate::engine::{HEADER_BYTES, WorkspaceKey};
+use crate::render::WorkspaceArguments;
 use crate::{Error, Result};
 use cudarc::driver::{CudaStream, DriverError, result, sys};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::call::{dot, products_and_launches};
 use super::kernel::kernel;
 use super::{Formula, InAnyOrder, Quantity, Runner, Seed, Step};
-use crate::codegen::Order;
+use crate::engine::Order;
 use crate::ladder::Problem::Dot;
 
 pub(super) const STEPS: &[Step] = &[

@@ -1,8 +1,9 @@
 //! The kernels of the ladder: what they need, and their source.
 
 use super::{Call, Shape};
-use crate::codegen::{Definitions, bind_monoid, template};
+use crate::definitions::Definitions;
 use crate::ops::{Add, BitAnd, BitOr, BitXor, Max, Min};
+use crate::render::{bind_monoid, template};
 use crate::source::{Form, Slice};
 use crate::{CudaType, Element, Error, Monoid, Result};
 use std::alloc::Layout;

@@ -34,7 +34,7 @@ pub use cuda::{Loaded, Ready};
 pub use kernel::{InAnyOrder, Kernel, MOST_RETRIED, file, has_hardware_atomic, source};
 pub use sequential::{halving, sequential_reduce, sequential_scan};
 
-use crate::codegen::Order;
+use crate::engine::Order;
 
 /// One of the texts that the ladder is made from.
 #[derive(Debug)]

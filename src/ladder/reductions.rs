@@ -3,7 +3,7 @@
 use super::call::{blocks, coarsened, decomposed_in_pairs, decomposed_in_place, in_place, one};
 use super::kernel::kernel;
 use super::{Formula, InAnyOrder, Quantity, Runner, Seed, Step};
-use crate::codegen::Order;
+use crate::engine::Order;
 use crate::ladder::Problem::Reduce;
 
 /// The combinations of any tree.

@@ -3,7 +3,7 @@
 use super::call::{scan, tiled_scan};
 use super::kernel::kernel;
 use super::{Formula, Quantity, Runner, Seed, Step};
-use crate::codegen::Order;
+use crate::engine::Order;
 use crate::ladder::Problem::Scan;
 
 /// The combinations of a tree, up and down.

@@ -70,8 +70,8 @@ mod tables;
 pub(crate) use tables::is_sure as IsSure;
 
 use crate::Function;
-use crate::codegen::Definitions;
-use crate::codegen::translated::Primitive;
+use crate::definitions::Definitions;
+use crate::translated::Primitive;
 use std::marker::PhantomData;
 
 /// `f32` and `f64`, on which the functions of this module are defined.

@@ -1,7 +1,7 @@
 //! What the fast paths of `f32` have a GPU do in its own way: tables, constants, limits.
 //! `scripts/math-coefficients` computes the numbers.
 
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{CudaType, Function, function};
 use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E, LOG10_E};
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
 //! Flags: numbers as flags, and flags of where runs of equal items begin.
 
 use super::{Form, Leaves, Map, Place, Source, map, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{CudaType, Element, Function, Result};
 use half::{bf16, f16};
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
 //! Sources that read no memory: indices and constants.
 
 use super::{Form, Leaves, Place, Source, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Element, Result};
 
 /// The source of the numbers 0, 1, 2, …; [`index`] makes it.

@@ -2,7 +2,7 @@
 //! the item.
 
 use super::{Form, Leaves, Place, Source, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{CudaType, Function, Result};
 use std::marker::PhantomData;
 

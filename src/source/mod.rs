@@ -48,7 +48,7 @@ pub use zip::{Zip, ZipArguments, zip, zip3};
 
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
 
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{CudaType, Device, Element, Result};
 
 /// What a primitive reads: items in an order.

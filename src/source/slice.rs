@@ -2,7 +2,7 @@
 
 use super::{DeviceBinder, Form, HostBinder, Leaves, Source, sealed};
 use crate::buffer::BufferView;
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Buffer, Device, Element, Result};
 use std::marker::PhantomData;
 

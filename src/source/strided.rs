@@ -1,7 +1,7 @@
 //! The starts of the rows of a slice.
 
 use super::{Form, Leaves, Place, Slice, Source, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Element, Result};
 
 /// The source of the starts of a slice's rows; [`strided`] makes it.

@@ -1,7 +1,7 @@
 //! The form of sources whose length is on the device.
 
 use super::{Form, Leaves, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use std::marker::PhantomData;
 
 /// The [form](Form) of a source whose length is a number in device memory;

@@ -1,7 +1,7 @@
 //! Several sources side by side.
 
 use super::{Form, Leaves, Place, Source, sealed};
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Error, Result};
 
 /// The source of the tuples of several sources' items; [`zip`] and [`zip3`] make it.

@@ -1,6 +1,7 @@
 //! An operator's CUDA function, compiled by a C++ compiler for the CPU.
 
-use crate::codegen::{Definitions, with_kernels};
+use crate::definitions::Definitions;
+use crate::render::with_kernels;
 use crate::{CudaType, Element, Monoid, bytemuck};
 use std::fs;
 use std::path::Path;
@@ -152,7 +153,7 @@ fn compile(folder: &Path, text: &str) -> Result<std::path::PathBuf, Failure> {
 #[cfg(test)]
 mod tests {
     use super::{Failure, combine};
-    use crate::codegen::Definitions;
+    use crate::definitions::Definitions;
     use crate::{Element, Monoid, function, monoid};
     use std::fmt::Debug;
 

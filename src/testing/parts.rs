@@ -1,7 +1,7 @@
 //! Comparing elements number by number.
 
 use crate::CudaType;
-use crate::codegen::translated::Part;
+use crate::translated::Part;
 use std::fmt::Write as _;
 
 fn parts_of(value: &impl CudaType) -> Vec<Part> {

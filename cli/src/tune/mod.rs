@@ -147,7 +147,7 @@ impl Visitor for Tuner {
             return Err(Failure::with_remedy(
                 T::NAME,
                 "the policy that the search starts from does not run on this GPU, as the warning says",
-                "give this architecture a table of its own in src/codegen/tuning/, with fewer stages",
+                "give this architecture a table of its own in src/engine/tuning/, with fewer stages",
             ));
         };
         let (tried, left_out) = bench.counts();

@@ -1,4 +1,4 @@
-//! The table as Rust, in the form that rustfmt leaves alone: `src/codegen/tuning/wave/sm_XX.rs`.
+//! The table as Rust, in the form that rustfmt leaves alone: `src/engine/tuning/wave/sm_XX.rs`.
 
 use std::fmt::Write as _;
 use warpfold::codegen::WavePolicy;
@@ -95,7 +95,7 @@ mod tests {
     /// So that nothing gets lost on the way into the library, and a new search makes a small diff.
     #[test]
     fn the_file_in_the_library_is_what_would_be_printed() {
-        let file = include_str!("../../../src/codegen/tuning/wave/sm_90.rs");
+        let file = include_str!("../../../src/engine/tuning/wave/sm_90.rs");
         assert_eq!(code(file), code(&present()));
     }
 

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprCall, ExprMethodCall, Ident, PathArguments, Result, parse_quote};
 
 /// The methods of numbers that exist on both sides, and the number of their arguments, by what has
-/// them: a function of the shadow (`src/codegen/translated.rs`) takes only that, since a trait of
+/// them: a function of the shadow (`src/translated.rs`) takes only that, since a trait of
 /// the user's may give others a method of the same name. `kernels/machine/rust.cuh` has each by the
 /// same name. One that is added goes also into the list of `macros/src/lib.rs`, and into
 /// `tests/programs/generator/`. `crate::math` has the others.

@@ -1,13 +1,14 @@
 //! Collect for callers that bring their own stream and slices.
 
 use super::kernel::{self, CollectArguments};
-use crate::codegen::{Engine, Kernels, Named, RowPolicy, check};
 use crate::cuda::checks::{bind, check_streams};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, context_capability};
 use crate::element::assert_element_size;
+use crate::engine::{Engine, RowPolicy};
+use crate::render::{Kernels, Named, check};
 use crate::source::{Feeds, Form, Map, Slice, SliceArguments, Source};
 use crate::{Element, Error, Function, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};

@@ -1,11 +1,10 @@
 //! The kernel that stores the items of a source, and what it takes.
 
 use crate::Element;
-use crate::codegen::Named;
-use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernel, Kernels, RowPolicy, Variables, arguments,
-    bind_source,
-};
+use crate::definitions::Definitions;
+use crate::engine::{Engine, RowPolicy};
+use crate::render::Named;
+use crate::render::{Arguments, Function, Kernel, Kernels, Variables, arguments, bind_source};
 use crate::source::Form;
 
 /// The kernel that stores the items of sources of a form.

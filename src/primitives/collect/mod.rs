@@ -4,6 +4,7 @@ pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+mod tuning;
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

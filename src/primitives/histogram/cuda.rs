@@ -1,18 +1,19 @@
 //! Histograms for callers that bring their own stream and slices.
 
 use super::kernel::{self, HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm};
+use super::lookup::{Lookup, LookupBytes};
+use super::plan::{HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan};
 use super::rule::{BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, TablesAt};
 use super::{Binned, Bins, Count, Counted, Rule, check};
-use crate::codegen::{
-    Engine, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan, HistogramPolicy,
-    Kernels, Lookup, LookupBytes, Named, RowPolicy,
-};
 use crate::cuda::checks::bind;
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
+use crate::engine::{Engine, RowPolicy};
+use crate::primitives::histogram::plan::HistogramPolicy;
+use crate::render::{Kernels, Named};
 use crate::source::{Form, Slice, SliceArguments, Source, ZipArguments};
 use crate::{Error, Result};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};

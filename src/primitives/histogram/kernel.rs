@@ -4,9 +4,10 @@ use super::bins::Bins;
 use super::number::{Binned, Count, Counted};
 use super::plan::HistogramPlan;
 use super::rule::{BinRule, TablesAt};
-use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernel, Kernels, Named, RowPolicy, Variables,
-    arguments, bind_source,
+use crate::definitions::Definitions;
+use crate::engine::{Engine, RowPolicy};
+use crate::render::{
+    Arguments, Function, Kernel, Kernels, Named, Variables, arguments, bind_source,
 };
 use crate::source::{Form, Slice, Zip};
 use crate::{CudaType, Element};

@@ -12,6 +12,7 @@ pub(crate) mod lookup;
 mod number;
 pub(crate) mod plan;
 pub(crate) mod rule;
+mod tuning;
 
 pub use bins::Bins;
 #[cfg(feature = "cuda")]

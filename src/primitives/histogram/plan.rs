@@ -1,7 +1,30 @@
 //! How a histogram is cut up.
 
 use super::lookup::LookupBytes;
-use crate::codegen::{HistogramPolicy, RowPolicy};
+use crate::engine::RowPolicy;
+
+/// How a histogram is cut up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramPolicy {
+    /// One block takes inputs of up to this many items, if there are no more counters than the
+    /// next number. It needs no counts that are clear before.
+    pub alone: u32,
+    /// The most counters of a block that is alone.
+    pub alone_counters: u32,
+    /// The fewest warps of a block.
+    pub fewest_warps: u32,
+    /// Where several blocks count in shared memory, there are at least this many items for each
+    /// counter.
+    pub items_a_counter: u32,
+    /// The same for counters of 16 bits.
+    pub items_a_narrow_counter: u32,
+    /// How many counters the GPU adds to the counts while a block counts an item.
+    pub adds_an_item: u32,
+    /// A block has up to 2^log_copies copies of its counters.
+    pub log_copies: u32,
+    /// A block caches up to 2^log_slots counters that are in global memory.
+    pub log_slots: u32,
+}
 
 /// What a GPU has for a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

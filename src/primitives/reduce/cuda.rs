@@ -1,11 +1,6 @@
 //! The reduction for callers that bring their own stream, slices and workspace.
 
 use super::kernel::{self, ReduceArguments};
-use super::plan::ReducePlan;
-use crate::codegen::{
-    BlockPolicy, CostlyReducePolicy, Engine, Function, Kernel, Kernels as _, Named, Order, Plan,
-    Primitive, ReducePolicy, RowPolicy, check, cost,
-};
 use crate::cuda::block::Block;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
@@ -14,6 +9,12 @@ use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
+use crate::engine::ReducePlan;
+use crate::engine::{
+    BlockPolicy, CostlyReducePolicy, Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy,
+};
+use crate::operator::cost;
+use crate::render::{Function, Kernel, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};

@@ -1,10 +1,12 @@
 //! The kernels of reductions, and what they take.
 
-use super::plan::Chunks;
-use crate::codegen::Named;
-use crate::codegen::{
-    Arguments, Definitions, Engine, Kernel, Kernels, Order, Primitive, RowPolicy, Variables, Way,
-    WorkspaceArguments, arguments, bind_levels, bind_monoid, bind_source, level_functions,
+use crate::definitions::Definitions;
+use crate::engine::Chunks;
+use crate::engine::{Engine, Order, Primitive, RowPolicy, Way};
+use crate::render::Named;
+use crate::render::{
+    Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
+    bind_source, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};

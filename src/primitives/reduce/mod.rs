@@ -4,7 +4,6 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
-pub(crate) mod plan;
 mod stream;
 
 pub use stream::Reducer;

@@ -3,9 +3,6 @@
 use super::Prefixes;
 use super::engines::{Choice, Engines, Input};
 use super::kernel::{self, ScanArguments};
-use crate::codegen::{
-    Engine, Function, Kernels as _, Named, Plan, Primitive, WavePolicy, check, cost,
-};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
@@ -14,6 +11,9 @@ use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
+use crate::engine::{Engine, Plan, Primitive, WavePolicy};
+use crate::operator::cost;
+use crate::render::{Function, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};

@@ -1,9 +1,11 @@
 //! The kernels of scans, and what they take.
 
-use crate::codegen::Named;
-use crate::codegen::{
-    Arguments, Definitions, Engine, Kernel, Kernels, Primitive, RowPolicy, Shape, Variables,
-    WorkspaceArguments, arguments, bind_levels, bind_monoid, bind_source, level_functions,
+use crate::definitions::Definitions;
+use crate::engine::{Engine, Primitive, RowPolicy, Shape};
+use crate::render::Named;
+use crate::render::{
+    Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
+    bind_source, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};

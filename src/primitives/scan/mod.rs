@@ -6,7 +6,6 @@ pub(crate) mod cuda;
 #[cfg(feature = "cuda")]
 mod engines;
 pub(crate) mod kernel;
-pub(crate) mod plan;
 mod prefixes;
 mod stream;
 

@@ -4,16 +4,14 @@ use super::kernel::{self, Kept, Outputs, Places, RunParts, SelectArguments, Side
 use super::{Target, Targets};
 #[cfg(doc)]
 use crate::Error;
-use crate::codegen::{
-    Engine, Kernels as _, Named, RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments,
-    check,
-};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
 use crate::element::assert_element_size;
+use crate::engine::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy};
+use crate::render::{Kernels as _, Named, WorkspaceArguments, check};
 use crate::source::{
     Equal, Flagged, Form, Heads, Index, IndexArguments, Slice, Source, Zip, ZipArguments,
 };

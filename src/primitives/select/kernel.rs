@@ -1,10 +1,11 @@
 //! The kernels of selects, and what they take.
 
 use crate::Element;
-use crate::codegen::Named;
-use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernel, Kernels, RowPolicy, Shape, Variables,
-    WavePolicy, WorkspaceArguments, arguments, bind_source,
+use crate::definitions::Definitions;
+use crate::engine::{Engine, RowPolicy, Shape, WavePolicy};
+use crate::render::Named;
+use crate::render::{
+    Arguments, Function, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_source,
 };
 use crate::source::Form;
 

@@ -4,6 +4,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+mod tuning;
 
 mod partition;
 mod positions;

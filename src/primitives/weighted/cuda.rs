@@ -2,10 +2,6 @@
 
 use super::kernel::{Weighted, WeightedArguments};
 use super::plan::{Scratch, WeightedPlan};
-use crate::codegen::{
-    Engine, Function as KernelFunction, HEADER_BYTES, Kernels as _, Named, RowPolicy,
-    accumulator_layout,
-};
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
@@ -14,9 +10,11 @@ use crate::cuda::{
     Collect, Gpu, Histogram, Scan, StreamBinder, Workspace, check_context, context_capability,
 };
 use crate::element::assert_element_size;
+use crate::engine::{Engine, HEADER_BYTES, RowPolicy, accumulator_layout};
 use crate::ops::Add;
 use crate::primitives::histogram::cuda::{PlaceKernels, SumKernels};
 use crate::primitives::histogram::{Bins, Counted};
+use crate::render::{Function as KernelFunction, Kernels as _, Named};
 use crate::source::{Form, Map, Slice, SliceArguments, Source};
 use crate::{Element, Error, Monoid, Prefixes, Result, function};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};

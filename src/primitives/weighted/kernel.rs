@@ -1,8 +1,9 @@
 //! The kernels of weighted histograms, and what they take.
 
-use crate::codegen::{
-    Arguments, Definitions, Engine, Function, Kernel, Kernels, Named, RowPolicy, Variables,
-    arguments, bind_monoid, bind_source,
+use crate::definitions::Definitions;
+use crate::engine::{Engine, RowPolicy};
+use crate::render::{
+    Arguments, Function, Kernel, Kernels, Named, Variables, arguments, bind_monoid, bind_source,
 };
 use crate::source::Slice;
 use crate::{Element, Monoid};

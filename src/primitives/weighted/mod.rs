@@ -5,6 +5,7 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
+mod tuning;
 
 use crate::device::Backend;
 use crate::element::assert_element_size;

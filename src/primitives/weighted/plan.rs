@@ -1,6 +1,6 @@
 //! How a weighted histogram is cut up: pure, and tested without a GPU.
 
-use crate::codegen::RowPolicy;
+use crate::engine::RowPolicy;
 
 /// The launches of a weighted histogram.
 #[derive(Debug, Clone, PartialEq, Eq)]

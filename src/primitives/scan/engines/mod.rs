@@ -6,13 +6,14 @@ mod shares;
 mod tests;
 mod wave;
 
-use super::plan::{ScanPlan, SharePlan, WavePlan};
 use crate::Element;
-use crate::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernel, Plan, Primitive, RowPolicy, WavePolicy,
-};
 use crate::cuda::block::Block;
 use crate::cuda::kernels::Lazy;
+use crate::engine::{
+    BlockPolicy, CostlyScanPolicy, Engine, Plan, Primitive, RowPolicy, WavePolicy,
+};
+use crate::engine::{ScanPlan, SharePlan, WavePlan};
+use crate::render::Kernel;
 use crate::source::Form;
 use rows::Rows;
 use shares::Shares;

@@ -2,9 +2,10 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{Engine, Kernel, RowPolicy};
 use crate::cuda::kernels::Lazy;
-use crate::primitives::scan::plan::ScanPlan;
+use crate::engine::ScanPlan;
+use crate::engine::{Engine, RowPolicy};
+use crate::render::Kernel;
 
 /// The rows engine ([`Engine::Rows`]).
 #[derive(Debug, Clone)]

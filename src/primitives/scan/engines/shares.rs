@@ -2,9 +2,10 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{CostlyScanPolicy, Engine, Kernel, SharePolicy};
 use crate::cuda::kernels::Lazy;
-use crate::primitives::scan::plan::SharePlan;
+use crate::engine::SharePlan;
+use crate::engine::{CostlyScanPolicy, Engine, SharePolicy};
+use crate::render::Kernel;
 
 /// The shares engine ([`Engine::Shares`]), for at least so many elements a multiprocessor.
 #[derive(Debug, Clone)]

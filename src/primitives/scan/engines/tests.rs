@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::Monoid;
-use crate::codegen::{Definitions, Kernels};
+use crate::definitions::Definitions;
 use crate::primitives::scan::kernel;
+use crate::render::Kernels;
 use crate::source::Slice;
 
 /// The number of multiprocessors of an H100 and of an H200.

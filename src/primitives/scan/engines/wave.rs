@@ -2,9 +2,10 @@
 
 use super::{Choice, Input};
 use crate::Element;
-use crate::codegen::{Engine, Kernel, WavePolicy};
 use crate::cuda::kernels::Lazy;
-use crate::primitives::scan::plan::WavePlan;
+use crate::engine::WavePlan;
+use crate::engine::{Engine, WavePolicy};
+use crate::render::Kernel;
 use crate::source::Form;
 
 /// The wave engine ([`Engine::Wave`]), where it can run.

@@ -1,0 +1,62 @@
+//! The templating stage: a typed request in, CUDA source out.
+//!
+//! A [`Kernel`] is a value: a template, what it is bound to (a source, an operator), the engine with
+//! its policy. The templates in `templates/` bind the names that the algorithms in `kernels/` are
+//! written against. Everything here is pure: it needs no GPU, no CUDA and no file, and a kernel
+//! always gives the same text.
+//!
+//! ```
+//! use warpfold::{codegen::{Engine, kernels, source}, ops::Add};
+//! let cuda = source::<kernels::Scan<f32, Add>>(Engine::Levels)?;
+//! assert!(cuda.contains("scan_tiles"));
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+
+pub use crate::definitions::Definitions;
+pub use crate::engine::{
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Order, Policy, Primitive,
+    ReducePolicy, RowPolicy, SharePolicy, WavePolicy, Way,
+};
+#[doc(hidden)]
+pub use crate::engine::{
+    Chunks, HEADER_BYTES, Launch, Plan, ReducePlan, ScanPlan, SharePlan, Step, WavePlan,
+    WorkspaceKey, has_functions_of_sums,
+};
+pub use crate::operator::cost;
+#[doc(hidden)]
+pub use crate::primitives::histogram::lookup::{Lookup, LookupBytes};
+pub use crate::primitives::histogram::plan::HistogramPolicy;
+#[doc(hidden)]
+pub use crate::primitives::histogram::plan::{
+    HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
+};
+#[doc(hidden)]
+pub use crate::primitives::weighted::plan::WeightedPlan;
+#[doc(hidden)]
+pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
+pub use crate::render::{COMPILER_OPTIONS, Kernel, Kernels, check, source, with_kernels};
+/// What the output of `#[warpfold::function]` calls.
+#[doc(hidden)]
+pub mod translated {
+    pub use crate::translated::*;
+}
+
+/// The kernels of the primitives, as types for [`source`].
+pub mod kernels {
+    pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
+    pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
+    pub use crate::primitives::histogram::kernel::{
+        Histogram, HistogramArguments, HistogramArgumentsOf, PlacesOf, SumsOf, Weight, WeightedForm,
+    };
+    pub use crate::primitives::histogram::lookup::LookupShape;
+    pub use crate::primitives::histogram::rule::{
+        BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
+        SearchArguments, TableArguments, TablesAt,
+    };
+    pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
+    pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
+    pub use crate::primitives::select::kernel::{
+        Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
+    };
+    pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
+}

@@ -1,0 +1,30 @@
+//! The tuning tables: what was measured to be fastest. A folder for each engine that is tuned, and
+//! in it a file for each architecture. Only speed depends on them.
+//!
+//! An architecture without a file takes that of the newest one before it. To give it one, add the
+//! file, its `mod` and its line in the engine's `TABLES`. GPUs older than all files get the oldest.
+//!
+//! `warpfold tune` prints the file of the wave engine on a GPU of that architecture. Replace its
+//! rows as far as the benchmark confirms them, and change nothing by hand, so that the diff shows
+//! what a new search found.
+
+pub(super) mod rows;
+pub(super) mod wave;
+
+pub(crate) use wave::WaveRow;
+
+/// The tables of some engine, oldest first: each with the compute capability from which on it
+/// holds, such as 90 for 9.0.
+pub(crate) type Tables<T> = [(u32, &'static T)];
+
+/// The table for a compute capability.
+pub(crate) fn choose<T: ?Sized>(tables: &Tables<T>, capability: u32) -> &'static T {
+    let newest = tables.iter().rfind(|(from, _)| *from <= capability);
+    newest.unwrap_or(&tables[0]).1
+}
+
+/// The row of a table for a size. Rows go from small sizes to large ones.
+pub(super) fn row_for<R>(table: &[R], largest: impl Fn(&R) -> u32, size: u32) -> &R {
+    let row = table.iter().find(|row| size <= largest(row));
+    row.expect("elements have at most 64 bytes")
+}

@@ -1,0 +1,41 @@
+//! What warps hold of what is stored. The numbers are by hand, from the benchmark on an NVIDIA H200; none was measured alone.
+
+use crate::engine::RowPolicy;
+use crate::engine::rows::bytes_of;
+use crate::engine::tuning::{Tables, choose};
+use crate::source::Form;
+
+/// What warps hold of what is stored as it is.
+#[derive(Debug)]
+struct CollectRow {
+    /// The most bytes of a lane.
+    bytes: u32,
+    /// Blocks of a multiprocessor.
+    blocks: u32,
+    /// The warps of a block.
+    warps: u32,
+}
+
+/// By compute capability, from which on each holds.
+const ROWS: &Tables<CollectRow> = &[(
+    90,
+    &CollectRow {
+        bytes: 64,
+        blocks: 4,
+        warps: 8,
+    },
+)];
+
+impl RowPolicy {
+    /// The policy for storing the items of a form on GPUs of a compute capability.
+    pub fn for_collect<F: Form>(capability: u32) -> RowPolicy {
+        let row = choose(ROWS, capability);
+        let run = RowPolicy::run_of_scan::<F>();
+        let size = bytes_of::<F>().max(size_of::<F::Item>() as u32);
+        let rows = 1 << (row.bytes / (run * size)).clamp(1, 32).ilog2();
+        RowPolicy {
+            blocks: row.blocks,
+            ..RowPolicy::in_one_batch(run, rows, row.warps)
+        }
+    }
+}
