@@ -59,9 +59,9 @@ fn npy(descr: &str, fortran: bool, shape: &[usize], data: &[u8]) -> Vec<u8> {
 /// White space that may stand between words, with a comma before it or a comment in it.
 fn gap() -> impl Strategy<Value = String> {
     prop_oneof![
-        6 => "[ \t\r]{1,3}",
-        3 => "[ ]?,?[ ]{0,2}\n{1,2}",
-        1 => "[ ]{0,70}#[a-z0-9,.#; ]{0,80}\n",
+        6 => "[ \t]{1,3}",
+        3 => "[ ]?,?[ ]{0,2}(\n|\r|\r\n){1,2}",
+        1 => "[ ]{1,70}#[a-z0-9,.#; ]{0,80}(\n|\r|\r\n)",
         1 => "[ ]{60,70}\n",
         1 => "[ ]?, ",
     ]
@@ -114,10 +114,11 @@ proptest! {
             text += &(fields.join(&separator.to_string()) + "\n");
         }
         let wanted = match header {
-            true => Column::Name(["a", "b", "c"][column - 1].into()),
-            false => Column::Number(column),
+            true => Column(["a", "b", "c"][column - 1].into()),
+            false => Column(column.to_string()),
         };
-        let text_options = TextArguments { skip: 0, column: Some(wanted), delimiter };
+        let text_options =
+            TextArguments { columns: vec![wanted], delimiter, ..TextArguments::default() };
         let expected: Vec<_> = rows.iter().map(|row| i64::from(row[column - 1].0)).collect();
         prop_assert_eq!(
             read::<i64>(text.as_bytes(), Format::Text, &options(None, text_options)),
@@ -189,8 +190,9 @@ proptest! {
         ],
         changed in vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
         column in prop_oneof![
-            Just(None), Just(Some(Column::Number(2))), Just(Some(Column::Name("e".into()))),
+            Just(vec![]), Just(vec!["2"]), Just(vec!["e"]), Just(vec!["3", "1"]), Just(vec!["2-"]),
         ],
+        ragged in any::<bool>(),
         delimiter in prop_oneof![Just(None), Just(Some(b',')), Just(Some(b';'))],
         skip in 0_u64..3,
     ) {
@@ -201,7 +203,13 @@ proptest! {
                 bytes[index] = byte;
             }
         }
-        let text = options(None, TextArguments { skip, column, delimiter });
+        let text = options(None, TextArguments {
+            skip,
+            columns: column.iter().map(|column| Column((*column).into())).collect(),
+            delimiter,
+            ragged,
+            ..TextArguments::default()
+        });
         let _ = read::<f64>(&bytes, Format::Text, &text);
         let _ = read::<f64>(&bytes, Format::Npy, &InputArguments::default());
     }

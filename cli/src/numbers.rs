@@ -6,7 +6,7 @@ use crate::input::{Input, SharedFile};
 use crate::npy;
 use crate::number::{DType, Number, with_number};
 use crate::raw;
-use crate::text::Text;
+use crate::text::{Gaps, Table, Text};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -37,6 +37,27 @@ enum Source {
     Npy(npy::Elements),
     Raw(Input),
     Text(Text),
+}
+
+/// An input as a table, where it is text, or as the numbers that it is else.
+#[allow(dead_code)]
+pub(crate) enum Data {
+    Table(Box<Table>),
+    Numbers(Numbers),
+}
+
+#[allow(dead_code)]
+impl Data {
+    /// Opens a file or the standard input.
+    pub(crate) fn open(file: Option<&Path>, options: &InputArguments, gaps: Gaps) -> Result<Data> {
+        let (input, format) = Input::open(file, options)?;
+        if format == Format::Text {
+            let table = Table::open(input, &options.text, options.dtype, gaps)?;
+            return Ok(Data::Table(table.into()));
+        }
+        options.text.check_unused(&input.name)?;
+        Ok(Data::Numbers(Numbers::of(input, format, options)?))
+    }
 }
 
 impl Numbers {

@@ -81,7 +81,8 @@ fn text_that_is_no_number() {
             message: &[
                 "x.txt: line 2, column 1: `1,000` is not a number, or more than one",
                 "--delimiter ,",
-                "tr -d ,",
+                "--decimal ,",
+                "--thousands ,",
             ],
         },
         Case {
@@ -116,7 +117,7 @@ fn text_that_is_no_number() {
             line: "scan x.txt --delimiter , --column 3",
             file: "x.txt",
             bytes: b"1,2,3\n4,5\n",
-            message: &["x.txt: line 2, field 2: the last; there is no column 3"],
+            message: &["x.txt: line 2: this row has 2 fields, but the first row has 3, in line 1"],
         },
         Case {
             line,

@@ -243,28 +243,6 @@ impl Input {
         Ok(&self.head[..count.min(self.head.len())])
     }
 
-    /// Passes over so many lines.
-    pub(crate) fn skip_lines(&mut self, mut lines: u64) -> Result<()> {
-        const BLOCK_BYTES: usize = 1 << 16;
-        while lines > 0 {
-            let block = self.peek(BLOCK_BYTES)?;
-            let mut end = block.len();
-            if end == 0 {
-                break;
-            }
-            for (index, _) in block.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
-                lines -= 1;
-                if lines == 0 {
-                    end = index + 1;
-                    break;
-                }
-            }
-            self.head.drain(..end);
-            self.position += end as u64;
-        }
-        Ok(())
-    }
-
     /// How many bytes were read so far.
     pub(crate) fn position(&self) -> u64 {
         self.position

@@ -1,38 +1,100 @@
 //! Numbers as text: words between white space, or the fields of a table with a delimiter.
+//!
+//! One [lexer] cuts every text into lines, rows and fields, so words and tables agree on what a
+//! line, a comment or a quote is. A [layout] says which fields are read, and [spelling] what a
+//! field means. Two readers stand on these:
+//!
+//! * [`Text`] gives one sequence of numbers in one type: all numbers of the text, row by row, or
+//!   those of the columns that `--column` names.
+//! * [`Table`] gives the columns side by side, each in its own type, and some rows at a time. A
+//!   text is a table if it has a delimiter, a header, or is read with `--column`; other words are
+//!   one column without a name. Without `--column`, all columns that hold numbers are read, and
+//!   [`Table::labels`] names the others.
+//!
+//! The reading of a `Table`, which [`Data::open`](crate::numbers::Data::open) opens:
+//!
+//! ```text
+//! for column in &table.columns { column.name, column.number, column.dtype }
+//! loop {
+//!     let columns: Vec<Values> = table.read(PIECE)?;      // in the order of table.columns
+//!     for values in columns {
+//!         with_number!(values.dtype(), T => { let values: Vec<T> = values.into_vec(); … })
+//!     }
+//!     if table.ended() { break }
+//! }
+//! table.missing(0)                                        // of the first column, at the end
+//! ```
+//!
+//! Missing values: with `--missing error`, the default, the first one is an error; with `nan` it is
+//! a NaN; with `skip` it is left out. Then [`Gaps`] says whether its row is left out in all
+//! columns, or columns may differ in length. When the text ends, what was skipped is told on the
+//! standard error, once for each file.
 
-mod table;
+// The commands that print a column each come next.
+#![allow(dead_code)]
+
+mod layout;
+mod lexer;
+mod rows;
+mod spelling;
 #[cfg(test)]
 mod tests;
-mod words;
+mod values;
+
+pub(crate) use values::Values;
 
 use crate::args::TextArguments;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::{BadNumber, DType, Number};
-use std::path::Path;
-use table::Table;
-use words::Words;
+use crate::number::{DType, Number};
+use rows::{Rows, Sink};
+use spelling::{Bad, Spelling};
 
 /// So much is looked through for the type of the numbers.
 const SAMPLE_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
 
-/// Numbers that are read one after the other.
-pub(crate) struct Text {
-    fields: Fields,
-    inferred: bool,
-}
+/// A column as the user names it: a number from 1 on, a name, or a range of either.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column(pub(crate) String);
 
-enum Fields {
-    Words(Words),
-    Table(Table),
-}
+impl Column {
+    /// Whether it is one number: no range, and no name.
+    fn is_single(&self) -> bool {
+        self.0.bytes().all(|byte| byte.is_ascii_digit())
+    }
 
-/// The column that is read, if not all are.
-#[derive(Debug, Clone)]
-pub(crate) enum Column {
-    /// From 1 on.
-    Number(usize),
-    Name(String),
+    /// The first and the last number of a range, which can lack an end.
+    fn range(&self) -> Option<(usize, Option<usize>)> {
+        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse().ok().filter(|&number| number > 0),
+            false => None,
+        };
+        if let Some(number) = number(&self.0) {
+            return Some((number, Some(number)));
+        }
+        let (first, last) = self.0.split_once(['-', ':'])?;
+        let first = number(first)?;
+        if last.is_empty() {
+            return Some((first, None));
+        }
+        number(last)
+            .filter(|&last| last >= first)
+            .map(|last| (first, Some(last)))
+    }
+
+    /// What follows `name:`, for names that are numbers or ranges.
+    fn explicit_name(&self) -> Option<&str> {
+        self.0.strip_prefix("name:")
+    }
+
+    /// Whether some names have it, or both ends of it.
+    fn is_in(&self, names: &[String]) -> bool {
+        let has = |name: &str| names.iter().any(|other| other == name);
+        let is_range = |(at, _)| has(&self.0[..at]) && has(&self.0[at + 1..]);
+        has(&self.0)
+            || self.explicit_name().is_some_and(has)
+            || self.0.match_indices(':').any(is_range)
+    }
 }
 
 /// Where a text stands, and what is wrong with it.
@@ -52,134 +114,225 @@ impl Mistake {
     }
 }
 
+/// One sequence of numbers.
+pub(crate) struct Text {
+    rows: Rows,
+    inferred: bool,
+}
+
 impl Text {
     /// Takes the start of a text apart. The type of its numbers is that which is given, or else
     /// `f64` if any number at the start of the text has a point, an exponent, or is `inf` or `nan`,
     /// and `i64` if not.
     pub(crate) fn open(
-        mut input: Input,
+        input: Input,
         options: &TextArguments,
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
-        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-        if input.peek(3)? == BYTE_ORDER_MARK {
-            input.fill(&mut [0; 3])?;
-        }
-        let delimiter = options
-            .delimiter
-            .or_else(|| input.path.as_deref().and_then(delimiter_of_name));
-        let mut fields = match delimiter {
-            None | Some(b' ') => Fields::Words(Words::open(input, options)?),
-            Some(delimiter) => Fields::Table(Table::open(input, options, delimiter)?),
+        let mut rows = Rows::open(input, options)?;
+        let is_float = match options.columns.is_empty() {
+            true => rows.take_all(options, dtype.is_none())?,
+            false => {
+                let columns = rows.choose(options)?.columns;
+                columns.iter().any(|column| column.is_float)
+            }
         };
         let inferred = dtype.is_none();
-        let dtype = match (dtype, &mut fields) {
-            (Some(dtype), _) => dtype,
-            (None, Fields::Words(words)) => words.infer()?,
-            (None, Fields::Table(table)) => table.infer()?,
-        };
-        Ok((Text { fields, inferred }, dtype))
+        let dtype = dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
+        Ok((Text { rows, inferred }, dtype))
     }
 
     /// Reads up to so many numbers. Fewer are the last.
     pub(crate) fn read<T: Number>(&mut self, count: usize) -> Result<Vec<T>> {
-        let mut values = Vec::new();
-        let take = |token: &[u8]| {
-            values.push(T::parse(token)?);
-            Ok(())
-        };
-        let (explain, read) = (Explain::of(T::DTYPE, self.inferred), &mut self.fields);
-        match read {
-            Fields::Words(words) => words.read(count, explain, take)?,
-            Fields::Table(table) => table.read(count, explain, take)?,
-        }
-        Ok(values)
+        let mut values = Sequence(Vec::new(), count);
+        self.rows.read(&mut values, self.inferred)?;
+        Ok(values.0)
     }
 }
 
-/// The delimiter that a file's ending stands for.
-fn delimiter_of_name(path: &Path) -> Option<u8> {
-    let ending = path.extension()?;
-    if ending.eq_ignore_ascii_case("csv") {
-        Some(b',')
-    } else if ending.eq_ignore_ascii_case("tsv") {
-        Some(b'\t')
-    } else {
-        None
+/// Up to so many numbers.
+struct Sequence<T>(Vec<T>, usize);
+
+impl<T: Number> Sink for Sequence<T> {
+    fn dtype(&self, _: usize) -> DType {
+        T::DTYPE
     }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.0.len() >= self.1
+    }
+
+    #[inline]
+    fn take(&mut self, _: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
+        let number = spelling.number::<T>(field)?;
+        self.0.extend(number);
+        Ok(number.is_some())
+    }
+
+    fn end_row(&mut self) {}
 }
 
-/// Whether only a float is written like this.
-fn is_of_floats(token: &[u8]) -> bool {
-    let of_float = |byte: &u8| matches!(byte, b'.' | b'e' | b'E' | b'i' | b'I' | b'n' | b'N');
-    token.iter().any(of_float)
+/// Whether a row with a gap is left out as a whole, when missing values are skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gaps {
+    /// Each column leaves out its own.
+    Apart,
+    /// Rows stay together.
+    Together,
 }
 
-/// Words for what is no number of the type that is read.
-#[derive(Debug, Clone, Copy)]
-struct Explain {
-    dtype: DType,
+/// Columns of numbers, side by side.
+pub(crate) struct Table {
+    rows: Rows,
+    pub(crate) columns: Vec<TableColumn>,
+    /// The names of columns that hold no numbers and are not read.
+    pub(crate) labels: Vec<String>,
+    gaps: Gaps,
     inferred: bool,
 }
 
-impl Explain {
-    fn of(dtype: DType, inferred: bool) -> Self {
-        Explain { dtype, inferred }
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableColumn {
+    /// From 1 on.
+    pub(crate) number: usize,
+    pub(crate) name: Option<String>,
+    pub(crate) dtype: DType,
+}
+
+impl Table {
+    /// Takes the start of a text apart. Each column has the type that is given, or else `f64` or
+    /// `i64`, as that of a [`Text`].
+    pub(crate) fn open(
+        input: Input,
+        options: &TextArguments,
+        dtype: Option<DType>,
+        gaps: Gaps,
+    ) -> Result<Table> {
+        let mut rows = Rows::open(input, options)?;
+        let of = |is_float| dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
+        let is_table = rows.has_delimiter()
+            || options.header
+            || !options.columns.is_empty()
+            || rows.has_evident_header()?;
+        let (columns, labels) = if is_table {
+            let layout = rows.choose(options)?;
+            let columns = layout.columns.into_iter().map(|found| TableColumn {
+                number: found.index + 1,
+                name: found.name,
+                dtype: of(found.is_float),
+            });
+            (columns.collect(), layout.labels)
+        } else {
+            let column = TableColumn {
+                number: 1,
+                name: None,
+                dtype: of(rows.take_all(options, dtype.is_none())?),
+            };
+            (vec![column], Vec::new())
+        };
+        Ok(Table {
+            rows,
+            columns,
+            labels,
+            gaps,
+            inferred: dtype.is_none(),
+        })
     }
 
-    /// What is wrong with a token, and what can be done. `first` says whether it stands where a
-    /// header may.
-    #[cold]
-    fn bad(self, bad: BadNumber, token: &[u8], first: bool) -> (String, Option<String>) {
-        const SHOWN: usize = 40;
-        let mut shown: String = String::from_utf8_lossy(token)
-            .escape_debug()
-            .take(SHOWN)
-            .collect();
-        if token.len() > shown.len() {
-            shown.push('…');
-        }
-        let mut cause = bad.describe(&shown, self.dtype);
-        let control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-        let remedy = match bad {
-            BadNumber::NotANumber if token.is_empty() => {
-                cause = "a number is missing here".into();
-                Some("choose a column with --column, or fill the gap".into())
-            }
-            BadNumber::NotANumber
-                if str::from_utf8(token).is_err() || token.iter().any(control) =>
-            {
-                cause += "; this looks like binary data";
-                Some("give --format raw and --dtype".into())
-            }
-            BadNumber::NotANumber if looks_like_number(token) => {
-                cause += ", or more than one";
-                Some(
-                    "if commas separate numbers, give --delimiter ,; if they are in numbers, take \
-                     them out, as tr -d , does"
-                        .into(),
-                )
-            }
-            BadNumber::NotANumber if token.iter().any(|byte| b";|".contains(byte)) => Some(
-                "if this separates columns, give it as --delimiter, such as --delimiter ';'".into(),
-            ),
-            BadNumber::NotANumber if first => Some(
-                "if this line is a header, give --skip 1, or --column NAME for a column".into(),
-            ),
-            BadNumber::NotAnInteger if self.inferred => {
-                cause = format!("`{shown}` is not an integer, but all numbers before it are");
-                Some("give --dtype f64".into())
-            }
-            bad => bad
-                .remedy(self.dtype)
-                .map(|remedy| format!("{remedy}, with --dtype")),
+    /// Reads the columns of up to so many rows.
+    pub(crate) fn read(&mut self, rows: usize) -> Result<Vec<Values>> {
+        let mut chunk = Chunk {
+            values: self
+                .columns
+                .iter()
+                .map(|column| Values::of(column.dtype))
+                .collect(),
+            // Each word that has no place is a row of its own.
+            is_flat: self.rows.is_flat(),
+            together: self.gaps == Gaps::Together,
+            has_gap: false,
+            whole: 0,
+            rows: 0,
+            most: rows,
         };
-        (cause, remedy)
+        self.rows.read(&mut chunk, self.inferred)?;
+        Ok(chunk.values)
+    }
+
+    /// Whether all rows were read.
+    pub(crate) fn ended(&self) -> bool {
+        self.rows.ended
+    }
+
+    /// How many values of a column were missing so far, of those in [`Table::columns`].
+    pub(crate) fn missing(&self, column: usize) -> u64 {
+        self.rows.missing[column]
     }
 }
 
-/// Whether commas are all that keeps a token from being a number.
-fn looks_like_number(token: &[u8]) -> bool {
-    let without: Vec<u8> = token.iter().copied().filter(|&byte| byte != b',').collect();
-    without.len() < token.len() && f64::parse(&without) != Err(BadNumber::NotANumber)
+/// The columns of up to so many rows.
+struct Chunk {
+    values: Vec<Values>,
+    is_flat: bool,
+    together: bool,
+    /// Whether the row lacks a value so far.
+    has_gap: bool,
+    /// The rows that lack none.
+    whole: usize,
+    rows: usize,
+    most: usize,
+}
+
+impl Sink for Chunk {
+    fn dtype(&self, lane: usize) -> DType {
+        self.values[lane].dtype()
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.rows >= self.most
+    }
+
+    #[inline]
+    fn take(&mut self, lane: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
+        let there = self.values[lane].push(field, spelling)?;
+        self.has_gap |= !there;
+        self.rows += usize::from(self.is_flat);
+        Ok(there)
+    }
+
+    #[inline]
+    fn end_row(&mut self) {
+        if self.is_flat {
+            return;
+        }
+        self.rows += 1;
+        if self.together {
+            if std::mem::take(&mut self.has_gap) {
+                self.values
+                    .iter_mut()
+                    .for_each(|values| values.truncate(self.whole));
+            } else {
+                self.whole += 1;
+            }
+        }
+    }
+}
+
+/// A few characters of what stands in a text, for a message.
+fn shown(bytes: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(bytes);
+    let mut characters = text.chars();
+    let mut shown: String = characters
+        .by_ref()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }

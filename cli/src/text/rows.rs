@@ -1,0 +1,427 @@
+//! The rows of a text: each is checked, and its fields that are wanted are handed on.
+
+use super::layout::{Layout, Width};
+use super::lexer::{Dialect, Field, Lexer, Step};
+use super::spelling::{Bad, Kind, Spelling};
+use super::{Mistake, SAMPLE_BYTES, shown};
+use crate::args::{Missing, TextArguments};
+use crate::failure::{Failure, Result};
+use crate::input::Input;
+use crate::logger;
+use crate::number::{BadNumber, DType};
+use std::path::Path;
+
+/// Takes the fields that are wanted. Those of a column have its lane.
+pub(super) trait Sink {
+    fn dtype(&self, lane: usize) -> DType;
+
+    fn is_full(&self) -> bool;
+
+    /// Takes a field, and says whether it held a value.
+    fn take(&mut self, lane: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad>;
+
+    fn end_row(&mut self);
+}
+
+/// A text whose rows are read one after the other.
+pub(super) struct Rows {
+    lexer: Lexer,
+    spelling: Spelling,
+    plan: Plan,
+    width: Option<Width>,
+    has_header: bool,
+    /// Where the first row stands, or nothing before it was read.
+    first_line: Option<u64>,
+    pub(super) ended: bool,
+    /// How many values were missing, in each lane.
+    pub(super) missing: Vec<u64>,
+}
+
+/// Which fields of a row are wanted.
+enum Plan {
+    /// All, in one lane.
+    All,
+    /// That of an index.
+    One(usize),
+    /// Those that have a lane; and the indices, by lane.
+    Some(Vec<Option<usize>>, Vec<usize>),
+}
+
+impl Plan {
+    #[inline]
+    fn lane(&self, index: usize) -> Option<usize> {
+        match self {
+            Plan::All => Some(0),
+            Plan::One(wanted) => (index == *wanted).then_some(0),
+            Plan::Some(lanes, _) => lanes.get(index).copied().flatten(),
+        }
+    }
+
+    /// The lanes whose fields a row of so many lacks.
+    fn lacking(&self, fields: usize) -> Vec<usize> {
+        match self {
+            Plan::All => Vec::new(),
+            Plan::One(wanted) => (fields..=*wanted).take(1).map(|_| 0).collect(),
+            Plan::Some(_, indices) => {
+                let lanes = indices.iter().enumerate();
+                lanes
+                    .filter(|(_, index)| **index >= fields)
+                    .map(|(lane, _)| lane)
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// Goes to the first row of a text, after the lines that are skipped.
+    pub(super) fn open(mut input: Input, options: &TextArguments) -> Result<Rows> {
+        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+        if input.peek(3)? == BYTE_ORDER_MARK {
+            input.fill(&mut [0; 3])?;
+        }
+        let of_name = input.path.as_deref().and_then(delimiter_of_name);
+        let delimiter = options.delimiter.or(match of_name {
+            // Where a comma stands before the fraction, a semicolon stands between fields.
+            Some(b',') if options.decimal == Some(b',') => Some(b';'),
+            of_name => of_name,
+        });
+        let dialect = Dialect {
+            delimiter: delimiter.filter(|&delimiter| delimiter != b' '),
+            comment: match options.no_comments {
+                true => None,
+                false => Some(options.comment.unwrap_or(b'#')),
+            },
+            trailing_comments: options.comment.is_some(),
+        };
+        if dialect.comment.is_some() && dialect.comment == dialect.delimiter {
+            return Err(Failure::with_remedy(
+                "--delimiter",
+                "comments start with this character",
+                "give --no-comments, or --comment with another",
+            ));
+        }
+        let mut lexer = Lexer::new(input, dialect);
+        lexer.skip_lines(options.skip)?;
+        Ok(Rows {
+            lexer,
+            spelling: Spelling::of(options)?,
+            plan: Plan::All,
+            width: None,
+            has_header: false,
+            first_line: None,
+            ended: false,
+            missing: vec![0],
+        })
+    }
+
+    pub(super) fn has_delimiter(&self) -> bool {
+        self.lexer.dialect.delimiter.is_some()
+    }
+
+    pub(super) fn is_flat(&self) -> bool {
+        matches!(self.plan, Plan::All)
+    }
+
+    /// Whether the first row can be nothing but a header.
+    pub(super) fn has_evident_header(&mut self) -> Result<bool> {
+        Layout::is_evident(&mut self.lexer, &self.spelling)
+    }
+
+    /// Chooses all fields, and says whether they are floats, if that is asked. The header of a table
+    /// with a single column is passed over.
+    pub(super) fn take_all(&mut self, options: &TextArguments, asked: bool) -> Result<bool> {
+        if !asked && !options.header && !self.has_delimiter() {
+            return Ok(false);
+        }
+        self.lexer.read_ahead(SAMPLE_BYTES)?;
+        let is_single = self.has_delimiter() && {
+            let mut sample = self.lexer.sample();
+            matches!(
+                (sample.step(), sample.step()),
+                (Step::Field(_), Step::RowEnd(1))
+            )
+        };
+        if options.header || is_single && !options.no_header && self.has_evident_header()? {
+            self.read_header()?;
+        }
+        let mut sample = self.lexer.sample();
+        loop {
+            match sample.step() {
+                Step::Field(field) => {
+                    let bytes = sample.bytes(&field);
+                    if self.spelling.is_of_floats(&bytes)
+                        && !(self.spelling.is_missing(&bytes)
+                            && self.spelling.missing != Missing::Nan)
+                    {
+                        return Ok(true);
+                    }
+                }
+                Step::RowEnd(_) => {}
+                Step::More | Step::End => return Ok(false),
+            }
+        }
+    }
+
+    /// Chooses the columns that are wanted, and passes over the header.
+    pub(super) fn choose(&mut self, options: &TextArguments) -> Result<Layout> {
+        let layout = Layout::of(&mut self.lexer, options, &self.spelling)?;
+        let indices: Vec<_> = layout.columns.iter().map(|column| column.index).collect();
+        self.missing = vec![0; indices.len()];
+        self.width = layout.width.clone();
+        self.plan = match indices[..] {
+            [index] => Plan::One(index),
+            _ => {
+                let mut lanes = vec![None; indices.iter().max().map_or(0, |last| last + 1)];
+                for (lane, &index) in indices.iter().enumerate() {
+                    lanes[index] = Some(lane);
+                }
+                Plan::Some(lanes, indices)
+            }
+        };
+        if layout.has_header {
+            self.read_header()?;
+        }
+        Ok(layout)
+    }
+
+    fn read_header(&mut self) -> Result<()> {
+        while let Step::Field(_) = self.lexer.step()? {}
+        self.has_header = true;
+        Ok(())
+    }
+
+    /// Hands on fields until the sink is full, or the text ends.
+    pub(super) fn read(&mut self, sink: &mut impl Sink, inferred: bool) -> Result<()> {
+        while !sink.is_full() && !self.ended {
+            match self.lexer.step()? {
+                Step::Field(field) => {
+                    let Some(lane) = self.plan.lane(self.lexer.fields() - 1) else {
+                        continue;
+                    };
+                    let bytes = self.lexer.bytes(&field);
+                    match sink.take(lane, &bytes, &self.spelling) {
+                        Ok(true) => {}
+                        Ok(false) => self.missing[lane] += 1,
+                        Err(bad) => {
+                            let place = self.lexer.place(&field);
+                            let dtype = sink.dtype(lane);
+                            return Err(self.mistake(place, bad, &bytes, &field, dtype, inferred));
+                        }
+                    }
+                }
+                Step::RowEnd(fields) => self.end_row(fields, sink)?,
+                Step::More | Step::End => {
+                    self.ended = true;
+                    self.tell_skipped();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_row(&mut self, fields: usize, sink: &mut impl Sink) -> Result<()> {
+        if self.first_line.is_none() {
+            self.first_line = Some(self.lexer.row_line());
+        }
+        match &self.width {
+            Some(width) if width.fields != fields => return Err(self.other_width(width, fields)),
+            Some(_) => {}
+            None => {
+                for lane in self.plan.lacking(fields) {
+                    let there = sink.take(lane, b"", &self.spelling);
+                    let place = format!("line {}", self.lexer.row_line());
+                    let dtype = sink.dtype(lane);
+                    match there {
+                        Ok(true) => {}
+                        Ok(false) => self.missing[lane] += 1,
+                        Err(bad) => {
+                            let (cause, remedy) = self.missing_words(b"", bad, dtype);
+                            let mistake = Mistake {
+                                place,
+                                cause,
+                                remedy,
+                            };
+                            return Err(mistake.failure(&self.lexer.input.name));
+                        }
+                    }
+                }
+            }
+        }
+        sink.end_row();
+        Ok(())
+    }
+
+    #[cold]
+    fn other_width(&self, width: &Width, fields: usize) -> Failure {
+        let place = format!("{}: line {}", self.lexer.input.name, self.lexer.row_line());
+        let what = match (self.has_header, width.row_names) {
+            (true, true) => "the header and the names of the rows make",
+            (true, false) => "the header has",
+            (false, _) => "the first row has",
+        };
+        Failure::with_remedy(
+            place,
+            format_args!(
+                "this row has {}, but {what} {}, in line {}",
+                counted(fields, "field"),
+                width.fields,
+                width.line
+            ),
+            "mend the row, or give --ragged: what is beyond is left out, what lacks is missing",
+        )
+    }
+
+    fn tell_skipped(&self) {
+        let missing: u64 = self.missing.iter().sum();
+        if missing > 0 && self.spelling.missing == Missing::Skip {
+            let values = match missing {
+                1 => "1 missing value was".into(),
+                _ => format!("{missing} missing values were"),
+            };
+            logger::show(
+                "note",
+                format_args!("{}: {values} skipped", self.lexer.input.name),
+            );
+        }
+    }
+
+    #[cold]
+    fn missing_words(&self, field: &[u8], bad: Bad, dtype: DType) -> (String, Option<String>) {
+        debug_assert!(field.is_empty() || bad == Bad::Missing || !dtype.is_float());
+        let what = match field {
+            b"" => "a number is missing here".into(),
+            field => format!("`{}` stands for a missing number", shown(field)),
+        };
+        match bad {
+            Bad::Missing => (
+                what,
+                Some("give --missing skip or --missing nan, or choose others with --column".into()),
+            ),
+            Bad::Number(_) => (
+                format!("{what}, and {dtype} has no NaN"),
+                Some("give --dtype f64, or --missing skip".into()),
+            ),
+        }
+    }
+
+    /// What is wrong with a field, and what can be done.
+    #[cold]
+    fn mistake(
+        &self,
+        place: String,
+        bad: Bad,
+        token: &[u8],
+        field: &Field,
+        dtype: DType,
+        inferred: bool,
+    ) -> Failure {
+        let is_first = self.first_line.is_none() && !self.has_header;
+        let shown = shown(token);
+        let control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+        let (cause, remedy) = match bad {
+            Bad::Missing => self.missing_words(token, bad, dtype),
+            Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
+                self.missing_words(token, bad, dtype)
+            }
+            Bad::Number(bad) => {
+                let cause = bad.describe(&shown, dtype);
+                match bad {
+                    BadNumber::NotANumber
+                        if str::from_utf8(token).is_err() || token.iter().any(control) =>
+                    {
+                        (
+                            cause + "; this looks like binary data",
+                            Some("give --format raw and --dtype".into()),
+                        )
+                    }
+                    BadNumber::NotANumber if self.spelling.looks_like_number(token) => (
+                        cause + ", or more than one",
+                        Some(self.remedy_of_marks(token, field.quoted)),
+                    ),
+                    BadNumber::NotANumber if token.iter().any(|b| b";|".contains(b)) => (
+                        cause,
+                        Some(
+                            "if this separates columns, give it as --delimiter, such as \
+                             --delimiter ';'"
+                                .into(),
+                        ),
+                    ),
+                    BadNumber::NotANumber if self.has_comment(token) => (
+                        cause,
+                        Some(match self.has_delimiter() {
+                            true => "if this ends with a comment, give --comment '#'".into(),
+                            false => "a comment starts with a word: put a space before it".into(),
+                        }),
+                    ),
+                    BadNumber::NotANumber if is_first => (
+                        cause,
+                        Some(
+                            "if this line is a header, give --skip 1, or --column NAME for a column"
+                                .into(),
+                        ),
+                    ),
+                    BadNumber::NotAnInteger if inferred => (
+                        format!("`{shown}` is not an integer, but all numbers before it are"),
+                        Some("give --dtype f64".into()),
+                    ),
+                    bad => {
+                        let remedy = bad.remedy(dtype);
+                        (cause, remedy.map(|remedy| format!("{remedy}, with --dtype")))
+                    }
+                }
+            }
+        };
+        let mistake = Mistake {
+            place,
+            cause,
+            remedy,
+        };
+        mistake.failure(&self.lexer.input.name)
+    }
+
+    fn has_comment(&self, token: &[u8]) -> bool {
+        self.lexer
+            .dialect
+            .comment
+            .is_some_and(|comment| token[1..].contains(&comment))
+    }
+
+    /// What to do about marks between the digits of a number: each may mean another thing.
+    fn remedy_of_marks(&self, token: &[u8], quoted: bool) -> String {
+        let mut remedies = Vec::new();
+        if token.contains(&b',') {
+            remedies.push("--decimal , if a comma stands before the fraction");
+            remedies.push("--thousands , if it stands between thousands");
+            if !self.has_delimiter() && !quoted {
+                remedies.push("--delimiter , if it separates numbers");
+            }
+        } else if token.contains(&b'.') {
+            remedies.push("--thousands . if a point stands between thousands");
+        } else {
+            remedies.push("--thousands CHAR if this stands between thousands");
+        }
+        format!("give {}", remedies.join(", "))
+    }
+}
+
+/// The delimiter that a file's ending stands for.
+fn delimiter_of_name(path: &Path) -> Option<u8> {
+    let ending = path.extension()?;
+    if ending.eq_ignore_ascii_case("csv") {
+        Some(b',')
+    } else if ending.eq_ignore_ascii_case("tsv") {
+        Some(b'\t')
+    } else {
+        None
+    }
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
+    }
+}

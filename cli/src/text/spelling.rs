@@ -1,0 +1,229 @@
+//! What a field means: a number, or a missing value.
+
+use crate::args::{Missing, TextArguments};
+use crate::failure::{Failure, Result};
+use crate::number::{BadNumber, Number};
+use std::borrow::Cow;
+
+/// What stands for a missing value in public tables, whatever its case. `nan` is one only where
+/// missing values are skipped; elsewhere it is a number.
+const MISSING: [&str; 20] = [
+    "", "na", "n/a", "n.a.", "#n/a", "#na", "#n/a n/a", "<na>", "null", "#null!", "none", "nil",
+    "missing", "-", "--", ".", "..", "?", "–", "—",
+];
+
+/// How numbers are written.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelling {
+    decimal: u8,
+    /// What stands between groups of three digits.
+    thousands: Option<char>,
+    pub(super) missing: Missing,
+    /// What the user says stands for a missing value.
+    own: Vec<Vec<u8>>,
+    own_numbers: Vec<f64>,
+    /// Whether numbers are as in Rust: most are.
+    plain: bool,
+}
+
+/// Why a field gives no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bad {
+    Number(BadNumber),
+    /// It stands for a missing value.
+    Missing,
+}
+
+/// What a field can be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Missing,
+    Integer,
+    Float,
+    Word,
+}
+
+impl Spelling {
+    pub(super) fn of(options: &TextArguments) -> Result<Spelling> {
+        let decimal = options.decimal.unwrap_or(b'.');
+        if let Some(thousands) = options.thousands.filter(|&c| c == char::from(decimal)) {
+            return Err(Failure::with_remedy(
+                "--thousands",
+                format_args!("`{thousands}` stands before the fraction already"),
+                "give another character, or another with --decimal",
+            ));
+        }
+        let own: Vec<_> = options
+            .missing_word
+            .iter()
+            .map(|word| word.trim())
+            .collect();
+        let numbers = own.iter().filter_map(|word| word.parse().ok());
+        Ok(Spelling {
+            decimal,
+            thousands: options.thousands,
+            missing: options.missing.unwrap_or_default(),
+            own_numbers: numbers.collect(),
+            plain: decimal == b'.' && own.is_empty() && options.missing != Some(Missing::Skip),
+            own: own.iter().map(|word| word.as_bytes().to_vec()).collect(),
+        })
+    }
+
+    /// The number that a field stands for; nothing if it is missing and to be skipped.
+    #[inline]
+    pub(super) fn number<T: Number>(&self, field: &[u8]) -> Result<Option<T>, Bad> {
+        if self.plain
+            && let Ok(number) = T::parse(field)
+        {
+            return Ok(Some(number));
+        }
+        self.odd_number(field)
+    }
+
+    /// The number that a field stands for which may be written in another way.
+    fn odd_number<T: Number>(&self, field: &[u8]) -> Result<Option<T>, Bad> {
+        if self.is_missing(field) {
+            return match self.missing {
+                Missing::Error => Err(Bad::Missing),
+                Missing::Skip => Ok(None),
+                Missing::Nan if T::DTYPE.is_float() => Ok(Some(T::from_float(f64::NAN))),
+                Missing::Nan => Err(Bad::Number(BadNumber::NotAnInteger)),
+            };
+        }
+        let bad = match T::parse(self.plain(field).as_ref()) {
+            Ok(number) => return Ok(Some(number)),
+            Err(bad) => bad,
+        };
+        match old_c(field) {
+            Some(number) if T::DTYPE.is_float() => Ok(Some(T::from_float(number))),
+            Some(_) => Err(Bad::Number(BadNumber::NotAnInteger)),
+            None => Err(Bad::Number(bad)),
+        }
+    }
+
+    /// The number as Rust writes it. What is in no way one stays none.
+    fn plain<'a>(&self, field: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut plain = Cow::Borrowed(field);
+        if let Some(thousands) = self.thousands {
+            match without_groups(field, thousands, self.decimal) {
+                Some(without) => plain = Cow::Owned(without),
+                None => return plain,
+            }
+        }
+        if self.decimal != b'.' {
+            // A point is not what stands before the fraction here.
+            if plain.contains(&b'.') {
+                return Cow::Borrowed(b"");
+            }
+            if plain.contains(&self.decimal) {
+                let bytes = plain.iter();
+                let point = |&byte| if byte == self.decimal { b'.' } else { byte };
+                plain = Cow::Owned(bytes.map(point).collect());
+            }
+        }
+        plain
+    }
+
+    /// Whether a field stands for a missing value.
+    pub(super) fn is_missing(&self, field: &[u8]) -> bool {
+        let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
+        if MISSING.iter().any(|word| usual(&word)) || self.own.iter().any(|own| own == field) {
+            return true;
+        }
+        let of_number = self.missing == Missing::Skip || !self.own_numbers.is_empty();
+        if !of_number {
+            return false;
+        }
+        let number = match f64::parse(self.plain(field).as_ref()) {
+            Ok(number) => Some(number),
+            Err(_) => old_c(field),
+        };
+        number.is_some_and(|number| {
+            self.own_numbers.contains(&number) || self.missing == Missing::Skip && number.is_nan()
+        })
+    }
+
+    /// What a field can be read as.
+    pub(super) fn kind(&self, field: &[u8]) -> Kind {
+        if self.is_missing(field) {
+            return Kind::Missing;
+        }
+        let plain = self.plain(field);
+        match f64::parse(plain.as_ref()) {
+            Err(BadNumber::NotANumber) if old_c(field).is_none() => Kind::Word,
+            _ if self.is_of_floats(field) => Kind::Float,
+            _ => Kind::Integer,
+        }
+    }
+
+    /// Whether only a float is written like this, if it is a number.
+    pub(super) fn is_of_floats(&self, field: &[u8]) -> bool {
+        let of_float = |byte: &u8| {
+            *byte == self.decimal || matches!(byte, b'e' | b'E' | b'i' | b'I' | b'n' | b'N')
+        };
+        field.iter().any(of_float)
+    }
+
+    /// Whether a field would be a number with another character before the fraction, or between
+    /// thousands.
+    pub(super) fn looks_like_number(&self, field: &[u8]) -> bool {
+        let is_mark = |byte: &&u8| !matches!(byte, b',' | b'.' | b'\'' | b'_' | b' ');
+        let digits: Vec<u8> = field.iter().filter(is_mark).copied().collect();
+        digits.len() < field.len() && f64::parse(&digits) != Err(BadNumber::NotANumber)
+    }
+}
+
+/// A number without what stands between its thousands; nothing if that stands in other places.
+fn without_groups(field: &[u8], thousands: char, decimal: u8) -> Option<Vec<u8>> {
+    let text = str::from_utf8(field).ok()?;
+    let is_mark = |c: char| match thousands {
+        // Spaces of several widths, which do not break a line.
+        ' ' => matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}'),
+        '\'' => matches!(c, '\'' | '\u{2019}'),
+        _ => c == thousands,
+    };
+    if !text.contains(is_mark) {
+        return Some(field.to_vec());
+    }
+    let end = text
+        .find([char::from(decimal), 'e', 'E'])
+        .unwrap_or(text.len());
+    let (whole, rest) = text.split_at(end);
+    if rest.contains(is_mark) {
+        return None;
+    }
+    let (sign, digits) = match whole.strip_prefix(['+', '-']) {
+        Some(digits) => (&whole[..1], digits),
+        None => ("", whole),
+    };
+    let groups: Vec<_> = digits.split(is_mark).collect();
+    let [first, middle @ .., last] = groups.as_slice() else {
+        return None;
+    };
+    let long = |group: &&str, length| group.len() == length;
+    let even = middle.iter().all(|group| long(group, 3))
+        // Lakhs and crores.
+        || first.len() <= 2 && middle.iter().all(|group| long(group, 2));
+    if !even || !long(last, 3) || !(1..=3).contains(&first.len()) {
+        return None;
+    }
+    Some([sign, &groups.concat(), rest].concat().into_bytes())
+}
+
+/// What infinity and NaN are called by C libraries before C99: `1.#INF`, `-1.#IND`, also with
+/// zeros behind it.
+fn old_c(field: &[u8]) -> Option<f64> {
+    let (negative, magnitude) = match field {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, field),
+    };
+    let name = magnitude.strip_prefix(b"1.#")?;
+    let zeros = name.iter().rev().take_while(|&&byte| byte == b'0').count();
+    match &name[..name.len() - zeros] {
+        b"INF" if negative => Some(f64::NEG_INFINITY),
+        b"INF" => Some(f64::INFINITY),
+        b"IND" | b"QNAN" | b"SNAN" => Some(f64::NAN),
+        _ => None,
+    }
+}

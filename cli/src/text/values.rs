@@ -1,0 +1,66 @@
+//! Numbers of a type that is known at run time.
+
+use super::spelling::{Bad, Spelling};
+use crate::number::{DType, Number};
+use crate::numbers::cast_all;
+
+/// Numbers of one type.
+macro_rules! values {
+    ($($name:ident $number:ty),*) => {
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) enum Values {
+            $($name(Vec<$number>)),*
+        }
+
+        impl Values {
+            /// None of a type.
+            pub(crate) fn of(dtype: DType) -> Values {
+                match dtype {
+                    $(DType::$name => Values::$name(Vec::new())),*
+                }
+            }
+
+            pub(crate) fn dtype(&self) -> DType {
+                match self {
+                    $(Values::$name(_) => DType::$name),*
+                }
+            }
+
+            pub(crate) fn len(&self) -> usize {
+                match self {
+                    $(Values::$name(values) => values.len()),*
+                }
+            }
+
+            /// The numbers in a type; without a copy if they have it.
+            pub(crate) fn into_vec<A: Number>(self) -> Vec<A> {
+                match self {
+                    $(Values::$name(values) => cast_all(values)),*
+                }
+            }
+
+            /// Appends the number that a field stands for, and says whether there is one.
+            #[inline]
+            pub(super) fn push(&mut self, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
+                match self {
+                    $(Values::$name(values) => {
+                        let number = spelling.number::<$number>(field)?;
+                        values.extend(number);
+                        Ok(number.is_some())
+                    })*
+                }
+            }
+
+            pub(super) fn truncate(&mut self, length: usize) {
+                match self {
+                    $(Values::$name(values) => values.truncate(length)),*
+                }
+            }
+        }
+    };
+}
+
+values!(
+    U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+    F16 warpfold::half::f16, Bf16 warpfold::half::bf16, F32 f32, F64 f64
+);
