@@ -55,12 +55,12 @@ pub(crate) mod checks;
 mod disk_cache;
 mod gpu;
 pub(crate) mod kernels;
+pub(crate) mod lanes;
 pub(crate) mod launch;
 pub(crate) mod levels;
 pub(crate) mod library;
 mod memory;
 pub mod nvrtc;
-mod pieces;
 mod source;
 mod workspace;
 
@@ -83,8 +83,7 @@ pub use source::StreamBinder;
 pub use source::{UpTo, up_to};
 pub use workspace::Workspace;
 
-pub(crate) use gpu::{DeviceArray, Gpu};
-pub(crate) use pieces::sums_are_elements;
+pub(crate) use gpu::{DeviceArray, DeviceRange, Gpu};
 
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, DriverError};

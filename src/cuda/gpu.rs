@@ -1,16 +1,8 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
-use super::pieces::Lane;
-use super::{
-    Collect, Histogram, Reduce, Scan, Select, Workspace, driver_error, library::require_driver,
-    workspace,
-};
-use crate::primitives::reduce::cuda as reduce;
-use crate::primitives::scan::cuda as scan;
-use crate::primitives::select::kernel::{Outputs, Sides};
-use crate::primitives::select::{Target, Targets};
-use crate::source::Form;
-use crate::{Bins, Count, Counted, Element, Error, Monoid, Prefixes, Result};
+use super::lanes::Lane;
+use super::{Workspace, driver_error, library::require_driver, workspace};
+use crate::{Element, Error, Result};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
@@ -92,7 +84,7 @@ impl Gpu {
         })))
     }
 
-    pub(super) fn context(&self) -> &Arc<CudaContext> {
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.0.context
     }
 
@@ -218,142 +210,6 @@ impl Gpu {
         Ok(data)
     }
 
-    /// # Safety
-    ///
-    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
-    /// this GPU's stream.
-    pub(crate) unsafe fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        init: Option<T>,
-    ) -> Result<T> {
-        let reduce = Reduce::<T, Op, F>::load_lazily(&self.0.context)?;
-        // SAFETY: the caller's.
-        unsafe { self.reduce_with(&reduce.kernels, source, len, init) }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce).
-    unsafe fn reduce_with<T: Element, F: Form<Item = T>>(
-        &self,
-        kernels: &reduce::Kernels<T, F>,
-        source: F::Arguments,
-        len: usize,
-        init: Option<T>,
-    ) -> Result<T> {
-        let mut output = self.allocate::<T>(1)?;
-        self.with_workspace(kernels.workspace_bytes(len), |stream, workspace| {
-            // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { kernels.run(stream, init, source, len, &mut output, workspace) }
-        })?;
-        Ok(self.download(&output, 0..1)?[0])
-    }
-
-    /// Scans a source, or `output` itself if there is none, into `output`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce).
-    pub(crate) unsafe fn scan<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        source: Option<(F::Arguments, usize)>,
-        output: &mut DeviceArray<T>,
-        prefixes: Prefixes<T>,
-    ) -> Result<()> {
-        let scan = Scan::<T, Op, F>::load_lazily(&self.0.context)?;
-        // SAFETY: the caller's.
-        unsafe { self.scan_with(&scan.kernels, source, output, prefixes) }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce).
-    unsafe fn scan_with<T: Element, F: Form<Item = T>>(
-        &self,
-        kernels: &scan::Kernels<T, F>,
-        source: Option<(F::Arguments, usize)>,
-        output: &mut DeviceArray<T>,
-        prefixes: Prefixes<T>,
-    ) -> Result<()> {
-        self.with_workspace(kernels.workspace_bytes(output.len), |stream, workspace| {
-            // SAFETY: as in `reduce_with`.
-            unsafe { kernels.run(stream, prefixes, source, output, workspace) }
-        })
-    }
-
-    /// Stores all items of a source at an address.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Collect::run`]. What is read and written is freed on this GPU's stream.
-    pub(crate) unsafe fn collect<F: Form<Item: Element>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        out: u64,
-        in_place: bool,
-    ) -> Result<()> {
-        let collect = Collect::<F>::load(&self.0.context)?;
-        // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { collect.run(&self.0.stream, source, len, out, in_place) }
-    }
-
-    /// Selects from a source of items and flags, and returns the number of flags that are set.
-    ///
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce). The targets are in this GPU's memory, and borrowed for
-    /// writing.
-    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        targets: Targets,
-    ) -> Result<usize> {
-        let select = Select::<T, F, O>::load_lazily(&self.0.context)?;
-        let count = self.allocate::<u64>(1)?;
-        let bytes = select.workspace_bytes(len);
-        self.with_workspace(bytes, |stream, workspace| {
-            let workspace = workspace.arguments(stream, bytes)?;
-            // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
-        })?;
-        Ok(self.download(&count, 0..1)?[0] as usize)
-    }
-
-    /// Partitions a source of items and flags to an address: the items that have one, and behind
-    /// them the others. Returns the number of the first.
-    ///
-    /// The others wait in memory of their own until that number is known.
-    ///
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce). At `out` this GPU has room for all items, borrowed for
-    /// writing.
-    pub(crate) unsafe fn partition_joined<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        out: u64,
-    ) -> Result<usize> {
-        let others = self.allocate::<T>(len)?;
-        let targets = Targets {
-            kept: Target::new(out, len),
-            others: Target::new(others.address(), len),
-            ..Targets::default()
-        };
-        // SAFETY: the caller's. The others are as many as are not kept. The stream keeps the
-        // partition, the copy and the end of their memory in order.
-        unsafe {
-            let count = self.select::<T, F, Sides>(source, len, targets)?;
-            let behind = out + (count * size_of::<T>()) as u64;
-            self.copy(others.address(), behind, (len - count) * size_of::<T>())?;
-            Ok(count)
-        }
-    }
-
     /// Enqueues a copy within the memory of this GPU.
     ///
     /// # Safety
@@ -370,24 +226,6 @@ impl Gpu {
             // SAFETY: the caller's.
             .and_then(|()| unsafe { result::memcpy_dtod_async(to, from, bytes, stream) })
             .map_err(|error| driver_error("copying on the device", error))
-    }
-
-    /// Writes how many items of a source fall into each bin to `counts`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`reduce`](Gpu::reduce). The counts are in this GPU's memory, borrowed for writing,
-    /// and as many as the histogram has.
-    pub(crate) unsafe fn histogram<C: Count, F: Form<Item: Counted>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        bins: &Bins<<F::Item as Counted>::Value>,
-        counts: u64,
-    ) -> Result<()> {
-        let histogram = Histogram::<C, F>::load(&self.0.stream, bins)?;
-        // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { histogram.run(&self.0.stream, (source, len), counts) }
     }
 
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
@@ -411,6 +249,67 @@ impl Gpu {
             *kept = Some(Workspace::new(stream, bytes)?);
         }
         enqueue(stream, kept.as_mut().expect("made above"))
+    }
+}
+
+/// Some elements in a GPU's memory, as kernels take them.
+pub(crate) struct DeviceRange<'a, T> {
+    address: u64,
+    len: usize,
+    stream: &'a Arc<CudaStream>,
+    element: PhantomData<T>,
+}
+
+impl<'a, T: Element> DeviceRange<'a, T> {
+    /// Those in a range of what lies at an address.
+    pub(crate) fn new(gpu: &'a Gpu, address: u64, range: Range<usize>) -> Self {
+        DeviceRange {
+            address: address + (range.start * size_of::<T>()) as u64,
+            len: range.len(),
+            stream: gpu.stream(),
+            element: PhantomData,
+        }
+    }
+
+    /// Writes a value over the first element.
+    ///
+    /// # Safety
+    ///
+    /// It is in the memory of the stream's GPU, and borrowed for writing.
+    pub(crate) unsafe fn fill(&mut self, value: T) -> Result<()> {
+        let stream = self.stream.cu_stream();
+        // SAFETY: the caller's. The driver takes a copy of memory that is not pinned before it
+        // returns. The context is bound first.
+        let done = self
+            .stream
+            .context()
+            .bind_to_thread()
+            .and_then(|()| unsafe {
+                result::memcpy_htod_async(self.address, std::slice::from_ref(&value), stream)
+            });
+        done.map_err(|error| driver_error("copying to the device", error))
+    }
+}
+
+impl<T> DeviceSlice<T> for DeviceRange<'_, T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        self.stream
+    }
+}
+
+impl<T> DevicePtr<T> for DeviceRange<'_, T> {
+    fn device_ptr<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        (self.address, SyncOnDrop::Sync(None))
+    }
+}
+
+impl<T> DevicePtrMut<T> for DeviceRange<'_, T> {
+    fn device_ptr_mut<'a>(&'a mut self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        (self.address, SyncOnDrop::Sync(None))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cuda::checks::{bind, check_streams};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, context_capability};
+use crate::cuda::{Gpu, StreamBinder, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::{Engine, RowPolicy};
 use crate::render::{Kernels, Named, check};
@@ -163,5 +163,24 @@ where
         let source = SliceArguments { address };
         // SAFETY: as in `enqueue`. Nothing but the data is read.
         unsafe { self.run(stream, source, len, address, true) }
+    }
+}
+
+impl Gpu {
+    /// Stores all items of a source at an address.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Collect::run`]. What is read and written is freed on this GPU's stream.
+    pub(crate) unsafe fn collect<F: Form<Item: Element>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        out: u64,
+        in_place: bool,
+    ) -> Result<()> {
+        let collect = Collect::<F>::load(self.context())?;
+        // SAFETY: the caller's; the stream keeps calls and frees in order.
+        unsafe { collect.run(self.stream(), source, len, out, in_place) }
     }
 }

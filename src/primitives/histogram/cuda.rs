@@ -9,7 +9,7 @@ use crate::cuda::checks::bind;
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, check_context, context_capability, upload};
+use crate::cuda::{Gpu, StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
 use crate::engine::{Engine, RowPolicy};
 use crate::primitives::histogram::plan::HistogramPolicy;
@@ -433,5 +433,26 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
             // SAFETY: the caller's.
             unsafe { launch(kernels, stream, &HistogramArguments::PLACES, grid_of(&plan), given) }
         })
+    }
+}
+
+impl Gpu {
+    /// Writes how many items of a source fall into each bin to `counts`.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream. The counts are in this GPU's memory, borrowed for writing,
+    /// and as many as the histogram has.
+    pub(crate) unsafe fn histogram<C: Count, F: Form<Item: Counted>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        bins: &Bins<<F::Item as Counted>::Value>,
+        counts: u64,
+    ) -> Result<()> {
+        let histogram = Histogram::<C, F>::load(self.stream(), bins)?;
+        // SAFETY: the caller's; the stream keeps calls and frees in order.
+        unsafe { histogram.run(self.stream(), (source, len), counts) }
     }
 }

@@ -7,7 +7,7 @@ use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, context_capability};
+use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::ReducePlan;
 use crate::engine::{
@@ -416,5 +416,41 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
         // SAFETY: the caller's.
         unsafe { launch(loaded, stream, &function, grid, arguments) }
+    }
+}
+
+impl Gpu {
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream.
+    pub(crate) unsafe fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        init: Option<T>,
+    ) -> Result<T> {
+        let reduce = Reduce::<T, Op, F>::load_lazily(self.context())?;
+        // SAFETY: the caller's.
+        unsafe { self.reduce_with(&reduce.kernels, source, len, init) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream.
+    unsafe fn reduce_with<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &Kernels<T, F>,
+        source: F::Arguments,
+        len: usize,
+        init: Option<T>,
+    ) -> Result<T> {
+        let mut output = self.allocate::<T>(1)?;
+        self.with_workspace(kernels.workspace_bytes(len), |stream, workspace| {
+            // SAFETY: the caller's; the stream keeps calls and frees in order.
+            unsafe { kernels.run(stream, init, source, len, &mut output, workspace) }
+        })?;
+        Ok(self.download(&output, 0..1)?[0])
     }
 }

@@ -4,6 +4,8 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+#[cfg(feature = "cuda")]
+pub(crate) mod pieces;
 mod stream;
 
 pub use stream::Reducer;

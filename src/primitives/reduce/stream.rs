@@ -7,7 +7,7 @@ use crate::source::{DeviceBinder, Host, HostBinder, Items, Source, SumBlock};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 #[cfg(feature = "cuda")]
-use {crate::cuda::sums_are_elements, crate::source::Form};
+use {super::pieces::sums_are_elements, crate::source::Form};
 
 /// A reduction that is fed pieces: for data that does not fit into memory, or is not there yet.
 ///

@@ -9,7 +9,7 @@ use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, context_capability};
+use crate::cuda::{DeviceArray, Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::{Engine, Plan, Primitive, WavePolicy};
 use crate::operator::cost;
@@ -383,5 +383,44 @@ impl<T: Element, Op: Monoid<T>> Scan<T, Op> {
     ) -> Result<()> {
         // SAFETY: nothing but the data is read.
         unsafe { self.kernels.run(stream, prefixes, None, data, workspace) }
+    }
+}
+
+impl Gpu {
+    /// Scans a source, or `output` itself if there is none, into `output`.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream.
+    pub(crate) unsafe fn scan<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: Option<(F::Arguments, usize)>,
+        output: &mut DeviceArray<T>,
+        prefixes: Prefixes<T>,
+    ) -> Result<()> {
+        let scan = Scan::<T, Op, F>::load_lazily(self.context())?;
+        // SAFETY: the caller's.
+        unsafe { self.scan_with(&scan.kernels, source, output, prefixes) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream.
+    unsafe fn scan_with<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &Kernels<T, F>,
+        source: Option<(F::Arguments, usize)>,
+        output: &mut DeviceArray<T>,
+        prefixes: Prefixes<T>,
+    ) -> Result<()> {
+        self.with_workspace(
+            kernels.workspace_bytes(output.len()),
+            |stream, workspace| {
+                // SAFETY: as in `reduce_with`.
+                unsafe { kernels.run(stream, prefixes, source, output, workspace) }
+            },
+        )
     }
 }

@@ -6,6 +6,8 @@ pub(crate) mod cuda;
 #[cfg(feature = "cuda")]
 mod engines;
 pub(crate) mod kernel;
+#[cfg(feature = "cuda")]
+mod pieces;
 mod prefixes;
 mod stream;
 

@@ -2,10 +2,10 @@
 
 use super::cpu::{self, Output};
 use super::{Prefixes, reserve};
-#[cfg(feature = "cuda")]
-use crate::cuda::sums_are_elements;
 use crate::device::Backend;
 use crate::element::assert_element_size;
+#[cfg(feature = "cuda")]
+use crate::primitives::reduce::pieces::sums_are_elements;
 use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
 use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;

@@ -8,7 +8,7 @@ use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{StreamBinder, Workspace, check_context, context_capability};
+use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy};
 use crate::render::{Kernels as _, Named, WorkspaceArguments, check};
@@ -564,5 +564,63 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
         };
         // SAFETY: as in `Select::enqueue`.
         unsafe { self.run(stream, input, targets, count, workspace) }
+    }
+}
+
+impl Gpu {
+    /// Selects from a source of items and flags, and returns the number of flags that are set.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream. The targets are in this GPU's memory, and borrowed for
+    /// writing.
+    pub(crate) unsafe fn select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        targets: Targets,
+    ) -> Result<usize> {
+        let select = Select::<T, F, O>::load_lazily(self.context())?;
+        let count = self.allocate::<u64>(1)?;
+        let bytes = select.workspace_bytes(len);
+        self.with_workspace(bytes, |stream, workspace| {
+            let workspace = workspace.arguments(stream, bytes)?;
+            // SAFETY: the caller's; the stream keeps calls and frees in order.
+            unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
+        })?;
+        Ok(self.download(&count, 0..1)?[0] as usize)
+    }
+
+    /// Partitions a source of items and flags to an address: the items that have one, and behind
+    /// them the others. Returns the number of the first.
+    ///
+    /// The others wait in memory of their own until that number is known.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
+    /// this GPU's stream. At `out` this GPU has room for all items, borrowed for
+    /// writing.
+    pub(crate) unsafe fn partition_joined<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        out: u64,
+    ) -> Result<usize> {
+        let others = self.allocate::<T>(len)?;
+        let targets = Targets {
+            kept: Target::new(out, len),
+            others: Target::new(others.address(), len),
+            ..Targets::default()
+        };
+        // SAFETY: the caller's. The others are as many as are not kept. The stream keeps the
+        // partition, the copy and the end of their memory in order.
+        unsafe {
+            let count = self.select::<T, F, Sides>(source, len, targets)?;
+            let behind = out + (count * size_of::<T>()) as u64;
+            self.copy(others.address(), behind, (len - count) * size_of::<T>())?;
+            Ok(count)
+        }
     }
 }
