@@ -135,17 +135,18 @@ WARPFOLD_ON_PAIRS(max_i16x2, "max.s16x2")
 /// above a byte first; of shifts and permutations it does not.
 __device__ __forceinline__ u32 pack_bytes(i32 a, i32 b, i32 c, i32 d) {
     u32 word;
-    asm("{ bfi.b32 %0, %2, %1, 8, 8; bfi.b32 %0, %3, %0, 16, 8; bfi.b32 %0, %4, %0, 24, 8; }"
-        : "=&r"(word)
+    asm("{ .reg .b32 w; bfi.b32 w, %2, %1, 8, 8; bfi.b32 w, %3, w, 16, 8;"
+        " bfi.b32 %0, %4, w, 24, 8; }"
+        : "=r"(word)
         : "r"(a), "r"(b), "r"(c), "r"(d));
     return word;
 }
 __device__ __forceinline__ u32 pack_bytes(u8 a, u8 b, u8 c, u8 d) {
     u32 word;
-    asm("{ .reg .b32 b, c, d; cvt.u32.u16 %0, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; "
+    asm("{ .reg .b32 w, b, c, d; cvt.u32.u16 w, %1; cvt.u32.u16 b, %2; cvt.u32.u16 c, %3; "
         "cvt.u32.u16 d, %4;"
-        " bfi.b32 %0, b, %0, 8, 8; bfi.b32 %0, c, %0, 16, 8; bfi.b32 %0, d, %0, 24, 8; }"
-        : "=&r"(word)
+        " bfi.b32 w, b, w, 8, 8; bfi.b32 w, c, w, 16, 8; bfi.b32 %0, d, w, 24, 8; }"
+        : "=r"(word)
         : "h"((u16)a), "h"((u16)b), "h"((u16)c), "h"((u16)d));
     return word;
 }
@@ -227,7 +228,7 @@ __device__ __forceinline__ u32 load_relaxed_shared(const u32* from) {
 // ---- words in global memory that other blocks access at the same time ----
 //
 // Each is one access: no other can come in the middle of it. All threads of the GPU see it in the
-// order that its name says. sm_70; 16 bytes need PTX 8.3, which is CUDA 12.3.
+// order that its name says. sm_70
 
 /// 16 bytes.
 struct alignas(16) u64x2 {
@@ -266,25 +267,32 @@ WARPFOLD_WORD(u32, "u32", "r")
 WARPFOLD_WORD(u64, "u64", "l")
 #undef WARPFOLD_WORD
 
-#define WARPFOLD_LOAD_16(NAME, ORDER)                                              \
-    __device__ __forceinline__ u64x2 NAME(const u64x2* from) {                     \
-        u64x2 word;                                                                \
-        asm volatile(                                                              \
-            "{ .reg .b128 word;"                                                   \
-            " ld." ORDER ".gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }" \
-            : "=l"(word.low), "=l"(word.high)                                      \
-            : "l"(global_address(from))                                            \
-            : "memory");                                                           \
-        return word;                                                               \
+// Before CUDA 12.3, PTX accesses 128 bits only as a vector, and promises no more than that each half
+// is one access. It is one in machine code: the instruction is `LDG.E.128.STRONG.GPU` in both cases.
+#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 3
+#define WARPFOLD_LOAD_16_PTX(ORDER) "ld." ORDER ".gpu.global.v2.u64 {%0, %1}, [%2];"
+#define WARPFOLD_STORE_16_PTX(ORDER) "st." ORDER ".gpu.global.v2.u64 [%0], {%1, %2};"
+#else
+#define WARPFOLD_LOAD_16_PTX(ORDER) \
+    "{ .reg .b128 word; ld." ORDER ".gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }"
+#define WARPFOLD_STORE_16_PTX(ORDER) \
+    "{ .reg .b128 word; mov.b128 word, {%1, %2}; st." ORDER ".gpu.global.b128 [%0], word; }"
+#endif
+
+#define WARPFOLD_LOAD_16(NAME, ORDER)                          \
+    __device__ __forceinline__ u64x2 NAME(const u64x2* from) { \
+        u64x2 word;                                            \
+        asm volatile(WARPFOLD_LOAD_16_PTX(ORDER)               \
+                     : "=l"(word.low), "=l"(word.high)         \
+                     : "l"(global_address(from))               \
+                     : "memory");                              \
+        return word;                                           \
     }
-#define WARPFOLD_STORE_16(NAME, ORDER)                                  \
-    __device__ __forceinline__ void NAME(u64x2* to, u64x2 word) {       \
-        asm volatile(                                                   \
-            "{ .reg .b128 word;"                                        \
-            " mov.b128 word, {%1, %2}; st." ORDER                       \
-            ".gpu.global.b128 [%0], word; }" ::"l"(global_address(to)), \
-            "l"(word.low), "l"(word.high)                               \
-            : "memory");                                                \
+#define WARPFOLD_STORE_16(NAME, ORDER)                                                     \
+    __device__ __forceinline__ void NAME(u64x2* to, u64x2 word) {                          \
+        asm volatile(WARPFOLD_STORE_16_PTX(ORDER)::"l"(global_address(to)), "l"(word.low), \
+                     "l"(word.high)                                                        \
+                     : "memory");                                                          \
     }
 
 WARPFOLD_LOAD_16(load_relaxed, "relaxed")
@@ -293,6 +301,8 @@ WARPFOLD_STORE_16(store_relaxed, "relaxed")
 WARPFOLD_STORE_16(store_release, "release")
 #undef WARPFOLD_LOAD_16
 #undef WARPFOLD_STORE_16
+#undef WARPFOLD_LOAD_16_PTX
+#undef WARPFOLD_STORE_16_PTX
 
 /// Adds to a word, and returns what it was. sm_70
 __device__ __forceinline__ u64 add_relaxed(u64* word, u64 more) {
