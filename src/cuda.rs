@@ -61,6 +61,7 @@ pub(crate) mod levels;
 pub(crate) mod library;
 mod memory;
 pub mod nvrtc;
+mod nvrtc_library;
 mod source;
 mod workspace;
 

@@ -63,6 +63,14 @@ fn devices_are_listed_with_the_reason_for_what_is_missing() {
     assert!(output.status.success());
     assert!(text.starts_with("cpu "), "{text}");
     assert!(text.contains("\ncuda"), "{text}");
+    // The compiler of kernels: its release and its file, or what to install.
+    if cfg!(feature = "cuda") {
+        let (_, line) = text.split_once("\nnvrtc    ").expect("a line");
+        assert!(
+            line.starts_with("none: NVRTC") || line.contains("libnvrtc"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

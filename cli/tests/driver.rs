@@ -7,7 +7,8 @@ use std::process::Command;
 /// The lists of what is looked up.
 const LOOKED_UP: &str = include_str!("../../src/cuda/library.rs");
 
-/// The command links exactly what it calls, through any function of `cudarc`.
+/// The command links exactly what it calls, through any function of `cudarc`. NVRTC it calls by
+/// itself: `cudarc` would look for another file.
 #[test]
 fn every_function_that_is_linked_is_looked_up() {
     let program = env!("CARGO_BIN_EXE_warpfold");
@@ -22,7 +23,6 @@ fn every_function_that_is_linked_is_looked_up() {
         .collect();
     if cfg!(feature = "cuda") {
         assert!(linked.contains("cuInit"), "nm finds functions");
-        assert!(linked.contains("nvrtcCompileProgram"), "nm finds functions");
     }
     for function in linked {
         assert!(

@@ -2,7 +2,6 @@
 //! that is not there is a failure, any other a skip.
 
 use crate::emulator::Toolchain;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
@@ -26,14 +25,48 @@ fn no_compiler() {
 }
 
 /// A program that is a compiler as far as the shell commands `body` go.
+///
+/// Another process writes it. If this one did, what another test starts meanwhile would hold it open
+/// for a moment, and Linux runs nothing that is open for writing ("Text file busy").
 #[cfg(unix)]
 fn pretended_compiler(body: &str) -> (TempDir, PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c++");
-    fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let written = Command::new("sh")
+        .args([
+            "-c",
+            r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod +x "$0""#,
+        ])
+        .arg(&path)
+        .arg(body)
+        .status();
+    assert!(written.unwrap().success());
     (folder, path)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pretended_compiler_starts_while_other_threads_start_programs() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    Command::new("true").status().unwrap();
+                }
+            });
+        }
+        let starts = (0..100).map(|_| {
+            let (_folder, path) = pretended_compiler("exit 3");
+            Command::new(path).status().map(|status| status.code())
+        });
+        let starts: Vec<_> = starts.collect();
+        done.store(true, Ordering::Relaxed);
+        for start in starts {
+            assert_eq!(start.unwrap(), Some(3));
+        }
+    });
 }
 
 #[cfg(unix)]

@@ -267,28 +267,27 @@ fn image(
     operator: &str,
     target: Target,
 ) -> Result<Vec<u8>> {
-    let key = key_on_disk(source, target)?;
-    if let Some(image) = cache.and_then(|cache| cache.load(key)) {
+    let Some(cache) = cache else {
+        return nvrtc::compile(source, operator, target);
+    };
+    let key = key_on_disk(source, target, &nvrtc::release()?);
+    if let Some(image) = cache.load(key) {
         return Ok(image);
     }
     let image = nvrtc::compile(source, operator, target)?;
-    if let Some(cache) = cache {
-        cache.store(key, &image);
-    }
+    cache.store(key, &image);
     Ok(image)
 }
 
 /// The key of everything that can change what a source is compiled to.
-fn key_on_disk(source: &str, target: Target) -> Result<Key> {
-    let (major, minor) = nvrtc::version()?;
+fn key_on_disk(source: &str, target: Target, release: &str) -> Key {
     let options = COMPILER_OPTIONS.join(" ");
     let toolchain = format!(
-        "warpfold {} nvrtc {major}.{minor} {}",
+        "warpfold {} nvrtc {release} {}",
         env!("CARGO_PKG_VERSION"),
         target.name()
     );
-    let parts = [source.as_bytes(), options.as_bytes(), toolchain.as_bytes()];
-    Ok(Key::new(&parts))
+    Key::new(&[source.as_bytes(), options.as_bytes(), toolchain.as_bytes()])
 }
 
 #[cfg(test)]
@@ -328,14 +327,23 @@ mod tests {
         let (sum_image, most_image) = (get(&sum), get(&most));
         assert_ne!(sum_image, most_image);
 
-        let path = |source: &str| cache.path(key_on_disk(source, target).unwrap());
+        let release = nvrtc::release().unwrap();
+        let key = |source: &str| key_on_disk(source, target, &release);
+        let path = |source: &str| cache.path(key(source));
         std::fs::copy(path(&most), path(&sum)).unwrap();
         assert_eq!(get(&sum), sum_image, "compiled again");
-        assert_eq!(
-            cache.load(key_on_disk(&sum, target).unwrap()),
-            Some(sum_image),
-            "and replaced"
-        );
+        assert_eq!(cache.load(key(&sum)), Some(sum_image), "and replaced");
+    }
+
+    /// An update of NVRTC compiles again: 13.2.78 and 13.2.86 give other code.
+    #[test]
+    fn a_release_has_kernels_of_its_own_on_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiskCache::at(&directory.path().join("cache")).unwrap();
+        let key = |release| key_on_disk("text", Target::Cubin(100), release);
+        cache.store(key("13.2.78"), b"image");
+        assert_eq!(cache.load(key("13.2.86")), None);
+        assert_eq!(cache.load(key("13.2.78")).as_deref(), Some(&b"image"[..]));
     }
 
     /// What runs where NVRTC does not know the GPU's architecture: PTX, which the driver

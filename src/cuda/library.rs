@@ -1,10 +1,9 @@
-//! Finding the CUDA libraries without a panic.
+//! Finding the CUDA driver without a panic.
 //!
-//! `cudarc` loads libcuda and libnvrtc when a function of theirs is first called. If they, or the
-//! function, are missing, it panics. So this module opens the library before anything else is
-//! called, under the names that `cudarc` tries and in the same order, and looks up every function
-//! that this crate uses. Tests compare the lists with the sources, and with what the command line
-//! tool links.
+//! `cudarc` loads libcuda when a function of it is first called. If it, or the function, is missing,
+//! it panics. So this module opens the library before anything else is called, under the names that
+//! `cudarc` tries and in the same order, and looks up every function that this crate uses. Tests
+//! compare the lists with the sources, and with what the command line tool links.
 
 use crate::{Error, Result};
 use libloading::Library;
@@ -55,7 +54,7 @@ const DRIVER: Requirement = Requirement {
         "cuMemFreeAsync",
         "cuMemHostAlloc",
         "cuMemFreeHost",
-        "cuPointerGetAttribute",
+        "cuPointerGetAttributes",
         "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
@@ -85,27 +84,6 @@ const TIMING: Requirement = Requirement {
     remedy: "install an NVIDIA driver of release 570 or later (`nvidia-smi` shows it)",
 };
 
-const NVRTC: Requirement = Requirement {
-    name: "NVRTC, CUDA's run-time compiler (libnvrtc)",
-    files: &["nvrtc"],
-    functions: &[
-        "nvrtcVersion",
-        "nvrtcGetNumSupportedArchs",
-        "nvrtcGetSupportedArchs",
-        "nvrtcCreateProgram",
-        "nvrtcCompileProgram",
-        "nvrtcDestroyProgram",
-        "nvrtcGetProgramLogSize",
-        "nvrtcGetProgramLog",
-        "nvrtcGetPTXSize",
-        "nvrtcGetPTX",
-        "nvrtcGetCUBINSize",
-        "nvrtcGetCUBIN",
-    ],
-    remedy: "install the CUDA toolkit 12.3 or later, or the Python package `nvidia-cuda-nvrtc`, and put the folder \
-             that holds libnvrtc and libnvrtc-builtins into LD_LIBRARY_PATH",
-};
-
 /// `Ok` if the CUDA driver can be called.
 pub(crate) fn require_driver() -> Result<()> {
     static FOUND: OnceLock<Result<()>> = OnceLock::new();
@@ -125,10 +103,14 @@ pub fn require_timing() -> Result<()> {
     TIMING.probe()
 }
 
-/// `Ok` if NVRTC can be called.
-pub(super) fn require_nvrtc() -> Result<()> {
-    static FOUND: OnceLock<Result<()>> = OnceLock::new();
-    FOUND.get_or_init(|| NVRTC.probe()).clone()
+/// The major version of CUDA that the driver is for, if there is a driver.
+pub(super) fn driver_major() -> Option<u32> {
+    require_driver().ok()?;
+    let mut version = 0;
+    // SAFETY: the driver is loaded, and the pointer is valid for a write.
+    let asked = unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) };
+    asked.result().ok()?;
+    Some(version.unsigned_abs() / 1000)
 }
 
 impl Requirement {
@@ -209,16 +191,12 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// The words in a source that begin as functions of the CUDA libraries do.
+    /// The words in a source that begin as functions of the driver do.
     fn functions(source: &str) -> impl Iterator<Item = &str> {
-        const TYPES: [&str; 2] = ["nvrtcProgram", "nvrtcResult"];
         let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let words = words.filter(|word| !TYPES.contains(word));
         words.filter(|word| {
-            ["cu", "nvrtc"].iter().any(|library| {
-                let rest = word.strip_prefix(library).unwrap_or_default();
-                rest.starts_with(|c: char| c.is_ascii_uppercase())
-            })
+            let rest = word.strip_prefix("cu").unwrap_or_default();
+            rest.starts_with(|c: char| c.is_ascii_uppercase())
         })
     }
 
@@ -226,7 +204,7 @@ mod tests {
     /// functions are checked by the test `driver` of the command line tool, which links them.
     #[test]
     fn every_function_that_is_named_is_looked_up() {
-        let known: BTreeSet<_> = [DRIVER, NVRTC, TIMING]
+        let known: BTreeSet<_> = [DRIVER, TIMING]
             .iter()
             .flat_map(|library| library.functions)
             .copied()

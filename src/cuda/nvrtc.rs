@@ -1,10 +1,11 @@
 //! Compiling CUDA source with NVRTC. Needs no GPU and no driver.
 
-use super::library::require_nvrtc;
+use super::nvrtc_library::{CopyOf, NAME, Nvrtc, SizeOf, Status, in_a_thread};
 use crate::render::COMPILER_OPTIONS;
 use crate::{Error, Result};
-use cudarc::nvrtc::{result, sys};
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// What a source is compiled to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +35,7 @@ impl Target {
             .filter(|&known| known < capability)
             .max();
         older.map(Target::Ptx).ok_or_else(|| Error::Library {
-            library: "NVRTC, CUDA's run-time compiler (libnvrtc)",
+            library: NAME,
             cause: format!(
                 "it does not compile for a GPU as old as compute capability {}.{}",
                 capability / 10,
@@ -66,13 +67,44 @@ impl Target {
 ///
 /// [`Error::Library`] without NVRTC.
 pub fn version() -> Result<(u32, u32)> {
-    require_nvrtc()?;
-    let (mut major, mut minor): (c_int, c_int) = (0, 0);
-    // SAFETY: NVRTC is loaded, and both pointers are valid for a write.
-    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }
-        .result()
-        .map_err(|error| failure(&error))?;
-    Ok((major.unsigned_abs(), minor.unsigned_abs()))
+    Nvrtc::get().map(|nvrtc| nvrtc.version)
+}
+
+/// NVRTC's file, such as `/usr/local/cuda/lib64/libnvrtc.so.13.0.88`. Without `WARPFOLD_NVRTC`,
+/// which names another, it is the newest major version in the loader's path that the driver goes
+/// with; and of that version the first in the path.
+///
+/// # Errors
+///
+/// [`Error::Library`] without NVRTC.
+pub fn file() -> Result<PathBuf> {
+    Nvrtc::get().map(|nvrtc| nvrtc.file.clone())
+}
+
+/// NVRTC's release, such as `13.2.86`. Two releases of one version compile to different code.
+///
+/// # Errors
+///
+/// [`Error::Library`] without NVRTC.
+///
+/// # Complexity
+///
+/// The first call compiles an empty program, in some 25 milliseconds: only PTX names the release.
+pub fn release() -> Result<String> {
+    static RELEASE: OnceLock<Result<String>> = OnceLock::new();
+    let find = || {
+        let (major, minor) = version()?;
+        let oldest = architectures()?.into_iter().min().unwrap_or_default();
+        let ptx = compile_with("", "nothing", Target::Ptx(oldest), &[])?;
+        let head = String::from_utf8_lossy(&ptx);
+        // Such as `// Cuda compilation tools, release 13.2, V13.2.86`.
+        let named = head.lines().filter(|line| line.starts_with("//"));
+        let release = named.filter_map(|line| line.rsplit_once(", V")).next();
+        Ok(release.map_or(format!("{major}.{minor}"), |(_, release)| {
+            release.trim().to_owned()
+        }))
+    };
+    RELEASE.get_or_init(find).clone()
 }
 
 /// The architectures that this NVRTC compiles for, such as 75, 80, 90.
@@ -81,17 +113,17 @@ pub fn version() -> Result<(u32, u32)> {
 ///
 /// [`Error::Library`] without NVRTC.
 pub fn architectures() -> Result<Vec<u32>> {
-    require_nvrtc()?;
+    let nvrtc = Nvrtc::get()?;
     let mut count: c_int = 0;
-    // SAFETY: NVRTC is loaded, and the pointer is valid for a write.
-    unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }
-        .result()
-        .map_err(|error| failure(&error))?;
+    // SAFETY: the pointer is valid for a write.
+    check(nvrtc, unsafe {
+        (nvrtc.functions.count_architectures)(&mut count)
+    })?;
     let mut architectures = vec![0 as c_int; usize::try_from(count).unwrap_or(0)];
     // SAFETY: the array has room for as many entries as NVRTC just announced.
-    unsafe { sys::nvrtcGetSupportedArchs(architectures.as_mut_ptr()) }
-        .result()
-        .map_err(|error| failure(&error))?;
+    check(nvrtc, unsafe {
+        (nvrtc.functions.architectures)(architectures.as_mut_ptr())
+    })?;
     Ok(architectures
         .into_iter()
         .filter_map(|known| u32::try_from(known).ok())
@@ -101,81 +133,106 @@ pub fn architectures() -> Result<Vec<u32>> {
 /// Compiles a source of [`codegen::source`](crate::codegen::source) to a binary that the CUDA
 /// driver loads: an ELF image, or PTX text with a final NUL. `operator` is named in errors.
 ///
+/// NVRTC works in a thread of its own, so that it does not change the caller's locale.
+///
 /// # Errors
 ///
 /// [`Error::Compile`] with NVRTC's log; [`Error::Library`] without NVRTC.
 pub fn compile(source: &str, operator: &str, target: Target) -> Result<Vec<u8>> {
-    require_nvrtc()?;
+    compile_with(source, operator, target, COMPILER_OPTIONS)
+}
+
+fn compile_with(source: &str, operator: &str, target: Target, options: &[&str]) -> Result<Vec<u8>> {
+    let nvrtc = Nvrtc::get()?;
     let text = CString::new(source).map_err(|_| {
         Error::Codegen(format!(
             "the CUDA text of {operator} contains a NUL character"
         ))
     })?;
-    let program = Program::new(&text)?;
-    let mut options: Vec<String> = COMPILER_OPTIONS
+    let architecture = format!("--gpu-architecture={}", target.name());
+    let options: Vec<CString> = options
         .iter()
-        .map(|&option| option.to_owned())
+        .copied()
+        .chain([architecture.as_str()])
+        .map(|option| CString::new(option).expect("options are words"))
         .collect();
-    options.push(format!("--gpu-architecture={}", target.name()));
-    // SAFETY: the program was created above and is destroyed when `program` is dropped.
-    if let Err(error) = unsafe { result::compile_program(program.0, &options) } {
-        return Err(match error.0 {
-            sys::nvrtcResult::NVRTC_ERROR_COMPILATION => Error::Compile {
+    in_a_thread(|| {
+        let program = Program::new(nvrtc, &text)?;
+        let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+        // SAFETY: the program lives, and so do as many options as are announced.
+        let status = unsafe {
+            (nvrtc.functions.compile)(program.handle, options.len() as c_int, options.as_ptr())
+        };
+        match (status, target) {
+            (COMPILATION, _) => Err(Error::Compile {
                 operator: operator.to_owned(),
                 architecture: target.name(),
                 log: program.log(),
-            },
-            _ => failure(&error),
-        });
-    }
-    match target {
-        Target::Cubin(_) => program.image(sys::nvrtcGetCUBINSize, sys::nvrtcGetCUBIN),
-        Target::Ptx(_) => program.image(sys::nvrtcGetPTXSize, sys::nvrtcGetPTX),
-    }
+            }),
+            (0, Target::Cubin(_)) => {
+                program.image(nvrtc.functions.cubin_size, nvrtc.functions.cubin)
+            }
+            (0, Target::Ptx(_)) => program.image(nvrtc.functions.ptx_size, nvrtc.functions.ptx),
+            (_, _) => Err(failure(nvrtc, status, &program.log())),
+        }
+    })?
 }
+
+/// The source is wrong.
+const COMPILATION: Status = 6;
 
 /// A failure of NVRTC that is not the source's fault.
-fn failure(error: &result::NvrtcError) -> Error {
-    Error::Library {
-        library: "NVRTC, CUDA's run-time compiler (libnvrtc)",
-        cause: format!("it failed with {error}"),
-        remedy: "check that libnvrtc and libnvrtc-builtins of one and the same release are in the loader's path",
+fn check(nvrtc: &Nvrtc, status: Status) -> Result<()> {
+    match status {
+        0 => Ok(()),
+        _ => Err(failure(nvrtc, status, "")),
     }
 }
 
-struct Program(sys::nvrtcProgram);
+fn failure(nvrtc: &Nvrtc, status: Status, log: &str) -> Error {
+    let (file, what) = (nvrtc.file.display(), nvrtc.describe(status));
+    Error::Library {
+        library: NAME,
+        cause: [&format!("{file} failed with {what}"), log]
+            .join(" ")
+            .trim()
+            .to_owned(),
+        remedy: "check that libnvrtc-builtins of the same release lies beside libnvrtc",
+    }
+}
 
-type SizeOf = unsafe fn(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
-type CopyOf = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+struct Program {
+    nvrtc: &'static Nvrtc,
+    handle: *mut c_void,
+}
 
 impl Program {
-    fn new(text: &CString) -> Result<Program> {
-        // NVRTC copies the text, although cudarc's documentation doubts it. The caller keeps it for
-        // the program's lifetime anyway.
-        result::create_program(text, Some(c"warpfold.cu"))
-            .map(Program)
-            .map_err(|error| failure(&error))
+    fn new(nvrtc: &'static Nvrtc, text: &CString) -> Result<Program> {
+        let mut handle = std::ptr::null_mut();
+        let (name, none) = (c"warpfold.cu".as_ptr(), std::ptr::null());
+        // SAFETY: the pointer is valid for a write, the texts end with a NUL, and there are no
+        // headers. The caller keeps the text for the program's lifetime.
+        let status =
+            unsafe { (nvrtc.functions.create)(&mut handle, text.as_ptr(), name, 0, none, none) };
+        check(nvrtc, status)?;
+        Ok(Program { nvrtc, handle })
     }
 
     fn image(&self, size_of: SizeOf, copy_of: CopyOf) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: the program is alive, and the pointer is valid for a write.
-        unsafe { size_of(self.0, &mut size) }
-            .result()
-            .map_err(|error| failure(&error))?;
+        check(self.nvrtc, unsafe { size_of(self.handle, &mut size) })?;
         let mut image = vec![0_u8; size];
+        let start = image.as_mut_ptr().cast::<c_char>();
         // SAFETY: the program is alive, and the buffer has the size that NVRTC asked for.
-        unsafe { copy_of(self.0, image.as_mut_ptr().cast()) }
-            .result()
-            .map_err(|error| failure(&error))?;
+        check(self.nvrtc, unsafe { copy_of(self.handle, start) })?;
         Ok(image)
     }
 
     fn log(&self) -> String {
-        let log = self
-            .image(sys::nvrtcGetProgramLogSize, sys::nvrtcGetProgramLog)
-            .unwrap_or_default();
-        String::from_utf8_lossy(&log)
+        let functions = &self.nvrtc.functions;
+        let log = self.image(functions.log_size, functions.log);
+        String::from_utf8_lossy(&log.unwrap_or_default())
             .trim_end_matches(['\0', '\n'])
             .to_owned()
     }
@@ -184,6 +241,6 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: the program was created by NVRTC and is destroyed once. A failure leaks it.
-        let _ = unsafe { result::destroy_program(self.0) };
+        unsafe { (self.nvrtc.functions.destroy)(&mut self.handle) };
     }
 }

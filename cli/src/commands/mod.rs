@@ -133,7 +133,22 @@ fn list_devices() -> Result<()> {
             Err(error) => lines += &format!("{:<8} none: {}\n", "cuda", text_of(&error)),
         }
     }
+    #[cfg(feature = "cuda")]
+    {
+        lines += &format!("{:<8} {}\n", "nvrtc", compiler());
+    }
     print(&lines)
+}
+
+/// The release and the file of the compiler of kernels, or why there is none.
+#[cfg(feature = "cuda")]
+fn compiler() -> String {
+    use warpfold::cuda::nvrtc;
+    let found = nvrtc::file().and_then(|file| Ok((file, nvrtc::release()?)));
+    match found {
+        Ok((file, release)) => format!("{release}, {}", file.display()),
+        Err(error) => format!("none: {}", text_of(&error)),
+    }
 }
 
 pub(crate) fn print(text: &str) -> Result<()> {
