@@ -20,6 +20,7 @@
 //!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
+//!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
@@ -174,6 +175,11 @@ pub use primitives::reduce::{Reducer, reduce, reduce_from};
 pub use primitives::scan::{
     Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
     scan_into,
+};
+#[doc(hidden)]
+pub use primitives::segmented::{Cut, OffsetsArguments, RowsArguments};
+pub use primitives::segmented::{
+    Offset, Offsets, OffsetsOf, Rows, Segments, segmented_reduce, segmented_reduce_from,
 };
 pub use primitives::select::{
     Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,

@@ -30,6 +30,7 @@ mod promises_on_the_gpu;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
+mod segmented;
 mod select;
 mod slices;
 mod sources;

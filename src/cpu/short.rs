@@ -50,6 +50,41 @@ macro_rules! of_size {
     };
 }
 
+/// `prefix ⊕ sum`, or the sum alone.
+#[inline(always)]
+pub(crate) fn append<T: Element, Op: Monoid<T>>(
+    prefix: Option<T::Accumulator>,
+    sum: T::Accumulator,
+) -> Option<T::Accumulator> {
+    Some(match prefix {
+        Some(prefix) => Op::combine(prefix, sum),
+        None => sum,
+    })
+}
+
+/// The sums of the aligned blocks of all of `input`, in their order. Those of more than 16 elements
+/// are halved again and again.
+#[inline(always)]
+pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
+    input: &[T],
+) -> impl Iterator<Item = T::Accumulator> {
+    let mut rest = input;
+    std::iter::from_fn(move || {
+        let level = rest.len().checked_ilog2()?;
+        let (block, others) = rest.split_at(1 << level);
+        rest = others;
+        Some(block_sum::<T, Op>(block))
+    })
+}
+
+fn block_sum<T: Element, Op: Monoid<T>>(block: &[T]) -> T::Accumulator {
+    if block.len() > LEAF {
+        let (left, right) = block.split_at(block.len() / 2);
+        return Op::combine(block_sum::<T, Op>(left), block_sum::<T, Op>(right));
+    }
+    of_size!(block.len().ilog2(), sum::<T, Op>(block))
+}
+
 /// Appends the sums of `input`.
 pub(crate) fn push<T: Element, Op: Monoid<T>>(input: &[T], counter: &mut Counter<T::Accumulator>) {
     for (level, block) in blocks(counter.end(), input.len(), LEVELS) {

@@ -23,5 +23,6 @@ pub(crate) mod collect;
 pub(crate) mod histogram;
 pub(crate) mod reduce;
 pub(crate) mod scan;
+pub(crate) mod segmented;
 pub(crate) mod select;
 pub(crate) mod weighted;

@@ -111,6 +111,22 @@ impl<'a, T: Element> Items<'a, T> {
         unsafe { Items::with::<F, R>(arguments, len, work) }
     }
 
+    /// Calls `work` with some of the items.
+    pub(crate) fn with_part<R>(
+        &self,
+        part: std::ops::Range<usize>,
+        work: impl FnOnce(&Items<'_, T>) -> R,
+    ) -> R {
+        work(&Items {
+            len: part.len(),
+            slice: self.slice(part.clone()),
+            fill: &|start, to| {
+                assert!(start + to.len() <= part.len());
+                (self.fill)(part.start + start, to);
+            },
+        })
+    }
+
     /// Writes the items from `start` on: as many as there is room for.
     pub(crate) fn write(&self, start: usize, to: &mut [MaybeUninit<T>]) {
         let Some(items) = self.slice(start..start + to.len()) else {

@@ -1,6 +1,6 @@
 //! Reduce: the fold of an array.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;

@@ -1,0 +1,267 @@
+//! Segments for callers that bring their own stream and slices.
+
+use super::OffsetsOf;
+use super::kernel::{self, SegmentedArguments, SegmentedPolicy};
+use super::segments::{Cut, Segments};
+use crate::cuda::checks::{assert_length_is_known, bind, check_call};
+use crate::cuda::kernels::Loaded;
+use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::library::require_driver;
+use crate::cuda::{Gpu, StreamBinder, Workspace};
+use crate::element::assert_element_size;
+use crate::engine::HEADER_BYTES;
+use crate::render::Named;
+use crate::source::{Form, Slice, Source};
+use crate::{Element, Error, Monoid, Result};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The kernels of segmented reductions with `Op` of sources of the form `F`, loaded into a context.
+/// `C` says how segments are given: [`OffsetsOf`] for offsets of a type, or
+/// [`Rows`](crate::Rows). Cheap to clone.
+///
+/// ```no_run
+/// use warpfold::{Offsets, OffsetsOf, ops::Add, source::Slice};
+/// use warpfold::cuda::{SegmentedReduce, Workspace, cudarc::driver::CudaContext};
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let values = stream.clone_htod(&[1.0_f32, 2.0, 3.0])?;
+/// let offsets = stream.clone_htod(&[0_u32, 2, 3])?;
+/// let mut sums = stream.alloc_zeros::<f32>(2)?;
+///
+/// let reduce = SegmentedReduce::<f32, Add, Slice<f32>, OffsetsOf<u32>>::load(&context)?;
+/// let mut workspace = Workspace::new(&stream, reduce.workspace_bytes(values.len()))?;
+/// let segments = Offsets::unchecked(&offsets)?;
+/// reduce.enqueue(&stream, &values, segments, &mut sums, &mut workspace)?;
+/// assert_eq!(stream.clone_dtoh(&sums)?, [3.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A call is two launches, and one for up to 1024 items. It reads each item once.
+#[derive(Debug)]
+pub struct SegmentedReduce<
+    T: Element,
+    Op: Monoid<T>,
+    F: Form<Item = T> = Slice<T>,
+    C: Cut = OffsetsOf<u64>,
+> {
+    context: Arc<CudaContext>,
+    kernels: Arc<Loaded>,
+    policy: SegmentedPolicy,
+    named: Named<(Op, F, C)>,
+    identity: fn() -> T,
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedReduce<T, Op, F, C> {
+    fn clone(&self) -> Self {
+        SegmentedReduce {
+            context: self.context.clone(),
+            kernels: self.kernels.clone(),
+            named: PhantomData,
+            ..*self
+        }
+    }
+}
+
+/// What is reduced: the arguments of a source with `len` items and of `count` segments, and where
+/// the results go.
+pub(super) struct Call<S, G> {
+    pub(super) source: S,
+    pub(super) segments: G,
+    pub(super) len: usize,
+    pub(super) count: usize,
+    pub(super) out: u64,
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op, F, C> {
+    /// Loads the kernels.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
+    pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        require_driver()?;
+        let policy = SegmentedPolicy::of::<T>();
+        let kernel = kernel::SegmentedReduce::<T, Op, F, C>::kernel(policy);
+        Ok(SegmentedReduce {
+            context: context.clone(),
+            kernels: Loaded::get(&kernel, context)?,
+            policy,
+            named: PhantomData,
+            identity: Op::identity,
+        })
+    }
+
+    /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
+    pub fn workspace_bytes(&self, len: usize) -> usize {
+        match self.policy.has_long(len) {
+            true => self.policy.scratch::<T>(HEADER_BYTES as u64, len).end as usize,
+            false => HEADER_BYTES,
+        }
+    }
+
+    /// Enqueues the fold of each segment of `input` into `output`, which must have as many elements
+    /// as there are segments. Empty segments give the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if `output` has another length, [`Error::Segments`] if the segments are
+    /// known to pass the end of the input, [`Error::Workspace`] if `workspace` is too small,
+    /// [`Error::WorkspaceStream`] if it serves another stream, [`Error::WrongDevice`] if something
+    /// belongs to another context, [`Error::Zip`] if zipped sources have different lengths,
+    /// [`Error::Items`] if there are more than 2^38 items, [`Error::Driver`] if a launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        self.enqueue_with(stream, None, input, segments, output, workspace)
+    }
+
+    /// Enqueues the fold of `init` and each segment of `input` into `output`. Empty segments give
+    /// `init`.
+    ///
+    /// # Errors
+    ///
+    /// As [`enqueue`](SegmentedReduce::enqueue).
+    pub fn enqueue_from(
+        &self,
+        stream: &CudaStream,
+        init: T,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        self.enqueue_with(stream, Some(init), input, segments, output, workspace)
+    }
+
+    fn enqueue_with(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (source, len) = bind(&mut binder, &input)?;
+        let count = segments.count();
+        let bound = segments.bind(&mut binder, len)?;
+        Error::check_length(count, output.len())?;
+        let written = [("output", &**output.stream())];
+        let bytes = self.workspace_bytes(len);
+        check_call(&self.context, stream, &written, workspace, bytes)?;
+        let (out, _writing) = output.device_ptr_mut(stream);
+        let call = Call {
+            source,
+            segments: bound,
+            len,
+            count,
+            out,
+        };
+        // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
+        // stream's order and cudarc's events protect it.
+        unsafe { self.run(stream, call, init, workspace) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are of the kernels' context, and stay until the work on the stream is done;
+    /// there is room for all results.
+    unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        call: Call<F::Arguments, C::Arguments>,
+        init: Option<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        type Kernel<T, Op, F, C> = kernel::SegmentedReduce<T, Op, F, C>;
+        let (len, most) = (call.len, MOST_ITEMS);
+        if len as u64 > most {
+            return Err(Error::Items { items: len, most });
+        }
+        if call.count == 0 {
+            return Ok(());
+        }
+        let policy = self.policy;
+        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let scratch = policy.scratch::<T>(workspace.address + HEADER_BYTES as u64, len);
+        let arguments = SegmentedArguments {
+            source: call.source,
+            segments: call.segments,
+            out: call.out,
+            workspace,
+            sums: scratch.sums,
+            tails: scratch.tails,
+            list: scratch.list,
+            capacity: policy.most_long(len) as u32,
+            seeded: u32::from(init.is_some()),
+            init: init.unwrap_or_else(self.identity).widen(),
+        };
+        let threads = 32 * policy.warps;
+        let tiles = blocks(policy.tiles(len, call.count), len as u64)?;
+        let grid = Grid::new(tiles, threads, 0);
+        // SAFETY: the caller's; the workspace has room for what the kernels keep.
+        unsafe {
+            launch(
+                &self.kernels,
+                stream,
+                &Kernel::<T, Op, F, C>::REDUCE,
+                grid,
+                arguments,
+            )?
+        };
+        if !policy.has_long(len) {
+            return Ok(());
+        }
+        let groups = u64::from(threads / 8);
+        let most = 4 * u64::from(self.kernels.multiprocessors());
+        let grid = Grid::new(
+            policy.most_long(len).div_ceil(groups).min(most) as u32,
+            threads,
+            0,
+        );
+        // SAFETY: as above.
+        unsafe {
+            launch(
+                &self.kernels,
+                stream,
+                &Kernel::<T, Op, F, C>::FINISH,
+                grid,
+                arguments,
+            )
+        }
+    }
+}
+
+/// The most items of a call: numbers of units have 32 bits.
+const MOST_ITEMS: u64 = 1 << 38;
+
+/// Folds each segment on a GPU's stream.
+///
+/// # Safety
+///
+/// The arguments are those of a source and of segments in this GPU's memory, which stay borrowed.
+/// There is room for all results.
+pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    gpu: &Gpu,
+    call: Call<F::Arguments, C::Arguments>,
+    init: Option<T>,
+) -> Result<()> {
+    let reduce = SegmentedReduce::<T, Op, F, C>::load(gpu.stream().context())?;
+    let bytes = reduce.workspace_bytes(call.len);
+    gpu.with_workspace(bytes, |stream, workspace| {
+        // SAFETY: the caller's; the stream keeps calls and frees in order.
+        unsafe { reduce.run(stream, call, init, workspace) }
+    })
+}

@@ -1,0 +1,157 @@
+//! The kernels of segmented reductions, and what they take.
+
+use super::segments::Cut;
+use crate::definitions::Definitions;
+use crate::engine::accumulator_layout;
+use crate::render::{
+    Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_monoid,
+    bind_source,
+};
+use crate::source::{Form, Slice};
+use crate::{Element, Monoid};
+
+/// The kernels that fold each segment of sources of a form with `Op`; `C` says how segments are
+/// given.
+#[derive(Debug)]
+pub struct SegmentedReduce<T, Op, F = Slice<T>, C = super::OffsetsOf<u64>>(Named<(T, Op, F, C)>);
+
+arguments! {
+    /// What the kernels take.
+    pub struct SegmentedArguments<S, C, A> {
+        /// What is reduced.
+        pub source: S => "Source",
+        /// Where segments lie.
+        pub segments: C => "Segments",
+        /// The result.
+        pub out: u64 => "Element*",
+        /// Where blocks count long segments.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// The sums of units.
+        pub sums: u64 => "T*",
+        /// The nodes of tails.
+        pub tails: u64 => "T*",
+        /// The long segments.
+        pub list: u64 => "LongSegment*",
+        /// How many long segments there can be.
+        pub capacity: u32 => "u32",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// What comes first; the result of an empty segment.
+        pub init: A => "Operand<T>::Type",
+    }
+}
+
+/// The arguments for a form `F` and segments given as `C`.
+pub(crate) type ArgumentsOf<T, F, C> =
+    SegmentedArguments<<F as Form>::Arguments, <C as Cut>::Arguments, <T as Element>::Accumulator>;
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op, F, C> {
+    /// The function that folds short segments, and the units of long ones.
+    pub const REDUCE: Function<ArgumentsOf<T, F, C>> = Function::new("segmented_reduce");
+    /// The one that folds units.
+    pub const FINISH: Function<ArgumentsOf<T, F, C>> = Function::new("segmented_finish");
+
+    /// The kernel.
+    pub fn kernel(policy: SegmentedPolicy) -> Kernel {
+        let functions = const { &[Self::REDUCE.name, Self::FINISH.name] };
+        Kernel::new("segmented.cu.jinja", functions, &bind::<T, Op, F, C>)
+            .parameter("warps", policy.warps.into())
+            .parameter("rows", policy.rows.into())
+            .parameter("blocks", policy.blocks.into())
+            .parameter("unit", policy.unit.into())
+            .operator::<Op>()
+    }
+}
+
+fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    let monoid = bind_monoid::<T, Op>(definitions);
+    minijinja::context! {
+        arguments => ArgumentsOf::<T, F, C>::cuda(),
+        segments => C::cuda(),
+        ..minijinja::context! { ..source, ..monoid }
+    }
+}
+
+/// How the kernels cut their work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentedPolicy {
+    /// The warps of a block.
+    pub warps: u32,
+    /// The entries of a tile for each thread: items, and starts of segments.
+    pub rows: u32,
+    /// The blocks that a multiprocessor has registers for.
+    pub blocks: u32,
+    /// The items of a unit of a long segment, a power of two from 128 to 1024, and no more than a
+    /// tile has. A tile reads nearly as many beyond its end.
+    pub unit: u32,
+}
+
+/// Where a call keeps what the last launch needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentedScratch {
+    /// The long segments.
+    pub list: u64,
+    /// The sums of units.
+    pub sums: u64,
+    /// The nodes of tails.
+    pub tails: u64,
+    /// The end.
+    pub end: u64,
+}
+
+impl SegmentedPolicy {
+    /// The policy for elements of type `T`: tiles of some 16 KiB.
+    pub fn of<T: Element>() -> SegmentedPolicy {
+        let (rows, unit) = match size_of::<T>() {
+            0..=4 => (16, 1024),
+            5..=8 => (8, 1024),
+            9..=16 => (4, 512),
+            17..=32 => (2, 256),
+            _ => (1, 128),
+        };
+        SegmentedPolicy {
+            warps: 8,
+            rows,
+            blocks: 1,
+            unit,
+        }
+    }
+
+    /// The tiles of so many items and segments.
+    pub fn tiles(self, items: usize, segments: usize) -> u64 {
+        let tile = u64::from(self.rows * self.warps * 32);
+        (items as u64 + segments as u64).div_ceil(tile)
+    }
+
+    /// Whether one of so many items can be a long segment.
+    pub fn has_long(self, items: usize) -> bool {
+        items as u64 > u64::from(self.unit)
+    }
+
+    /// The most long segments, and the most units.
+    pub fn most_long(self, items: usize) -> u64 {
+        items as u64 / u64::from(self.unit) + 1
+    }
+
+    /// What so many items of type `T` take from an address on, a multiple of 16.
+    pub fn scratch<T: Element>(self, list: u64, items: usize) -> SegmentedScratch {
+        const LONG_SEGMENT: u64 = 24;
+        let (most, sum) = (
+            self.most_long(items),
+            accumulator_layout::<T>().size() as u64,
+        );
+        // Those of more units than 8 lanes fold have a list of their own.
+        let listed = most + most / 256;
+        let sums = (list + listed * LONG_SEGMENT).next_multiple_of(16);
+        let tails = (sums + most * sum).next_multiple_of(16);
+        SegmentedScratch {
+            list,
+            sums,
+            tails,
+            end: tails + most * u64::from(self.unit.ilog2()) * sum,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Segments: reductions of many parts of one source at once.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+pub(crate) mod kernel;
+mod segments;
+
+#[doc(hidden)]
+pub use segments::{Cut, OffsetsArguments, RowsArguments};
+pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments};
+
+use crate::device::Backend;
+use crate::element::assert_element_size;
+use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::{Buffer, Device, Element, Monoid, Result};
+
+/// The fold of each segment of `input`, and the identity for those that are empty.
+///
+/// Each result is bit for bit what [`reduce`](crate::reduce()) gives for that segment alone,
+/// wherever it lies. [`Device::for_host_data`] says where it runs.
+///
+/// Segments may have any lengths: threads share out items and segments together. So neither a long
+/// segment nor many empty ones take one thread alone.
+///
+/// Complexity: O(n + m) work for n items and m segments. Memory on the CPU: the result, and up to
+/// 64 KiB for each thread; a source that is no slice also takes room for the items of a segment,
+/// up to 2^17.
+///
+/// ```
+/// use warpfold::{Offsets, ops::Add, segmented_reduce};
+///
+/// // A sparse matrix of three rows: its values, and where each row starts.
+/// let (values, rows) = ([4.0_f32, 1.0, 2.5, 0.5], [0_u32, 2, 2, 4]);
+/// assert_eq!(segmented_reduce::<f32, Add>(&values, Offsets::new(&rows)?)?, [5.0, 0.0, 3.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Segments`](crate::Error::Segments) if the segments pass the end of the input;
+/// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths;
+/// [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory) if there is no room for the result. If
+/// `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it names a GPU, those of
+/// [`Device::upload`] and [`Device::segmented_reduce`].
+pub fn segmented_reduce<T: Element, Op: Monoid<T>>(
+    input: impl Source<Item = T>,
+    segments: impl Segments,
+) -> Result<Vec<T>> {
+    reduce_host::<T, Op, _, _>(input, segments, None)
+}
+
+/// The fold of `init` and each segment of `input`: bit for bit what
+/// [`reduce_from`](crate::reduce_from) gives for it. An empty segment gives `init`. Otherwise as
+/// [`segmented_reduce`].
+///
+/// ```
+/// use warpfold::{Offsets, ops::Min, segmented_reduce_from};
+///
+/// let offsets = Offsets::new(&[0_u64, 1, 1, 3])?;
+/// assert_eq!(segmented_reduce_from::<i32, Min>(5, &[9, 4, 2], offsets)?, [5, 5, 2]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`segmented_reduce`].
+pub fn segmented_reduce_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+    segments: impl Segments,
+) -> Result<Vec<T>> {
+    reduce_host::<T, Op, _, _>(input, segments, Some(init))
+}
+
+fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
+    input: S,
+    segments: G,
+    init: Option<T>,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let len = input.items()?;
+    let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
+    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
+    // the call.
+    let buffer = unsafe {
+        device.segmented_bound::<T, Op, S::Form, G::Cut>(bound, (len, segments.count()), init)
+    };
+    buffer?.into_vec()
+}
+
+/// # Segments
+///
+/// Each result is bit for bit that of [`reduce`](Device::reduce) over the segment alone. On a GPU a
+/// call is two launches, and one for up to 1024 items; every item is read once. Memory: the result,
+/// and a workspace that the device keeps, of 1 to 10% of the input's size.
+///
+/// # Errors
+///
+/// Of every method: [`Error::Segments`](crate::Error::Segments) if the segments pass the end of the
+/// input; [`Error::WrongDevice`](crate::Error::WrongDevice) if a buffer lives elsewhere;
+/// [`Error::Zip`](crate::Error::Zip) if zipped sources have different lengths;
+/// [`Error::Library`](crate::Error::Library) without NVRTC;
+/// [`Error::Compile`](crate::Error::Compile) if an operator's CUDA text is wrong;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), after which the device is usable as before;
+/// [`Error::Driver`](crate::Error::Driver).
+impl Device {
+    /// The fold of each segment of `input`, and the identity for those that are empty; see
+    /// [`segmented_reduce`](crate::segmented_reduce()). Does not wait for the result.
+    pub fn segmented_reduce<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        segments: impl Segments<Device>,
+    ) -> Result<Buffer<T>> {
+        self.segmented_source::<T, Op, _, _>(input, segments, None)
+    }
+
+    /// The fold of `init` and each segment of `input`; see
+    /// [`segmented_reduce_from`](crate::segmented_reduce_from). Does not wait for the result.
+    pub fn segmented_reduce_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+        segments: impl Segments<Device>,
+    ) -> Result<Buffer<T>> {
+        self.segmented_source::<T, Op, _, _>(input, segments, Some(init))
+    }
+
+    fn segmented_source<T, Op, S, G>(
+        &self,
+        input: S,
+        segments: G,
+        init: Option<T>,
+    ) -> Result<Buffer<T>>
+    where
+        T: Element,
+        Op: Monoid<T>,
+        S: Source<Device, Item = T>,
+        G: Segments<Device>,
+    {
+        let mut binder = DeviceBinder::new(self);
+        let len = input.items()?;
+        let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe {
+            self.segmented_bound::<T, Op, S::Form, G::Cut>(bound, (len, segments.count()), init)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source with `len` items, and of `count` segments of so many
+    /// items, all in this device's memory, which stays borrowed.
+    unsafe fn segmented_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+        &self,
+        (source, segments): (F::Arguments, C::Arguments),
+        (len, count): (usize, usize),
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's.
+                let folds = unsafe {
+                    let bounds = cpu::Bounds::<C>::new(&segments, count);
+                    Items::with::<F, _>(&source, len, |items| {
+                        cpu::reduce::<T, Op, C>(items, &bounds, init)
+                    })
+                };
+                self.upload_vec(folds?)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let mut folds = Buffer::<T>::reserve(self, count)?;
+                let call = cuda::Call {
+                    source,
+                    segments,
+                    len,
+                    count,
+                    out: folds.address_mut(),
+                };
+                // SAFETY: the caller's. The buffer has room for all results, and all are written.
+                unsafe {
+                    cuda::reduce_on::<T, Op, F, C>(gpu, call, init)?;
+                    folds.set_len(count);
+                }
+                Ok(folds)
+            }
+        }
+    }
+}
