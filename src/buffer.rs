@@ -44,6 +44,14 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
+    /// A buffer of a CPU, which is `device`.
+    pub(crate) fn of_host(device: &Device, data: Vec<T>) -> Buffer<T> {
+        Buffer {
+            device: device.clone(),
+            storage: Storage::Cpu(data),
+        }
+    }
+
     /// A buffer of length 0, with memory for `len` elements. [`set_len`](Buffer::set_len) says how
     /// many of them were written.
     pub(crate) fn reserve(device: &Device, len: usize) -> Result<Buffer<T>> {

@@ -35,11 +35,12 @@ use crate::{Function, Monoid, Scalar, monoid};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
-/// The sum. Wraps on integers.
+/// The sum. Wraps on integers: [`sum`](crate::sum()) adds up in 64 bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Add;
 
-/// The product. Wraps on integers.
+/// The product. Wraps on integers. Products of floats near 1 have a
+/// [bias](crate::reduce()#products-of-floats).
 #[derive(Debug, Clone, Copy)]
 pub struct Mul;
 

@@ -5,7 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use warpfold::Prefixes;
 use warpfold::ops::Add;
-use warpfold::{Device, Error, function, inclusive_scan, map, reduce, scan, select, zip};
+use warpfold::{
+    Device, Error, function, inclusive_scan, map, partition, positions, reduce, runs, scan, select,
+    unique, zip,
+};
 
 /// Counts the bytes that are allocated, and refuses allocations of a size.
 struct Counting;
@@ -123,7 +126,8 @@ fn what_is_evaluated_takes_a_chunk_for_each_thread() {
         let threads = |kib: usize| THREADS * (kib << 10);
         assert!(reduced <= threads(64) + more, "reduce, {len}: {reduced}");
         assert!(scanned <= bytes + threads(192) + more, "{len}: {scanned}");
-        assert!(selected <= bytes + threads(288), "{len}: {selected}");
+        let result = bytes / 2;
+        assert!(selected <= 3 * result + threads(352), "{len}: {selected}");
         assert!(in_place <= threads(288), "in place, {len}: {in_place}");
         let (kept, _) = peak(|| select::<f32, positive_float>(&input).unwrap());
         assert_eq!((kept.len(), kept.capacity()), (len / 2, len / 2));
@@ -142,6 +146,46 @@ fn what_is_evaluated_takes_a_chunk_for_each_thread() {
         assert!(joined <= bytes + threads(544), "joined, {len}: {joined}");
         assert!(into <= threads(544), "joined into, {len}: {into}");
     }
+}
+
+#[test]
+fn selects_take_memory_as_their_results_do() {
+    let _turn = TURN.lock();
+    const THREADS: usize = 3;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS);
+    let pool = pool.build().unwrap();
+    let len = 8_000_000;
+    // Three numbers among many, in two runs.
+    let mut few = vec![0_u32; len];
+    few[1234] = 7;
+    few[len - 9..len - 7].fill(7);
+    let all = vec![7_u32; len];
+    let some: Vec<u32> = (0..len).map(|i| u32::from(i % 10 == 3)).collect();
+    let least = THREADS * (2 << 20);
+    pool.install(|| {
+        reduce::<u32, Add>(&few).unwrap();
+        let (found, taken) = peak(|| positions(map::<positive, _>(&few)).unwrap());
+        assert_eq!(found, [1234, len as u64 - 9, len as u64 - 8]);
+        assert!(taken <= least, "positions: {taken}");
+        let (found, taken) = peak(|| select::<u32, positive>(&few).unwrap());
+        assert_eq!(found, [7; 3]);
+        assert!(taken <= least, "select: {taken}");
+        let (found, taken) = peak(|| unique::<u32>(&few).unwrap());
+        assert_eq!(found, [0, 7, 0, 7, 0]);
+        assert!(taken <= least, "unique: {taken}");
+        let (found, taken) = peak(|| runs::<u32>(&few).unwrap());
+        assert_eq!(found.lengths, [1234, 1, len as u64 - 9 - 1235, 2, 7]);
+        assert!(taken <= least, "runs: {taken}");
+
+        for (data, kept) in [(&few, 3), (&some, len / 10), (&all, len)] {
+            let (found, taken) = peak(|| positions(map::<positive, _>(data)).unwrap());
+            assert_eq!((found.len(), found.capacity()), (kept, kept));
+            assert!(taken <= 3 * 8 * kept + least, "{kept} positions: {taken}");
+            let (sides, taken) = peak(|| partition::<u32, positive>(data).unwrap());
+            assert_eq!((sides.0.len(), sides.1.len()), (kept, len - kept));
+            assert!(taken <= 3 * 4 * len + least, "partition, {kept}: {taken}");
+        }
+    });
 }
 
 #[test]
@@ -230,17 +274,24 @@ fn want_of_host_memory_is_an_error_with_the_size_and_nothing_is_lost() {
         scan::<u32, Add>(&data).err(),
         inclusive_scan::<u32, Add>(&data).err(),
         cpu.scan::<u32, Add>(&buffer).err(),
+        select::<u32, positive>(&data).err(),
+        partition::<u32, positive>(&data).err(),
     ];
+    let positions = positions(map::<positive, _>(&data)).err();
+    let few = runs::<u32>(&data).map(|runs| runs.lengths);
     let sum = cpu.reduce::<u32, Add>(&buffer);
     REFUSED.store(usize::MAX, Relaxed);
     let requested = 16 << 20;
     for (number, error) in errors.into_iter().enumerate() {
-        assert_eq!(
-            error,
-            Some(Error::OutOfHostMemory { requested }),
-            "{number}"
-        );
+        let expected = Error::OutOfHostMemory { requested };
+        let is_select = number >= 6 && matches!(error, Some(Error::OutOfHostMemory { .. }));
+        assert!(is_select || error == Some(expected), "{number}: {error:?}");
     }
+    assert!(
+        matches!(positions, Some(Error::OutOfHostMemory { .. })),
+        "{positions:?}"
+    );
+    assert_eq!(few, Ok(vec![1 << 22]), "a short result needs no memory");
     assert_eq!(sum, Ok(1 << 22), "the device goes on");
     let beyond = cpu.allocate::<u64>(usize::MAX / 4).unwrap_err();
     assert!(matches!(beyond, Error::OutOfHostMemory { .. }), "{beyond}");

@@ -16,12 +16,13 @@
 //! is kept. Nobody knows that place before the last turn. But the end of the buffer is known. So
 //! the others are stored from there on, backwards, and turned round at last.
 
+use super::growing::Growing;
 use super::kernel::{Outputs, Sides};
 use super::{Target, Targets};
-use crate::Element;
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
 use crate::cpu::{chunk_len, compact::compact, shared_chunk_len, stream};
 use crate::source::FlaggedItems;
+use crate::{Element, Result};
 use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -38,25 +39,42 @@ const BLOCK_BYTES: usize = 1 << 10;
 
 /// Where something goes. All threads write there, each at its own place.
 #[derive(Clone, Copy)]
-struct Output<T> {
-    start: *mut T,
-    room: usize,
-    /// Whether results go past the caches.
-    streams: bool,
+enum Output<'m, T> {
+    /// What comes after the room is not stored.
+    Fixed {
+        start: *mut T,
+        room: usize,
+        /// Whether results go past the caches.
+        streams: bool,
+    },
+    /// A turn makes room before anything is stored.
+    Growing(&'m Growing<T>),
 }
 
 // SAFETY: the threads write numbers, and none where another one reads or writes.
-unsafe impl<T: Element> Send for Output<T> {}
+unsafe impl<T: Element> Send for Output<'_, T> {}
 // SAFETY: as above.
-unsafe impl<T: Element> Sync for Output<T> {}
+unsafe impl<T: Element> Sync for Output<'_, T> {}
 
-impl<T: Element> Output<T> {
-    fn new(target: Target, len: usize, in_place: bool) -> Output<T> {
+impl<T: Element> Output<'_, T> {
+    fn new(target: Target, len: usize, in_place: bool) -> Self {
         let bytes = target.room.min(len) * size_of::<T>();
-        Output {
+        Output::Fixed {
             start: target.address as *mut T,
             room: target.room,
             streams: !in_place && bytes > STREAM_BYTES,
+        }
+    }
+
+    /// Where there is no room for anything.
+    fn nowhere() -> Self {
+        Output::new(Target::default(), 0, false)
+    }
+
+    /// Sees to it that there is room for so many items, if the memory grows.
+    fn make_room(self, len: usize) {
+        if let Output::Growing(memory) = self {
+            memory.make_room(len);
         }
     }
 
@@ -66,18 +84,30 @@ impl<T: Element> Output<T> {
     ///
     /// The items are initialised. Nothing else reads or writes what lies at the place.
     unsafe fn store(self, items: &[MaybeUninit<T>], place: usize) {
-        let fitting = place.min(self.room)..(place + items.len()).min(self.room);
-        let items = &items[..fitting.len()];
-        // SAFETY: the range lies in the room; the rest is the caller's.
-        unsafe {
-            let target = self.start.add(fitting.start).cast::<MaybeUninit<T>>();
-            let target = std::slice::from_raw_parts_mut(target, fitting.len());
-            if self.streams {
-                stream::copy(items, target);
-                stream::finish();
-            } else {
-                target.copy_from_slice(items);
+        let copy = |start: *mut T, room: usize, streams: bool| {
+            let fitting = place.min(room)..(place + items.len()).min(room);
+            let items = &items[..fitting.len()];
+            // SAFETY: the range lies in the room; the rest is the caller's.
+            unsafe {
+                let target = start.add(fitting.start).cast::<MaybeUninit<T>>();
+                let target = std::slice::from_raw_parts_mut(target, fitting.len());
+                if streams {
+                    stream::copy(items, target);
+                    stream::finish();
+                } else {
+                    target.copy_from_slice(items);
+                }
             }
+        };
+        match self {
+            Output::Fixed {
+                start,
+                room,
+                streams,
+            } => copy(start, room, streams),
+            Output::Growing(memory) => memory.with(|start, room| {
+                copy(start, room, place * size_of::<T>() > STREAM_BYTES);
+            }),
         }
     }
 }
@@ -105,9 +135,51 @@ pub(crate) unsafe fn select<T: Element, O: Outputs>(
         lengths: Output::new(targets.lengths, len, false),
         joined: false,
     };
+    store_all::<T, O>(input, outputs, in_place)
+}
+
+/// What a select has stored in new memory; nothing of what its outputs do not name.
+pub(crate) struct Stored<T> {
+    pub(crate) kept: Vec<T>,
+    pub(crate) others: Vec<T>,
+    pub(crate) places: Vec<u64>,
+    pub(crate) lengths: Vec<u64>,
+}
+
+/// Stores those items of `input`, or their positions, that `O` names: each kind in its order, in
+/// memory that grows with it.
+pub(crate) fn select_new<T: Element, O: Outputs>(input: &FlaggedItems<'_, T>) -> Result<Stored<T>> {
+    let len = input.len();
+    let (kept, others) = (Growing::up_to(len), Growing::up_to(len));
+    let (places, lengths) = (Growing::up_to(len), Growing::up_to(len));
+    let outputs = Outlets {
+        kept: Output::Growing(&kept),
+        others: Output::Growing(&others),
+        places: Output::Growing(&places),
+        lengths: Output::Growing(&lengths),
+        joined: false,
+    };
+    let count = store_all::<T, O>(input, outputs, false);
+    let of = |is_stored: bool, count: usize| if is_stored { count } else { 0 };
+    // SAFETY: so many were stored, unless there was no memory.
+    unsafe {
+        Ok(Stored {
+            kept: kept.into_vec(of(O::KEPT, count))?,
+            others: others.into_vec(of(O::OTHERS, len - count))?,
+            places: places.into_vec(of(O::PLACES, count))?,
+            lengths: lengths.into_vec(of(O::KEPT && O::PLACES, count))?,
+        })
+    }
+}
+
+fn store_all<T: Element, O: Outputs>(
+    input: &FlaggedItems<'_, T>,
+    outputs: Outlets<'_, T>,
+    in_place: bool,
+) -> usize {
     let all = in_chunks::<T, O>(input, outputs, in_place);
     if O::KEPT && O::PLACES && all.count > 0 {
-        let last = [MaybeUninit::new(len as u64 - all.last)];
+        let last = [MaybeUninit::new(input.len() as u64 - all.last)];
         // SAFETY: the distance behind all others, which no chunk has stored.
         unsafe { outputs.lengths.store(&last, all.count - 1) };
     }
@@ -129,8 +201,8 @@ pub(crate) unsafe fn partition_joined<T: Element>(
     let outputs = Outlets {
         kept: Output::new(all, len, false),
         others: Output::new(all, len, false),
-        places: Output::new(Target::default(), 0, false),
-        lengths: Output::new(Target::default(), 0, false),
+        places: Output::nowhere(),
+        lengths: Output::nowhere(),
         joined: true,
     };
     let count = in_chunks::<T, Sides>(input, outputs, false).count;
@@ -159,7 +231,7 @@ fn turn_round<T: Element>(elements: &mut [T]) {
 /// Has all threads store what `O` names, chunk by chunk.
 fn in_chunks<T: Element, O: Outputs>(
     input: &FlaggedItems<'_, T>,
-    outputs: Outlets<T>,
+    outputs: Outlets<'_, T>,
     in_place: bool,
 ) -> Kept {
     let len = input.len();
@@ -175,11 +247,11 @@ fn in_chunks<T: Element, O: Outputs>(
 
 /// Where everything goes.
 #[derive(Clone, Copy)]
-struct Outlets<T> {
-    kept: Output<T>,
-    others: Output<T>,
-    places: Output<u64>,
-    lengths: Output<u64>,
+struct Outlets<'m, T> {
+    kept: Output<'m, T>,
+    others: Output<'m, T>,
+    places: Output<'m, u64>,
+    lengths: Output<'m, u64>,
     /// Whether `others` is the memory of `kept`, and filled from its end.
     joined: bool,
 }
@@ -194,7 +266,7 @@ struct Kept {
 /// A thread's working memory. What is not wanted has no room.
 struct Worker<'s, T> {
     input: &'s FlaggedItems<'s, T>,
-    outputs: Outlets<T>,
+    outputs: Outlets<'s, T>,
     in_place: bool,
     /// A block of items.
     items: Vec<MaybeUninit<T>>,
@@ -212,7 +284,7 @@ struct Worker<'s, T> {
 impl<'s, T: Element> Worker<'s, T> {
     fn new<O: Outputs>(
         input: &'s FlaggedItems<'s, T>,
-        outputs: Outlets<T>,
+        outputs: Outlets<'s, T>,
         chunk: usize,
         in_place: bool,
     ) -> Worker<'s, T> {
@@ -237,12 +309,12 @@ impl<'s, T: Element> Worker<'s, T> {
 
 /// The state, and the place of a chunk, is what was kept before it.
 impl<T: Element> turns::Worker<Range<usize>, Kept> for Worker<'_, T> {
-    /// How many items the chunk keeps.
-    type Prepared = usize;
-    /// The same, and what was kept before.
+    /// How many items the chunk keeps, and where it ends.
+    type Prepared = (usize, usize);
+    /// How many items it keeps, and what was kept before.
     type Place = (usize, Kept);
 
-    fn prepare(&mut self, chunk: &Range<usize>) -> usize {
+    fn prepare(&mut self, chunk: &Range<usize>) -> (usize, usize) {
         let (mut count, mut others) = (0, 0);
         for start in chunk.clone().step_by(self.items.len()) {
             let len = self.items.len().min(chunk.end - start);
@@ -273,12 +345,24 @@ impl<T: Element> turns::Worker<Range<usize>, Kept> for Worker<'_, T> {
             }
             count += kept;
         }
-        count
+        (count, chunk.end)
     }
 
-    fn turn(&mut self, count: usize, kept: &mut Kept) -> (usize, Kept) {
+    fn turn(&mut self, (count, end): (usize, usize), kept: &mut Kept) -> (usize, Kept) {
         let before = *kept;
         kept.count += count;
+        if !self.kept.is_empty() {
+            self.outputs.kept.make_room(kept.count);
+        }
+        if !self.others.is_empty() {
+            self.outputs.others.make_room(end - kept.count);
+        }
+        if !self.places.is_empty() {
+            self.outputs.places.make_room(kept.count);
+        }
+        if !self.lengths.is_empty() {
+            self.outputs.lengths.make_room(kept.count);
+        }
         if let Some(last) = self.places[..count.min(self.places.len())].last() {
             // SAFETY: `compact` wrote so many.
             kept.last = unsafe { last.assume_init() };
@@ -302,7 +386,7 @@ impl<T: Element> turns::Worker<Range<usize>, Kept> for Worker<'_, T> {
                 let mut place = chunk.start - start;
                 if to.joined {
                     others.reverse();
-                    place = to.others.room - place - others.len();
+                    place = self.input.len() - place - others.len();
                 }
                 to.others.store(others, place);
             }

@@ -3,6 +3,7 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+mod growing;
 pub(crate) mod kernel;
 mod tuning;
 
@@ -47,6 +48,7 @@ impl Target {
     }
 
     /// The memory that was reserved for `room` items.
+    #[cfg(feature = "cuda")]
     fn reserved<T: Element>(buffer: &mut Buffer<T>, room: usize) -> Target {
         Target::new(buffer.address_mut(), room)
     }
@@ -84,8 +86,8 @@ impl Targets {
 /// chunk is held in the cache until it knows its place. [`Device::for_host_data`] says where it
 /// runs.
 ///
-/// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: room for all items while
-/// it runs, of which the result keeps what it needs, and up to 288 KiB for each thread.
+/// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: it grows with the result,
+/// to at most three times as much while it runs, and up to 288 KiB for each thread.
 ///
 /// ```
 /// use warpfold::{function, select};
@@ -99,12 +101,12 @@ impl Targets {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// For a predicate with parameters, and to keep something else than the items that it looks at, see
-/// [`select_flagged`].
+/// For a predicate with parameters, select [`flagged_with`](crate::flagged_with()) by
+/// [`select_flagged`]; to keep something else than the items that it looks at, see there.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfHostMemory`] if there is no room for all items, [`Error::Zip`] if zipped sources
+/// [`Error::OutOfHostMemory`] if there is no room for the result, [`Error::Zip`] if zipped sources
 /// have different lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`],
 /// and if it names a GPU, those of [`Device::upload`], [`Device::select`] and [`Buffer::to_vec`].
 pub fn select<T, P>(input: impl Source<Item = T>) -> Result<Vec<T>>
@@ -117,24 +119,22 @@ where
 
 /// The first part of every pair whose second part is true, in their order.
 ///
-/// The pairs are what a function returns that [`map`](crate::map()) gives the items to. So a
-/// predicate can have parameters, which are [constants](crate::constant()):
+/// [`flagged_with`](crate::flagged_with()) makes the pairs of a predicate with parameters:
 ///
 /// ```
-/// use warpfold::{constant, function, map, select_flagged, zip};
+/// use warpfold::{flagged_with, function, select_flagged};
 ///
 /// #[function]
-/// fn up_to(x: f64, limit: f64) -> (f64, bool) {
-///     (x, x <= limit)
+/// fn up_to(x: f64, limit: f64) -> bool {
+///     x <= limit
 /// }
 ///
 /// let x = [3.0, 1.0, 4.0, f64::NAN, 2.5];
-/// let low = map::<up_to, _>(zip(&x, constant(3.0, x.len())));
-/// assert_eq!(select_flagged::<f64>(low)?, [3.0, 1.0, 2.5]);
+/// assert_eq!(select_flagged::<f64>(flagged_with::<up_to, _, _>(&x, 3.0))?, [3.0, 1.0, 2.5]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// And what is kept can be something else than what the predicate looks at, such as the places of
+/// [`map`](crate::map()) makes any others. What is kept can be something else than what the predicate looks at, such as the places of
 /// the items:
 ///
 /// ```
@@ -172,8 +172,31 @@ fn select_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Vec<
 ///
 /// Every item is read once, and every kept one is written once. Calls wait for the number of kept
 /// items. Memory: on the CPU up to 288 KiB for each thread; on a GPU a workspace that the device
-/// keeps, less than 1% of a long input. The methods that give a new buffer take memory for all
-/// items; on a GPU the buffer keeps it.
+/// keeps, less than 1% of a long input. The methods that give a new buffer take memory in addition.
+/// On the CPU it grows with the result, to at most three times as much while they run. On a GPU
+/// they reserve it for all items, as if every one were kept: [`positions`](Device::positions) 8
+/// bytes an item, [`runs`](Device::runs) 16 bytes and an item. The buffer keeps that. If there is
+/// not as much, they count first, which evaluates each item once more, and reserve what the result
+/// takes.
+///
+/// To reserve no more than that on any device, count first:
+///
+/// ```
+/// use warpfold::{Device, function, map};
+///
+/// #[function]
+/// fn is_nan(x: f32) -> bool {
+///     x.is_nan()
+/// }
+///
+/// let device = Device::cpu();
+/// let x = device.upload(&[1.0, f32::NAN, 3.0])?;
+/// let count = device.count(map::<is_nan, _>(&x))?;
+/// let mut places = device.allocate::<u64>(count)?;
+/// device.positions_into(map::<is_nan, _>(&x), &mut places)?;
+/// assert_eq!(places.to_vec()?, [1]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -294,18 +317,89 @@ impl Device {
         arguments: F::Arguments,
         len: usize,
     ) -> Result<Buffer<T>> {
-        let mut output = Buffer::<T>::reserve(self, len)?;
-        let targets = Targets {
-            kept: Target::reserved(&mut output, len),
-            ..Targets::default()
-        };
-        // SAFETY: the caller's. The buffer has room for all items, and the select writes as many as
-        // it counts.
-        unsafe {
-            let count = self.store::<T, F, Kept>(arguments, len, targets, false)?;
-            output.set_len(count);
+        // SAFETY: the caller's.
+        Ok(unsafe { self.store_new::<T, F, Kept>(arguments, len) }?.kept)
+    }
+
+    /// How many items have a flag.
+    ///
+    /// # Safety
+    ///
+    /// As for [`store`](Device::store).
+    #[cfg(feature = "cuda")]
+    unsafe fn count_flags<T: Element, F: Form<Item = (T, bool)>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<usize> {
+        // SAFETY: the caller's.
+        let count = unsafe {
+            self.reduce_bound::<u64, crate::ops::Add, crate::source::Map<flag_of<T>, F>>(
+                arguments, len, None,
+            )
+        }?;
+        Ok(count as usize)
+    }
+
+    /// Stores what `O` names in new buffers. On the CPU they grow. On a GPU there is
+    /// room for all items, or for those that were counted.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed.
+    unsafe fn store_new<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<New<T>> {
+        const { assert_element_size::<T>() };
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's.
+                let stored = unsafe {
+                    FlaggedItems::with::<F, _>(&arguments, len, cpu::select_new::<T, O>)
+                }?;
+                Ok(New {
+                    kept: Buffer::of_host(self, stored.kept),
+                    others: Buffer::of_host(self, stored.others),
+                    places: Buffer::of_host(self, stored.places),
+                    lengths: Buffer::of_host(self, stored.lengths),
+                })
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => {
+                let (mut new, kept, others) = match New::reserve::<O>(self, len, len) {
+                    Ok(new) => (new, len, len),
+                    Err(Error::OutOfMemory { .. }) => {
+                        // SAFETY: the caller's.
+                        let kept = unsafe { self.count_flags::<T, F>(arguments, len) }?;
+                        let others = len - kept;
+                        (New::reserve::<O>(self, kept, others)?, kept, others)
+                    }
+                    Err(error) => return Err(error),
+                };
+                let targets = Targets {
+                    kept: Target::reserved(&mut new.kept, if O::KEPT { kept } else { 0 }),
+                    others: Target::reserved(&mut new.others, if O::OTHERS { others } else { 0 }),
+                    places: Target::reserved(&mut new.places, if O::PLACES { kept } else { 0 }),
+                    lengths: Target::reserved(
+                        &mut new.lengths,
+                        if O::KEPT && O::PLACES { kept } else { 0 },
+                    ),
+                };
+                // SAFETY: the caller's. There is room for what is stored, and the select writes as
+                // many as it counts.
+                unsafe {
+                    let count = self.store::<T, F, O>(arguments, len, targets, false)?;
+                    new.kept.set_len(count.min(targets.kept.room));
+                    new.others.set_len((len - count).min(targets.others.room));
+                    new.places.set_len(count.min(targets.places.room));
+                    new.lengths.set_len(count.min(targets.lengths.room));
+                }
+                Ok(new)
+            }
         }
-        Ok(output)
     }
 
     fn select_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
@@ -354,6 +448,35 @@ impl Device {
             Backend::Cuda(gpu) => unsafe { gpu.select::<T, F, O>(arguments, len, targets) },
         }
     }
+}
+
+/// What a select has stored in new buffers; nothing of what its outputs do not name.
+struct New<T: Element> {
+    kept: Buffer<T>,
+    others: Buffer<T>,
+    places: Buffer<u64>,
+    lengths: Buffer<u64>,
+}
+
+#[cfg(feature = "cuda")]
+impl<T: Element> New<T> {
+    /// Room for so many items that have a flag, and others, as far as `O` names them.
+    fn reserve<O: Outputs>(device: &Device, kept: usize, others: usize) -> Result<New<T>> {
+        let room = |is_stored: bool, len: usize| if is_stored { len } else { 0 };
+        Ok(New {
+            kept: Buffer::reserve(device, room(O::KEPT, kept))?,
+            others: Buffer::reserve(device, room(O::OTHERS, others))?,
+            places: Buffer::reserve(device, room(O::PLACES, kept))?,
+            lengths: Buffer::reserve(device, room(O::KEPT && O::PLACES, kept))?,
+        })
+    }
+}
+
+/// 1 for an item that has a flag.
+#[cfg(feature = "cuda")]
+#[crate::function]
+fn flag_of<T: Element>(_item: T, flag: bool) -> u64 {
+    flag as u64
 }
 
 /// An error if there were more items than room.

@@ -14,8 +14,8 @@ use crate::{Buffer, Device, Element, Function, Result};
 /// A stable partition in one pass, by the algorithm of [`select`](crate::select()). The place of an
 /// item that is not kept is its position, less the number of items kept before it.
 ///
-/// Complexity: O(n) work; every item is evaluated once. Memory: room for twice all items while it
-/// runs, and up to 544 KiB for each thread of the CPU.
+/// Complexity: O(n) work; every item is evaluated once. Memory: as for [`select`](crate::select()),
+/// on either side, and up to 544 KiB for each thread of the CPU.
 ///
 /// ```
 /// use warpfold::{function, partition};
@@ -325,20 +325,9 @@ impl Device {
         arguments: F::Arguments,
         len: usize,
     ) -> Result<(Buffer<T>, Buffer<T>)> {
-        let mut kept = Buffer::reserve(self, len)?;
-        let mut others = Buffer::reserve(self, len)?;
-        let targets = Targets {
-            kept: Target::reserved(&mut kept, len),
-            others: Target::reserved(&mut others, len),
-            ..Targets::default()
-        };
-        // SAFETY: the caller's. There is room for all items on either side.
-        unsafe {
-            let count = self.store::<T, F, Sides>(arguments, len, targets, false)?;
-            kept.set_len(count);
-            others.set_len(len - count);
-        }
-        Ok((kept, others))
+        // SAFETY: the caller's.
+        let new = unsafe { self.store_new::<T, F, Sides>(arguments, len) }?;
+        Ok((new.kept, new.others))
     }
 
     fn partition_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(

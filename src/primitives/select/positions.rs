@@ -27,8 +27,7 @@ use crate::{Buffer, Device, Result};
 /// ```
 ///
 /// The algorithm is that of [`select`](crate::select()). Complexity: O(n) work; every flag is
-/// evaluated once. Memory: room for as many positions as there are flags while it runs, and up to
-/// 288 KiB for each thread of the CPU.
+/// evaluated once. Memory: as for [`select`](crate::select()), whose items are positions.
 ///
 /// # Errors
 ///
@@ -93,14 +92,18 @@ impl Device {
         flags: B::Arguments,
         len: usize,
     ) -> Result<Buffer<u64>> {
-        let mut output = Buffer::reserve(self, len)?;
-        let target = Target::reserved(&mut output, len);
-        // SAFETY: the caller's. There is room for all.
+        let source = indexed::<B>(flags);
+        // SAFETY: the caller's.
         unsafe {
-            let count = self.store_positions::<B>(flags, len, target)?;
-            output.set_len(count);
+            match &self.backend {
+                // There an item is its own position.
+                Backend::Cpu => Ok(self.store_new::<u64, Indexed<B>, Kept>(source, len)?.kept),
+                #[cfg(feature = "cuda")]
+                Backend::Cuda(_) => Ok(self
+                    .store_new::<u64, Indexed<B>, Places>(source, len)?
+                    .places),
+            }
         }
-        Ok(output)
     }
 
     fn positions_source_into<S: Source<Device, Item = bool>>(
@@ -128,8 +131,7 @@ impl Device {
         len: usize,
         target: Target,
     ) -> Result<usize> {
-        type Indexed<B> = Zip<(Index, B)>;
-        let source = ZipArguments(IndexArguments { first: 0 }, flags);
+        let source = indexed::<B>(flags);
         let mut targets = Targets::default();
         // SAFETY: the caller's.
         unsafe {
@@ -147,4 +149,11 @@ impl Device {
             }
         }
     }
+}
+
+/// Flags with their positions.
+type Indexed<B> = Zip<(Index, B)>;
+
+fn indexed<B: Form<Item = bool>>(flags: B::Arguments) -> <Indexed<B> as Form>::Arguments {
+    ZipArguments(IndexArguments { first: 0 }, flags)
 }

@@ -1,7 +1,6 @@
 //! Unique: the first item of each run of equal neighbours, where runs start, and how long they are.
 
 use super::kernel::RunParts;
-use super::{Target, Targets};
 use crate::source::{Comparable, DeviceBinder, Form, HostBinder, Source, heads, heads_by};
 use crate::{Buffer, Device, Element, Function, Result, select_flagged};
 
@@ -85,8 +84,8 @@ pub struct Runs<Items, Numbers> {
 /// ```
 ///
 /// One pass finds all three, one launch on a GPU: where a run starts, the one before it ends.
-/// Complexity: O(n) work; every item is evaluated twice. Memory: room for as many items, starts and
-/// lengths as the input has while it runs.
+/// Complexity: O(n) work; every item is evaluated twice. Memory: as for
+/// [`select`](crate::select()), for items, starts and lengths.
 ///
 /// # Errors
 ///
@@ -220,26 +219,12 @@ impl Device {
         arguments: F::Arguments,
         len: usize,
     ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
-        let mut items = Buffer::<T>::reserve(self, len)?;
-        let mut starts = Buffer::<u64>::reserve(self, len)?;
-        let mut lengths = Buffer::<u64>::reserve(self, len)?;
-        let targets = Targets {
-            kept: Target::reserved(&mut items, len),
-            places: Target::reserved(&mut starts, len),
-            lengths: Target::reserved(&mut lengths, len),
-            ..Targets::default()
-        };
-        // SAFETY: the caller's. There is room for all.
-        unsafe {
-            let count = self.store::<T, F, RunParts>(arguments, len, targets, false)?;
-            items.set_len(count);
-            starts.set_len(count);
-            lengths.set_len(count);
-        }
+        // SAFETY: the caller's.
+        let new = unsafe { self.store_new::<T, F, RunParts>(arguments, len) }?;
         Ok(Runs {
-            items,
-            starts,
-            lengths,
+            items: new.kept,
+            starts: new.places,
+            lengths: new.lengths,
         })
     }
 }
