@@ -68,6 +68,81 @@ kinds! {
     Float: f32 f64;
 }
 
+/// What `min` and `max` of a number are, on the host. `kernels/machine/rust.cuh` defines them alike.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no such method on a GPU",
+    label = "this has no such method of its own",
+    note = "only the methods of numbers themselves are translated: write a function with #[warpfold::function], and call it by its name"
+)]
+pub trait Extreme: CudaType {
+    #[doc(hidden)]
+    fn least_of(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn greatest_of(self, other: Self) -> Self;
+}
+
+macro_rules! extremes_of_integers {
+    ($($integer:ident)*) => {$(
+        impl Extreme for $integer {
+            #[inline(always)]
+            fn least_of(self, other: Self) -> Self {
+                self.min(other)
+            }
+
+            #[inline(always)]
+            fn greatest_of(self, other: Self) -> Self {
+                self.max(other)
+            }
+        }
+    )*};
+}
+
+extremes_of_integers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize);
+
+macro_rules! extremes_of_floats {
+    ($($float:ident)*) => {$(
+        // IEEE 754-2019's minimumNumber and maximumNumber: if one is a NaN, quiet or signalling,
+        // the other; −0 is less than +0.
+        impl Extreme for $float {
+            #[inline(always)]
+            fn least_of(self, other: Self) -> Self {
+                if self.is_nan() {
+                    other
+                } else if other.is_nan() {
+                    self
+                } else {
+                    crate::ops::minimum(self, other)
+                }
+            }
+
+            #[inline(always)]
+            fn greatest_of(self, other: Self) -> Self {
+                if self.is_nan() {
+                    other
+                } else if other.is_nan() {
+                    self
+                } else {
+                    crate::ops::maximum(self, other)
+                }
+            }
+        }
+    )*};
+}
+
+extremes_of_floats!(f32 f64);
+
+/// What `a.min(b)` becomes on the host.
+#[inline(always)]
+pub fn min<T: Extreme>(a: T, b: T) -> T {
+    a.least_of(b)
+}
+
+/// What `a.max(b)` becomes on the host.
+#[inline(always)]
+pub fn max<T: Extreme>(a: T, b: T) -> T {
+    a.greatest_of(b)
+}
+
 // In the shadow: take the receiver of a method that only these have.
 
 pub fn number<T: AnyNumber>(value: T) -> T {

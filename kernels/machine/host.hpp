@@ -53,6 +53,21 @@ T maximum_by_comparison(T a, T b);
 inline float minimum_f32(float a, float b) { return minimum_by_comparison(a, b); }
 inline float maximum_f32(float a, float b) { return maximum_by_comparison(a, b); }
 
+// CUDA's fmin and fmax are PTX's min and max: if one is NaN, the other, and -0 is less than +0. C's
+// give NaN for a signalling one, and either of two zeros.
+template <class T>
+inline T minimum_number(T a, T b) {
+    return a != a ? b : b != b ? a : minimum_by_comparison(a, b);
+}
+template <class T>
+inline T maximum_number(T a, T b) {
+    return a != a ? b : b != b ? a : maximum_by_comparison(a, b);
+}
+inline float fminf(float a, float b) { return minimum_number(a, b); }
+inline float fmaxf(float a, float b) { return maximum_number(a, b); }
+inline double fmin(double a, double b) { return minimum_number(a, b); }
+inline double fmax(double a, double b) { return maximum_number(a, b); }
+
 inline unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
 inline unsigned long long bits_of(double value) {
     return __builtin_bit_cast(unsigned long long, value);
@@ -141,3 +156,11 @@ inline unsigned short f32_to_bf16_bits(float value) {
 }
 
 }  // namespace warpfold
+
+// For operators that are written in CUDA.
+namespace user {
+using warpfold::fmax;
+using warpfold::fmaxf;
+using warpfold::fmin;
+using warpfold::fminf;
+}  // namespace user

@@ -623,11 +623,16 @@ RUST_FUNCTION bool is_normal(f64 a) {
     return is_finite(a) && magnitude(a) >= 0x0010000000000000ull;
 }
 
-/// If one is NaN, the other. Of two zeros, either.
+/// If one is NaN, quiet or signalling, the other; -0 is less than +0. So do PTX's min and max, and
+/// the host's in src/codegen/translated.rs.
 RUST_FUNCTION f32 min(f32 a, f32 b) { return fminf(a, b); }
 RUST_FUNCTION f32 max(f32 a, f32 b) { return fmaxf(a, b); }
-RUST_FUNCTION f64 min(f64 a, f64 b) { return is_nan(a) | (b < a) ? b : a; }
-RUST_FUNCTION f64 max(f64 a, f64 b) { return is_nan(a) | (a < b) ? b : a; }
+RUST_FUNCTION f64 min(f64 a, f64 b) {
+    return is_nan(a) ? b : is_nan(b) ? a : minimum_by_comparison(a, b);
+}
+RUST_FUNCTION f64 max(f64 a, f64 b) {
+    return is_nan(a) ? b : is_nan(b) ? a : maximum_by_comparison(a, b);
+}
 /// NaN stays NaN.
 template <Float T>
 RUST_FUNCTION T clamp(T a, T low, T high) {

@@ -1,7 +1,7 @@
 //! `#[function]`, and what stands for a function in the type namespace.
 
 use crate::groups::Parentheses;
-use crate::math::Mathematics;
+use crate::math::{Extremes, Mathematics};
 use crate::translate::{Translation, translate};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -25,6 +25,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     Mathematics.visit_item_fn_mut(&mut function);
     add_attributes(&mut function.attrs);
     let companion = companion(&function);
+    Extremes.visit_item_fn_mut(&mut function);
     Ok(quote!(#function #companion))
 }
 

@@ -138,11 +138,11 @@ pub fn monoid(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// A function gives the same bits on the host and on a GPU. `u8` does not become `int`, casts
 /// saturate, and shifts are masked. A product and a sum are rounded twice unless you write
 /// `mul_add`. `exp`, `ln` and the others of the last list above are those of `warpfold::math` on
-/// both sides, not the standard library's, whose last digits depend on the platform. The
-/// exceptions:
+/// both sides, not the standard library's, whose last digits depend on the platform. `min` and
+/// `max` of floats are IEEE 754-2019's `minimumNumber` and `maximumNumber` on both sides: if one is
+/// a NaN, quiet or signalling, the other; −0 is less than +0. The standard library's differ there
+/// from platform to platform. The exceptions:
 ///
-/// - `min` and `max` of 0.0 and −0.0: Rust leaves open which it gives. `warpfold::ops::minimum` and
-///   `maximum` do not.
 /// - The sign and payload of a NaN that was computed.
 /// - Where Rust panics, a GPU cannot. Overflow wraps there and shifts are masked, as in Rust's
 ///   release builds. Division of integers by zero gives 0, and so does the remainder; `MIN / -1`

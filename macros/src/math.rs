@@ -1,5 +1,6 @@
 //! `x.exp()` and the like.
 
+use crate::names::NUMBERS;
 use proc_macro2::Span;
 use quote::quote_spanned;
 use syn::punctuated::Punctuated;
@@ -72,4 +73,48 @@ fn function(
         paren_token: Paren(span),
         args: arguments,
     })
+}
+
+/// Makes `x.max(y)` and `f32::max(x, y)` of the host's function calls of the crate's own: what the
+/// standard library's give for a signalling NaN, and for two zeros, depends on the platform.
+pub(crate) struct Extremes;
+
+impl VisitMut for Extremes {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_expr_mut(self, expression);
+        let (method, ty, arguments) = match expression {
+            Expr::MethodCall(call) if call.turbofish.is_none() && call.args.len() == 1 => {
+                let arguments = std::iter::once(&*call.receiver).chain(&call.args);
+                (&call.method, None, arguments.cloned().collect())
+            }
+            Expr::Call(call) if call.args.len() == 2 => {
+                let Expr::Path(callee) = &*call.func else {
+                    return;
+                };
+                let segments: Vec<_> = callee.path.segments.iter().collect();
+                let [ty, method] = segments[..] else { return };
+                let is_number = NUMBERS.contains(&ty.ident.to_string().as_str());
+                if !is_number || callee.qself.is_some() {
+                    return;
+                }
+                (&method.ident, Some(&ty.ident), call.args.clone())
+            }
+            _ => return,
+        };
+        if method != "max" && method != "min" {
+            return;
+        }
+        let span = Span::call_site().located_at(method.span());
+        let method = Ident::new(&method.to_string(), span);
+        let ty = ty.map(|ty| quote_spanned!(span=> ::<#ty>));
+        let arguments: Punctuated<Expr, syn::Token![,]> = arguments;
+        *expression = Expr::Call(ExprCall {
+            attrs: Vec::new(),
+            func: Box::new(
+                parse_quote_spanned!(span=> ::warpfold::codegen::translated::#method #ty),
+            ),
+            paren_token: Paren(span),
+            args: arguments,
+        });
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::function::{add_attributes, companion, definition, without_lints};
 use crate::groups::Parentheses;
-use crate::math::Mathematics;
+use crate::math::{Extremes, Mathematics};
 use crate::names::{camel_case, snake_case};
 use crate::translate::{check_type, translate};
 use proc_macro2::{Span, TokenStream};
@@ -140,6 +140,7 @@ fn of_function(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
     let mut function = function.clone();
     add_attributes(&mut function.attrs);
     let companion = companion(&function);
+    Extremes.visit_item_fn_mut(&mut function);
     // Report a type that is no element at its place.
     let span = Span::call_site().located_at(element.span());
     let operator = quote_spanned!(span=> ::warpfold::Monoid<#element>);
@@ -308,6 +309,9 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
     for item in &mut block.items {
         if let ImplItem::Fn(function) = item {
             add_attributes(&mut function.attrs);
+            if function.sig.ident == "combine" {
+                Extremes.visit_impl_item_fn_mut(function);
+            }
         }
     }
     let quiet = without_lints();

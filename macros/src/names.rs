@@ -113,3 +113,9 @@ pub(crate) fn is_constant_name(ident: &Ident) -> bool {
     let name = ident.to_string();
     name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
 }
+
+/// The types of numbers that functions compute with.
+pub(crate) const NUMBERS: &[&str] = &[
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "usize", "isize", "f32",
+    "f64",
+];

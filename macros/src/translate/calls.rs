@@ -3,6 +3,7 @@
 use super::expressions::list;
 use super::refused::{no_method, no_option};
 use super::{Translator, Value};
+use crate::names::NUMBERS;
 use proc_macro2::Span;
 use quote::quote;
 use syn::spanned::Spanned;
@@ -32,12 +33,6 @@ const METHODS: &[(&str, &[(&str, usize)])] = &[
         ("recip", 0), ("copysign", 1), ("to_bits", 0), ("is_nan", 0), ("is_finite", 0), ("is_infinite", 0), ("is_normal", 0),
         ("is_sign_negative", 0), ("is_sign_positive", 0),
     ]),
-];
-
-/// The types whose methods these are.
-const NUMBERS: &[&str] = &[
-    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "usize", "isize", "f32",
-    "f64",
 ];
 
 impl Translator {
