@@ -35,17 +35,19 @@ struct Slice {
     }
 };
 
-/// Calls a function with an item, or with its parts.
-template <auto FUNCTION, bool SPREADS, class X>
+/// Calls a function with an item, with its parts (SPREADS is 1), or with the parts of its first part
+/// and the second (2).
+template <auto FUNCTION, int SPREADS, class X>
 __device__ __forceinline__ auto call_with(const X& x) {
-    if constexpr (!SPREADS) return FUNCTION(x);
+    if constexpr (SPREADS == 0) return FUNCTION(x);
+    else if constexpr (SPREADS == 2) return FUNCTION(x._0._0, x._0._1, x._1);
     else if constexpr (requires { x._2; }) return FUNCTION(x._0, x._1, x._2);
     else return FUNCTION(x._0, x._1);
 }
 
-/// What becomes of each item of a source: what a function gives for it. SPREADS says that an item
-/// is a tuple of the function's arguments.
-template <auto FUNCTION, bool SPREADS>
+/// What becomes of each item of a source: what a function gives for it. SPREADS says which parts of
+/// it are the function's arguments.
+template <auto FUNCTION, int SPREADS>
 struct Mapped {
     /// Whether items lie in memory as they are.
     static constexpr bool KEEPS = false;
@@ -57,7 +59,7 @@ struct Mapped {
 };
 
 /// The item itself, and what a predicate says of it.
-template <auto PREDICATE, bool SPREADS>
+template <auto PREDICATE, int SPREADS>
 struct WithFlag {
     static constexpr bool KEEPS = true;
 
@@ -85,11 +87,22 @@ struct Each {
     }
 };
 
-template <auto FUNCTION, class S, bool SPREADS>
+template <auto FUNCTION, class S, int SPREADS>
 using Map = Each<Mapped<FUNCTION, SPREADS>, S>;
 
-template <auto PREDICATE, class S, bool SPREADS>
+template <auto PREDICATE, class S, int SPREADS>
 using Flagged = Each<WithFlag<PREDICATE, SPREADS>, S>;
+
+/// The first part of a pair, and what a predicate says of both.
+template <auto PREDICATE, int SPREADS>
+struct FirstWithFlag {
+    static constexpr bool KEEPS = false;
+
+    template <class X, class P>
+    static __device__ __forceinline__ Tuple<X, bool> call(const Tuple<X, P>& x) {
+        return {x._0, call_with<PREDICATE, SPREADS>(x)};
+    }
+};
 
 /// What `==` says of two numbers of the host.
 template <class T>
@@ -185,6 +198,10 @@ struct Constant {
     __device__ __forceinline__ bool is(const void*) const { return false; }
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
 };
+
+/// The items of a source, and what a predicate says of them and some parameters.
+template <auto PREDICATE, class S, class P, int SPREADS>
+using FlaggedWith = Each<FirstWithFlag<PREDICATE, SPREADS>, Zip<S, Constant<P>>>;
 
 /// The first `width` elements of every row of `stride` elements.
 template <class T>

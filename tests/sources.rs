@@ -8,9 +8,9 @@ use warpfold::Prefixes;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
 use warpfold::{
-    Device, Element, Error, Monoid, Source, constant, function, inclusive_scan,
-    inclusive_scan_from, index, map, monoid, reduce, reduce_from, scan, scan_from, strided, zip,
-    zip3,
+    Device, Element, Error, Monoid, Source, collect, constant, flagged_with, function,
+    inclusive_scan, inclusive_scan_from, index, map, map_with, monoid, reduce, reduce_from, scan,
+    scan_from, select_flagged, strided, zip, zip3,
 };
 
 /// The functions on host data over a source that `of` makes, against the oracle over its items.
@@ -473,4 +473,63 @@ fn a_function_that_panics_stops_the_call_and_no_thread_waits() {
         reduce::<u32, Add>(map::<quotient, _>(zip(&x, &x))),
         Ok(1 << 20)
     );
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Line {
+    slope: f32,
+    offset: f32,
+}
+
+#[function]
+fn on_line(x: f32, line: Line) -> f32 {
+    line.slope * x + line.offset
+}
+
+#[function]
+fn error_of_line(x: f32, y: f32, line: Line) -> f32 {
+    y - on_line(x, line)
+}
+
+#[function]
+fn far_from_line(x: f32, y: f32, line: Line) -> bool {
+    error_of_line(x, y, line).abs() > 1.0
+}
+
+#[function]
+fn is_above(x: f32, threshold: f32) -> bool {
+    x > threshold
+}
+
+#[test]
+fn functions_have_parameters() {
+    let cpu = Device::cpu();
+    for length in [0, 1, 33, 5000] {
+        let (x, y) = (sample::<f32>(length, 1), sample::<f32>(length, 2));
+        let buffers = [&x, &y].map(|data| cpu.upload(data).unwrap());
+        for line in [(2.0, 1.0), (-0.5, 3.0)].map(|(slope, offset)| Line { slope, offset }) {
+            let pairs = || x.iter().zip(&y).map(|(&x, &y)| (x, y));
+            let expected: Vec<f32> = x.iter().map(|&x| on_line(x, line)).collect();
+            let got = collect(map_with::<on_line, _, _>(&x, line)).unwrap();
+            assert_same(&got, &expected, "items");
+            let got = cpu
+                .collect(map_with::<on_line, _, _>(&buffers[0], line))
+                .unwrap();
+            assert_same(&got.to_vec().unwrap(), &expected, "items of a buffer");
+
+            let expected: Vec<f32> = pairs().map(|(x, y)| error_of_line(x, y, line)).collect();
+            let got = collect(map_with::<error_of_line, _, _>(zip(&x, &y), line)).unwrap();
+            assert_same(&got, &expected, "pairs");
+            let far = pairs().filter(|&(x, y)| far_from_line(x, y, line)).count();
+            let source = map_with::<far_from_line, _, _>(zip(&buffers[0], &buffers[1]), line);
+            assert_eq!(cpu.count(source), Ok(far));
+        }
+        let above: Vec<f32> = x.iter().copied().filter(|&x| x > 0.25).collect();
+        let source = flagged_with::<is_above, _, _>(&x, 0.25);
+        assert_same(&select_flagged::<f32>(source).unwrap(), &above, "selected");
+        let source = flagged_with::<is_above, _, _>(&buffers[0], 0.25);
+        let got = cpu.select_flagged::<f32>(source).unwrap().to_vec().unwrap();
+        assert_same(&got, &above, "selected of a buffer");
+    }
 }

@@ -71,7 +71,8 @@ of_a_function! {
 /// Gives each item of `source` to the function `F`.
 ///
 /// `F` is the type that [`#[function]`](macro@crate::function) makes, which has the function's own
-/// name. The items may have another type than those of `source`. The parts of a zipped item are the
+/// name. (If Rust says `expected type, found function`, the function has no such attribute.) For
+/// parameters that are known when the program runs, see [`map_with`](crate::map_with()). The items may have another type than those of `source`. The parts of a zipped item are the
 /// function's arguments.
 ///
 /// ```
@@ -183,19 +184,20 @@ where
 #[diagnostic::on_unimplemented(
     message = "the function takes `{Input}`, and the items are `{Self}`",
     label = "not the function's arguments",
-    note = "a function of one argument maps a source of that type; a function of several maps what zip makes of as many sources"
+    note = "a function of one argument maps a source of that type; a function of several maps what zip makes of as many sources; for parameters that are the same for all items there is map_with"
 )]
 pub trait Feeds<Input>: CudaType {
-    /// Whether the item is a tuple of the arguments.
+    /// What is given as arguments of their own: 0, nothing, so the item is the only argument; 1, the
+    /// parts of the item; 2, those of its first part, and the second.
     #[doc(hidden)]
-    const SPREADS: bool;
+    const SPREADS: u32;
 
     #[doc(hidden)]
     fn feed(self) -> Input;
 }
 
 impl<X: CudaType> Feeds<(X,)> for X {
-    const SPREADS: bool = false;
+    const SPREADS: u32 = 0;
 
     #[inline(always)]
     fn feed(self) -> (X,) {
@@ -204,7 +206,7 @@ impl<X: CudaType> Feeds<(X,)> for X {
 }
 
 impl<A: CudaType, B: CudaType> Feeds<(A, B)> for (A, B) {
-    const SPREADS: bool = true;
+    const SPREADS: u32 = 1;
 
     #[inline(always)]
     fn feed(self) -> (A, B) {
@@ -213,11 +215,21 @@ impl<A: CudaType, B: CudaType> Feeds<(A, B)> for (A, B) {
 }
 
 impl<A: CudaType, B: CudaType, C: CudaType> Feeds<(A, B, C)> for (A, B, C) {
-    const SPREADS: bool = true;
+    const SPREADS: u32 = 1;
 
     #[inline(always)]
     fn feed(self) -> (A, B, C) {
         self
+    }
+}
+
+impl<A: CudaType, B: CudaType, P: CudaType> Feeds<(A, B, P)> for ((A, B), P) {
+    const SPREADS: u32 = 2;
+
+    #[inline(always)]
+    fn feed(self) -> (A, B, P) {
+        let ((a, b), parameters) = self;
+        (a, b, parameters)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A source is a number of items in an order. A slice is one. [`map`] and [`zip`] make sources out
 //! of others, [`index`] and [`constant`] out of nothing, and [`strided`] takes the start of every
-//! row of a slice. Nothing is computed or stored when a source is made: a primitive evaluates each
+//! row of a slice. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is computed or stored when a source is made: a primitive evaluates each
 //! item where it needs it, in registers.
 //!
 //! ```
@@ -36,6 +36,7 @@ mod map;
 mod slice;
 mod strided;
 mod up_to;
+mod with;
 mod zip;
 
 pub use flags::{Comparable, Equal, Heads, NonZero, bools, flags, heads, heads_by};
@@ -44,6 +45,7 @@ pub use map::{Feeds, Flagged, Map, flagged, map};
 pub use slice::{Slice, SliceArguments};
 pub use strided::{Strided, StridedArguments, strided};
 pub use up_to::{UpTo, UpToArguments};
+pub use with::{FlaggedWith, With, flagged_with, map_with};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
@@ -59,12 +61,12 @@ use crate::{CudaType, Device, Element, Result};
 /// - [`Device`], for its methods: `&Buffer<T>`;
 /// - `CudaStream`, for [`cuda`](crate::cuda): `&CudaSlice<T>`, `&CudaView<T>`, `&CudaViewMut<T>`.
 ///
-/// [`map`], [`zip`], [`zip3`], [`index`], [`constant`] and [`strided`] build sources on these, at
-/// every place. The module [`source`](crate::source) has an example.
+/// [`map`], [`map_with`], [`zip`], [`zip3`], [`index`], [`constant`] and [`strided`] build sources
+/// on these, at every place. The module [`source`](crate::source) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source that can be read here",
     label = "no source here",
-    note = "functions on host data read `&[T]`, arrays and `&Vec<T>`; methods of Device read `&Buffer<T>`; warpfold::cuda reads `&CudaSlice<T>` and its views; and all of them what map, zip, index, constant and strided make of these"
+    note = "functions on host data read `&[T]`, `&[T; N]` and `&Vec<T>`, so write `&values`; methods of Device read `&Buffer<T>`; warpfold::cuda reads `&CudaSlice<T>` and its views; and all of them what map, zip, index, constant and strided make of these; a slice of `bool` is `warpfold::bools(&flags)`; iterators and closures do not run on a GPU: write a function with #[warpfold::function], and `map::<function, _>(&values)`"
 )]
 pub trait Source<P: Place = Host> {
     /// What the source consists of.

@@ -11,8 +11,8 @@ use std::any::type_name;
 use warpfold::codegen::kernels::{Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides};
 use warpfold::codegen::{Engine, ScanPlan, WavePlan, WavePolicy};
 use warpfold::source::{
-    Comparable, Constant, ConstantArguments, Equal, Flagged, Form, Heads, Index, IndexArguments,
-    Map, NonZero, Slice, SliceArguments, UpTo, UpToArguments, Zip, ZipArguments,
+    Comparable, Constant, ConstantArguments, Equal, Flagged, FlaggedWith, Form, Heads, Index,
+    IndexArguments, Map, NonZero, Slice, SliceArguments, UpTo, UpToArguments, Zip, ZipArguments,
 };
 use warpfold::{bytemuck, function};
 
@@ -311,6 +311,24 @@ fn select_by_a_limit() {
         items: x.iter().map(|&x| (x, x > 30000)).collect(),
     };
     check::<u16, _, Kept>("limit", &case);
+}
+
+#[function]
+fn beyond(x: u16, limit: u16) -> bool {
+    x > limit
+}
+
+#[test]
+fn select_by_a_predicate_with_a_parameter() {
+    let (a, x) = leaf::<u16>("a", MOST, 1);
+    let case = Case::<FlaggedWith<beyond, Slice<u16>, u16>> {
+        arguments: |_| ZipArguments(slice("a"), ConstantArguments { value: 30000 }),
+        leaves: vec![a],
+        elements: |length| length,
+        items: x.iter().map(|&x| (x, x > 30000)).collect(),
+    };
+    check::<u16, _, Kept>("parameter", &case);
+    check::<u16, _, Sides>("parameter", &case);
 }
 
 /// Items beside bytes that are flags.

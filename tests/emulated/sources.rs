@@ -94,8 +94,12 @@ pub(super) fn lengths(run: usize, share: usize) -> Vec<usize> {
 }
 
 /// What every run tests, by its name; the others take turns.
-const IN_EVERY_RUN: [&str; 6] = [
+const IN_EVERY_RUN: [&str; 10] = [
     "dot product",
+    "greater of floats",
+    "lesser of floats",
+    "pairs with a parameter",
+    "parameter",
     "words collect",
     "u32 Kept",
     "u8 Sides",
@@ -546,6 +550,96 @@ fn numbered_items() {
     };
     check::<Bicyclic, BicyclicProduct, _>("numbered", &case);
     check_levels::<Bicyclic, BicyclicProduct, _>("numbered", &case);
+}
+
+#[function]
+fn on_line(x: u32, y: u32, line: [u32; 2]) -> u32 {
+    line[0].wrapping_mul(x) ^ y.wrapping_add(line[1])
+}
+
+/// The items are pairs, and the parameters come behind them.
+#[test]
+fn pairs_with_parameters() {
+    let ((a, x), (b, y)) = (leaf::<u32>("a", MOST, 1), leaf::<u32>("b", MOST, 2));
+    type Pairs = Zip<(Slice<u32>, Slice<u32>)>;
+    let case = Case::<Map<on_line, Zip<(Pairs, Constant<[u32; 2]>)>>> {
+        arguments: |_| {
+            let pairs = ZipArguments(slice("a"), slice("b"));
+            ZipArguments(pairs, ConstantArguments { value: [3, 77] })
+        },
+        leaves: vec![a, b],
+        elements: |length| length,
+        items: x
+            .iter()
+            .zip(&y)
+            .map(|(&x, &y)| on_line(x, y, [3, 77]))
+            .collect(),
+    };
+    check::<u32, Add, _>("pairs with a parameter", &case);
+    check_levels::<u32, Add, _>("pairs with a parameter", &case);
+}
+
+#[function]
+fn bits_of_greater(a: f32, b: f32) -> u32 {
+    let x = a.max(b);
+    if x.is_nan() { 0x7fc0_0000 } else { x.to_bits() }
+}
+
+#[function]
+fn bits_of_lesser(a: f64, b: f64) -> u64 {
+    let x = f64::min(a, b);
+    if x.is_nan() { 1 } else { x.to_bits() }
+}
+
+/// Quiet NaNs and signalling ones, zeros of both signs, and other numbers, in all pairs.
+#[test]
+fn extremes_of_odd_floats() {
+    let odd = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        -f32::NAN,
+        f32::from_bits(0x7f80_0001),
+        f32::from_bits(0xffbf_ffff),
+        f32::from_bits(1),
+    ];
+    let in_f64 = |i: usize| match odd[i].to_bits() {
+        0x7f80_0001 => f64::from_bits(0x7ff0_0000_0000_0001),
+        0xffbf_ffff => f64::from_bits(0xfff7_ffff_ffff_ffff),
+        _ => f64::from(odd[i]),
+    };
+    let first = |i: usize| i % odd.len();
+    let second = |i: usize| i / odd.len() % odd.len();
+    let a: Vec<f32> = (0..MOST).map(|i| odd[first(i)]).collect();
+    let b: Vec<f32> = (0..MOST).map(|i| odd[second(i)]).collect();
+    let case = Case::<Map<bits_of_greater, Zip<(Slice<f32>, Slice<f32>)>>> {
+        arguments: |_| ZipArguments(slice("a"), slice("b")),
+        leaves: vec![leaf_of("a", &a), leaf_of("b", &b)],
+        elements: |length| length,
+        items: a
+            .iter()
+            .zip(&b)
+            .map(|(&a, &b)| bits_of_greater(a, b))
+            .collect(),
+    };
+    check::<u32, Add, _>("greater of floats", &case);
+    let a: Vec<f64> = (0..MOST).map(|i| in_f64(first(i))).collect();
+    let b: Vec<f64> = (0..MOST).map(|i| in_f64(second(i))).collect();
+    let case = Case::<Map<bits_of_lesser, Zip<(Slice<f64>, Slice<f64>)>>> {
+        arguments: |_| ZipArguments(slice("a"), slice("b")),
+        leaves: vec![leaf_of("a", &a), leaf_of("b", &b)],
+        elements: |length| length,
+        items: a
+            .iter()
+            .zip(&b)
+            .map(|(&a, &b)| bits_of_lesser(a, b))
+            .collect(),
+    };
+    check::<u64, Add, _>("lesser of floats", &case);
 }
 
 /// What fills up an unfinished tile has the index of an item: the operator stops at any other.
