@@ -36,12 +36,13 @@
 //! # Sources and select
 //!
 //! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
-//! [`constant()`] and [`strided()`] make of them. A source is evaluated in registers, item by item,
+//! [`constant()`] and [`strided()`] make of them; [`map_with`] has parameters. A source is evaluated in registers, item by item,
 //! and takes no memory. So a dot product, a count or an arg-max is a reduction that reads its input
 //! once. [`select()`] keeps the items that a predicate keeps, in their order. [`partition`] gives
 //! the others, too; [`positions`] says where they stand. [`unique`] and [`runs`] find runs of
 //! equals.
-//! [`statistics`] has [`mean`], [`variance`], [`arg_max`] and others, which are such reductions.
+//! [`statistics`] has [`sum`], [`mean`], [`variance`], [`arg_max`] and others, which are such
+//! reductions.
 //! [`collect`] stores a source. [`histogram()`] counts how many items fall into each of some
 //! [`Bins`], and [`histogram_weighted`] adds up their weights.
 //!
@@ -96,7 +97,8 @@
 //! - appending data never changes an earlier result;
 //! - `inclusive[i]` is bitwise `exclusive[i + 1]`, and `reduce` is bitwise the last inclusive
 //!   element;
-//! - the error of a float sum grows with log n, not with n;
+//! - the error of a float sum grows with log n, not with n (products of `f32` near 1 have a
+//!   [bias](reduce()#products-of-floats), with this bracketing or another);
 //! - nothing is combined with padding, nor with the identity unless that cannot show
 //!   ([`Monoid::EXACT`]): −0, NaN and operators whose identity is inexact are safe.
 //!
@@ -111,9 +113,9 @@
 //! # Versions and platforms
 //!
 //! **Bits are part of the contract.** The same call on the same input gives the same bits in every
-//! version up to the next major one. Golden results in the tests hold that. Excepted are the
-//! payload of a NaN, and functions that are [not rounded
-//! exactly](macro@function#the-same-bits), such as `exp`: these are the platform's.
+//! version up to the next major one. Golden results in the tests hold that. Excepted is the payload
+//! of a NaN. `exp`, `sin` and the like in [functions](macro@function#the-same-bits) are those of
+//! [`math`], on every platform.
 //!
 //! **The least Rust version** is 1.89. A later one is asked for in a minor version, never in a
 //! patch, and only one that is six months old or older.
@@ -130,6 +132,8 @@
 //! - `testing`: `testing::assert_monoid`, which checks a user-defined operator. It depends on
 //!   proptest; meant for `[dev-dependencies]`.
 //! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // The macros' output names the crate, also within it.
 extern crate self as warpfold;
@@ -190,10 +194,11 @@ pub use primitives::select::{
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{
-    Source, bools, constant, flagged, flags, heads, heads_by, index, map, strided, zip, zip3,
+    Source, bools, constant, flagged, flagged_with, flags, heads, heads_by, index, map, map_with,
+    strided, zip, zip3,
 };
 pub use statistics::{
-    all, any, arg_max, arg_min, count, mean, min_max, moments, std_dev, variance,
+    all, any, arg_max, arg_min, count, max, mean, min, min_max, moments, std_dev, sum, variance,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use warpfold::codegen::Definitions;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, BitAnd, BitOr, BitXor, Max, Min, Mul};
-use warpfold::statistics::{Extremes, First, Merge, Moments, Place};
+use warpfold::statistics::{Extremes, First, Merge, Moments, Place, QuickMerge, QuickMoments};
 use warpfold::testing::{assert_monoid, assert_monoid_within};
 use warpfold::{Monoid, monoid};
 
@@ -85,10 +85,19 @@ fn operators_of_statistics() {
     assert_monoid::<Place, First>(places.prop_map(|(rank, position)| Place::new(rank, position)));
     assert_monoid::<[f32; 2], Extremes>((floats(), floats()).prop_map(|(a, b)| [a, b]));
     assert_monoid::<[i64; 2], Extremes>(any::<[i64; 2]>());
-    let groups = proptest::collection::vec(-1e3_f64..1e3, 0..6);
+    let groups = || proptest::collection::vec(-1e3_f64..1e3, 0..6);
+    assert_monoid_within::<QuickMoments, QuickMerge>(
+        1e-12,
+        groups().prop_map(|group| {
+            group
+                .into_iter()
+                .map(QuickMoments::of)
+                .fold(QuickMoments::EMPTY, QuickMerge::combine)
+        }),
+    );
     assert_monoid_within::<Moments, Merge>(
         1e-12,
-        groups.prop_map(|group| {
+        groups().prop_map(|group| {
             group
                 .into_iter()
                 .map(Moments::of)

@@ -17,8 +17,8 @@ use warpfold::half::f16;
 use warpfold::ops::{Add, Min};
 use warpfold::source::{Map, Slice, Zip};
 use warpfold::statistics::{
-    Extremes, First, Measured, Merge, Moments, Number, Packed, Place, Ranked, Twice, greatest,
-    greatest_packed, measured, twice,
+    Extremes, First, Number, Packed, Place, QuickMerge, QuickMoments, QuicklyMeasured, Ranked,
+    Twice, greatest, greatest_packed, quickly_measured, twice,
 };
 use warpfold::{Element, function, map, zip};
 
@@ -131,8 +131,8 @@ pub(crate) fn run(bench: &mut Bench) {
         "f32",
         "moments",
         |stream, bench| {
-            type Of = Reduce<Moments, Merge, Measured<f32>>;
-            reduction!(stream, bench, Of, |input| measured::<f32, _>(input))
+            type Of = Reduce<QuickMoments, QuickMerge, QuicklyMeasured<f32>>;
+            reduction!(stream, bench, Of, |input| quickly_measured::<f32, _>(input))
         },
     );
     of_numbers::<u8>(bench, "u8");
@@ -181,8 +181,10 @@ fn of_numbers<T: Sample + Number>(bench: &mut Bench, element: &str) {
         reduction!(stream, bench, Of<T>, |input| twice::<T, _>(input))
     });
     family::<T>(bench, FEW, "reduce", element, "moments", |stream, bench| {
-        type Of<T> = Reduce<Moments, Merge, Measured<T>>;
-        reduction!(stream, bench, Of<T>, |input| measured::<T, _>(input))
+        type Of<T> = Reduce<QuickMoments, QuickMerge, QuicklyMeasured<T>>;
+        reduction!(stream, bench, Of<T>, |input| quickly_measured::<T, _>(
+            input
+        ))
     });
     family::<T>(bench, FEW, "reduce", element, "mean", |stream, bench| {
         type Whole<T> = Reduce<i64, Add, Map<<T as Number>::AsI64, Slice<T>>>;

@@ -7,7 +7,7 @@
 //! counts are known.
 
 use super::Number;
-use super::moments::{Merge, Moments};
+use super::moments::{QuickMerge, QuickMoments};
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::stream::prefetch;
@@ -134,24 +134,25 @@ const STRIP: usize = 32;
 /// while the tree over a block is merged.
 const AHEAD: usize = MERGED / 2;
 
-/// The moments of all items, in the law's order.
-pub(super) fn moments<T: Number>(items: &Items<'_, T>) -> Moments {
+/// The quick moments of all items, in the law's order.
+pub(super) fn moments<T: Number>(items: &Items<'_, T>) -> QuickMoments {
     let counters = chunks(items, |room, chunk| {
         let mut counter = Counter::at(chunk.start as u64);
         let mut levels = [Level::EMPTY; 2];
         for (level, block) in blocks(chunk.start as u64, chunk.len(), LEVELS) {
             let block = chunk.start + block.start..chunk.start + block.end;
             let moments = merge(items.range(block, room), &mut levels);
-            counter.push(level, moments, Merge::combine);
+            counter.push(level, moments, QuickMerge::combine);
         }
         counter
     });
     in_rust_mode(|| {
         let mut all = Counter::at(0);
         for counter in &counters {
-            all.append(counter, Merge::combine);
+            all.append(counter, QuickMerge::combine);
         }
-        all.prefix(None, Merge::combine).unwrap_or(Moments::EMPTY)
+        all.prefix(None, QuickMerge::combine)
+            .unwrap_or(QuickMoments::EMPTY)
     })
 }
 
@@ -169,11 +170,11 @@ impl Level {
     };
 }
 
-/// The moments of a power of two of items, at most a block, as [`Merge`] merges them. Levels of the
+/// The quick moments of a power of two of items, at most a block, as [`QuickMerge`] merges them. Levels of the
 /// tree go to the two places in turn.
-fn merge<T: Number>(items: &[T], levels: &mut [Level; 2]) -> Moments {
+fn merge<T: Number>(items: &[T], levels: &mut [Level; 2]) -> QuickMoments {
     if let [x] = items {
-        return Moments::of(T::AsF64::call((*x,)));
+        return QuickMoments::of(T::AsF64::call((*x,)));
     }
     with_simd(
         #[inline(always)]
@@ -186,7 +187,7 @@ fn merge<T: Number>(items: &[T], levels: &mut [Level; 2]) -> Moments {
 }
 
 #[inline(always)]
-fn merge_levels<T: Number>(items: &[T], [level, above]: &mut [Level; 2]) -> Moments {
+fn merge_levels<T: Number>(items: &[T], [level, above]: &mut [Level; 2]) -> QuickMoments {
     let (mut level, mut above) = (level, above);
     let (pairs, _) = items.as_chunks::<2>();
     for (i, strip) in pairs.chunks(STRIP).enumerate() {
@@ -215,5 +216,5 @@ fn merge_levels<T: Number>(items: &[T], [level, above]: &mut [Level; 2]) -> Mome
         std::mem::swap(&mut level, &mut above);
         len /= 2;
     }
-    Moments::new(items.len() as f64, level.sums[0], level.deviations[0])
+    QuickMoments::new(items.len() as f64, level.sums[0], level.deviations[0])
 }

@@ -18,8 +18,7 @@ use std::ops::ControlFlow;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// For one of the two, reduce with [`ops::Min`](crate::ops::Min) or
-/// [`ops::Max`](crate::ops::Max). The module [`statistics`](crate::statistics) has the costs.
+/// For one of the two there are [`min`](crate::min()) and [`max`](crate::max()). The module [`statistics`](crate::statistics) has the costs.
 ///
 /// # Errors
 ///
@@ -115,7 +114,7 @@ impl Device {
     }
 }
 
-fn min_max_on<P: Where, T: Number>(
+pub(super) fn min_max_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<(T, T)>> {

@@ -1,4 +1,4 @@
-//! Statistics: extremes and where they stand, means and variances, counts.
+//! Statistics: sums, extremes and where they stand, means and variances, counts.
 //!
 //! Each is one [reduction](crate::reduce()) of a [source](crate::source) with a monoid. So it reads
 //! its input once, takes any source, runs wherever a reduction does, and gives the same bits there.
@@ -18,7 +18,9 @@
 //!
 //! | function | value | of nothing |
 //! |---|---|---|
-//! | [`min_max`] | the least and the greatest number | `None` |
+//! | [`sum`] | the sum, in 64 bits | 0 |
+//! | [`min`], [`max`] | the least number, the greatest | `None` |
+//! | [`min_max`] | both in one pass | `None` |
 //! | [`arg_min`], [`arg_max`] | the position of the first of those | `None` |
 //! | [`mean`] | the sum over the count, in `f64` | NaN |
 //! | [`variance`], [`std_dev`] | of a [population or a sample](Estimate), in `f64` | NaN |
@@ -30,20 +32,28 @@
 //!
 //! **Numbers** are `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`. Means and variances are
 //! computed in `f64`, to which all of them but the 64-bit integers convert exactly; those are
-//! rounded to nearest. A sum of integers is exact as long as it, and what it is made of, stays
+//! rounded to nearest in sums and means, and exact in variances. A sum of integers is exact as long as it, and what it is made of, stays
 //! within ±2^53. Those of 8 and 16 bits are added up as integers, which gives the same bits sooner.
 //!
 //! **NaN** follows NumPy: if there is one, minimum, maximum, mean and variance are NaN, and
 //! [`arg_min`] and [`arg_max`] give the position of the first. To leave NaNs out,
 //! [`select`](crate::select()) first.
 //!
-//! Complexity: O(n) work in a bracketing O(log n) deep, and one launch on a GPU. Memory: that of a
-//! [reduction](crate::reduce()).
+//! **Large and small.** The mean and the standard deviation of finite numbers are finite. Equal
+//! numbers have a standard deviation of exactly 0. Numbers far from zero that differ little keep
+//! their digits; so do integers of 64 bits. [`moments()`] says what that costs.
+//!
+//! **Streams**: a [`Reducer`](crate::Reducer) for sums and extremes, a [`MomentsReducer`] for means
+//! and variances, with the bits of one call.
+//!
+//! Complexity: O(n) work in a bracketing O(log n) deep, and one launch on a GPU; two where variances
+//! need a second pass. Memory: that of a [reduction](crate::reduce()).
 //!
 //! # At the third level
 //!
 //! [`cuda::Reduce`](crate::cuda::Reduce) has the reduction, and this module the monoids and the
-//! sources: [`Merge`] with [`measured`], [`Extremes`] with [`twice`], [`First`] with [`least`] and
+//! sources: [`Merge`] with [`measured`], [`QuickMerge`] with [`quickly_measured`], [`Extremes`] with
+//! [`twice`], [`First`] with [`least`] and
 //! [`greatest`], and [`ops::Min`](crate::ops::Min) with [`least_packed`] and [`greatest_packed`],
 //! which are faster. For sums and counts, use [`ops`](crate::ops) and [`map`](crate::map()).
 //!
@@ -69,20 +79,27 @@
 mod counts;
 mod cpu;
 mod extremes;
+mod folds;
 mod moments;
 #[doc(hidden)]
 pub mod number;
 mod on;
+mod stream;
 
 pub use counts::{all, any, count};
 pub use extremes::{
     Extremes, First, Packed, Place, Ranked, Twice, arg_max, arg_min, greatest, greatest_packed,
     least, least_packed, min_max, position_of, twice,
 };
-pub use moments::{Estimate, Measured, Merge, Moments, mean, measured, moments, std_dev, variance};
+pub use folds::{max, min, sum};
+pub use moments::{
+    Estimate, Measured, Merge, Moments, QuickMerge, QuickMoments, QuicklyMeasured, mean, measured,
+    moments, quickly_measured, std_dev, variance,
+};
 pub use number::Number;
+pub use stream::MomentsReducer;
 
 #[doc(hidden)]
 pub use extremes::{pack, pair, place};
 #[doc(hidden)]
-pub use moments::single;
+pub use moments::{quick_single, single};

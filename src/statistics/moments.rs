@@ -1,11 +1,13 @@
 //! Counts, sums and squared deviations: mean, variance and standard deviation.
 
-use super::on::{HostData, On};
+use super::extremes::min_max_on;
+use super::on::{ByReference, HostData, On};
 use super::{Number, cpu};
+use crate::cpu::mode::in_rust_mode;
 use crate::cpu::short::is_short;
 use crate::ops::Add;
 use crate::source::{Map, Place, Slice, Source};
-use crate::{Device, Element, Monoid, Result, function, map, monoid};
+use crate::{Device, Element, Function, Monoid, Result, function, map, monoid};
 use std::ops::ControlFlow;
 
 /// What the numbers are, of which a variance is asked for.
@@ -19,39 +21,48 @@ pub enum Estimate {
     Sample,
 }
 
-/// The count, the sum, and the sum of squared deviations from the mean, of some numbers.
+/// The count, the sum, the mean, and the sum of squared deviations from the mean, of some numbers.
 ///
-/// [`moments()`] computes them. Those of two groups of numbers give those of both together by
-/// [`merge`](Moments::merge).
+/// [`moments()`] computes them, and a [`MomentsReducer`](super::MomentsReducer) those of a stream.
+/// Those of two groups of numbers give those of both together by [`merge`](Moments::merge).
+///
+/// The mean is kept as a first number and a distance from it, and distances in units of the
+/// largest magnitude. So equal numbers have no deviations at all, numbers far from zero keep their
+/// digits, integers of 64 bits too, and no square overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Element)]
 #[repr(C)]
 pub struct Moments {
     // A float, so that no kernel converts it. It is exact up to 2^53.
     count: f64,
     sum: f64,
+    // One of the numbers.
+    origin: f64,
+    // The mean less the origin, in units of the scale.
+    offset: f64,
+    // In units of the scale's square. NaN or infinite if one of the numbers is.
     deviations: f64,
+    // A power of two.
+    scale: f64,
 }
+
+/// The least scale and the greatest. The inverse of either is a number.
+const LEAST: f64 = f64::from_bits(23 << 52);
+const GREATEST: f64 = f64::from_bits(2045 << 52);
 
 impl Moments {
     /// Those of no number.
     pub const EMPTY: Moments = Moments {
         count: 0.0,
         sum: 0.0,
+        origin: 0.0,
+        offset: 0.0,
         deviations: 0.0,
+        scale: LEAST,
     };
 
     /// Those of one number.
     pub fn of(x: f64) -> Moments {
-        single(x)
-    }
-
-    /// Those of `count` numbers.
-    pub(super) fn new(count: f64, sum: f64, deviations: f64) -> Moments {
-        Moments {
-            count,
-            sum,
-            deviations,
-        }
+        single(x, 0.0)
     }
 
     /// How many numbers there are.
@@ -59,41 +70,52 @@ impl Moments {
         self.count as u64
     }
 
-    /// Their sum.
+    /// Their sum, bracketed by [the law](crate#the-law). Infinite if no `f64` is as large.
     pub fn sum(&self) -> f64 {
         self.sum
     }
 
-    /// Their mean, and NaN if there are none.
+    /// Their mean, and NaN if there are none. It is finite if all numbers are.
     pub fn mean(&self) -> f64 {
-        self.sum / self.count
+        if self.sum.is_finite() || !self.deviations.is_finite() {
+            return self.sum / self.count;
+        }
+        // The sum overflowed.
+        (self.origin / self.scale + self.offset) * self.scale
     }
 
-    /// The sum of their squared deviations from the mean.
+    /// The sum of their squared deviations from the mean. Infinite if no `f64` is as large.
     pub fn squared_deviations(&self) -> f64 {
-        self.deviations
+        self.deviations * self.scale * self.scale
     }
 
-    /// Their variance. NaN if there are none, for a [sample](Estimate::Sample) of one, and if their
-    /// sum is not finite.
+    /// Their variance. NaN if there are none, for a [sample](Estimate::Sample) of one, and if one
+    /// of them is not finite. Infinite if no `f64` is as large.
     pub fn variance(&self, estimate: Estimate) -> f64 {
+        self.scaled_variance(estimate) * self.scale * self.scale
+    }
+
+    /// Their standard deviation: the square root of the variance. It is finite where the variance
+    /// is too large for an `f64`.
+    pub fn std_dev(&self, estimate: Estimate) -> f64 {
+        self.scaled_variance(estimate).sqrt() * self.scale
+    }
+
+    /// The variance in units of the scale's square.
+    fn scaled_variance(&self, estimate: Estimate) -> f64 {
         let divisor = match estimate {
             Estimate::Population => self.count,
             Estimate::Sample => self.count - 1.0,
         };
-        if divisor > 0.0 && self.sum.is_finite() {
+        if divisor > 0.0 && self.deviations.is_finite() {
             self.deviations / divisor
         } else {
             f64::NAN
         }
     }
 
-    /// Their standard deviation: the square root of the variance.
-    pub fn std_dev(&self, estimate: Estimate) -> f64 {
-        self.variance(estimate).sqrt()
-    }
-
-    /// The moments of two groups of numbers together.
+    /// The moments of two groups of numbers together. The last digits may differ from those of one
+    /// call over all; those of a [`MomentsReducer`](super::MomentsReducer) do not.
     ///
     /// ```
     /// use warpfold::{moments, statistics::Estimate};
@@ -105,27 +127,188 @@ impl Moments {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn merge(self, other: Moments) -> Moments {
-        Merge::combine(self, other)
+        in_rust_mode(|| Merge::combine(self, other))
+    }
+
+    /// The better of both, for the same numbers. `careful` is only asked if it is needed.
+    pub(super) fn choose<E>(
+        quick: QuickMoments,
+        careful: impl FnOnce() -> std::result::Result<Moments, E>,
+    ) -> std::result::Result<Moments, E> {
+        if let Some(moments) = quick.trusted() {
+            return Ok(moments);
+        }
+        let careful = careful()?;
+        Ok(if careful.deviations.is_finite() {
+            careful
+        } else {
+            quick.not_finite()
+        })
     }
 }
 
 /// The moments of two groups of numbers together: Chan, Golub and LeVeque, "Algorithms for
-/// Computing the Sample Variance" (The American Statistician 37, 1983), formula 2.1.
+/// Computing the Sample Variance" (The American Statistician 37, 1983), formula 2.1, with means as
+/// distances from one of the numbers.
 ///
-/// The tree of [the law](crate#the-law) nearly always merges blocks of one size, a power of two.
-/// Then no division is needed.
+/// The relative error of the variance is within ε log n, whatever the numbers are. [`QuickMerge`]
+/// takes half the time or less, and loses digits of numbers far from zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Merge;
 
 #[monoid]
 impl Monoid<Moments> for Merge {
-    const COMMUTATIVE: bool = true;
-
     fn identity() -> Moments {
         Moments::EMPTY
     }
 
     fn combine(a: Moments, b: Moments) -> Moments {
+        if a.count == 0.0 {
+            return b;
+        }
+        if b.count == 0.0 {
+            return a;
+        }
+        let scale = if a.scale < b.scale { b.scale } else { a.scale };
+        // The inverse of a power of two; exact.
+        let inverse = f64::from_bits((2046 << 52) - scale.to_bits());
+        let (of_a, of_b) = (a.scale * inverse, b.scale * inverse);
+        let shift = b.origin * inverse - a.origin * inverse;
+        let difference = (b.offset * of_b + shift) - a.offset * of_a;
+        let count = a.count + b.count;
+        let share = if a.count == b.count {
+            0.5
+        } else {
+            b.count / count
+        };
+        let deviations = a.deviations * (of_a * of_a) + b.deviations * (of_b * of_b);
+        Moments {
+            count,
+            sum: a.sum + b.sum,
+            origin: a.origin,
+            offset: a.offset * of_a + difference * share,
+            deviations: deviations + difference * (difference * (a.count * share)),
+            scale,
+        }
+    }
+}
+
+/// The moments of a number in two parts: `low` is less than the last digit of `high`.
+#[doc(hidden)]
+#[function]
+pub fn single(high: f64, low: f64) -> Moments {
+    let magnitude = f64::from_bits(high.to_bits() & 2047 << 52);
+    let scale = if magnitude < LEAST {
+        LEAST
+    } else if magnitude > GREATEST {
+        GREATEST
+    } else {
+        magnitude
+    };
+    Moments {
+        count: 1.0,
+        sum: high,
+        origin: high,
+        offset: low * f64::from_bits((2046 << 52) - scale.to_bits()),
+        // NaN if the number is not finite.
+        deviations: high - high,
+        scale,
+    }
+}
+
+/// The [form](crate::source::Form) of what [`measured`] gives.
+pub type Measured<T, S = Slice<T>> = Map<<T as Number>::Measure, S>;
+
+/// The moments of each number of `source`. Reduced with [`Merge`], they give those of all.
+pub fn measured<T: Number, S>(source: S) -> Measured<T, S> {
+    map(source)
+}
+
+/// The count, the sum, and the sum of squared deviations from the mean, of some numbers: half as
+/// large as [`Moments`], and good for numbers whose deviations are not small beside their mean.
+///
+/// [`moments()`] computes them first, and asks [`trusted`](QuickMoments::trusted) whether they
+/// will do.
+#[derive(Debug, Clone, Copy, PartialEq, Element)]
+#[repr(C)]
+pub struct QuickMoments {
+    count: f64,
+    sum: f64,
+    deviations: f64,
+}
+
+impl QuickMoments {
+    /// Those of no number.
+    pub const EMPTY: QuickMoments = QuickMoments {
+        count: 0.0,
+        sum: 0.0,
+        deviations: 0.0,
+    };
+
+    /// Those of one number.
+    pub fn of(x: f64) -> QuickMoments {
+        quick_single(x)
+    }
+
+    /// Those of `count` numbers.
+    pub(super) fn new(count: f64, sum: f64, deviations: f64) -> QuickMoments {
+        QuickMoments {
+            count,
+            sum,
+            deviations,
+        }
+    }
+
+    /// The moments, if these have nearly all digits of them: if mean and standard deviation are far
+    /// from the limits of `f64`, and the mean is at most 256 times the standard deviation.
+    /// Otherwise reduce the numbers once more, [`measured`], with [`Merge`]: so does [`moments()`].
+    pub fn trusted(&self) -> Option<Moments> {
+        if self.count == 0.0 {
+            return Some(Moments::EMPTY);
+        }
+        let (mean, variance) = (self.sum / self.count, self.deviations / self.count);
+        let (least, greatest) = (2_f64.powi(-800), 2_f64.powi(800));
+        let is_trusted =
+            variance > least && variance < greatest && mean.abs() < 256.0 * variance.sqrt();
+        is_trusted.then(|| Moments {
+            count: self.count,
+            sum: self.sum,
+            origin: mean,
+            offset: mean.mul_add(-self.count, self.sum) / self.count,
+            deviations: self.deviations,
+            scale: 1.0,
+        })
+    }
+
+    /// The moments of numbers of which one is not finite.
+    pub(super) fn not_finite(&self) -> Moments {
+        Moments {
+            count: self.count,
+            sum: self.sum,
+            deviations: f64::NAN,
+            ..Moments::EMPTY
+        }
+    }
+}
+
+/// The [quick moments](QuickMoments) of two groups of numbers together: Chan, Golub and LeVeque's
+/// formula with sums.
+///
+/// The tree of [the law](crate#the-law) nearly always merges blocks of one size, a power of two.
+/// Then no division is needed. The relative error of the variance is within κ ε log n, where κ is
+/// the root mean square over the standard deviation.
+#[derive(Debug, Clone, Copy)]
+pub struct QuickMerge;
+
+#[monoid]
+impl Monoid<QuickMoments> for QuickMerge {
+    const COMMUTATIVE: bool = true;
+
+    fn identity() -> QuickMoments {
+        QuickMoments::EMPTY
+    }
+
+    fn combine(a: QuickMoments, b: QuickMoments) -> QuickMoments {
         let count = a.count + b.count;
         let bits = a.count.to_bits();
         // How far the means lie apart, and what the square of that counts for. Of equal powers of
@@ -138,7 +321,7 @@ impl Monoid<Moments> for Merge {
         } else {
             (a.sum / a.count - b.sum / b.count, a.count * b.count / count)
         };
-        Moments {
+        QuickMoments {
             count,
             sum: a.sum + b.sum,
             deviations: (a.deviations + b.deviations) + difference * (difference * weight),
@@ -148,20 +331,20 @@ impl Monoid<Moments> for Merge {
 
 #[doc(hidden)]
 #[function]
-pub fn single(x: f64) -> Moments {
-    Moments {
+pub fn quick_single(x: f64) -> QuickMoments {
+    QuickMoments {
         count: 1.0,
         sum: x,
         deviations: 0.0,
     }
 }
 
-/// The [form](crate::source::Form) of what [`measured`] gives.
-pub type Measured<T, S = Slice<T>> = Map<single, Map<<T as Number>::AsF64, S>>;
+/// The [form](crate::source::Form) of what [`quickly_measured`] gives.
+pub type QuicklyMeasured<T, S = Slice<T>> = Map<quick_single, Map<<T as Number>::AsF64, S>>;
 
-/// The moments of each number of `source`. Reduced with [`Merge`], they give those of all, as
-/// [`moments()`].
-pub fn measured<T: Number, S>(source: S) -> Measured<T, S> {
+/// The quick moments of each number of `source`. Reduced with [`QuickMerge`], they give those of
+/// all.
+pub fn quickly_measured<T: Number, S>(source: S) -> QuicklyMeasured<T, S> {
     map(map(source))
 }
 
@@ -175,8 +358,9 @@ pub fn measured<T: Number, S>(source: S) -> Measured<T, S> {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// The sum's error grows with log n. Sums of integers are exact within ±2^53. The module
-/// [`statistics`](crate::statistics) has the costs.
+/// The sum's error grows with log n. Sums of integers are exact within ±2^53. If the sum of finite
+/// numbers overflows, two more passes find their mean. The module [`statistics`](crate::statistics)
+/// has the costs.
 ///
 /// # Errors
 ///
@@ -186,7 +370,7 @@ pub fn mean<T: Number>(input: impl Source<Item = T>) -> Result<f64> {
 }
 
 /// The variance of a [population or of a sample](Estimate), in `f64`. NaN if there are no numbers,
-/// for a sample of one, and if the sum is not finite.
+/// for a sample of one, and if one of them is not finite.
 ///
 /// ```
 /// use warpfold::{statistics::Estimate, variance};
@@ -195,11 +379,11 @@ pub fn mean<T: Number>(input: impl Source<Item = T>) -> Result<f64> {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// One pass merges the [moments](Moments) of neighbouring blocks, as [`Merge`] says. It keeps its
-/// digits where the numbers lie far from zero and differ little: the relative error is within κ ε
-/// log n, where κ is the root mean square over the standard deviation and ε is 2^-52. The sum of
-/// squares minus the square of the sum would lose κ² ε. The module
-/// [`statistics`](crate::statistics) has the costs.
+/// The relative error is within 2^-44 log n, also where the numbers lie far from zero and differ
+/// little: one pass merges [quick moments](QuickMoments), and a second one [moments](Moments) of
+/// distances if the first [lost digits](QuickMoments::trusted). That is so for numbers whose mean
+/// is more than 256 times their standard deviation, and for those that are all equal: these have a
+/// variance of exactly 0. The module [`statistics`](crate::statistics) has the costs.
 ///
 /// # Errors
 ///
@@ -209,7 +393,7 @@ pub fn variance<T: Number>(input: impl Source<Item = T>, estimate: Estimate) -> 
 }
 
 /// The standard deviation of a [population or of a sample](Estimate): the square root of the
-/// [`variance`].
+/// [`variance`]. It is finite for all finite numbers, also where the variance is not.
 ///
 /// ```
 /// use warpfold::{statistics::Estimate, std_dev};
@@ -224,7 +408,7 @@ pub fn std_dev<T: Number>(input: impl Source<Item = T>, estimate: Estimate) -> R
     Ok(moments(input)?.std_dev(estimate))
 }
 
-/// Count, sum, mean and variance at once; see [`Moments`]. The mean has the bits of [`mean`].
+/// Count, sum, mean and variance at once; see [`Moments`]. The mean has the bits of [`mean()`].
 ///
 /// ```
 /// use warpfold::{moments, statistics::Estimate};
@@ -287,23 +471,56 @@ impl Device {
 
 fn mean_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<f64> {
     let len = input.items()?;
-    let sum = if len as u64 <= T::MOST_EXACT {
-        on.reduce::<i64, Add>(map::<T::AsI64, _>(input))? as f64
-    } else {
-        on.reduce::<f64, Add>(map::<T::AsF64, _>(input))?
-    };
-    Ok(sum / len as f64)
+    let items = ByReference(&input);
+    if len as u64 <= T::MOST_EXACT {
+        return Ok(on.reduce::<i64, Add>(map::<T::AsI64, _>(items))? as f64 / len as f64);
+    }
+    let sum = on.reduce::<f64, Add>(map::<T::AsF64, _>(items))?;
+    if sum.is_finite() || !are_finite::<P, T>(on, items)? {
+        return Ok(sum / len as f64);
+    }
+    // The sum overflowed.
+    Ok(careful_on::<P, T>(on, items)?.mean())
+}
+
+/// Whether all numbers are finite.
+fn are_finite<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<bool> {
+    let is_finite = |x: T| T::AsF64::call((x,)).is_finite();
+    Ok(min_max_on(on, input)?.is_none_or(|(min, max)| is_finite(min) && is_finite(max)))
 }
 
 fn moments_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Moments> {
-    if is_short::<Moments>(input.items()?) {
-        return on.reduce::<Moments, Merge>(measured::<T, _>(input));
+    let items = ByReference(&input);
+    let quick = quick_on::<P, T>(on, items)?;
+    if !quick.deviations.is_finite() && !are_finite::<P, T>(on, items)? {
+        return Ok(quick.not_finite());
     }
-    match on.on_cpu(input, cpu::moments)? {
+    Moments::choose(quick, || careful_on::<P, T>(on, items))
+}
+
+fn quick_on<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<QuickMoments> {
+    let reduce = |input| on.reduce::<QuickMoments, QuickMerge>(quickly_measured::<T, _>(input));
+    if is_short::<QuickMoments>(input.items()?) {
+        return reduce(ByReference(&input));
+    }
+    match on.on_cpu(ByReference(&input), cpu::moments)? {
         ControlFlow::Break(moments) => Ok(moments),
-        ControlFlow::Continue(input) => on.reduce::<Moments, Merge>(measured::<T, _>(input)),
+        ControlFlow::Continue(input) => reduce(input),
     }
+}
+
+fn careful_on<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<Moments> {
+    on.reduce::<Moments, Merge>(measured::<T, _>(input))
 }

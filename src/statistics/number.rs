@@ -1,7 +1,9 @@
 //! The numbers that have statistics, and the functions of each type that statistics are made of.
 
+use super::moments::{Moments, single};
+use crate::ops::{Add, Max, Min};
 use crate::source::Comparable;
-use crate::{Function, Scalar, function};
+use crate::{Element, Function, Monoid, Scalar, function};
 use half::{bf16, f16};
 
 /// The real numbers of all types: what has statistics.
@@ -17,6 +19,29 @@ pub trait Number: Comparable<Accumulator: Scalar> {
     /// The number as an integer, if it is one of up to 16 bits.
     #[doc(hidden)]
     type AsI64: Function<Input = (Self,), Output = i64>;
+
+    /// What numbers add up to: `u64` of unsigned integers, `i64` of signed ones, `f64` of floats.
+    type Sum: Element;
+
+    /// The number as a sum.
+    #[doc(hidden)]
+    type AsSum: Function<Input = (Self,), Output = Self::Sum>;
+
+    /// Adds up sums.
+    #[doc(hidden)]
+    type Total: Monoid<Self::Sum>;
+
+    /// Gives the lesser number.
+    #[doc(hidden)]
+    type Least: Monoid<Self>;
+
+    /// Gives the greater number.
+    #[doc(hidden)]
+    type Greatest: Monoid<Self>;
+
+    /// The moments of the number, which are exact.
+    #[doc(hidden)]
+    type Measure: Function<Input = (Self,), Output = Moments>;
 
     /// The sum of so many numbers is exact in `f64`, and all sums on the way are, however it is
     /// bracketed.
@@ -110,6 +135,24 @@ keys! {
     f64 as i64, u64: key_f64, of_key_f64;
 }
 
+/// The number as `f64`, and what rounding has taken from it.
+#[function]
+fn parts_i64(x: i64) -> (f64, f64) {
+    let high = (x >> 32) as f64 * 4294967296.0;
+    let low = (x as u32) as f64;
+    let rounded = high + low;
+    (rounded, low - (rounded - high))
+}
+
+/// As for `i64`.
+#[function]
+fn parts_u64(x: u64) -> (f64, f64) {
+    let high = (x >> 32) as f64 * 4294967296.0;
+    let low = (x as u32) as f64;
+    let rounded = high + low;
+    (rounded, low - (rounded - high))
+}
+
 /// The functions of each type, in a module of its own. `rank` is that of a number that is no NaN,
 /// in 32 bits where that is enough: then the upper half of all ranks is known to be 0. The mask is
 /// 0 for a NaN, else all ones.
@@ -117,7 +160,7 @@ macro_rules! numbers {
     ($(
         $module:ident: $number:ty as $wide:ty,
         |$x:ident| $widened:expr, $rank:expr, $number_mask:expr,
-        $key:ty: $to_key:path, $of_key:path, $most_exact:expr;
+        $key:ty: $to_key:path, $of_key:path, $most_exact:expr, $parts:expr, $sum:ty;
     )*) => {$(
         #[doc(hidden)]
         #[allow(clippy::unnecessary_cast)]
@@ -140,6 +183,17 @@ macro_rules! numbers {
             }
 
             #[function]
+            pub fn as_sum($x: $number) -> $sum {
+                $widened as $sum
+            }
+
+            #[function]
+            pub fn measure($x: $number) -> Moments {
+                let (high, low) = $parts;
+                single(high, low)
+            }
+
+            #[function]
             pub fn rank_up($x: $number) -> u64 {
                 ($rank & $number_mask) as u64
             }
@@ -154,6 +208,12 @@ macro_rules! numbers {
             type Widened = $module::widened;
             type AsF64 = $module::as_f64;
             type AsI64 = $module::as_i64;
+            type Sum = $sum;
+            type AsSum = $module::as_sum;
+            type Total = Add;
+            type Least = Min;
+            type Greatest = Max;
+            type Measure = $module::measure;
             type RankUp = $module::rank_up;
             type RankDown = $module::rank_down;
             type Key = $key;
@@ -177,22 +237,22 @@ macro_rules! numbers {
 const SHORT: u64 = 1 << 37;
 
 numbers! {
-    of_u8: u8 as u8, |x| x, x as u32, !0, u8: same, same, SHORT;
-    of_i8: i8 as i8, |x| x, rank_i32(x as i32), !0, i8: same, same, SHORT;
-    of_u16: u16 as u16, |x| x, x as u32, !0, u16: same, same, SHORT;
-    of_i16: i16 as i16, |x| x, rank_i32(x as i32), !0, i16: same, same, SHORT;
-    of_u32: u32 as u32, |x| x, x as u32, !0, u32: same, same, 0;
-    of_i32: i32 as i32, |x| x, rank_i32(x as i32), !0, i32: same, same, 0;
-    of_u64: u64 as u64, |x| x, x, !0, u64: same, same, 0;
-    of_i64: i64 as i64, |x| x, rank_i64(x), !0, i64: same, same, 0;
+    of_u8: u8 as u8, |x| x, x as u32, !0, u8: same, same, SHORT, (x as f64, 0.0), u64;
+    of_i8: i8 as i8, |x| x, rank_i32(x as i32), !0, i8: same, same, SHORT, (x as f64, 0.0), i64;
+    of_u16: u16 as u16, |x| x, x as u32, !0, u16: same, same, SHORT, (x as f64, 0.0), u64;
+    of_i16: i16 as i16, |x| x, rank_i32(x as i32), !0, i16: same, same, SHORT, (x as f64, 0.0), i64;
+    of_u32: u32 as u32, |x| x, x as u32, !0, u32: same, same, 0, (x as f64, 0.0), u64;
+    of_i32: i32 as i32, |x| x, rank_i32(x as i32), !0, i32: same, same, 0, (x as f64, 0.0), i64;
+    of_u64: u64 as u64, |x| x, x, !0, u64: same, same, 0, parts_u64(x), u64;
+    of_i64: i64 as i64, |x| x, rank_i64(x), !0, i64: same, same, 0, parts_i64(x), i64;
     of_f16: f16 as f32, |x| f32::from(x), rank_f32(f32::from(x)), number_mask(f32::from(x)),
-        i16: key_f16, of_key_f16, 0;
+        i16: key_f16, of_key_f16, 0, (f32::from(x) as f64, 0.0), f64;
     of_bf16: bf16 as f32, |x| f32::from(x), rank_f32(f32::from(x)), number_mask(f32::from(x)),
-        i16: key_bf16, of_key_bf16, 0;
+        i16: key_bf16, of_key_bf16, 0, (f32::from(x) as f64, 0.0), f64;
     of_f32: f32 as f32, |x| x, rank_f32(x), number_mask(x),
-        i32: key_f32, of_key_f32, 0;
+        i32: key_f32, of_key_f32, 0, (x as f64, 0.0), f64;
     of_f64: f64 as f64, |x| x, rank_f64(x), number_mask_f64(x),
-        i64: key_f64, of_key_f64, 0;
+        i64: key_f64, of_key_f64, 0, (x, 0.0), f64;
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Where a statistic's reduction runs.
 
-use crate::source::{DeviceBinder, Host, HostBinder, Items, Place, Source};
+use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Place, Source};
 use crate::{Device, Element, Monoid, Result};
 use std::ops::ControlFlow;
 
@@ -60,5 +60,30 @@ impl On<Device> for Device {
         // SAFETY: the binder saw to it that all buffers are in host memory; they are borrowed.
         let result = unsafe { Items::with::<S::Form, R>(&arguments, len, work) };
         Ok(ControlFlow::Break(result))
+    }
+}
+
+/// A source that is read more than once.
+#[derive(Debug)]
+pub(super) struct ByReference<'s, S>(pub(super) &'s S);
+
+impl<S> Clone for ByReference<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for ByReference<'_, S> {}
+
+impl<P: Place, S: Source<P>> Source<P> for ByReference<'_, S> {
+    type Item = S::Item;
+    type Form = S::Form;
+
+    fn items(&self) -> Result<usize> {
+        self.0.items()
+    }
+
+    fn bind<'a>(&'a self, binder: &mut P::Binder<'a>) -> Result<<S::Form as Form>::Arguments> {
+        self.0.bind(binder)
     }
 }

@@ -7,7 +7,8 @@ use warpfold::half::{bf16, f16};
 use warpfold::ops::Min;
 use warpfold::source::{IndexArguments, Slice, ZipArguments};
 use warpfold::statistics::{
-    Extremes, First, Measured, Merge, Moments, Number, Packed, Place, Ranked, Twice,
+    Extremes, First, Measured, Merge, Moments, Number, Packed, Place, QuickMerge, QuickMoments,
+    QuicklyMeasured, Ranked, Twice,
 };
 use warpfold::{Function, Monoid};
 
@@ -18,11 +19,20 @@ fn data<T: Real>() -> Vec<T> {
 
 fn check_moments<T: Real>() {
     let data = data::<T>();
+    let case = Case::<QuicklyMeasured<T>> {
+        arguments: |_| slice("a"),
+        leaves: vec![leaf_of("a", &data)],
+        elements: |length| length,
+        items: data.iter().map(|x| QuickMoments::of(x.to_f64())).collect(),
+    };
+    let name = format!("quick moments of {}", std::any::type_name::<T>());
+    check_reductions::<QuickMoments, QuickMerge, _>(&name, &case);
+
     let case = Case::<Measured<T>> {
         arguments: |_| slice("a"),
         leaves: vec![leaf_of("a", &data)],
         elements: |length| length,
-        items: data.iter().map(|x| Moments::of(x.to_f64())).collect(),
+        items: data.iter().map(|&x| T::Measure::call((x,))).collect(),
     };
     let name = format!("moments of {}", std::any::type_name::<T>());
     check_reductions::<Moments, Merge, _>(&name, &case);

@@ -2,9 +2,9 @@
 
 use super::operators::{Affine, Bicyclic, Guarded, Keyed};
 use half::{bf16, f16};
-use warpfold::Element;
-use warpfold::bytemuck::cast_slice;
-use warpfold::statistics::{Moments, Place};
+use warpfold::bytemuck::{cast, cast_slice};
+use warpfold::statistics::{Estimate, Moments, Place, QuickMerge, QuickMoments};
+use warpfold::{Element, Monoid};
 
 /// A small generator (xorshift64*), so that a failing test fails again.
 pub(crate) struct Random(u64);
@@ -159,7 +159,25 @@ impl Sample for Moments {
     fn same(self, other: Self) -> bool {
         self.count() == other.count()
             && self.sum().same(other.sum())
+            && self.mean().same(other.mean())
             && self.squared_deviations().same(other.squared_deviations())
+            && self
+                .std_dev(Estimate::Population)
+                .same(other.std_dev(Estimate::Population))
+    }
+}
+
+impl Sample for QuickMoments {
+    fn sample(random: &mut Random) -> Self {
+        let mut moments = QuickMoments::EMPTY;
+        for _ in 0..random.next() >> 62 {
+            moments = QuickMerge::combine(moments, QuickMoments::of(f64::sample(random)));
+        }
+        moments
+    }
+
+    fn same(self, other: Self) -> bool {
+        cast::<QuickMoments, [f64; 3]>(self).same(cast(other))
     }
 }
 

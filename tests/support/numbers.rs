@@ -4,7 +4,8 @@ use super::data::{Random, Sample, sample};
 use super::oracle;
 use half::{bf16, f16};
 use std::cmp::Ordering;
-use warpfold::statistics::{Merge, Moments, Number};
+use warpfold::Function;
+use warpfold::statistics::{Estimate, Merge, Moments, Number, QuickMerge, QuickMoments};
 
 /// A number as the oracles see it.
 pub(crate) trait Real: Number + Sample {
@@ -89,8 +90,26 @@ pub(crate) fn first<T: Real>(data: &[T], wanted: Ordering) -> Option<usize> {
     best
 }
 
-/// The moments by their definition: the law over those of each number.
+/// The moments by their definition: the law over the quick ones of each number, and if these will
+/// not do, over those that are exact.
 pub(crate) fn moments_of<T: Real>(data: &[T]) -> Moments {
-    let each: Vec<Moments> = data.iter().map(|x| Moments::of(x.to_f64())).collect();
-    oracle::reduce::<Moments, Merge>(&each, None)
+    let quick: Vec<QuickMoments> = data.iter().map(|x| QuickMoments::of(x.to_f64())).collect();
+    let quick = oracle::reduce::<QuickMoments, QuickMerge>(&quick, None);
+    quick.trusted().unwrap_or_else(|| {
+        let each: Vec<Moments> = data.iter().map(|&x| T::Measure::call((x,))).collect();
+        oracle::reduce::<Moments, Merge>(&each, None)
+    })
+}
+
+/// All that moments tell.
+pub(crate) fn told(moments: &Moments) -> [f64; 7] {
+    [
+        moments.count() as f64,
+        moments.sum(),
+        moments.mean(),
+        moments.variance(Estimate::Population),
+        moments.variance(Estimate::Sample),
+        moments.std_dev(Estimate::Population),
+        moments.std_dev(Estimate::Sample),
+    ]
 }

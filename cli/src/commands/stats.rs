@@ -6,7 +6,7 @@ use crate::condition::Kept;
 use crate::failure::Result;
 use crate::number::{Number, Operator, Work, with_number};
 use crate::numbers::{Numbers, Pieces};
-use warpfold::statistics::{Estimate, Merge, Moments, measured};
+use warpfold::statistics::Estimate;
 use warpfold::{Buffer, Device, Monoid};
 
 /// Prints a table: a line for each statistic, a column for each file.
@@ -49,7 +49,7 @@ fn of<T: Number>(
 ) -> Result<[String; NAMES.len()]> {
     let (mut count, mut nan) = (0_u64, 0_u64);
     let (mut min, mut max) = (Extreme::new(Operator::Min), Extreme::new(Operator::Max));
-    let mut moments = device.reducer::<Moments, Merge>();
+    let mut moments = device.moments_reducer();
     let mut exact_sum = (!T::DTYPE.is_float()).then_some(0_i128);
     for piece in pieces {
         let piece = piece?;
@@ -63,7 +63,7 @@ fn of<T: Number>(
         min.look_at(device, &values, count)?;
         max.look_at(device, &values, count)?;
         count += values.len() as u64;
-        moments.push(measured::<T, _>(&values))?;
+        moments.push::<T>(&values)?;
     }
     let moments = moments.value();
     Ok([

@@ -30,16 +30,19 @@ use {super::pieces::sums_are_elements, crate::source::Form};
 /// reductions, too:
 ///
 /// ```
-/// use warpfold::{Reducer, moments, statistics::{Merge, Moments, measured}};
+/// use warpfold::{Reducer, min_max, statistics::{Extremes, twice}};
 ///
 /// let data: Vec<i16> = (0..10_000).map(|i| i % 97).collect();
-/// let mut seen = Reducer::<Moments, Merge>::new();
+/// let mut seen = Reducer::<[i16; 2], Extremes>::new();
 /// for piece in data.chunks(1 << 12) {
-///     seen.push(measured::<i16, _>(piece))?;
+///     seen.push(twice::<i16, _>(piece))?;
 /// }
-/// assert_eq!(seen.value(), moments(&data)?);
+/// let [min, max] = seen.value();
+/// assert_eq!(Some((min, max)), min_max(&data)?);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
+///
+/// [`MomentsReducer`](crate::statistics::MomentsReducer) has means and variances of streams.
 ///
 /// Pieces in host memory are reduced on the CPU, long ones by all threads, and
 /// [`Device::reducer`] makes a reducer for what lies on a device. Complexity: O(n) work for each
@@ -204,6 +207,11 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
     #[must_use]
     pub fn after(self, carry: Carry<T, Op>) -> Reducer<T, Op, P> {
         Reducer { carry, ..self }
+    }
+
+    /// Makes it one that has seen what `carry` says.
+    pub(crate) fn set_carry(&mut self, carry: Carry<T, Op>) {
+        self.carry = carry;
     }
 
     /// What it has seen so far.
