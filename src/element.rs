@@ -69,7 +69,8 @@ pub const MAX_ELEMENT_BYTES: usize = 64;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a warpfold element",
     label = "not an element",
-    note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]"
+    note = "elements are u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f16 bf16 f32 f64, arrays of elements, Complex with the `complex` feature, and #[repr(C)] structs with #[derive(warpfold::Element)]",
+    note = "instead of `usize` take `u64`, of `isize` `i64`, whose size is the same everywhere; of `bool` `u8`, or as a source `warpfold::bools(&flags)`; of a tuple such a struct"
 )]
 pub unsafe trait Element: Pod + Send + Sync + CudaType {
     /// The type in which folds compute: `f32` for `f16` and `bf16`, `Self` for all others. A result

@@ -237,6 +237,26 @@ tuple_types! {
 ///
 /// assert_eq!(count::<positive>(&[1.0, -2.0, 3.0]), 2);
 /// ```
+///
+/// If Rust says `expected type, found function`, the function has no `#[function]`:
+///
+/// ```compile_fail,E0573
+/// use warpfold::{collect, map};
+///
+/// fn square(x: f32) -> f32 {
+///     x * x
+/// }
+///
+/// collect(map::<square, _>(&[1.0, 2.0]));
+/// ```
+///
+/// If it says that it cannot find a module of a function's name, another function calls it, and it
+/// has none, either.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function that runs on a GPU",
+    label = "no such function",
+    note = "put #[warpfold::function] before the function, and write its name here: `map::<square, _>(&values)`; closures and functions of the standard library do not run on a GPU"
+)]
 pub trait Function: 'static {
     /// The arguments, as a tuple.
     type Input;

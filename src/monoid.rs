@@ -80,9 +80,9 @@ use crate::definitions::Definitions;
 ///    relies on this only if the operator is [`EXACT`](Monoid::EXACT). Otherwise the identity is
 ///    only *shown*: for an empty reduction, and as the first element of an exclusive scan.
 /// 3. **One operation**: `cuda` computes what `combine` computes, bit for bit. The macro sees to
-///    that, except for [functions that are not rounded
-///    exactly](macro@crate::function#the-same-bits). Kernels are compiled with `--fmad=false`: `a *
-///    b + c` is rounded twice, on the device as in Rust. `a.mul_add(b, c)` is rounded once on both.
+///    that, also for [`exp` and the like](crate::math). Kernels are compiled with `--fmad=false`:
+///    `a * b + c` is rounded twice, on the device as in Rust. `a.mul_add(b, c)` is rounded once on
+///    both.
 /// 4. **Purity**: no side effects, and no dependence on anything but `a` and `b`. In particular,
 ///    `combine` does not wait for other threads: if it calls rayon, or this crate, it can deadlock.
 ///
@@ -92,7 +92,8 @@ use crate::definitions::Definitions;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operator on `{T}`",
     label = "no such operator",
-    note = "bitwise operators exist on integers only, Min and Max on ordered numbers only; implement `Monoid<{T}>` for a type of your own to define another"
+    note = "an operator of your own is the type that #[warpfold::monoid] makes of a function, named in CamelCase: of `fn gcd` it is `Gcd`; functions of the standard library are none: Min and Max are in warpfold::ops",
+    note = "bitwise operators exist on integers only, Min and Max on ordered numbers only"
 )]
 pub trait Monoid<T: Element>: 'static {
     /// Whether `combine` is *exactly* associative: every bracketing of the same elements, in the
