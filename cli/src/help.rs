@@ -44,12 +44,13 @@ Examples:
   warpfold unique -c sorted.txt              each number once, and how often it stands there
   warpfold stats data.npy                    extremes, mean and standard deviation
   warpfold histogram --bins 20 data.npy      how the numbers are distributed
-  warpfold ladder                            how such kernels work, step by step
   warpfold devices                           what there is to work on
 
 `warpfold reduce --help` and that of the others describe the formats.";
 
 pub(crate) const LADDER_HELP: &str = "\
+Needs a build with --features ladder.
+
 Examples:
   warpfold ladder
   warpfold ladder --html ladder.html
@@ -61,6 +62,8 @@ The CPU's steps are timed here, kernels on the GPU. What kernels ask of the mach
 needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
 
 pub(crate) const TUNE_HELP: &str = "\
+Needs a build with --features tune.
+
 Examples:
   warpfold tune > sm_90.rs
   warpfold tune --device cuda:1 --quick

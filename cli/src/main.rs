@@ -16,6 +16,7 @@ mod failure;
 mod fuzz;
 mod help;
 mod input;
+#[cfg(feature = "ladder")]
 mod ladder;
 mod logger;
 mod npy;
@@ -26,7 +27,7 @@ mod progress;
 mod raw;
 mod source;
 mod text;
-#[cfg(feature = "cuda")]
+#[cfg(feature = "tune")]
 mod tune;
 
 use clap::Parser;

@@ -275,6 +275,16 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     /// Does `work` with the operator that `op` names.
     fn with_operator<W: Work<Self>>(op: Operator, work: W) -> Result<W::Output>;
+
+    /// Does `work` with the minimum or the maximum: then it is compiled for these two only.
+    fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output>;
+}
+
+/// An end of a range of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Least,
+    Greatest,
 }
 
 macro_rules! integers {
@@ -353,6 +363,13 @@ macro_rules! integers {
                     Operator::BitAnd => work.run::<ops::BitAnd>(),
                     Operator::BitOr => work.run::<ops::BitOr>(),
                     Operator::BitXor => work.run::<ops::BitXor>(),
+                }
+            }
+
+            fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output> {
+                match end {
+                    End::Least => work.run::<ops::Min>(),
+                    End::Greatest => work.run::<ops::Max>(),
                 }
             }
         }
@@ -434,6 +451,13 @@ macro_rules! floats {
                     Operator::BitAnd | Operator::BitOr | Operator::BitXor => {
                         Err(op.undefined_on(Self::DTYPE))
                     }
+                }
+            }
+
+            fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output> {
+                match end {
+                    End::Least => work.run::<ops::Min>(),
+                    End::Greatest => work.run::<ops::Max>(),
                 }
             }
         }

@@ -123,10 +123,10 @@ impl Drop for Progress {
 }
 
 /// Says what a long search is at, in one line that goes away.
-#[cfg(feature = "cuda")]
+#[cfg(feature = "tune")]
 pub(crate) struct Status(Option<ProgressBar>);
 
-#[cfg(feature = "cuda")]
+#[cfg(feature = "tune")]
 impl Status {
     pub(crate) fn new() -> Self {
         Status(std::io::stderr().is_terminal().then(|| {
@@ -151,7 +151,7 @@ impl Status {
     }
 }
 
-#[cfg(feature = "cuda")]
+#[cfg(feature = "tune")]
 impl Drop for Status {
     fn drop(&mut self) {
         if let Status(Some(spinner)) = self {

@@ -149,6 +149,21 @@ fn every_primitive_has_a_source() {
 }
 
 #[test]
+#[cfg(not(all(feature = "ladder", feature = "tune")))]
+fn a_command_that_a_build_leaves_out_says_how_to_get_it() {
+    for (command, is_there) in [
+        ("ladder", cfg!(feature = "ladder")),
+        ("tune", cfg!(feature = "tune")),
+    ] {
+        if !is_there {
+            let error = fail_in(Path::new("."), command, b"");
+            assert!(error.contains(&format!("--features {command}")), "{error}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "tune")]
 fn tuning_needs_a_gpu() {
     let error = fail_in(Path::new("."), "tune --device cuda:99 --quick", b"");
     assert!(error.starts_with("--device cuda:99: "), "{error}");

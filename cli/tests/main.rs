@@ -8,6 +8,7 @@ mod errors;
 mod files;
 mod formats;
 mod histogram;
+#[cfg(feature = "ladder")]
 mod ladder;
 mod manual;
 mod numbers;

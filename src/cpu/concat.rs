@@ -1,9 +1,9 @@
 //! Copying slices one behind another, on all threads.
 
+use super::threads::for_each_of;
 use super::turns::STREAM_BYTES;
 use super::{chunk_len, stream};
 use crate::Element;
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 
 /// The bytes of a piece. To copy that much takes far longer than to hand it to a thread.
@@ -36,5 +36,5 @@ pub(crate) fn concat<T: Element>(parts: &[&[T]], mut to: &mut [MaybeUninit<T>]) 
     if len <= piece {
         return pieces.into_iter().for_each(copy);
     }
-    pieces.into_par_iter().for_each(copy);
+    for_each_of(&mut pieces.into_iter(), &copy);
 }

@@ -6,6 +6,10 @@
 //! the unit of work of a thread. A binary counter ([`counter`]) takes the sums of blocks and
 //! chunks. It holds exactly the aligned blocks of the law. What depends on all chunks before goes
 //! in turns ([`turns`]).
+//!
+//! Every program compiles its own types and operators. So only innermost loops are generic over
+//! both: [`fold`] hands them to drivers that know the type alone, and those hand closures to
+//! threads that know nothing ([`threads`]).
 
 pub(crate) mod compact;
 pub(crate) mod concat;
@@ -13,10 +17,13 @@ pub(crate) mod counter;
 pub(crate) mod fold;
 pub(crate) mod mode;
 pub(crate) mod short;
+mod simd;
 pub(crate) mod stream;
+pub(crate) mod threads;
 pub(crate) mod tree;
 pub(crate) mod turns;
 
+pub(crate) use simd::with_simd;
 pub(crate) use tree::PrefixKind;
 
 /// The bytes of accumulators that a block holds. The block and its levels stay in the L1 cache.
@@ -93,15 +100,6 @@ impl Parts {
     pub(crate) fn ranges(self) -> impl Iterator<Item = std::ops::Range<usize>> {
         (0..self.count()).map(move |number| self.range(number))
     }
-}
-
-/// Runs `work` compiled for the widest SIMD instructions that this CPU has.
-///
-/// The choice cannot change a result: vector instructions round as scalar ones do, and the law
-/// fixes the order of operations.
-#[inline(always)]
-pub(crate) fn with_simd<R>(work: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(work)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! So each element crosses the memory bus once in either direction. The wait is short, since
 //! threads began the chunks before it earlier. Nobody waits for a chunk that no thread works on.
 
-use super::mode::in_rust_mode;
+use super::threads::{lock, on_threads};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -62,13 +62,7 @@ pub(crate) fn in_turns<Chunk, State: Send, W: Worker<Chunk, State>>(
         state: Mutex::new(state),
         abandoned: AtomicBool::new(false),
     };
-    if threads <= 1 {
-        in_rust_mode(|| work(&shared, worker()));
-    } else {
-        rayon::scope(|scope| {
-            (0..threads).for_each(|_| scope.spawn(|_| in_rust_mode(|| work(&shared, worker()))));
-        });
-    }
+    on_threads(threads, &|| work(&shared, worker()));
     let state = shared.state.into_inner();
     state.unwrap_or_else(PoisonError::into_inner)
 }
@@ -92,10 +86,6 @@ fn work<Chunk, State, I: Iterator<Item = Chunk>>(
         worker.finish(chunk, place);
     }
     std::mem::forget(unwinding);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells the other threads when its own unwinds.

@@ -171,6 +171,11 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
+/// The variables of both.
+pub(crate) fn joined(first: Variables, second: Variables) -> Variables {
+    minijinja::context! { ..first, ..second }
+}
+
 /// What templates name of a source: `Source`, and the type of its items, `Element`.
 pub(crate) fn bind_source<F: Form>(definitions: &mut Definitions) -> Variables {
     fn bind(element: String, layout: Layout, source: String) -> Variables {

@@ -11,7 +11,7 @@ pub(crate) use arguments::{Field, Named, arguments, struct_text};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel::Identity;
 pub use kernel::{Kernel, Kernels, check};
-pub(crate) use kernel::{Variables, bind_source};
+pub(crate) use kernel::{Variables, bind_source, joined};
 pub use levels::LevelArguments;
 pub(crate) use levels::{bind_levels, level_functions};
 

@@ -11,11 +11,10 @@ use super::moments::{QuickMerge, QuickMoments};
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::stream::prefetch;
-use crate::cpu::with_simd;
+use crate::cpu::{threads, with_simd};
 use crate::ops::{maximum, minimum};
 use crate::source::Items;
 use crate::{Function, Monoid};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The items of a chunk, the work of a thread. Reading that much takes far longer than handing it
@@ -28,16 +27,10 @@ fn chunks<T: Number, R: Send>(
     of_chunk: impl Fn(&mut Vec<T>, Range<usize>) -> R + Sync,
 ) -> Vec<R> {
     let len = items.len();
-    let of_chunk =
-        |room: &mut Vec<T>, start| in_rust_mode(|| of_chunk(room, start..len.min(start + CHUNK)));
-    match len {
-        0 => vec![],
-        1..=CHUNK => vec![of_chunk(&mut Vec::new(), 0)],
-        _ => {
-            let starts = (0..len).into_par_iter().step_by(CHUNK);
-            starts.map_init(Vec::new, of_chunk).collect()
-        }
-    }
+    threads::map(len.div_ceil(CHUNK), &Vec::new, &|room, number| {
+        let start = number * CHUNK;
+        of_chunk(room, start..len.min(start + CHUNK))
+    })
 }
 
 /// The items whose extremes are found before they are compared with those of others.

@@ -5,7 +5,7 @@ use super::stats::{Combination, Reduction};
 use crate::args::{Format, HistogramArguments, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::{BadNumber, DType, Number, Operator, with_bound};
+use crate::number::{BadNumber, DType, End, Number, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer};
 use plotters::prelude::*;
@@ -120,12 +120,12 @@ fn range<B: Number<Bound = B>>(
             written.map_err(|error| Failure::at("a temporary file", error))?;
         }
         let piece = device.upload_vec(piece)?;
-        let least = B::with_operator(Operator::Min, Reduction(device, &piece))?;
-        let greatest = B::with_operator(Operator::Max, Reduction(device, &piece))?;
+        let least = B::with_extreme(End::Least, Reduction(device, &piece))?;
+        let greatest = B::with_extreme(End::Greatest, Reduction(device, &piece))?;
         let (old_least, old_greatest) = range.unwrap_or((least, greatest));
         range = Some((
-            B::with_operator(Operator::Min, Combination(old_least, least))?,
-            B::with_operator(Operator::Max, Combination(old_greatest, greatest))?,
+            B::with_extreme(End::Least, Combination(old_least, least))?,
+            B::with_extreme(End::Greatest, Combination(old_greatest, greatest))?,
         ));
     }
     let numbers = if lasting {

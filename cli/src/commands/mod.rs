@@ -42,15 +42,27 @@ pub(crate) fn run(command: Command) -> Result<()> {
             op,
             dtype,
         } => crate::source::run(primitive, op, dtype),
+        #[cfg(feature = "ladder")]
         Command::Ladder(arguments) => crate::ladder::run(&arguments),
-        #[cfg(feature = "cuda")]
+        #[cfg(feature = "tune")]
         Command::Tune(arguments) => crate::tune::tune(&arguments),
-        // Says that the feature is missing.
-        #[cfg(not(feature = "cuda"))]
-        Command::Tune(arguments) => {
-            choose_device(Some(&format!("cuda:{}", arguments.device))).map(|_| ())
-        }
+        #[cfg(not(feature = "ladder"))]
+        Command::Ladder(_) => Err(left_out("ladder")),
+        #[cfg(not(feature = "tune"))]
+        Command::Tune(_) => Err(left_out("tune")),
     }
+}
+
+/// A command that takes long to compile, and is not in this build.
+#[cfg(not(all(feature = "ladder", feature = "tune")))]
+fn left_out(command: &str) -> Failure {
+    Failure::with_remedy(
+        format_args!("warpfold {command}"),
+        "this build leaves it out, since it takes minutes to compile",
+        format_args!(
+            "from a clone of warpfold: cargo run --release -p warpfold-cli --features {command} -- {command}"
+        ),
+    )
 }
 
 /// A command on numbers that has opened everything, and read as little as it could.

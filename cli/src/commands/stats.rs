@@ -4,7 +4,7 @@ use super::{choose_device, print};
 use crate::args::StatsArguments;
 use crate::condition::Kept;
 use crate::failure::Result;
-use crate::number::{Number, Operator, Work, with_number};
+use crate::number::{End, Number, Work, with_number};
 use crate::numbers::{Numbers, Pieces};
 use warpfold::statistics::Estimate;
 use warpfold::{Buffer, Device, Monoid};
@@ -48,7 +48,7 @@ fn of<T: Number>(
     estimate: Estimate,
 ) -> Result<[String; NAMES.len()]> {
     let (mut count, mut nan) = (0_u64, 0_u64);
-    let (mut min, mut max) = (Extreme::new(Operator::Min), Extreme::new(Operator::Max));
+    let (mut min, mut max) = (Extreme::new(End::Least), Extreme::new(End::Greatest));
     let mut moments = device.moments_reducer();
     let mut exact_sum = (!T::DTYPE.is_float()).then_some(0_i128);
     for piece in pieces {
@@ -84,16 +84,16 @@ fn of<T: Number>(
 
 /// The least or the greatest number of all pieces so far, and where the first of those stands.
 struct Extreme<T> {
-    op: Operator,
+    end: End,
     value: Option<T>,
     /// That number, but for the sign of 0.
     place: Option<(T, u64)>,
 }
 
 impl<T: Number> Extreme<T> {
-    fn new(op: Operator) -> Self {
+    fn new(end: End) -> Self {
         Extreme {
-            op,
+            end,
             value: None,
             place: None,
         }
@@ -101,13 +101,13 @@ impl<T: Number> Extreme<T> {
 
     /// Looks at a piece that starts at a position.
     fn look_at(&mut self, device: &Device, values: &Buffer<T>, start: u64) -> Result<()> {
-        let is_min = self.op == Operator::Min;
+        let is_min = self.end == End::Least;
         let place = match is_min {
             true => device.arg_min(values)?,
             false => device.arg_max(values)?,
         };
         let Some(place) = place else { return Ok(()) };
-        let here = T::with_operator(self.op, Reduction(device, values))?;
+        let here = T::with_extreme(self.end, Reduction(device, values))?;
         let beats = |old: T| {
             let (old, new) = (old.widen(), here.widen());
             let is_nan = |x: T::Bound| x.partial_cmp(&x).is_none();
@@ -117,7 +117,7 @@ impl<T: Number> Extreme<T> {
             self.place = Some((here, start + place as u64));
         }
         self.value = Some(match self.value {
-            Some(old) => T::with_operator(self.op, Combination(old, here))?,
+            Some(old) => T::with_extreme(self.end, Combination(old, here))?,
             None => here,
         });
         Ok(())

@@ -1,12 +1,9 @@
 //! Collect on the CPU: threads evaluate chunks.
 
 use crate::Element;
-use crate::cpu::mode::in_rust_mode;
-use crate::cpu::shared_chunk_len;
-use crate::cpu::stream;
 use crate::cpu::turns::STREAM_BYTES;
+use crate::cpu::{shared_chunk_len, stream, threads};
 use crate::source::Items;
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 
 /// The bytes of a chunk. Storing that much takes far longer than handing it to a thread.
@@ -76,12 +73,5 @@ pub(crate) unsafe fn collect<T: Element>(items: &Items<'_, T>, target: *mut T, i
         stream::finish();
     };
     let chunks = items.len().div_ceil(chunk);
-    if chunks <= 1 {
-        return in_rust_mode(|| store(&mut Vec::new(), 0));
-    }
-    (0..chunks)
-        .into_par_iter()
-        .for_each_init(Vec::new, |room, number| {
-            in_rust_mode(|| store(room, number))
-        });
+    threads::for_each(chunks, &Vec::new, &store);
 }

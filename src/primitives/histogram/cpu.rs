@@ -8,13 +8,12 @@ use super::bins::{Bins, Rule, Table};
 use super::index::Index;
 use super::number::{Binned, Count, Counted};
 use crate::Element;
-use crate::cpu::mode::in_rust_mode;
 use crate::cpu::stream::prefetch;
+use crate::cpu::threads::{self, lock};
 use crate::cpu::with_simd;
 use crate::source::Items;
 use bytemuck::Zeroable;
-use rayon::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The items whose bins are found before they are counted.
 pub(crate) const BLOCK: usize = 1 << 10;
@@ -45,12 +44,9 @@ pub(super) fn histogram<C: Count, X: Counted>(
     let counts = Mutex::new(counts);
     let count = |number: usize| {
         let range = (number * part).min(len)..((number + 1) * part).min(len);
-        in_rust_mode(|| count_part(input, bins, range, &counts));
+        count_part(input, bins, range, &counts);
     };
-    match parts {
-        1 => count(0),
-        parts => (0..parts).into_par_iter().for_each(count),
-    }
+    threads::for_each(parts, &|| (), &|(), number| count(number));
 }
 
 fn count_part<C: Count, X: Counted>(
@@ -88,10 +84,6 @@ fn count_part<C: Count, X: Counted>(
         }
         counters.fill(0);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The items, if they are bytes and each is the number of its bin.

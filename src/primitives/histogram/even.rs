@@ -12,10 +12,9 @@
 //! type, and every device puts it where NumPy does, to the last bit.
 
 use super::number::{Binned, Edge, first_number};
-use crate::cpu::mode::in_rust_mode;
+use crate::cpu::threads;
 use crate::{Error, Result};
 use num_traits::{Float, NumCast};
-use rayon::prelude::*;
 
 /// NumPy's rule for some bins.
 pub(super) struct Even<T: Binned> {
@@ -176,16 +175,17 @@ impl<T: Binned> Even<T> {
             let in_bin = |x| self.is_above(x) || (!self.is_below(x) && self.bin(x) >= bin);
             first_number(near(self.edges[bin]), in_bin).filter(|&x| !self.is_above(x))
         };
-        let firsts: Vec<_> = (0..self.bins.div_ceil(CHUNK))
-            .into_par_iter()
-            .flat_map_iter(|chunk| {
-                in_rust_mode(|| {
-                    let bins = chunk * CHUNK..(chunk * CHUNK + CHUNK).min(self.bins);
-                    bins.map(first).collect::<Vec<_>>()
-                })
-            })
+        let firsts_of = |chunk: usize| -> Vec<Option<T>> {
+            let bins = chunk * CHUNK..(chunk * CHUNK + CHUNK).min(self.bins);
+            bins.map(first).collect()
+        };
+        let chunks = self.bins.div_ceil(CHUNK);
+        let firsts = threads::map(chunks, &|| (), &|(), chunk| firsts_of(chunk));
+        let firsts: Vec<T> = firsts
+            .into_iter()
+            .flatten()
+            .map_while(|first| first)
             .collect();
-        let firsts: Vec<T> = firsts.into_iter().map_while(|first| first).collect();
         let last = (!firsts.is_empty()).then_some(last);
         (firsts, last)
     }

@@ -5,10 +5,9 @@ use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::fold::Fold;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::Tree;
-use crate::cpu::{Parts, block_len, chunk_len, short};
+use crate::cpu::{Parts, block_len, chunk_len, short, threads};
 use crate::source::{Items, SumBlock};
 use crate::{Element, Monoid};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The bytes of a chunk. Reading that much takes far longer than handing it to a thread.
@@ -74,13 +73,9 @@ fn push_with<T: Element>(
         let sums = Worker::new(fold).sums(input, sum_block, position, 0..input.len());
         return counter.append(&sums, fold.combine);
     }
-    let sums = |worker: &mut Worker<T>, number| {
-        in_rust_mode(|| worker.sums(input, sum_block, position, chunks.range(number)))
-    };
-    let sums: Vec<_> = (0..chunks.count())
-        .into_par_iter()
-        .map_init(|| Worker::new(fold), sums)
-        .collect();
+    let sums = threads::map(chunks.count(), &|| Worker::new(fold), &|worker, number| {
+        worker.sums(input, sum_block, position, chunks.range(number))
+    });
     for sums in &sums {
         counter.append(sums, fold.combine);
     }
@@ -93,26 +88,36 @@ pub(crate) fn push_read<T: Element, Op: Monoid<T>, E: Send>(
     read: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
     counter: &mut Counter<T::Accumulator>,
 ) -> Result<(), E> {
-    let fold = Fold::new::<Op>();
+    push_read_with(len, &read, counter, Fold::new::<Op>())
+}
+
+/// Brings elements from a position on.
+type Read<'a, T, E> = &'a (dyn Fn(usize, &mut [T]) -> Result<(), E> + Sync);
+
+fn push_read_with<T: Element, E: Send>(
+    len: usize,
+    read: Read<'_, T, E>,
+    counter: &mut Counter<T::Accumulator>,
+    fold: Fold<T>,
+) -> Result<(), E> {
     let (position, chunk) = (counter.end(), chunk_len::<T, T::Accumulator>(CHUNK_BYTES));
     let chunks = Parts::new(position, len, chunk);
-    let sums = |worker: &mut Worker<T>, number| {
+    let sums = |worker: &mut Worker<T>, number: usize| {
         let range = chunks.range(number);
         // The memory keeps its length, so that a chunk is not cleared before it is read.
         let mut room = std::mem::take(&mut worker.items);
         room.resize(room.len().max(range.len()), T::zeroed());
         let items = &mut room[..range.len()];
         read(range.start, items)?;
-        let sums = in_rust_mode(|| worker.slice_sums(position + range.start as u64, items));
+        let sums = worker.slice_sums(position + range.start as u64, items);
         worker.items = room;
         Ok(sums)
     };
     for first in (0..chunks.count()).step_by(CHUNKS_AHEAD) {
-        let numbers = first..chunks.count().min(first + CHUNKS_AHEAD);
-        let sums: Vec<_> = numbers
-            .into_par_iter()
-            .map_init(|| Worker::new(fold), sums)
-            .collect::<Result<_, E>>()?;
+        let count = CHUNKS_AHEAD.min(chunks.count() - first);
+        let sums = threads::try_map(count, &|| Worker::new(fold), &|worker, number| {
+            sums(worker, first + number)
+        })?;
         in_rust_mode(|| {
             sums.iter()
                 .for_each(|sums| counter.append(sums, fold.combine));

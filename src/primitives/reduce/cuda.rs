@@ -149,39 +149,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        require_driver()?;
-        let (capability, order) = (context_capability(context)?, Order::of::<T, Op>());
-        let cost = cost::<T, Op>();
-        let costly = match order {
-            Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
-            Order::Any => None,
-        };
-        let block = BlockPolicy::for_reduce::<F>(capability, order, cost);
-        let (rows, cut) = match (costly, order) {
-            (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
-            (None, Order::Law) => (
-                RowPolicy::for_ordered_reduce::<F>(capability),
-                ReducePolicy::for_capability::<T>(capability),
-            ),
-            (None, Order::Any) => (
-                vec![(u64::MAX, RowPolicy::for_any_order::<F>(capability, cost))],
-                ReducePolicy::for_capability::<T>(capability),
-            ),
-        };
-        let kernel = kernel::Reduce::<T, Op, F>::kernel;
-        let kernels = rows.into_iter().map(|(bytes, policy)| {
-            let most = bytes / size_of::<T>() as u64;
-            (
-                usize::try_from(most).unwrap_or(usize::MAX),
-                Rows::new(kernel, policy),
-            )
-        });
-        let engines = Engines::Rows {
-            block: block.map(|policy| Block::new(kernel, policy)),
-            kernels: kernels.collect(),
-            cut,
-        };
-        Self::with(context, engines)
+        Kernels::load_lazily(context, &Operator::of::<Op, F>()).map(Self::with)
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
@@ -193,48 +161,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// Those of [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce,
     /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
-        require_driver()?;
-        check::<kernel::Reduce<T, Op, F>>(engine)?;
-        let kernel = kernel::Reduce::<T, Op, F>::kernel;
-        let engines = match engine {
-            Engine::Rows(policy) => {
-                let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
-                Engines::Rows {
-                    block: None,
-                    kernels: vec![(usize::MAX, Rows::new(kernel, policy))],
-                    cut: cut.with_sums(policy.sums),
-                }
-            }
-            Engine::Block(policy) => {
-                let capability = context_capability(context)?;
-                let rows = RowPolicy::for_reduce::<F>(capability, Order::of::<T, Op>());
-                Engines::Rows {
-                    block: Some(Block::new(kernel, policy)),
-                    kernels: vec![(usize::MAX, Rows::new(kernel, rows))],
-                    cut: ReducePolicy::for_capability::<T>(capability),
-                }
-            }
-            _ => Engines::Levels(Lazy::new(kernel(engine))),
-        };
-        let reduce = Self::with(context, engines)?;
-        reduce.kernels.load_all()?;
-        Ok(reduce)
+        Kernels::load_engine(context, engine, &Operator::of::<Op, F>()).map(Self::with)
     }
 
-    fn with(context: &Arc<CudaContext>, engines: Engines) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        Ok(Reduce {
-            kernels: Kernels {
-                context: context.clone(),
-                engines,
-                multiprocessors: context_multiprocessors(context)?,
-                order: Order::of::<T, Op>(),
-                identity: Op::identity,
-                form: PhantomData,
-            },
+    fn with(kernels: Kernels<T, F>) -> Self {
+        Reduce {
+            kernels,
             operator: PhantomData,
-        })
+        }
     }
 
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
@@ -282,7 +216,111 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     }
 }
 
+/// An operator on `T` as a value.
+struct Operator<T> {
+    kernel: fn(Engine) -> Kernel,
+    check: fn(Engine) -> Result<()>,
+    order: Order,
+    cost: fn() -> u32,
+    identity: fn() -> T,
+}
+
+impl<T: Element> Operator<T> {
+    fn of<Op: Monoid<T>, F: Form<Item = T>>() -> Operator<T> {
+        Operator {
+            kernel: kernel::Reduce::<T, Op, F>::kernel,
+            check: check::<kernel::Reduce<T, Op, F>>,
+            order: Order::of::<T, Op>(),
+            cost: cost::<T, Op>,
+            identity: Op::identity,
+        }
+    }
+}
+
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+    /// See [`Reduce::load_lazily`].
+    fn load_lazily(context: &Arc<CudaContext>, operator: &Operator<T>) -> Result<Self> {
+        require_driver()?;
+        let (capability, order) = (context_capability(context)?, operator.order);
+        let cost = (operator.cost)();
+        let costly = match order {
+            Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
+            Order::Any => None,
+        };
+        let block = BlockPolicy::for_reduce::<F>(capability, order, cost);
+        let (rows, cut) = match (costly, order) {
+            (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
+            (None, Order::Law) => (
+                RowPolicy::for_ordered_reduce::<F>(capability),
+                ReducePolicy::for_capability::<T>(capability),
+            ),
+            (None, Order::Any) => (
+                vec![(u64::MAX, RowPolicy::for_any_order::<F>(capability, cost))],
+                ReducePolicy::for_capability::<T>(capability),
+            ),
+        };
+        let kernels = rows.into_iter().map(|(bytes, policy)| {
+            let most = bytes / size_of::<T>() as u64;
+            (
+                usize::try_from(most).unwrap_or(usize::MAX),
+                Rows::new(operator.kernel, policy),
+            )
+        });
+        let engines = Engines::Rows {
+            block: block.map(|policy| Block::new(operator.kernel, policy)),
+            kernels: kernels.collect(),
+            cut,
+        };
+        Self::new(context, engines, operator)
+    }
+
+    /// See [`Reduce::load_engine`].
+    fn load_engine(
+        context: &Arc<CudaContext>,
+        engine: Engine,
+        operator: &Operator<T>,
+    ) -> Result<Self> {
+        require_driver()?;
+        (operator.check)(engine)?;
+        let kernel = operator.kernel;
+        let engines = match engine {
+            Engine::Rows(policy) => {
+                let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
+                Engines::Rows {
+                    block: None,
+                    kernels: vec![(usize::MAX, Rows::new(kernel, policy))],
+                    cut: cut.with_sums(policy.sums),
+                }
+            }
+            Engine::Block(policy) => {
+                let capability = context_capability(context)?;
+                let rows = RowPolicy::for_reduce::<F>(capability, operator.order);
+                Engines::Rows {
+                    block: Some(Block::new(kernel, policy)),
+                    kernels: vec![(usize::MAX, Rows::new(kernel, rows))],
+                    cut: ReducePolicy::for_capability::<T>(capability),
+                }
+            }
+            _ => Engines::Levels(Lazy::new(kernel(engine))),
+        };
+        let kernels = Self::new(context, engines, operator)?;
+        kernels.load_all()?;
+        Ok(kernels)
+    }
+
+    fn new(context: &Arc<CudaContext>, engines: Engines, operator: &Operator<T>) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        Ok(Kernels {
+            context: context.clone(),
+            engines,
+            multiprocessors: context_multiprocessors(context)?,
+            order: operator.order,
+            identity: operator.identity,
+            form: PhantomData,
+        })
+    }
+
     /// Loads the kernels of all engines.
     fn load_all(&self) -> Result<()> {
         match &self.engines {

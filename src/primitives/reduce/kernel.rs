@@ -6,7 +6,7 @@ use crate::engine::{Engine, Order, Primitive, RowPolicy, Way};
 use crate::render::Named;
 use crate::render::{
     Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
-    bind_source, level_functions,
+    bind_source, joined, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -46,12 +46,15 @@ pub(super) const BLOCK: &str = "reduce_block";
 
 /// For the engines of one launch.
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
-    let read = bind_read::<T, Op, F>(definitions);
-    minijinja::context! {
-        arguments => ArgumentsOf::<T, F>::cuda(),
-        any_order => Order::of::<T, Op>() == Order::Any,
-        ..read
+    fn bind(arguments: String, order: Order, read: Variables) -> Variables {
+        minijinja::context! {
+            arguments => arguments,
+            any_order => order == Order::Any,
+            ..read
+        }
     }
+    let read = bind_read::<T, Op, F>(definitions);
+    bind(ArgumentsOf::<T, F>::cuda(), Order::of::<T, Op>(), read)
 }
 
 /// For the levels engine.
@@ -59,14 +62,14 @@ fn bind_for_levels<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     definitions: &mut Definitions,
 ) -> Variables {
     let read = bind_read::<T, Op, F>(definitions);
-    minijinja::context! { ..bind_levels::<T, F>(Primitive::Reduce), ..read }
+    joined(bind_levels::<T, F>(Primitive::Reduce), read)
 }
 
 fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     definitions: &mut Definitions,
 ) -> Variables {
     let source = bind_source::<F>(definitions);
-    minijinja::context! { ..source, ..bind_monoid::<T, Op>(definitions) }
+    joined(source, bind_monoid::<T, Op>(definitions))
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> {
@@ -89,20 +92,25 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
-        match engine {
-            Engine::Levels => None,
-            Engine::Rows(RowPolicy { in_turn: true, .. }) if Order::of::<T, Op>() == Order::Any => {
-                Some("blocks take chunks in turn in the law's order only")
-            }
-            Engine::Rows(policy) => match (Order::of::<T, Op>(), policy.way) {
-                (Order::Law, Way::OneByOne) => Some("one by one is not the law's order"),
-                (Order::Any, Way::Compact | Way::Grouped) => {
-                    Some("compact and grouped reductions are those in the law's order")
-                }
-                (order, _) => policy.fault(&RowPolicy::runs_of_reduce::<F>(order)),
-            },
-            Engine::Block(policy) => policy.fault(),
-            Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),
+        fault_in::<F>(engine, Order::of::<T, Op>())
+    }
+}
+
+/// What is wrong with an engine for a reduction in an order.
+fn fault_in<F: Form<Item: Element>>(engine: Engine, order: Order) -> Option<&'static str> {
+    match engine {
+        Engine::Levels => None,
+        Engine::Rows(RowPolicy { in_turn: true, .. }) if order == Order::Any => {
+            Some("blocks take chunks in turn in the law's order only")
         }
+        Engine::Rows(policy) => match (order, policy.way) {
+            (Order::Law, Way::OneByOne) => Some("one by one is not the law's order"),
+            (Order::Any, Way::Compact | Way::Grouped) => {
+                Some("compact and grouped reductions are those in the law's order")
+            }
+            (order, _) => policy.fault(&RowPolicy::runs_of_reduce::<F>(order)),
+        },
+        Engine::Block(policy) => policy.fault(),
+        Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),
     }
 }

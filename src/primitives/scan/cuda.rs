@@ -140,7 +140,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
-        let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>);
+        let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>());
         let kernel = kernel::Scan::<T, Op, F>::kernel;
         let engines = Engines::for_operator::<F>(kernel, capability, commutes, cost);
         Kernels::new(context, engines, Op::identity).map(Scan::with)

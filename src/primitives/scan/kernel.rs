@@ -5,7 +5,7 @@ use crate::engine::{Engine, Primitive, RowPolicy, Shape};
 use crate::render::Named;
 use crate::render::{
     Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
-    bind_source, level_functions,
+    bind_source, joined, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -60,8 +60,11 @@ fn leads<T: Element, Op: Monoid<T>, F: Form>() -> bool {
 
 /// For the engines of one launch.
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
+    fn bind(arguments: String, read: Variables) -> Variables {
+        minijinja::context! { arguments => arguments, ..read }
+    }
     let read = bind_read::<T, Op, F>(definitions);
-    minijinja::context! { arguments => ArgumentsOf::<T, F>::cuda(), ..read }
+    bind(ArgumentsOf::<T, F>::cuda(), read)
 }
 
 /// For the levels engine.
@@ -69,14 +72,14 @@ fn bind_for_levels<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     definitions: &mut Definitions,
 ) -> Variables {
     let read = bind_read::<T, Op, F>(definitions);
-    minijinja::context! { ..bind_levels::<T, F>(Primitive::Scan), ..read }
+    joined(bind_levels::<T, F>(Primitive::Scan), read)
 }
 
 fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     definitions: &mut Definitions,
 ) -> Variables {
     let source = bind_source::<F>(definitions);
-    minijinja::context! { ..source, ..bind_monoid::<T, Op>(definitions) }
+    joined(source, bind_monoid::<T, Op>(definitions))
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {

@@ -20,10 +20,9 @@ use super::growing::Growing;
 use super::kernel::{Outputs, Sides};
 use super::{Target, Targets};
 use crate::cpu::turns::{self, STREAM_BYTES, in_turns};
-use crate::cpu::{chunk_len, compact::compact, shared_chunk_len, stream};
+use crate::cpu::{chunk_len, compact::compact, shared_chunk_len, stream, threads};
 use crate::source::FlaggedItems;
 use crate::{Element, Result};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -219,8 +218,8 @@ fn turn_round<T: Element>(elements: &mut [T]) {
     }
     // The one in the middle stays.
     let (front, back) = elements.split_at_mut(elements.len() / 2);
-    let pairs = front.par_chunks_mut(chunk).zip(back.par_rchunks_mut(chunk));
-    pairs.for_each(|(front, back)| {
+    let mut pairs = front.chunks_mut(chunk).zip(back.rchunks_mut(chunk));
+    threads::for_each_of(&mut pairs, &|(front, back): (&mut [T], &mut [T])| {
         let back = back.iter_mut().rev();
         front.iter_mut().zip(back).for_each(|(a, b)| {
             std::mem::swap(a, b);

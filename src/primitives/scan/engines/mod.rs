@@ -92,9 +92,8 @@ impl Engines {
         kernel: fn(Engine) -> Kernel,
         capability: u32,
         commutes: bool,
-        cost: impl FnOnce() -> u32,
+        cost: u32,
     ) -> Engines {
-        let cost = cost();
         let block = BlockPolicy::for_scan::<F>(capability, cost);
         Engines {
             block: block.map(|policy| Block::new(kernel, policy)),

@@ -35,7 +35,7 @@ fn kernel<T: Element>(engine: Engine) -> Kernel {
 }
 
 fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Engines {
-    Engines::for_operator::<Slice<T>>(kernel::<T>, capability, commutes, || cost)
+    Engines::for_operator::<Slice<T>>(kernel::<T>, capability, commutes, cost)
 }
 
 /// Of an exclusive scan of aligned slices.
