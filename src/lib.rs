@@ -138,7 +138,6 @@
 // The macros' output names the crate, also within it.
 extern crate self as warpfold;
 
-mod buffer;
 mod carry;
 pub mod codegen;
 mod cpu;
@@ -166,9 +165,8 @@ pub mod testing;
 #[doc(hidden)]
 mod translated;
 
-pub use buffer::{Buffer, BufferView};
 pub use carry::Carry;
-pub use device::Device;
+pub use device::{Buffer, BufferView, Device};
 pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};

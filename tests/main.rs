@@ -27,6 +27,7 @@ mod operator_laws;
 mod promises;
 #[cfg(feature = "cuda")]
 mod promises_on_the_gpu;
+mod rooms;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;

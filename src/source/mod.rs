@@ -51,7 +51,7 @@ pub use zip::{Zip, ZipArguments, zip, zip3};
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
 
 use crate::definitions::Definitions;
-use crate::{CudaType, Device, Element, Result};
+use crate::{CudaType, Element, Result};
 
 /// What a primitive reads: items in an order.
 ///
@@ -107,52 +107,36 @@ impl Place for Host {
     type Binder<'a> = HostBinder;
 }
 
-impl sealed::Sealed for Device {}
-
-impl Place for Device {
-    type Binder<'a> = DeviceBinder<'a>;
-}
-
-/// Gives the addresses of host slices; or uploads them, and gives those of the copies.
+/// Gives the addresses of host slices, or of their copies where work is done elsewhere.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct HostBinder {
-    device: Device,
+    elsewhere: Option<Box<dyn Upload>>,
     kept: Vec<Box<dyn std::any::Any>>,
 }
 
+/// Copies host memory to where work is done.
+pub(crate) trait Upload: std::fmt::Debug {
+    /// The address of a copy, and what keeps it. The address is a multiple of 256.
+    fn upload(&self, bytes: &[u8]) -> Result<(u64, Box<dyn std::any::Any>)>;
+}
+
 impl HostBinder {
-    /// For work on `device`. The binder must live until the work is done.
-    pub(crate) fn new(device: &Device) -> HostBinder {
+    /// For work where the slices lie, or elsewhere. The binder must live until the work is done.
+    pub(crate) fn with(elsewhere: Option<Box<dyn Upload>>) -> HostBinder {
         HostBinder {
-            device: device.clone(),
+            elsewhere,
             kept: Vec::new(),
         }
     }
 
     fn slice<T: Element>(&mut self, data: &[T]) -> Result<SliceArguments> {
-        if self.device.is_cpu() {
+        let Some(elsewhere) = &self.elsewhere else {
             return Ok(SliceArguments::of_host(data));
-        }
-        let copy = self.device.upload(data)?;
-        let arguments = SliceArguments {
-            address: copy.address(),
         };
-        self.kept.push(Box::new(copy));
-        Ok(arguments)
-    }
-}
-
-/// Gives the addresses of buffers that live on a device.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct DeviceBinder<'a> {
-    device: &'a Device,
-}
-
-impl<'a> DeviceBinder<'a> {
-    pub(crate) fn new(device: &'a Device) -> DeviceBinder<'a> {
-        DeviceBinder { device }
+        let (address, copy) = elsewhere.upload(bytemuck::cast_slice(data))?;
+        self.kept.push(copy);
+        Ok(SliceArguments { address })
     }
 }
 

@@ -1,9 +1,8 @@
 //! Slices: what lies in memory as it is.
 
-use super::{DeviceBinder, Form, HostBinder, Leaves, Source, sealed};
-use crate::buffer::BufferView;
+use super::{Form, HostBinder, Leaves, Source, sealed};
 use crate::definitions::Definitions;
-use crate::{Buffer, Device, Element, Result};
+use crate::{Element, Result};
 use std::marker::PhantomData;
 
 /// The [form](Form) of everything that holds elements as they are: slices, arrays, vectors, buffers
@@ -94,50 +93,4 @@ host_slices! {
     (T: Element) &Vec<T>;
     (T: Element) &Box<[T]>;
     (T: Element) &std::sync::Arc<[T]>;
-}
-
-impl<T: Element> Source<Device> for &Buffer<T> {
-    type Item = T;
-    type Form = Slice<T>;
-
-    fn items(&self) -> Result<usize> {
-        Ok(self.len())
-    }
-
-    fn bind<'a>(&'a self, binder: &mut DeviceBinder<'a>) -> Result<SliceArguments> {
-        binder.device.check_owns(self)?;
-        Ok(SliceArguments {
-            address: self.address(),
-        })
-    }
-}
-
-impl<T: Element> Source<Device> for BufferView<'_, T> {
-    type Item = T;
-    type Form = Slice<T>;
-
-    fn items(&self) -> Result<usize> {
-        Ok(self.len())
-    }
-
-    fn bind<'a>(&'a self, binder: &mut DeviceBinder<'a>) -> Result<SliceArguments> {
-        let start = self.range.start * size_of::<T>();
-        binder.device.check_owns(self.buffer)?;
-        Ok(SliceArguments {
-            address: self.buffer.address() + start as u64,
-        })
-    }
-}
-
-impl<T: Element> Source<Device> for &BufferView<'_, T> {
-    type Item = T;
-    type Form = Slice<T>;
-
-    fn items(&self) -> Result<usize> {
-        (**self).items()
-    }
-
-    fn bind<'a>(&'a self, binder: &mut DeviceBinder<'a>) -> Result<SliceArguments> {
-        (**self).bind(binder)
-    }
 }

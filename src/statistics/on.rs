@@ -1,6 +1,7 @@
 //! Where a statistic's reduction runs.
 
-use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Place, Source};
+use crate::device::DeviceBinder;
+use crate::source::{Form, Host, HostBinder, Items, Place, Source};
 use crate::{Device, Element, Monoid, Result};
 use std::ops::ControlFlow;
 

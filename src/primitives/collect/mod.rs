@@ -7,10 +7,9 @@ pub(crate) mod kernel;
 mod tuning;
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{
-    DeviceBinder, Feeds, Form, HostBinder, Items, Map, Slice, SliceArguments, Source,
-};
+use crate::source::{Feeds, Form, HostBinder, Items, Map, Slice, SliceArguments, Source};
 use crate::{Buffer, Device, Element, Error, Function, Result};
 
 /// The items of a source, in their order: an elementwise operation, such as NumPy's arithmetic on

@@ -20,8 +20,9 @@ pub(crate) use bins::Rule;
 pub use number::{Binned, Count, Counted, Integer};
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::source::{Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Error, Result};
 
 /// How many items fall into each of some [`Bins`].

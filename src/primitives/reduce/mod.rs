@@ -11,8 +11,9 @@ mod stream;
 pub use stream::Reducer;
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::source::{Form, HostBinder, Items, Source};
 use crate::{Device, Element, Monoid, Result};
 
 /// The fold of all elements, and the identity if there are none.

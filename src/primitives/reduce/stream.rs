@@ -2,8 +2,9 @@
 
 use super::cpu;
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Host, HostBinder, Items, Source, SumBlock};
+use crate::source::{Host, HostBinder, Items, Source, SumBlock};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 #[cfg(feature = "cuda")]

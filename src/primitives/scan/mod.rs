@@ -14,12 +14,13 @@ mod stream;
 pub use prefixes::Prefixes;
 pub use stream::Scanner;
 
-use crate::buffer::Storage;
 use crate::device::Backend;
+use crate::device::DeviceBinder;
+use crate::device::Storage;
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
 use crate::source::Slice;
-use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::source::{Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 use cpu::Output;
 

@@ -3,10 +3,11 @@
 use super::cpu::{self, Output};
 use super::{Prefixes, reserve};
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
 use crate::primitives::reduce::pieces::sums_are_elements;
-use crate::source::{DeviceBinder, Form, Host, HostBinder, Items, Source};
+use crate::source::{Form, Host, HostBinder, Items, Source};
 use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 

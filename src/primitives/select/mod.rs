@@ -21,10 +21,10 @@ pub use slices::{
 pub use unique::{Runs, runs, runs_by, unique, unique_by};
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
 use crate::source::{
-    DeviceBinder, Feeds, Flagged, FlaggedItems, Form, HostBinder, Slice, SliceArguments, Source,
-    flagged,
+    Feeds, Flagged, FlaggedItems, Form, HostBinder, Slice, SliceArguments, Source, flagged,
 };
 use crate::{Buffer, Device, Element, Error, Function, Result};
 use kernel::{Kept, Outputs};

@@ -5,8 +5,9 @@ use super::{Target, Targets, check_room, cpu};
 #[cfg(doc)]
 use crate::Error;
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Feeds, FlaggedItems, Form, HostBinder, Source, flagged};
+use crate::source::{Feeds, FlaggedItems, Form, HostBinder, Source, flagged};
 use crate::{Buffer, Device, Element, Function, Result};
 
 /// The items that the predicate `P` keeps, and the others, both in their order.

@@ -5,9 +5,8 @@ use super::kernel::Kept;
 use super::kernel::Places;
 use super::{Target, Targets, check_room};
 use crate::device::Backend;
-use crate::source::{
-    DeviceBinder, Form, HostBinder, Index, IndexArguments, Source, Zip, ZipArguments,
-};
+use crate::device::DeviceBinder;
+use crate::source::{Form, HostBinder, Index, IndexArguments, Source, Zip, ZipArguments};
 use crate::{Buffer, Device, Result};
 
 /// The positions of what is true, in their order: NumPy's `flatnonzero`.

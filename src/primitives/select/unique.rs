@@ -1,7 +1,8 @@
 //! Unique: the first item of each run of equal neighbours, where runs start, and how long they are.
 
 use super::kernel::RunParts;
-use crate::source::{Comparable, DeviceBinder, Form, HostBinder, Source, heads, heads_by};
+use crate::device::DeviceBinder;
+use crate::source::{Comparable, Form, HostBinder, Source, heads, heads_by};
 use crate::{Buffer, Device, Element, Function, Result, select_flagged};
 
 /// The first number of each run of equal neighbours: Unix's `uniq`, PyTorch's `unique_consecutive`.

@@ -8,10 +8,11 @@ pub(crate) mod plan;
 mod tuning;
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
 use crate::ops::Add;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::source::{Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 use cpu::add_up;
 

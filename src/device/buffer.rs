@@ -1,6 +1,6 @@
 //! An array that lives on a device.
 
-use crate::device::Backend;
+use super::Backend;
 use crate::{Device, Element, Error, Result};
 use std::mem::MaybeUninit;
 use std::ops::{Bound, Range, RangeBounds};

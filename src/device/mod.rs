@@ -1,9 +1,15 @@
 //! Where work is done.
 
-use crate::buffer::Storage;
+mod buffer;
+mod source;
+
+pub use buffer::{Buffer, BufferView};
+pub(crate) use source::DeviceBinder;
+
 use crate::cpu::concat::concat;
-use crate::source::{DeviceBinder, Slice, Source};
-use crate::{Buffer, Element, Error, Result};
+use crate::source::{Slice, Source};
+use crate::{Element, Error, Result};
+pub(crate) use buffer::Storage;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;

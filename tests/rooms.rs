@@ -1,0 +1,252 @@
+//! The rooms of `src/` stand in an order: each knows those below it, and none above. Rooms of
+//! primitives know only those that they are built from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// From the lowest to the highest. Those of one line are one room.
+const ROOMS: &[&[&str]] = &[
+    // The vocabulary.
+    &[
+        "error",
+        "definitions",
+        "translated",
+        "element",
+        "function",
+        "monoid",
+        "scalar",
+        "ops",
+    ],
+    &["math"],
+    &["cpu"],
+    &["carry"],
+    &["source"],
+    &["operator"],
+    &["engine"],
+    &["render"],
+    &["cuda"],
+    &["device"],
+    &["primitives"],
+    &["statistics", "testing", "ladder"],
+];
+
+/// The files that show the rooms to users, and that no room may use.
+const DOORS: &[&str] = &["lib.rs", "codegen.rs", "cuda.rs"];
+
+/// A path that a file names, from the crate's root on, such as `cuda::launch`.
+type Named = BTreeSet<String>;
+
+#[test]
+fn rooms_know_only_what_lies_below() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let shown = shown_at_the_root(&root);
+    let behind_cuda = primitives_behind(&root.join("cuda.rs"));
+    let level = |room: &str| ROOMS.iter().position(|rooms| rooms.contains(&room));
+    let mut faults = Vec::new();
+    let mut between: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, text) in files(&root) {
+        if DOORS.contains(&file.as_str()) {
+            continue;
+        }
+        let room = file.split(['/', '.']).next().unwrap();
+        let Some(own) = level(room) else {
+            faults.push(format!("{file}: `{room}` has no place in the order"));
+            continue;
+        };
+        for path in named(&file, &text) {
+            let path = shown.get(&path).cloned().unwrap_or(path);
+            let mut parts = path.split("::");
+            let (first, second) = (parts.next().unwrap(), parts.next());
+            let is_behind =
+                first == "cuda" && second.is_some_and(|name| behind_cuda.contains(name));
+            let other = if is_behind { "primitives" } else { first };
+            if other == "codegen" {
+                faults.push(format!("{file} uses the door `{path}`"));
+            }
+            // Macros, `Result` and the like have no room.
+            if level(other).is_some_and(|other| other > own) {
+                faults.push(format!("{file} knows `{path}`, which lies above it"));
+            }
+            if let ("primitives", "primitives", Some(other)) = (room, other, second)
+                && let Some((own, _)) = file["primitives/".len()..].split_once('/')
+                && own != other
+            {
+                let others = between.entry(own.to_owned()).or_default();
+                others.insert(other.to_owned());
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_no_circle(&between);
+}
+
+/// An order of all rooms takes away, again and again, those that know none of the rest.
+fn assert_no_circle(between: &BTreeMap<String, BTreeSet<String>>) {
+    let mut rest = between.clone();
+    loop {
+        let knowing: BTreeSet<_> = rest.keys().cloned().collect();
+        let before = rest.len();
+        rest.retain(|_, others| others.iter().any(|other| knowing.contains(other)));
+        if rest.len() == before {
+            break;
+        }
+    }
+    assert!(
+        rest.is_empty(),
+        "these know each other in a circle: {rest:?}"
+    );
+}
+
+/// All sources below a folder, without their comments and tests.
+fn files(root: &Path) -> Vec<(String, String)> {
+    let (mut all, mut folders) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            let name = name.replace('\\', "/");
+            if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                all.push((name, code(&fs::read_to_string(&path).unwrap())));
+            }
+        }
+    }
+    assert!(all.len() > 100, "{} files", all.len());
+    all
+}
+
+/// A source without comments, and without its tests, which end it.
+fn code(text: &str) -> String {
+    let text = text.replace("#[cfg(test)]\nmod tests;\n", "");
+    let tests = ["\n#[cfg(test)]\nmod ", "\n#[cfg(all(test,"].map(|start| text.find(start));
+    let end = tests.into_iter().flatten().min().unwrap_or(text.len());
+    let is_comment = |line: &&str| {
+        ["//", "doc = "]
+            .iter()
+            .any(|c| line.trim_start().starts_with(c))
+    };
+    let lines = text[..end].lines().filter(|line| !is_comment(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a source names of the crate: after `crate::`, and in the room behind a door after `super::`.
+fn named(file: &str, code: &str) -> Named {
+    let mut all = Named::new();
+    let is_behind_a_door = file.starts_with("cuda/");
+    for (start, prefix) in [("crate::", ""), ("super::", "cuda::")] {
+        if start == "super::" && !is_behind_a_door {
+            continue;
+        }
+        for (at, _) in code.match_indices(start) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || "_$:".contains(c)) {
+                continue;
+            }
+            for path in paths(&code[at + start.len()..]) {
+                all.insert(format!("{prefix}{path}"));
+            }
+        }
+    }
+    all
+}
+
+/// The first two names of a path, or of each path in braces.
+fn paths(text: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        let is_of_name = |c: &char| c.is_alphanumeric() || *c == '_';
+        text.chars().take_while(is_of_name).collect()
+    };
+    let Some(group) = text.strip_prefix('{') else {
+        let first = name(text);
+        let rest = &text[first.len()..];
+        return match rest.strip_prefix("::") {
+            Some(rest) if rest.starts_with('{') => {
+                let seconds = paths(rest).into_iter();
+                seconds
+                    .map(|second| format!("{first}::{}", name(&second)))
+                    .collect()
+            }
+            Some(rest) if !name(rest).is_empty() => vec![format!("{first}::{}", name(rest))],
+            _ => vec![first],
+        };
+    };
+    let (mut all, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                let path = group[start..at].trim();
+                if !path.is_empty() {
+                    all.extend(paths(path));
+                }
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Where the names come from that the crate shows at its root.
+fn shown_at_the_root(root: &Path) -> BTreeMap<String, String> {
+    let code = code(&fs::read_to_string(root.join("lib.rs")).unwrap());
+    let mut shown = BTreeMap::new();
+    for statement in code.split("pub use ").skip(1) {
+        let statement = statement.split(';').next().unwrap();
+        let Some((room, names)) = statement.rsplit_once("::") else {
+            continue;
+        };
+        for name in names.trim_matches(['{', '}']).split(',') {
+            let name = name.trim();
+            shown
+                .entry(name.to_owned())
+                .or_insert_with(|| format!("{room}::{name}"));
+        }
+    }
+    assert!(shown["Element"] == "element::Element" && shown.len() > 50);
+    shown
+}
+
+/// The names of primitives that a door shows.
+fn primitives_behind(door: &Path) -> BTreeSet<String> {
+    let code = code(&fs::read_to_string(door).unwrap());
+    let statements = code.split("pub use crate::primitives::").skip(1);
+    let names = statements.flat_map(|statement| {
+        let statement = statement.split(';').next().unwrap();
+        let names = statement
+            .rsplit("::")
+            .next()
+            .unwrap()
+            .trim_matches(['{', '}']);
+        names.split(',').map(|name| name.trim().to_owned())
+    });
+    let names: BTreeSet<_> = names.collect();
+    assert!(names.contains("Scan") && names.contains("Reduce"));
+    names
+}
+
+#[test]
+fn paths_are_read_as_rust_reads_them() {
+    let read = |file: &str, text: &str| Vec::from_iter(named(file, text));
+    assert_eq!(
+        read(
+            "a/b.rs",
+            "use crate::{Element, cuda::{Scan, launch::launch}};"
+        ),
+        ["Element", "cuda::Scan", "cuda::launch"]
+    );
+    assert_eq!(read("a/b.rs", "crate::cpu::tree::fold(x)"), ["cpu::tree"]);
+    assert_eq!(read("a/b.rs", "$crate::cuda::x(super::y)"), [""; 0]);
+    assert_eq!(
+        read("cuda/b.rs", "use super::{Scan, gpu::Gpu};"),
+        ["cuda::Scan", "cuda::gpu::Gpu"]
+    );
+}
