@@ -14,8 +14,8 @@
 
 pub use crate::definitions::Definitions;
 pub use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Order, Policy, Primitive,
-    ReducePolicy, RowPolicy, SharePolicy, WavePolicy, Way,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Explanation, LaunchShape, Machine,
+    Order, Policy, Primitive, ReducePolicy, RowPolicy, SharePolicy, WavePolicy, Way,
 };
 #[doc(hidden)]
 pub use crate::engine::{
@@ -30,6 +30,9 @@ pub use crate::primitives::histogram::plan::HistogramPolicy;
 pub use crate::primitives::histogram::plan::{
     HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
 };
+pub use crate::primitives::reduce::candidates::explain_reduce;
+pub use crate::primitives::scan::candidates::explain_scan;
+pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 #[doc(hidden)]

@@ -50,7 +50,6 @@
 //! and before you make streams: a context's first `new_stream` waits for the whole GPU then, which
 //! is an error while another thread captures, and ends that capture.
 
-pub(crate) mod block;
 pub(crate) mod checks;
 mod disk_cache;
 mod gpu;

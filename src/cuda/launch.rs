@@ -2,7 +2,7 @@
 
 use super::driver_error;
 use super::kernels::Loaded;
-use crate::engine::{ScanPlan, WavePlan, WavePolicy};
+use crate::engine::candidates::Blocks;
 use crate::render::{Arguments, Function};
 use crate::{Error, Result};
 use cudarc::driver::{CudaFunction, CudaStream, sys};
@@ -31,16 +31,16 @@ impl Grid {
         }
     }
 
-    /// The blocks of the rows engine, for `length` items.
-    pub(crate) fn of_rows(plan: &ScanPlan, length: usize) -> Result<Grid> {
-        let blocks = blocks(plan.blocks, length as u64)?;
-        Ok(Grid::new(blocks, 32 * plan.warps, 0))
-    }
-
-    /// The blocks of the wave engine: one for each multiprocessor, as far as there are tiles.
-    pub(crate) fn of_wave(plan: &WavePlan, inclusive: bool, multiprocessors: u32) -> Grid {
-        let blocks = plan.tiles(inclusive).min(multiprocessors.into()) as u32;
-        Grid::new(blocks, plan.threads(), WavePolicy::SHARED_BYTES)
+    /// The grid of a launch over `length` items, if there can be one.
+    pub(crate) fn of(launch: Blocks, length: usize) -> Result<Grid> {
+        Ok(Grid {
+            overlaps: launch.overlaps,
+            ..Grid::new(
+                blocks(launch.count, length as u64)?,
+                launch.threads,
+                launch.shared_bytes,
+            )
+        })
     }
 }
 

@@ -2,7 +2,9 @@
 //! each. Pure: no GPU, no text. Only speed depends on what stands here; the law fixes the bits.
 
 pub(crate) mod block;
+pub(crate) mod candidates;
 pub(crate) mod compute_bound;
+mod explanation;
 pub(crate) mod levels;
 pub(crate) mod rows;
 pub(crate) mod shares;
@@ -14,6 +16,8 @@ mod workspace;
 
 pub use block::BlockPolicy;
 pub use compute_bound::{CostlyReducePolicy, CostlyScanPolicy};
+pub(crate) use explanation::facts;
+pub use explanation::{Explanation, LaunchShape};
 pub use levels::{Launch, Plan, Policy, Step, has_functions_of_sums};
 pub use rows::chunks::{Chunks, ReducePlan};
 pub use rows::tiles::ScanPlan;
@@ -51,6 +55,15 @@ impl Primitive {
             Primitive::Scan => "scan",
         }
     }
+}
+
+/// A GPU, as far as the choice of an engine depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// The compute capability, such as 90 for 9.0.
+    pub capability: u32,
+    /// The number of multiprocessors.
+    pub multiprocessors: u32,
 }
 
 /// How a primitive is computed. The results are the same, bit for bit.

@@ -87,12 +87,23 @@ impl ReducePlan {
         length: usize,
         multiprocessors: u32,
     ) -> ReducePlan {
+        let length = (length, size_of::<T>());
+        ReducePlan::of((rows, policy), order, length, multiprocessors)
+    }
+
+    /// The plan for so many elements of so many bytes each.
+    pub(crate) fn of(
+        (rows, policy): (RowPolicy, ReducePolicy),
+        order: Order,
+        (length, element_bytes): (usize, usize),
+        multiprocessors: u32,
+    ) -> ReducePlan {
         let batch = rows.elements();
         let (length, batches) = (length as u64, (length as u64).div_ceil(batch));
         if batches <= u64::from(policy.alone.min(rows.warps)) {
             return ReducePlan::in_one_block(32 * batches.max(1) as u32);
         }
-        let bytes = length * size_of::<T>() as u64;
+        let bytes = length * element_bytes as u64;
         match order {
             Order::Any => ReducePlan::in_any_order((rows, policy), batches, multiprocessors),
             Order::Law if rows.in_turn => {

@@ -5,9 +5,7 @@ mod plan;
 
 pub use plan::WavePlan;
 
-#[cfg(feature = "cuda")]
 use super::accumulator_bytes;
-#[cfg(feature = "cuda")]
 use super::tuning::row_for;
 use super::tuning::wave::{self, WaveRow};
 use super::{UNKNOWN, accumulator_layout};
@@ -95,7 +93,6 @@ impl WavePolicy {
     pub const SHARED_BYTES: u32 = 227 << 10;
 
     /// Addresses are multiples of this many bytes, unless the policy says `anywhere`.
-    #[cfg(feature = "cuda")]
     pub(crate) const ALIGN: u64 = 16;
 
     /// The policy for elements of type `T` if no GPU is known: that for compute capability 9.0, the
@@ -124,7 +121,6 @@ impl WavePolicy {
 
     /// The same for an operator that `commutes` or not, of some [`cost`](crate::operator::cost): some want
     /// another shape.
-    #[cfg(feature = "cuda")]
     pub(crate) fn for_operator<F: Form<Item: Element>>(
         capability: u32,
         commutes: bool,
@@ -140,7 +136,6 @@ impl WavePolicy {
     /// The most tiles a multiprocessor with which the engine is the fastest, of those for what a
     /// GPU does not hold at once, for scans of a form by an operator that `commutes` or not, of
     /// some [`cost`](crate::operator::cost).
-    #[cfg(feature = "cuda")]
     pub(crate) fn reach<F: Form<Item: Element>>(commutes: bool, cost: u32) -> u64 {
         let table = match commutes {
             true => wave::COMMUTING,
@@ -153,7 +148,6 @@ impl WavePolicy {
     }
 
     /// The same for an operator so costly that the shares engine takes what is longer.
-    #[cfg(feature = "cuda")]
     pub(crate) fn reach_before_shares<F: Form<Item: Element>>() -> u64 {
         let accumulator = accumulator_bytes::<F::Item>();
         row_for(wave::BEFORE_SHARES, |row| row.0, accumulator).1

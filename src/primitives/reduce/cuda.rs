@@ -1,7 +1,7 @@
 //! The reduction for callers that bring their own stream, slices and workspace.
 
+use super::candidates;
 use super::kernel::{self, ReduceArguments};
-use crate::cuda::block::Block;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
@@ -9,10 +9,8 @@ use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
-use crate::engine::ReducePlan;
-use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, Engine, Order, Plan, Primitive, ReducePolicy, RowPolicy,
-};
+use crate::engine::candidates::{Candidates, Cut};
+use crate::engine::{Chunks, Engine, Explanation, Order, Plan, Primitive, ReducePlan, facts};
 use crate::operator::cost;
 use crate::render::{Function, Kernel, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
@@ -64,42 +62,10 @@ pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
 #[derive(Debug)]
 pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
-    engines: Engines,
+    candidates: Candidates<Lazy>,
     multiprocessors: u32,
-    order: Order,
     identity: fn() -> T,
     form: Named<F>,
-}
-
-/// The engines that a reduction can choose from.
-#[derive(Debug, Clone)]
-enum Engines {
-    /// The levels engine (`Engine::Levels`).
-    Levels(Lazy),
-    /// The rows engine (`Engine::Rows`).
-    Rows {
-        /// For short inputs.
-        block: Option<Block>,
-        /// The kernels, each for inputs of up to so many elements, from short ones to all others.
-        kernels: Vec<(usize, Rows)>,
-        /// How they cut inputs.
-        cut: ReducePolicy,
-    },
-}
-
-#[derive(Debug, Clone)]
-struct Rows {
-    kernels: Lazy,
-    policy: RowPolicy,
-}
-
-impl Rows {
-    fn new(kernel: fn(Engine) -> Kernel, policy: RowPolicy) -> Rows {
-        Rows {
-            kernels: Lazy::new(kernel(Engine::Rows(policy))),
-            policy,
-        }
-    }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
@@ -115,7 +81,7 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
     fn clone(&self) -> Self {
         Kernels {
             context: self.context.clone(),
-            engines: self.engines.clone(),
+            candidates: self.candidates.clone(),
             ..*self
         }
     }
@@ -175,6 +141,20 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.kernels.workspace_bytes(len)
+    }
+
+    /// What a call for `len` elements does: engine, launches, workspace, and what the choice
+    /// depended on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let kernels = &self.kernels;
+        let extent = candidates::extent(len, kernels.multiprocessors);
+        let explanation = kernels.candidates.explain::<T>("reduce", extent);
+        let capability = context_capability(&kernels.context)?;
+        Ok(explanation.depending_on(facts::<T, Op>(capability, cost::<T, Op>())))
     }
 
     /// Enqueues the fold of `input`, or the identity if it is empty, into the first element of
@@ -242,36 +222,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     fn load_lazily(context: &Arc<CudaContext>, operator: &Operator<T>) -> Result<Self> {
         require_driver()?;
         let (capability, order) = (context_capability(context)?, operator.order);
+        let kernel = |engine| Lazy::new((operator.kernel)(engine));
         let cost = (operator.cost)();
-        let costly = match order {
-            Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
-            Order::Any => None,
-        };
-        let block = BlockPolicy::for_reduce::<F>(capability, order, cost);
-        let (rows, cut) = match (costly, order) {
-            (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
-            (None, Order::Law) => (
-                RowPolicy::for_ordered_reduce::<F>(capability),
-                ReducePolicy::for_capability::<T>(capability),
-            ),
-            (None, Order::Any) => (
-                vec![(u64::MAX, RowPolicy::for_any_order::<F>(capability, cost))],
-                ReducePolicy::for_capability::<T>(capability),
-            ),
-        };
-        let kernels = rows.into_iter().map(|(bytes, policy)| {
-            let most = bytes / size_of::<T>() as u64;
-            (
-                usize::try_from(most).unwrap_or(usize::MAX),
-                Rows::new(operator.kernel, policy),
-            )
-        });
-        let engines = Engines::Rows {
-            block: block.map(|policy| Block::new(operator.kernel, policy)),
-            kernels: kernels.collect(),
-            cut,
-        };
-        Self::new(context, engines, operator)
+        let candidates = candidates::for_operator::<F, _>(kernel, capability, order, cost);
+        Self::new(context, candidates, operator)
     }
 
     /// See [`Reduce::load_engine`].
@@ -282,40 +236,25 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     ) -> Result<Self> {
         require_driver()?;
         (operator.check)(engine)?;
-        let kernel = operator.kernel;
-        let engines = match engine {
-            Engine::Rows(policy) => {
-                let cut = ReducePolicy::for_capability::<T>(context_capability(context)?);
-                Engines::Rows {
-                    block: None,
-                    kernels: vec![(usize::MAX, Rows::new(kernel, policy))],
-                    cut: cut.with_sums(policy.sums),
-                }
-            }
-            Engine::Block(policy) => {
-                let capability = context_capability(context)?;
-                let rows = RowPolicy::for_reduce::<F>(capability, operator.order);
-                Engines::Rows {
-                    block: Some(Block::new(kernel, policy)),
-                    kernels: vec![(usize::MAX, Rows::new(kernel, rows))],
-                    cut: ReducePolicy::for_capability::<T>(capability),
-                }
-            }
-            _ => Engines::Levels(Lazy::new(kernel(engine))),
-        };
-        let kernels = Self::new(context, engines, operator)?;
+        let (capability, order) = (context_capability(context)?, operator.order);
+        let kernel = |engine| Lazy::new((operator.kernel)(engine));
+        let candidates = candidates::only::<F, _>(kernel, capability, order, engine);
+        let kernels = Self::new(context, candidates, operator)?;
         kernels.load_all()?;
         Ok(kernels)
     }
 
-    fn new(context: &Arc<CudaContext>, engines: Engines, operator: &Operator<T>) -> Result<Self> {
+    fn new(
+        context: &Arc<CudaContext>,
+        candidates: Candidates<Lazy>,
+        operator: &Operator<T>,
+    ) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
         Ok(Kernels {
             context: context.clone(),
-            engines,
+            candidates,
             multiprocessors: context_multiprocessors(context)?,
-            order: operator.order,
             identity: operator.identity,
             form: PhantomData,
         })
@@ -323,31 +262,12 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
 
     /// Loads the kernels of all engines.
     fn load_all(&self) -> Result<()> {
-        match &self.engines {
-            Engines::Levels(kernels) => Lazy::load_all([kernels], &self.context),
-            Engines::Rows { block, kernels, .. } => {
-                let rows = kernels.iter().map(|(_, rows)| &rows.kernels);
-                let block = block.iter().map(|block| &block.kernels);
-                Lazy::load_all(block.chain(rows), &self.context)
-            }
-        }
+        Lazy::load_all(self.candidates.kernels(), &self.context)
     }
 
     /// See [`Reduce::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        match &self.engines {
-            Engines::Levels(_) => Plan::new::<T>(Primitive::Reduce, len).workspace_bytes(),
-            Engines::Rows {
-                block: Some(block), ..
-            } if block.threads(len).is_some() => 0,
-            Engines::Rows { kernels, cut, .. } => {
-                let bytes = |(most, rows): &(usize, Rows)| {
-                    ReducePlan::workspace_bytes::<T>((rows.policy, *cut), len.min(*most))
-                };
-                // Those for shorter inputs count, too: so the bytes grow with the length.
-                kernels.iter().map(bytes).max().unwrap_or(0)
-            }
-        }
+        self.candidates.workspace_bytes::<T>(len)
     }
 
     /// See [`Reduce::enqueue_from`].
@@ -409,39 +329,19 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let (kernels, name, plan) = match &self.engines {
-            Engines::Levels(kernels) => {
-                let plan = Plan::new::<T>(Primitive::Reduce, len);
-                let loaded = kernels.get(&self.context)?;
-                // SAFETY: the caller's.
-                return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
-            }
-            Engines::Rows {
-                block,
-                kernels,
-                cut,
-            } => {
-                let block = block.as_ref();
-                match block.and_then(|block| Some((block, block.threads(len)?))) {
-                    Some((block, threads)) => (
-                        &block.kernels,
-                        kernel::BLOCK,
-                        ReducePlan::in_one_block(threads),
-                    ),
-                    None => {
-                        let mut kernels = kernels.iter();
-                        let fitting = kernels.find(|(most, _)| len <= *most);
-                        let rows = &fitting.expect("the last are for all lengths").1;
-                        let policy = (rows.policy, *cut);
-                        let plan =
-                            ReducePlan::new::<T>(policy, self.order, len, self.multiprocessors);
-                        (&rows.kernels, kernel::ROWS, plan)
-                    }
-                }
-            }
+        let extent = candidates::extent(len, self.multiprocessors);
+        let chosen = self.candidates.choose(extent);
+        let loaded = chosen.kernel.get(&self.context)?;
+        let Some(blocks) = chosen.cut.blocks::<T>(extent) else {
+            let plan = Plan::new::<T>(Primitive::Reduce, len);
+            // SAFETY: the caller's.
+            return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
         };
-        let loaded = kernels.get(&self.context)?;
-        let grid = Grid::new(plan.blocks, plan.threads, 0);
+        let (name, chunks) = match chosen.cut {
+            Cut::Chunks(plan) => (kernel::ROWS, plan.chunks),
+            _ => (kernel::BLOCK, Chunks::NONE),
+        };
+        let grid = Grid::of(blocks, len)?;
         let arguments = ReduceArguments {
             source: call.source,
             length: len as u64,
@@ -449,7 +349,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             workspace: call.workspace,
             init: call.init,
             seeded: u32::from(call.seeded),
-            chunks: plan.chunks,
+            chunks,
         };
         let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
         // SAFETY: the caller's.

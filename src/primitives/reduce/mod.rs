@@ -1,5 +1,6 @@
 //! Reduce: the fold of an array.
 
+pub(crate) mod candidates;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;

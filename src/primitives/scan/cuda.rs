@@ -1,17 +1,18 @@
 //! Scans for callers that bring their own stream, slices and workspace.
 
 use super::Prefixes;
-use super::engines::{Choice, Engines, Input};
+use super::candidates;
 use super::kernel::{self, ScanArguments};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
 use crate::cuda::{DeviceArray, Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
-use crate::engine::{Engine, Plan, Primitive, WavePolicy};
+use crate::engine::candidates::{Candidates, Extent};
+use crate::engine::{Engine, Explanation, Plan, Primitive, WavePolicy, facts};
 use crate::operator::cost;
 use crate::render::{Function, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
@@ -87,7 +88,7 @@ pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
 #[derive(Debug)]
 pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
-    engines: Engines,
+    candidates: Candidates<Lazy>,
     multiprocessors: u32,
     identity: fn() -> T,
     form: Named<F>,
@@ -103,7 +104,7 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
     fn clone(&self) -> Self {
         Kernels {
             context: self.context.clone(),
-            engines: self.engines.clone(),
+            candidates: self.candidates.clone(),
             multiprocessors: self.multiprocessors,
             identity: self.identity,
             form: PhantomData,
@@ -141,9 +142,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         require_driver()?;
         let capability = context_capability(context)?;
         let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>());
-        let kernel = kernel::Scan::<T, Op, F>::kernel;
-        let engines = Engines::for_operator::<F>(kernel, capability, commutes, cost);
-        Kernels::new(context, engines, Op::identity).map(Scan::with)
+        let candidates = candidates::for_operator::<F, _>(Self::lazy, capability, commutes, cost);
+        Kernels::new(context, candidates, Op::identity).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length. The block engine
@@ -161,11 +161,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
         check::<kernel::Scan<T, Op, F>>(engine)?;
-        let kernel = kernel::Scan::<T, Op, F>::kernel;
-        let engines = Engines::only::<F>(kernel, context_capability(context)?, engine);
-        let scan = Scan::with(Kernels::new(context, engines, Op::identity)?);
+        let capability = context_capability(context)?;
+        let candidates = candidates::only::<F, _>(Self::lazy, capability, engine);
+        let scan = Scan::with(Kernels::new(context, candidates, Op::identity)?);
         scan.kernels.load_all()?;
         Ok(scan)
+    }
+
+    fn lazy(engine: Engine) -> Lazy {
+        Lazy::new(kernel::Scan::<T, Op, F>::kernel(engine))
     }
 
     fn with(kernels: Kernels<T, F>) -> Self {
@@ -179,6 +183,26 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.kernels.workspace_bytes(len)
+    }
+
+    /// What a call for `len` aligned elements does: engine, launches, workspace, and what the choice
+    /// depended on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let kernels = &self.kernels;
+        let extent = Extent {
+            len,
+            inclusive: false,
+            aligned: true,
+            multiprocessors: kernels.multiprocessors,
+        };
+        let explanation = kernels.candidates.explain::<T>("scan", extent);
+        let capability = context_capability(&kernels.context)?;
+        let cost = cost::<T, Op>();
+        Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
     }
 
     /// Enqueues the scan of `input` into `output`, of the same length.
@@ -203,12 +227,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
 }
 
 impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
-    fn new(context: &Arc<CudaContext>, engines: Engines, identity: fn() -> T) -> Result<Self> {
+    fn new(
+        context: &Arc<CudaContext>,
+        candidates: Candidates<Lazy>,
+        identity: fn() -> T,
+    ) -> Result<Self> {
         const { assert_element_size::<T>() };
         const { assert_length_is_known::<F>() };
         Ok(Kernels {
             context: context.clone(),
-            engines,
+            candidates,
             multiprocessors: context_multiprocessors(context)?,
             identity,
             form: PhantomData,
@@ -217,12 +245,12 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
 
     /// Loads the kernels of all engines but those for unaligned addresses.
     fn load_all(&self) -> Result<()> {
-        Lazy::load_all(self.engines.kernels(), &self.context)
+        Lazy::load_all(self.candidates.kernels(), &self.context)
     }
 
     /// See [`Scan::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        self.engines.workspace_bytes::<T>(len)
+        self.candidates.workspace_bytes::<T>(len)
     }
 
     /// See [`Scan::enqueue`].
@@ -312,42 +340,20 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         len: usize,
         call: &Call<F::Arguments, T::Accumulator>,
     ) -> Result<()> {
-        let inclusive = call.inclusive;
-        let choice = self.engines.choose(Input {
+        let extent = Extent {
             len,
-            inclusive,
+            inclusive: call.inclusive,
             aligned: call.output.is_multiple_of(WavePolicy::ALIGN)
                 && F::is_aligned(&call.source, WavePolicy::ALIGN),
             multiprocessors: self.multiprocessors,
-        });
-        let (kernels, name, grid, by_ticket) = match choice {
-            Choice::Levels(kernels) => {
-                let kernels = kernels.get(&self.context)?;
-                let plan = Plan::new::<T>(Primitive::Scan, len);
-                // SAFETY: the caller's.
-                return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
-            }
-            Choice::Block(kernels, threads) => {
-                (kernels, kernel::BLOCK, Grid::new(1, threads, 0), false)
-            }
-            Choice::Rows(kernels, plan) => {
-                let grid = Grid::of_rows(&plan, len)?;
-                (kernels, kernel::ROWS, grid, plan.by_ticket)
-            }
-            Choice::Shares(kernels, plan) => {
-                let blocks = blocks(plan.tiles(inclusive), len as u64)?;
-                let grid = Grid {
-                    overlaps: plan.overlaps(inclusive, self.multiprocessors),
-                    ..Grid::new(blocks, plan.threads(), plan.shared_bytes::<T>())
-                };
-                (kernels, kernel::SHARES, grid, plan.by_ticket(inclusive))
-            }
-            Choice::Wave(kernels, plan) => {
-                let grid = Grid::of_wave(&plan, inclusive, self.multiprocessors);
-                (kernels, kernel::WAVE, grid, true)
-            }
         };
-        let kernels = kernels.get(&self.context)?;
+        let chosen = self.candidates.choose(extent);
+        let kernels = chosen.kernel.get(&self.context)?;
+        let Some(blocks) = chosen.cut.blocks::<T>(extent) else {
+            let plan = Plan::new::<T>(Primitive::Scan, len);
+            // SAFETY: the caller's.
+            return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
+        };
         if len == 0 {
             return Ok(());
         }
@@ -359,10 +365,12 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             init: call.init,
             identity: (self.identity)().widen(),
             seeded: u32::from(call.seeded),
-            inclusive: u32::from(inclusive),
-            by_ticket: u32::from(by_ticket),
+            inclusive: u32::from(call.inclusive),
+            by_ticket: u32::from(blocks.by_ticket),
         };
-        let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
+        let function = kernel::function_of(chosen.engine);
+        let function = Function::<kernel::ArgumentsOf<T, F>>::new(function);
+        let grid = Grid::of(blocks, len)?;
         // SAFETY: the caller's. The wave engine got addresses that it can have.
         unsafe { launch(kernels, stream, &function, grid, arguments) }
     }

@@ -51,6 +51,18 @@ pub(super) const WAVE: &str = "scan_wave";
 /// The name of the shares engine's function.
 pub(super) const SHARES: &str = "scan_shares";
 
+/// The name of the function of an engine with one launch.
+#[cfg(feature = "cuda")]
+pub(super) fn function_of(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Levels => unreachable!("levels have several"),
+        Engine::Rows(_) => ROWS,
+        Engine::Block(_) => BLOCK,
+        Engine::Wave(_) => WAVE,
+        Engine::Shares(_) => SHARES,
+    }
+}
+
 /// Whether the first tile of the wave engine may start before an unaligned slice: a whole number of
 /// elements before it, each of which the identity stands for.
 fn leads<T: Element, Op: Monoid<T>, F: Form>() -> bool {

@@ -1,10 +1,9 @@
 //! Scan: all prefixes of an array.
 
+pub(crate) mod candidates;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
-#[cfg(feature = "cuda")]
-mod engines;
 pub(crate) mod kernel;
 #[cfg(feature = "cuda")]
 mod pieces;

@@ -11,8 +11,9 @@ pub use segments::{Cut, OffsetsArguments, RowsArguments};
 pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments};
 
 use crate::device::Backend;
+use crate::device::DeviceBinder;
 use crate::element::assert_element_size;
-use crate::source::{DeviceBinder, Form, HostBinder, Items, Source};
+use crate::source::{Form, HostBinder, Items, Source};
 use crate::{Buffer, Device, Element, Monoid, Result};
 
 /// The fold of each segment of `input`, and the identity for those that are empty.

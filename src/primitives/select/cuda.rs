@@ -1,5 +1,6 @@
 //! Selects for callers that bring their own stream, slices and workspace.
 
+use super::candidates;
 use super::kernel::{self, Kept, Outputs, Places, RunParts, SelectArguments, Sides};
 use super::{Target, Targets};
 #[cfg(doc)]
@@ -10,7 +11,8 @@ use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_capability};
 use crate::element::assert_element_size;
-use crate::engine::{Engine, RowPolicy, ScanPlan, WavePlan, WavePolicy};
+use crate::engine::candidates::{Candidates, Extent};
+use crate::engine::{Engine, Explanation, WavePolicy};
 use crate::render::{Kernels as _, Named, WorkspaceArguments, check};
 use crate::source::{
     Equal, Flagged, Form, Heads, Index, IndexArguments, Slice, Source, Zip, ZipArguments,
@@ -67,15 +69,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
     context: Arc<CudaContext>,
-    rows: Lazy,
-    policy: RowPolicy,
-    /// The rows engine for inputs that do not fit the GPU at once, where it is another one.
-    /// For what one block holds, and for what the GPU does not hold at once.
-    short: Option<(Lazy, RowPolicy)>,
-    long: Option<(Lazy, RowPolicy)>,
-    wave: Option<(Lazy, WavePolicy)>,
-    /// Whether the wave engine is to take short inputs too.
-    always: bool,
+    candidates: Candidates<Lazy>,
     multiprocessors: u32,
     types: Named<(T, F, O)>,
 }
@@ -172,12 +166,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O
     fn clone(&self) -> Self {
         Select {
             context: self.context.clone(),
-            rows: self.rows.clone(),
-            policy: self.policy,
-            short: self.short.clone(),
-            long: self.long.clone(),
-            wave: self.wave.clone(),
-            always: self.always,
+            candidates: self.candidates.clone(),
             multiprocessors: self.multiprocessors,
             types: PhantomData,
         }
@@ -205,18 +194,8 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
-        let wave = kernel::Select::<T, F, O>::wave_policy(capability);
-        let wave = wave.filter(|&policy| Engine::Wave(policy).runs_on(capability));
-        let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-        let select = Select::with(context, rows, wave, false)?;
-        let other = |policy: Option<RowPolicy>| {
-            policy.map(|policy| (Self::lazy(Engine::Rows(policy)), policy))
-        };
-        Ok(Select {
-            short: other(kernel::Select::<T, F, O>::short_rows_policy(capability)),
-            long: other(kernel::Select::<T, F, O>::long_rows_policy(capability)),
-            ..select
-        })
+        let candidates = candidates::for_outputs::<T, F, O, _>(Self::lazy, capability);
+        Select::with(context, candidates)
     }
 
     /// Loads the kernels of one engine, which will be used for every length. With the wave engine,
@@ -229,35 +208,25 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
         require_driver()?;
         check::<kernel::Select<T, F, O>>(engine)?;
-        let select = match engine {
-            Engine::Rows(policy) => Select::with(context, policy, None, false),
+        let (rows, wave) = match engine {
+            Engine::Rows(policy) => (policy, None),
             Engine::Wave(wave) => {
                 let capability = context_capability(context)?;
                 let rows = kernel::Select::<T, F, O>::rows_policy(capability);
-                Select::with(context, rows, Some(wave), true)
+                (rows, Some(wave))
             }
             Engine::Levels | Engine::Block(_) | Engine::Shares(_) => {
                 unreachable!("`check` refuses them")
             }
         };
-        select?.loaded()
+        Select::with(context, candidates::only(Self::lazy, rows, wave))?.loaded()
     }
 
-    fn with(
-        context: &Arc<CudaContext>,
-        policy: RowPolicy,
-        wave: Option<WavePolicy>,
-        always: bool,
-    ) -> Result<Self> {
+    fn with(context: &Arc<CudaContext>, candidates: Candidates<Lazy>) -> Result<Self> {
         const { assert_element_size::<T>() };
         Ok(Select {
             context: context.clone(),
-            rows: Self::lazy(Engine::Rows(policy)),
-            policy,
-            short: None,
-            long: None,
-            wave: wave.map(|policy| (Self::lazy(Engine::Wave(policy)), policy)),
-            always,
+            candidates,
             multiprocessors: context_multiprocessors(context)?,
             types: PhantomData,
         })
@@ -269,10 +238,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The same, with all kernels loaded.
     fn loaded(self) -> Result<Self> {
-        let wave = self.wave.iter().map(|(kernels, _)| kernels);
-        let others = self.short.iter().chain(&self.long);
-        let rows = others.map(|(kernels, _)| kernels).chain([&self.rows]);
-        Lazy::load_all(wave.chain(rows), &self.context)?;
+        Lazy::load_all(self.candidates.kernels(), &self.context)?;
         Ok(self)
     }
 
@@ -280,21 +246,32 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         if kernel::Select::<T, F, O>::MEASURES {
-            self.workspace_bytes_for::<[u64; 2]>(len)
+            self.candidates.workspace_bytes::<[u64; 2]>(len)
         } else {
-            self.workspace_bytes_for::<u64>(len)
+            self.candidates.workspace_bytes::<u64>(len)
         }
     }
 
-    /// The same, if blocks exchange sums of type `A`.
-    fn workspace_bytes_for<A: Element>(&self, len: usize) -> usize {
-        let of_rows = |policy| ScanPlan::workspace_bytes::<A>(policy, len);
-        let long = self.long.as_ref().map(|&(_, policy)| of_rows(policy));
-        let wave = self.wave.as_ref();
-        let wave = wave.map(|&(_, policy)| WavePlan::new(policy, len).workspace_bytes::<A>());
-        of_rows(self.policy)
-            .max(long.unwrap_or(0))
-            .max(wave.unwrap_or(0))
+    /// What a call for `len` aligned items does: engine, launches, workspace, and what the choice
+    /// depended on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let capability = context_capability(&self.context)?;
+        let extent = self.extent(len, true);
+        let explain = candidates::explain::<T, F, O, Lazy>;
+        Ok(explain(&self.candidates, capability, extent))
+    }
+
+    fn extent(&self, len: usize, aligned: bool) -> Extent {
+        Extent {
+            len,
+            inclusive: false,
+            aligned,
+            multiprocessors: self.multiprocessors,
+        }
     }
 
     /// What kernels are told of `workspace`, if all belongs to their context, and there is room for
@@ -342,37 +319,18 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
             workspace,
             by_ticket: 1,
         };
-        let multiprocessors = self.multiprocessors;
-        let plan = ScanPlan::new(self.policy, len, false, multiprocessors);
-        if let Some((kernels, policy)) = &self.wave
-            && len > 0
-            && (self.always || plan.is_long(multiprocessors))
-            && F::is_aligned(&arguments.source, WavePolicy::ALIGN)
-        {
-            let plan = WavePlan::new(*policy, len);
-            let kernels = kernels.get(&self.context)?;
-            let grid = Grid::of_wave(&plan, false, multiprocessors);
-            let function = &kernel::Select::<T, F, O>::WAVE;
-            // SAFETY: the caller's. Slices are aligned.
-            return unsafe { launch(kernels, stream, function, grid, arguments) };
-        }
-        let plan_of = |policy| ScanPlan::new(policy, len, false, multiprocessors);
-        let short = self
-            .short
-            .as_ref()
-            .map(|(kernels, policy)| (kernels, plan_of(*policy)));
-        let (kernels, plan) = match (short, &self.long) {
-            (Some((kernels, plan)), _) if plan.blocks == 1 => (kernels, plan),
-            (_, Some((kernels, policy))) if plan.is_long(multiprocessors) => {
-                (kernels, plan_of(*policy))
-            }
-            _ => (&self.rows, plan),
+        let extent = self.extent(len, F::is_aligned(&arguments.source, WavePolicy::ALIGN));
+        let chosen = self.candidates.choose(extent);
+        let kernels = chosen.kernel.get(&self.context)?;
+        let blocks = chosen.cut.blocks::<u64>(extent);
+        let blocks = blocks.expect("a select takes one launch");
+        arguments.by_ticket = u32::from(blocks.by_ticket);
+        let grid = Grid::of(blocks, len)?;
+        let function = match chosen.engine {
+            Engine::Wave(_) => &kernel::Select::<T, F, O>::WAVE,
+            _ => &kernel::Select::<T, F, O>::ROWS,
         };
-        arguments.by_ticket = u32::from(plan.by_ticket);
-        let grid = Grid::of_rows(&plan, len)?;
-        let function = &kernel::Select::<T, F, O>::ROWS;
-        let kernels = kernels.get(&self.context)?;
-        // SAFETY: the caller's.
+        // SAFETY: the caller's. The wave engine got slices that are aligned.
         unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }

@@ -1,5 +1,6 @@
 //! Select: the items that a predicate keeps, in their order.
 
+pub(crate) mod candidates;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;

@@ -1,6 +1,5 @@
 //! The wave engine.
 
-#[cfg(feature = "cuda")]
 mod operators_sm_90;
 mod sm_90;
 
@@ -26,7 +25,6 @@ pub(crate) struct WaveRow {
 }
 
 /// For which scans of more than 16 bytes the wave engine is the fastest.
-#[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub(in crate::engine) struct Reach {
     /// The largest accumulators, in bytes.
@@ -38,7 +36,6 @@ pub(in crate::engine) struct Reach {
 }
 
 /// By operators that commute: the first row that an operator fits.
-#[cfg(feature = "cuda")]
 #[rustfmt::skip]
 pub(in crate::engine) const COMMUTING: &[Reach] = &[
     Reach { accumulator: 40, cost: u32::MAX, tiles: u64::MAX },
@@ -47,7 +44,6 @@ pub(in crate::engine) const COMMUTING: &[Reach] = &[
 ];
 
 /// By others: where the order of operands counts, more is exchanged between lanes.
-#[cfg(feature = "cuda")]
 #[rustfmt::skip]
 pub(in crate::engine) const ORDERED: &[Reach] = &[
     Reach { accumulator: 28, cost: 24, tiles: u64::MAX },
@@ -58,19 +54,15 @@ pub(in crate::engine) const ORDERED: &[Reach] = &[
 
 /// By operators so costly that the shares engine takes what is longer: the largest accumulators, in
 /// bytes, and the most tiles a multiprocessor.
-#[cfg(feature = "cuda")]
 pub(in crate::engine) const BEFORE_SHARES: &[(u32, u64)] = &[(28, 0), (40, 4), (64, 0)];
 
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 
-#[cfg(feature = "cuda")]
 const DEAR: &Tables<[(u32, WaveRow)]> = &[(90, operators_sm_90::DEAR)];
-#[cfg(feature = "cuda")]
 const ORDERED_SCANS: &Tables<[WaveRow]> = &[(90, operators_sm_90::ORDERED)];
 
 /// The row for scans of elements of a size by an operator that `commutes` or not, of some
 /// [`cost`](crate::operator::cost), if it wants another than a sum.
-#[cfg(feature = "cuda")]
 pub(in crate::engine) fn scans_by(
     capability: u32,
     element: u32,

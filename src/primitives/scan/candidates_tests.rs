@@ -1,11 +1,8 @@
 //! Which engine makes which scan.
 
 use super::*;
-use crate::Monoid;
-use crate::definitions::Definitions;
-use crate::primitives::scan::kernel;
-use crate::render::Kernels;
-use crate::source::Slice;
+use crate::engine::candidates::Cut;
+use crate::engine::{Plan, Primitive};
 
 /// The number of multiprocessors of an H100 and of an H200.
 const MULTIPROCESSORS: u32 = 132;
@@ -13,34 +10,14 @@ const MULTIPROCESSORS: u32 = 132;
 const CHEAP: u32 = 1;
 const COSTLY: u32 = 100;
 
-/// Nothing is compiled, and nothing runs.
-struct Operator;
-
-impl<T: Element> Monoid<T> for Operator {
-    fn identity() -> T {
-        unreachable!()
-    }
-
-    fn combine(_: T::Accumulator, _: T::Accumulator) -> T::Accumulator {
-        unreachable!()
-    }
-
-    fn cuda(_: &mut Definitions) -> String {
-        unreachable!()
-    }
-}
-
-fn kernel<T: Element>(engine: Engine) -> Kernel {
-    kernel::Scan::<T, Operator>::kernel(engine)
-}
-
-fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Engines {
-    Engines::for_operator::<Slice<T>>(kernel::<T>, capability, commutes, cost)
+/// Nothing is rendered: the engine stands for its kernel.
+fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Candidates<Engine> {
+    for_operator::<Slice<T>, _>(|engine| engine, capability, commutes, cost)
 }
 
 /// Of an exclusive scan of aligned slices.
-fn input(len: usize) -> Input {
-    Input {
+fn input(len: usize) -> Extent {
+    Extent {
         len,
         inclusive: false,
         aligned: true,
@@ -49,24 +26,20 @@ fn input(len: usize) -> Input {
 }
 
 /// The names of the engines that take 1000, 2^18, and 2^28 elements, at any address.
-fn names(engines: &Engines) -> [&'static str; 3] {
+fn names(engines: &Candidates<Engine>) -> [&'static str; 3] {
     [1000, 1 << 18, 1 << 28].map(|len| name(engines, len, false))
 }
 
-fn name(engines: &Engines, len: usize, aligned: bool) -> &'static str {
-    let choice = engines.choose(Input {
+fn name(engines: &Candidates<Engine>, len: usize, aligned: bool) -> &'static str {
+    let choice = engines.choose(Extent {
         inclusive: true,
         aligned,
         ..input(len)
     });
-    match choice {
-        Choice::Block(..) => "block",
-        Choice::Levels(_) => "levels",
-        Choice::Rows(_, plan) if plan.by_ticket => "rows, in turns",
-        Choice::Rows(..) => "rows",
-        Choice::Shares(..) => "shares",
-        Choice::Wave(_, plan) if plan.policy.anywhere => "wave, anywhere",
-        Choice::Wave(..) => "wave",
+    match choice.cut {
+        Cut::Rows(plan) if plan.by_ticket => "rows, in turns",
+        Cut::Wave(plan) if plan.policy.anywhere => "wave, anywhere",
+        _ => choice.engine.name(),
     }
 }
 
@@ -84,8 +57,8 @@ fn cheap_operators() {
 #[test]
 fn middle_lengths() {
     let engines = engines::<f32>(90, true, CHEAP);
-    let held = |len| match engines.choose(input(len)) {
-        Choice::Rows(_, plan) if !plan.by_ticket => len as u64 / plan.blocks,
+    let held = |len| match engines.choose(input(len)).cut {
+        Cut::Rows(plan) if !plan.by_ticket => len as u64 / plan.blocks,
         other => panic!("{len}: {other:?}"),
     };
     let tiles = [
@@ -109,7 +82,7 @@ fn middle_lengths() {
 fn one_block_a_multiprocessor() {
     fn check<T: Element>(cost: u32, len: usize, warps: u32, elements_of_a_lane: u64) {
         let engines = engines::<T>(90, true, cost);
-        let Choice::Rows(_, plan) = engines.choose(input(len)) else {
+        let Cut::Rows(plan) = engines.choose(input(len)).cut else {
             panic!("{len} elements");
         };
         let lanes = plan.blocks * u64::from(32 * plan.warps);
@@ -167,12 +140,12 @@ fn costly_operators() {
         assert_eq!(name(&costly, 1 << 28, true), "shares");
         // Tiles are small where there are few for each multiprocessor.
         let tile = |len, multiprocessors| {
-            let choice = costly.choose(Input {
+            let choice = costly.choose(Extent {
                 multiprocessors,
                 ..input(len)
             });
-            match choice {
-                Choice::Shares(_, plan) => (len as u64).div_ceil(plan.tiles(false)),
+            match choice.cut {
+                Cut::Shares(plan) => (len as u64).div_ceil(plan.tiles(false)),
                 other => panic!("{other:?}"),
             }
         };
@@ -187,9 +160,10 @@ fn costly_operators() {
     assert_eq!(names(&dear), ["block", "rows", "shares"]);
     assert_eq!(name(&dear, 3 << 20, true), "rows");
     assert_eq!(name(&dear, 1 << 22, true), "shares");
-    let has_wave = |engines: &Engines| match &engines.longer {
-        Longer::OneLaunch { wave, .. } => wave.is_some(),
-        other => panic!("{other:?}"),
+    let has_wave = |engines: &Candidates<Engine>| {
+        engines
+            .kernels()
+            .any(|engine| matches!(engine, Engine::Wave(_)))
     };
     assert!(has_wave(&medium) && !has_wave(&dear));
     let turing = engines::<f32>(75, false, COSTLY);
@@ -270,8 +244,8 @@ fn long_elements_at_once() {
 fn the_cost_decides_on_the_shape_of_blocks() {
     let warps = |cost| {
         let engines = engines::<[f32; 3]>(90, false, cost);
-        match engines.choose(input(1 << 28)) {
-            Choice::Wave(_, plan) => plan.policy.warps,
+        match engines.choose(input(1 << 28)).cut {
+            Cut::Wave(plan) => plan.policy.warps,
             other => panic!("{other:?}"),
         }
     };
@@ -280,7 +254,7 @@ fn the_cost_decides_on_the_shape_of_blocks() {
 
 #[test]
 fn one_engine_takes_everything() {
-    let only = |engine| Engines::only::<Slice<f32>>(kernel::<f32>, 90, engine);
+    let only = |engine| only::<Slice<f32>, _>(|engine| engine, 90, engine);
     let names = |engine| names(&only(engine));
     assert_eq!(names(Engine::Levels), ["levels"; 3]);
     let rows = RowPolicy::for_scan::<Slice<f32>>(90, true);
@@ -303,25 +277,26 @@ fn one_engine_takes_everything() {
 /// A workspace for a length serves the engine of every shorter one.
 #[test]
 fn workspaces_are_large_enough() {
-    fn check<T: Element>(engines: &Engines) {
+    fn check<T: Element>(engines: &Candidates<Engine>) {
         let packets = size_of::<T::Accumulator>().div_ceil(8);
         let lengths = (0..29).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]);
         // One of these GPUs has more multiprocessors than any.
         for multiprocessors in [1, MULTIPROCESSORS, 5000] {
             let mut needed = 0;
             for (len, inclusive) in lengths.clone().flat_map(|len| [(len, false), (len, true)]) {
-                let choice = engines.choose(Input {
+                let choice = engines.choose(Extent {
                     inclusive,
                     multiprocessors,
                     ..input(len)
                 });
-                needed = needed.max(match choice {
-                    Choice::Rows(_, plan) if plan.blocks == 1 => 0,
-                    Choice::Rows(_, plan) => 8 * packets * plan.blocks as usize,
-                    Choice::Shares(_, plan) => plan.workspace_bytes::<T>(),
-                    Choice::Wave(_, plan) => plan.workspace_bytes::<T>(),
-                    Choice::Block(..) => 0,
-                    Choice::Levels(_) => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+                needed = needed.max(match choice.cut {
+                    Cut::Rows(plan) if plan.blocks == 1 => 0,
+                    Cut::Rows(plan) => 8 * packets * plan.blocks as usize,
+                    Cut::Shares(plan) => plan.workspace_bytes::<T>(),
+                    Cut::Wave(plan) => plan.workspace_bytes::<T>(),
+                    Cut::Block(..) => 0,
+                    Cut::Chunks(_) => unreachable!("a scan has a result for each item"),
+                    Cut::Levels => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
                 });
                 let has = engines.workspace_bytes::<T>(len);
                 assert!(has >= needed, "{len} elements: {has} bytes of {needed}");

@@ -1,0 +1,107 @@
+//! Why a call takes the engine that it takes.
+
+use super::Engine;
+use crate::{Element, Monoid};
+use std::fmt;
+
+/// What a call of some length does on a GPU: the engine, its launches, its workspace, and what the
+/// choice depended on. Shown by `Display`, in some lines. A later version may choose otherwise.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    pub(crate) primitive: &'static str,
+    pub(crate) len: usize,
+    pub(crate) engine: Engine,
+    pub(crate) launches: Vec<LaunchShape>,
+    pub(crate) workspace_bytes: usize,
+    pub(crate) because: String,
+    pub(crate) depends: Vec<(&'static str, String)>,
+}
+
+/// The shape of one launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaunchShape {
+    /// The function.
+    pub function: String,
+    /// The number of blocks.
+    pub blocks: u64,
+    /// The threads of a block.
+    pub threads: u32,
+    /// The dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+}
+
+impl Explanation {
+    /// The name of the engine.
+    pub fn engine(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    /// The launches, in their order.
+    pub fn launches(&self) -> &[LaunchShape] {
+        &self.launches
+    }
+
+    /// The bytes of a workspace that serves this call and all shorter ones.
+    pub fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes
+    }
+
+    /// Adds what the choice depended on.
+    pub(crate) fn depending_on(
+        mut self,
+        facts: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Explanation {
+        self.depends.splice(0..0, facts);
+        self
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} of {} items", self.primitive, self.len)?;
+        writeln!(f, "engine: {}, since {}", self.engine.name(), self.because)?;
+        for launch in &self.launches {
+            let LaunchShape {
+                function,
+                blocks,
+                threads,
+                shared_bytes,
+            } = launch;
+            write!(
+                f,
+                "launch: {function}, {blocks} blocks of {threads} threads"
+            )?;
+            match shared_bytes {
+                0 => writeln!(f)?,
+                bytes => writeln!(f, ", {bytes} bytes of shared memory each")?,
+            }
+        }
+        if self.launches.is_empty() {
+            writeln!(f, "launch: none")?;
+        }
+        writeln!(f, "workspace: {} bytes", self.workspace_bytes)?;
+        write!(f, "depends on:")?;
+        for (place, (what, value)) in self.depends.iter().enumerate() {
+            write!(f, "{} {what} {value}", if place == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+/// What the choice depends on, beside the call.
+pub(crate) fn facts<T: Element, Op: Monoid<T>>(
+    capability: u32,
+    cost: u32,
+) -> [(&'static str, String); 4] {
+    let said = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
+    [
+        (
+            "compute capability",
+            format!("{}.{}", capability / 10, capability % 10),
+        ),
+        ("bytes of an item", size_of::<T>().to_string()),
+        ("cost", format!("{cost} instructions")),
+        ("commutes", said(Op::COMMUTATIVE)),
+    ]
+}

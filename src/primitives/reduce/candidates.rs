@@ -1,0 +1,96 @@
+//! The kernels that reductions choose from.
+
+use crate::engine::candidates::{Candidates, Does, Extent, Fits};
+use crate::engine::{
+    BlockPolicy, CostlyReducePolicy, Engine, Explanation, Machine, Order, ReducePolicy, RowPolicy,
+    facts,
+};
+use crate::operator::cost;
+use crate::source::{Form, Slice};
+use crate::{Element, Monoid};
+
+/// Those that are fastest on GPUs of a compute capability, in some order, for an operator that
+/// [costs](cost()) so many instructions.
+pub(super) fn for_operator<F: Form<Item: Element>, K>(
+    kernel: impl Fn(Engine) -> K,
+    capability: u32,
+    order: Order,
+    cost: u32,
+) -> Candidates<K> {
+    let costly = match order {
+        Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
+        Order::Any => None,
+    };
+    let usual = || ReducePolicy::for_capability::<F::Item>(capability);
+    let (rows, cut) = match (costly, order) {
+        (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
+        (None, Order::Law) => (RowPolicy::for_ordered_reduce::<F>(capability), usual()),
+        (None, Order::Any) => {
+            let rows = RowPolicy::for_any_order::<F>(capability, cost);
+            (vec![(u64::MAX, rows)], usual())
+        }
+    };
+    let mut candidates = Candidates::new(does::<F>(order, cut));
+    if let Some(policy) = BlockPolicy::for_reduce::<F>(capability, order, cost) {
+        let engine = Engine::Block(policy);
+        candidates.add(kernel(engine), engine, Fits::Always);
+    }
+    for (bytes, policy) in rows {
+        let most = match bytes {
+            u64::MAX => u64::MAX,
+            bytes => bytes / size_of::<F::Item>() as u64,
+        };
+        let engine = Engine::Rows(policy);
+        candidates.add(kernel(engine), engine, Fits::UpTo(most));
+    }
+    candidates
+}
+
+/// One engine, for every call. The block engine has the rows engine beside it, for longer inputs.
+#[cfg(feature = "cuda")]
+pub(super) fn only<F: Form<Item: Element>, K>(
+    kernel: impl Fn(Engine) -> K,
+    capability: u32,
+    order: Order,
+    engine: Engine,
+) -> Candidates<K> {
+    let cut = ReducePolicy::for_capability::<F::Item>(capability);
+    let cut = match engine {
+        Engine::Rows(policy) => cut.with_sums(policy.sums),
+        _ => cut,
+    };
+    let mut candidates = Candidates::new(does::<F>(order, cut));
+    candidates.add(kernel(engine), engine, Fits::Always);
+    if let Engine::Block(_) = engine {
+        let engine = Engine::Rows(RowPolicy::for_reduce::<F>(capability, order));
+        candidates.add(kernel(engine), engine, Fits::Always);
+    }
+    candidates
+}
+
+fn does<F: Form>(order: Order, cut: ReducePolicy) -> Does {
+    Does::Fold {
+        order,
+        cut,
+        item_bytes: size_of::<F::Item>(),
+    }
+}
+
+/// What a reduction of a slice of so many items does on a GPU.
+pub fn explain_reduce<T: Element, Op: Monoid<T>>(machine: Machine, len: usize) -> Explanation {
+    let (order, cost) = (Order::of::<T, Op>(), cost::<T, Op>());
+    let capability = machine.capability;
+    let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, order, cost);
+    let explanation = candidates.explain::<T>("reduce", extent(len, machine.multiprocessors));
+    explanation.depending_on(facts::<T, Op>(capability, cost))
+}
+
+/// What the choice depends on, of one call.
+pub(super) fn extent(len: usize, multiprocessors: u32) -> Extent {
+    Extent {
+        len,
+        inclusive: false,
+        aligned: true,
+        multiprocessors,
+    }
+}

@@ -1,0 +1,184 @@
+//! The kernels that scans choose from.
+
+use super::kernel;
+use crate::engine::candidates::{Candidates, Does, Extent, Fits};
+use crate::engine::{
+    BlockPolicy, CostlyScanPolicy, Engine, Explanation, Machine, RowPolicy, SharePolicy,
+    WavePolicy, facts,
+};
+use crate::operator::cost;
+use crate::render::Kernels;
+use crate::source::{Form, Slice};
+use crate::{Element, Monoid};
+
+/// Longer elements do not leave a thread enough registers for its tree.
+const LARGEST_IN_ONE_LAUNCH: usize = 16;
+
+/// Those that are fastest on GPUs of a compute capability, for an operator that `commutes` or not,
+/// and [costs](cost()) so many instructions.
+pub(super) fn for_operator<F: Form<Item: Element>, K: Clone>(
+    kernel: impl Fn(Engine) -> K,
+    capability: u32,
+    commutes: bool,
+    cost: u32,
+) -> Candidates<K> {
+    let mut list = Builder::<_, K>::new(kernel);
+    if let Some(policy) = BlockPolicy::for_scan::<F>(capability, cost) {
+        list.add(Engine::Block(policy), Fits::Always);
+    }
+    let wave = WavePolicy::for_operator::<F>(capability, commutes, cost)
+        .filter(|&policy| Engine::Wave(policy).runs_on(capability));
+    let costly = CostlyScanPolicy::of::<F>(capability, cost);
+    // Between what the GPU holds at once and what other engines take.
+    let between = |list: &mut Builder<_, K>, reach: u64| {
+        if let Some(policy) = wave.filter(|_| reach > 0) {
+            list.add_wave::<F>(policy, Fits::Tiles(reach));
+        }
+    };
+    if let Some(costly) = &costly
+        && !costly.short.is_empty()
+    {
+        for &policy in &costly.short {
+            list.add(Engine::Rows(policy), Fits::AtOnce);
+        }
+        between(&mut list, WavePolicy::reach_before_shares::<F>());
+        list.add_shares(costly);
+        return list.candidates;
+    }
+    let mut at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
+    if size_of::<<F::Item as Element>::Accumulator>() > LARGEST_IN_ONE_LAUNCH {
+        for policy in at_once {
+            list.add(Engine::Rows(policy), Fits::AtOnce);
+        }
+        between(&mut list, WavePolicy::reach::<F>(commutes, cost));
+        list.add(Engine::Levels, Fits::Always);
+        return list.candidates;
+    }
+    let from = costly.as_ref().map_or(u64::MAX, |costly| costly.from);
+    let enough = at_once.iter().position(|policy| policy.at_once() >= from);
+    let shares_follow = enough.is_some();
+    at_once.truncate(enough.map_or(usize::MAX, |last| last + 1));
+    let wave = wave.filter(|_| !shares_follow);
+    let wave_follows = wave.is_some_and(|wave| wave.anywhere || wave.anywhere_of::<F>().is_some());
+    if !shares_follow && !wave_follows {
+        at_once.push(RowPolicy::for_scan::<F>(capability, true));
+    }
+    if let Some(costly) = &costly {
+        list.add_shares(costly);
+    }
+    list.add_rows_around(at_once, |list| {
+        if let Some(policy) = wave {
+            list.add_wave::<F>(policy, Fits::Always);
+        }
+    });
+    list.candidates
+}
+
+/// One engine, for every call. The wave engine has the rows engine beside it, for addresses that it
+/// cannot have, and the block engine, for longer inputs.
+#[cfg(any(feature = "cuda", test))]
+pub(super) fn only<F: Form<Item: Element>, K: Clone>(
+    kernel: impl Fn(Engine) -> K,
+    capability: u32,
+    engine: Engine,
+) -> Candidates<K> {
+    let mut list = Builder::<_, K>::new(kernel);
+    let rows = |long| RowPolicy::for_scan::<F>(capability, long);
+    match engine {
+        Engine::Levels => list.add(engine, Fits::Always),
+        Engine::Shares(_) => list.add(engine, Fits::Always),
+        Engine::Rows(policy) => list.add_rows_around(vec![policy], |_| ()),
+        Engine::Block(_) => {
+            list.add(engine, Fits::Always);
+            list.add_rows_around(vec![rows(true)], |_| ());
+        }
+        Engine::Wave(policy) => {
+            list.add_wave::<F>(policy, Fits::Always);
+            list.add_rows_around(vec![rows(false), rows(true)], |_| ());
+        }
+    }
+    list.candidates
+}
+
+struct Builder<M, K> {
+    kernel: M,
+    candidates: Candidates<K>,
+}
+
+impl<M: Fn(Engine) -> K, K: Clone> Builder<M, K> {
+    fn new(kernel: M) -> Self {
+        Builder {
+            kernel,
+            candidates: Candidates::new(Does::Each),
+        }
+    }
+
+    fn add(&mut self, engine: Engine, fits: Fits) {
+        self.candidates.add((self.kernel)(engine), engine, fits);
+    }
+
+    /// The wave engine, and the one for unaligned addresses, which is loaded when one is met.
+    fn add_wave<F: Form<Item: Element>>(&mut self, policy: WavePolicy, fits: Fits) {
+        self.add(Engine::Wave(policy), fits);
+        if !policy.anywhere
+            && let Some(anywhere) = policy.anywhere_of::<F>()
+        {
+            let engine = Engine::Wave(anywhere);
+            let kernel = (self.kernel)(engine);
+            self.candidates.add_later(kernel, engine, fits);
+        }
+    }
+
+    /// The shares engine: tiles for some numbers of items a multiprocessor, and for all others.
+    fn add_shares(&mut self, costly: &CostlyScanPolicy) {
+        let from = costly.from;
+        let mut add = |to, policy: SharePolicy| {
+            self.add(Engine::Shares(policy), Fits::Each { from, to });
+        };
+        for &(to, policy) in &costly.middle {
+            add(to, policy);
+        }
+        add(u64::MAX, costly.shares);
+    }
+
+    /// The rows engine for what the GPU holds at once, then `others`, and for what is left the last
+    /// of the rows.
+    fn add_rows_around(&mut self, rows: Vec<RowPolicy>, others: impl FnOnce(&mut Self)) {
+        let mut last = None;
+        for policy in rows {
+            let engine = Engine::Rows(policy);
+            let kernel = (self.kernel)(engine);
+            self.candidates.add(kernel.clone(), engine, Fits::AtOnce);
+            last = Some((kernel, engine));
+        }
+        others(self);
+        if let Some((kernel, engine)) = last {
+            self.candidates.add_later(kernel, engine, Fits::Always);
+        }
+    }
+}
+
+/// What a scan of an aligned slice of so many items does on a GPU.
+pub fn explain_scan<T: Element, Op: Monoid<T>>(
+    machine: Machine,
+    inclusive: bool,
+    len: usize,
+) -> Explanation {
+    let cost = cost::<T, Op>();
+    let (capability, commutes) = (machine.capability, Op::COMMUTATIVE);
+    let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, commutes, cost);
+    let explanation = candidates.explain::<T>(
+        kernel::Scan::<T, Op>::NAME,
+        Extent {
+            len,
+            inclusive,
+            aligned: true,
+            multiprocessors: machine.multiprocessors,
+        },
+    );
+    explanation.depending_on(facts::<T, Op>(capability, cost))
+}
+
+#[cfg(test)]
+#[path = "candidates_tests.rs"]
+mod tests;
