@@ -4,7 +4,7 @@ use super::{
     Constant, ConstantArguments, Feeds, Form, Leaves, Map, Place, Source, Zip, ZipArguments, map,
     sealed,
 };
-use crate::codegen::Definitions;
+use crate::definitions::Definitions;
 use crate::{Element, Function, Result};
 use std::marker::PhantomData;
 
