@@ -62,8 +62,8 @@ pub(crate) fn is_in_every_run<T: 'static, Op: 'static>() -> bool {
         || op == TypeId::of::<BicyclicProduct>()
 }
 
-/// Whether to test something that costs seconds in this run. A run takes a tenth of the whole,
-/// another tenth each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
+/// Whether to test something that costs seconds in this run. A run takes a twentieth of the whole,
+/// another one each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
 /// `WARPFOLD_SAMPLE=20779/3` takes a third by that seed, and `WARPFOLD_SAMPLE=whole` everything.
 /// What `always` holds for is in every sample.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
@@ -72,7 +72,7 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
     let &(seed, one_in) = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
         Ok(text) if text == "whole" => (0, 1),
         Ok(text) => {
-            let (seed, one_in) = text.split_once('/').unwrap_or((&text, "10"));
+            let (seed, one_in) = text.split_once('/').unwrap_or((&text, "20"));
             let number = |text: &str| text.parse().ok().filter(|&number| number > 0);
             number(seed)
                 .zip(number(one_in))
@@ -80,7 +80,7 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
         }
         Err(_) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            (now.expect("a clock").as_secs() / (24 * 60 * 60), 10)
+            (now.expect("a clock").as_secs() / (24 * 60 * 60), 20)
         }
     });
     // FNV-1a: the same on every machine.
