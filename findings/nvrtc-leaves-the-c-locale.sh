@@ -4,9 +4,9 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/12.0" nvidia-cuda-nvrtc-cu12==12.0.140
-python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/12.5" nvidia-cuda-nvrtc-cu12==12.5.82
-python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/12.6" nvidia-cuda-nvrtc-cu12==12.6.85
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target "$folder/12.0" nvidia-cuda-nvrtc-cu12==12.0.140
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target "$folder/12.5" nvidia-cuda-nvrtc-cu12==12.5.82
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target "$folder/12.6" nvidia-cuda-nvrtc-cu12==12.6.85
 cat >"$folder/nvrtc.py" <<'PYTHON'
 import ctypes
 import glob

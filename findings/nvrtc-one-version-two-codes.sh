@@ -5,8 +5,8 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/78" nvidia-cuda-nvrtc==13.2.78
-python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/86" nvidia-cuda-nvrtc==13.2.86
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target "$folder/78" nvidia-cuda-nvrtc==13.2.78
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target "$folder/86" nvidia-cuda-nvrtc==13.2.86
 cat >"$folder/nvrtc.py" <<'PYTHON'
 import ctypes
 import glob
