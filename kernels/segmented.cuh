@@ -31,9 +31,11 @@ struct OffsetSegments {
     const I* offsets;
     u64 count, items;
 
-    /// Where segment i starts, and the one before it ends.
+    /// Where segment i starts, and the one before it ends, as it is given.
+    __device__ __forceinline__ u64 given(u64 i) const { return offsets[i]; }
+    /// The same, within the items.
     __device__ __forceinline__ u64 bound(u64 i) const {
-        u64 at = offsets[i];
+        u64 at = given(i);
         return at < items ? at : items;
     }
 };
@@ -42,8 +44,9 @@ struct OffsetSegments {
 struct EvenSegments {
     u64 length, count, items;
 
+    __device__ __forceinline__ u64 given(u64 i) const { return length * i; }
     __device__ __forceinline__ u64 bound(u64 i) const {
-        u64 at = length * i;
+        u64 at = given(i);
         return at < items ? at : items;
     }
 };
@@ -65,15 +68,22 @@ struct LaneFold {
     /// stands for.
     A blocks[LOG_LANE_MOST + 1];
 
-    /// `load(i)` is value i. Nothing but values and their sums is combined.
-    template <class Load>
+    /// `load(i)` is value i; 4 * AT_ONCE of them are loaded at once. Nothing but values and their
+    /// sums is combined.
+    template <int AT_ONCE, class Load>
     __device__ __forceinline__ void fold(int count, const Load& load) {
         int quads = count / 4;
 #pragma unroll 1
-        for (int quad = 0; quad < quads; quad++) {
-            A left = Operator::combine(load(4 * quad), load(4 * quad + 1));
-            A sum = Operator::combine(left, Operator::combine(load(4 * quad + 2), load(4 * quad + 3)));
-            carry<2>(quad, sum);
+        for (int first = 0; first < quads; first += AT_ONCE) {
+            A values[AT_ONCE][4];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    if (i == 0 || first + i < quads) values[i][k] = load(4 * (first + i) + k);
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (i == 0 || first + i < quads) carry<2>(first + i, tree_fold<Operator>(values[i]));
         }
         int rest = 4 * quads;
         if ((count & 2) != 0) {
@@ -138,14 +148,14 @@ struct GroupFold {
     }
 
     /// Folds `length` values, from 1 to MOST.
-    template <class Load>
+    template <int AT_ONCE, class Load>
     __device__ __forceinline__ void fold(int length, const Load& load) {
         this->length = length;
         log_run = 2;
         while (LANES << log_run < length) log_run++;
         int first = lane() << log_run;
         int count = lane() < whole() ? 1 << log_run : lane() == whole() ? rest() : 0;
-        own.fold(count, [&](int i) { return load(first + i); });
+        own.template fold<AT_ONCE>(count, [&](int i) { return load(first + i); });
         // Another value stands for the sum of a lane that has none; nobody asks for it.
         A leaf = load(0);
         if (lane() < whole()) leaf = own.sum_of(log_run);
@@ -243,10 +253,12 @@ struct SegmentedReducer {
 
     // ------------------------------------------------------------------------------------- cut
 
-    /// How many segments start before entry `diagonal` of the merge path. A warp calls. It halves
-    /// nothing: 32 probes a step leave 1/33. Whatever the offsets hold, it ends.
+    /// How many segments start before entry `diagonal` of the merge path. A warp calls. Whatever the
+    /// offsets hold, it ends.
     __device__ __forceinline__ u64 starts_before(u64 diagonal) const {
         u64 low = 0, high = segments.count < diagonal ? segments.count : diagonal;
+        guess(low, high, diagonal);
+        // 32 probes a step leave 1/33.
         while (low < high) {
             u64 step = (high - low) / WARP + 1, probe = low + threadIdx.x % WARP * step;
             bool before = probe < high && segments.bound(probe) + probe < diagonal;
@@ -256,6 +268,24 @@ struct SegmentedReducer {
             if (count > 0) low = end - step + 1;
         }
         return low;
+    }
+
+    /// The first step: probes around where the number would be if all segments had one length, at
+    /// distances that grow fourfold. Mostly that is near.
+    __device__ __forceinline__ void guess(u64& low, u64& high, u64 diagonal) const {
+        f32 share = (f32)segments.count / ((f32)segments.count + (f32)segments.items);
+        i64 middle = (i64)((f32)diagonal * share), end = (i64)high;
+        auto probe = [&](int lane) {
+            return lane < WARP / 2 ? middle - (1ll << 2 * (WARP / 2 - 1 - lane))
+                                   : middle - 1 + (1ll << 2 * (lane - WARP / 2));
+        };
+        i64 own = probe(threadIdx.x % WARP);
+        bool before = own < end && (own < 0 || segments.bound(own) + own < diagonal);
+        int count = __popc(__ballot_sync(ALL_LANES, before));
+        i64 last = probe(count - 1), next = probe(count);
+        if (count > 0 && last >= 0) low = (u64)last + 1;
+        if (count < WARP && next >= 0 && next < end) high = (u64)next;
+        if (low > high) low = high;
     }
 
     /// The part of the two lists that a tile has.
@@ -308,9 +338,12 @@ struct SegmentedReducer {
     struct Span {
         u64 from, to;
 
-        /// A position in the span.
+        __device__ __forceinline__ int length() const { return (int)(to - from); }
+        /// The place of a position in the span. No offset that a tile asks for comes before it,
+        /// unless offsets fall; then the span's end will do as well.
         __device__ __forceinline__ int place(u64 position) const {
-            return (int)((position < from ? from : position > to ? to : position) - from);
+            u64 place = position - from;
+            return place < (u64)length() ? (int)place : length();
         }
     };
 
@@ -355,7 +388,7 @@ struct SegmentedReducer {
 #pragma unroll
             for (int i = 0; i < STARTS; i++) {
                 int number = first + i * THREADS;
-                if (number <= count) bounds[i] = segments.bound(tile.first + number);
+                if (number <= count) bounds[i] = segments.given(tile.first + number);
             }
         };
         auto store_starts = [&](int first) {
@@ -366,20 +399,20 @@ struct SegmentedReducer {
             }
         };
         load_starts(threadIdx.x);
-        int length = (int)(span.to - span.from);
+        using Items = PaddedArray<T, ROOM>;
+        constexpr int ROW_BYTES = THREADS * Items::STRIDE + THREADS / WARP * Items::WORD;
+        int length = span.length();
 #pragma unroll 1
         for (int row = 0; row * THREADS < length; row += BATCH) {
+            int first = row * THREADS + threadIdx.x;
             T items[BATCH];
 #pragma unroll
-            for (int i = 0; i < BATCH; i++) {
-                int place = (row + i) * THREADS + threadIdx.x;
-                if (place < length) items[i] = source.at(span.from + place);
-            }
+            for (int i = 0; i < BATCH; i++)
+                if (first + i * THREADS < length) items[i] = source.at(span.from + first + i * THREADS);
+            unsigned char* to = shared().items.at(first);
 #pragma unroll
-            for (int i = 0; i < BATCH; i++) {
-                int place = (row + i) * THREADS + threadIdx.x;
-                if (place < length) shared().items.set(place, items[i]);
-            }
+            for (int i = 0; i < BATCH; i++)
+                if (first + i * THREADS < length) InWords<T>::set(to + i * ROW_BYTES, items[i]);
         }
         store_starts(threadIdx.x);
 #pragma unroll 1
@@ -448,7 +481,7 @@ struct SegmentedReducer {
                 push(first, length, number);
             } else {
                 LaneFold<Operator, A> lane;
-                lane.fold(length, [&](int i) { return item(first + i); });
+                lane.template fold<1>(length, [&](int i) { return item(first + i); });
                 P prefix{init, seeded};
                 lane.append_to(prefix, length);
                 out[tile.first + number] = Fold<T>::narrow(prefix.value);
@@ -470,7 +503,7 @@ struct SegmentedReducer {
             bool there = at < count;
             Work work = works[there ? at : count - 1];
             By fold;
-            fold.fold(work.length, [&](int i) { return item(work.first + i); });
+            fold.template fold<1>(work.length, [&](int i) { return item(work.first + i); });
             if (!there) continue;
             if (work.number != UNITS) {
                 P prefix{init, seeded};
@@ -499,7 +532,9 @@ struct SegmentedReducer {
 
     // ---------------------------------------------------------------------------------- finish
 
-    /// The sums of UNITS_AT_ONCE units are folded by a warp, and the sums of so many by another.
+    /// The quads of sums that a lane loads at once.
+    static constexpr int AT_ONCE = sizeof(A) <= 8 ? 4 : 1;
+    /// A warp folds the sums of so many units, and then one warp those of CHUNKS such chunks.
     static constexpr int LOG_AT_ONCE = LOG2<OfWarp::MOST>;
     static constexpr int CHUNKS = 256, LOG_CHUNKS = LOG2<CHUNKS>;
 
@@ -527,7 +562,7 @@ struct SegmentedReducer {
     __device__ __forceinline__ void finish_by_group(const LongSegment& segment, bool there) const {
         const A* units = sums + (segment.start >> LOG_UNIT);
         Group fold;
-        fold.fold((int)(segment.length >> LOG_UNIT), [&](int i) { return units[i]; });
+        fold.template fold<AT_ONCE>((int)(segment.length >> LOG_UNIT), [&](int i) { return units[i]; });
         P prefix{init, seeded};
         fold.append_to(prefix);
         if (there && fold.knows()) store(segment, prefix);
@@ -547,13 +582,13 @@ struct SegmentedReducer {
             for (int chunk = warp; chunk < here; chunk += blockDim.x / WARP) {
                 const A* from = units + ((round << LOG_CHUNKS) + chunk << LOG_AT_ONCE);
                 OfWarp fold;
-                fold.fold(OfWarp::MOST, [&](int i) { return from[i]; });
+                fold.template fold<AT_ONCE>(OfWarp::MOST, [&](int i) { return from[i]; });
                 if (fold.lane() == 0) all.chunks[chunk] = fold.sum;
             }
             __syncthreads();
             if (warp == 0) {
                 OfWarp fold;
-                if (here > 0) fold.fold(here, [&](int i) { return all.chunks[i]; });
+                if (here > 0) fold.template fold<1>(here, [&](int i) { return all.chunks[i]; });
                 if (here == CHUNKS) {
                     // As a binary counter.
                     if (fold.lane() == 0) {
@@ -573,7 +608,7 @@ struct SegmentedReducer {
                     prefix = all.prefix;
                     const A* from = units + (chunks << LOG_AT_ONCE);
                     if (rest > 0) {
-                        fold.fold(rest, [&](int i) { return from[i]; });
+                        fold.template fold<AT_ONCE>(rest, [&](int i) { return from[i]; });
                         fold.append_to(prefix);
                     }
                     if (rest > 0 ? fold.knows() : fold.lane() == 0) store(segment, prefix);

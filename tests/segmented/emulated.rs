@@ -29,6 +29,7 @@ fn policy<T: Element>() -> SegmentedPolicy {
     SegmentedPolicy {
         warps,
         rows,
+        finish_warps: warps,
         ..usual
     }
 }
@@ -114,7 +115,8 @@ fn check<T: Sample, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
             let bound = (input.source, (input.segments)(case));
             let given = arguments::<T, _, _>(bound, case.items, (init, seeded));
             let threads = 32 * policy::<T>().warps;
-            let grid = Grid::new(plan.tiles(case.items, case.count()), threads);
+            let tiles = plan.tiles(case.items, case.count());
+            let grid = Grid::new(tiles, threads);
             script.launch("segmented_reduce", grid, &[Argument::of_struct(&given)]);
             if plan.has_long(case.items) {
                 let grid = Grid::new(1 + number as u64 % 3, threads);
@@ -263,7 +265,8 @@ fn rows() {
         let bound = (slice("items"), rows_of(&case));
         let given = arguments::<f32, _, _>(bound, case.items, (0.0, false));
         let threads = 32 * policy::<f32>().warps;
-        let grid = Grid::new(plan.tiles(case.items, count), threads);
+        let tiles = plan.tiles(case.items, count);
+        let grid = Grid::new(tiles, threads);
         script.launch("segmented_reduce", grid, &[Argument::of_struct(&given)]);
         if plan.has_long(case.items) {
             let grid = Grid::new(2, threads);

@@ -208,9 +208,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
             seeded: u32::from(init.is_some()),
             init: init.unwrap_or_else(self.identity).widen(),
         };
-        let threads = 32 * policy.warps;
-        let tiles = blocks(policy.tiles(len, call.count), len as u64)?;
-        let grid = Grid::new(tiles, threads, 0);
+        let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
+        let grid = Grid::new(blocks, 32 * policy.warps, 0);
         // SAFETY: the caller's; the workspace has room for what the kernels keep.
         unsafe {
             launch(
@@ -224,8 +223,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
         if !policy.has_long(len) {
             return Ok(());
         }
+        let threads = 32 * policy.finish_warps;
         let groups = u64::from(threads / 8);
-        let most = 4 * u64::from(self.kernels.multiprocessors());
+        let most = 2 * u64::from(self.kernels.multiprocessors());
         let grid = Grid::new(
             policy.most_long(len).div_ceil(groups).min(most) as u32,
             threads,

@@ -58,6 +58,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
             .parameter("warps", policy.warps.into())
             .parameter("rows", policy.rows.into())
             .parameter("blocks", policy.blocks.into())
+            .parameter("finish_warps", policy.finish_warps.into())
             .parameter("unit", policy.unit.into())
             .operator::<Op>()
     }
@@ -84,6 +85,8 @@ pub struct SegmentedPolicy {
     pub rows: u32,
     /// The blocks that a multiprocessor has registers for.
     pub blocks: u32,
+    /// The warps of a block of the last launch.
+    pub finish_warps: u32,
     /// The items of a unit of a long segment, a power of two from 128 to 1024, and no more than a
     /// tile has. A tile reads nearly as many beyond its end.
     pub unit: u32,
@@ -105,17 +108,18 @@ pub struct SegmentedScratch {
 impl SegmentedPolicy {
     /// The policy for elements of type `T`: tiles of some 16 KiB.
     pub fn of<T: Element>() -> SegmentedPolicy {
-        let (rows, unit) = match size_of::<T>() {
-            0..=4 => (16, 1024),
-            5..=8 => (8, 1024),
-            9..=16 => (4, 512),
-            17..=32 => (2, 256),
-            _ => (1, 128),
+        let (rows, blocks, unit) = match size_of::<T>() {
+            0..=4 => (32, 7, 1024),
+            5..=8 => (16, 6, 1024),
+            9..=16 => (8, 1, 512),
+            17..=32 => (4, 1, 256),
+            _ => (2, 1, 128),
         };
         SegmentedPolicy {
-            warps: 8,
+            warps: 4,
             rows,
-            blocks: 1,
+            blocks,
+            finish_warps: if size_of::<T>() <= 8 { 32 } else { 8 },
             unit,
         }
     }
