@@ -94,6 +94,10 @@ pub(crate) enum Command {
         dtype: DType,
     },
 
+    /// Say what a call does on a GPU: engine, launches, workspace, and why
+    #[command(after_help = EXPLAIN_HELP)]
+    Explain(ExplainArguments),
+
     /// Climb from a first reduction to a good one: time, count, draw and explain each step
     #[command(after_help = LADDER_HELP)]
     Ladder(LadderArguments),
@@ -161,6 +165,67 @@ pub(crate) struct LadderArguments {
     /// Write a page in Markdown, too, and its pictures into a folder beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The primitive
+    pub(crate) primitive: Explained,
+
+    /// The operator of a reduction or scan [default: add]
+    #[arg(long, value_enum)]
+    pub(crate) op: Option<Operator>,
+
+    /// The type of the elements
+    #[arg(long, value_enum)]
+    pub(crate) dtype: DType,
+
+    /// How many there are, such as 1000 or 1e6
+    #[arg(short = 'n', long, value_name = "N", value_parser = number_of_items)]
+    pub(crate) items: usize,
+
+    /// A GPU of this machine: `cuda` or `cuda:N` [default: the one that the next options describe]
+    #[arg(long, value_name = "GPU", value_parser = gpu_number, conflicts_with_all = ["capability", "multiprocessors"])]
+    pub(crate) device: Option<usize>,
+
+    /// The compute capability of a GPU
+    #[arg(long, value_name = "X.Y", value_parser = compute_capability, default_value = "9.0")]
+    pub(crate) capability: u32,
+
+    /// How many multiprocessors the GPU has; an H100 and an H200 have 132
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 132)]
+    pub(crate) multiprocessors: u32,
+}
+
+/// What `warpfold explain` explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Explained {
+    /// The fold of all numbers
+    Reduce,
+    /// All prefixes, each with its own number
+    Scan,
+    /// The numbers that have a flag
+    Select,
+}
+
+fn number_of_items(text: &str) -> Result<usize, String> {
+    if let Ok(items) = text.parse() {
+        return Ok(items);
+    }
+    // Powers of ten, and what else a float holds exactly.
+    const MOST: f64 = (1_u64 << 53) as f64;
+    match text.parse::<f64>() {
+        Ok(items) if (0.0..=MOST).contains(&items) && items.fract() == 0.0 => Ok(items as usize),
+        _ => Err("give a whole number, such as 1000 or 1e6".to_owned()),
+    }
+}
+
+fn compute_capability(text: &str) -> Result<u32, String> {
+    let numbers = text.split_once('.').and_then(|(major, minor)| {
+        let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+        ((5..=99).contains(&major) && minor < 10).then_some(10 * major + minor)
+    });
+    numbers.ok_or_else(|| "give it as 7.5 or 9.0".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -61,6 +61,15 @@ Every step changes one thing: from a loop on the CPU, over the kernels of five t
 The CPU's steps are timed here, kernels on the GPU. What kernels ask of the machine is counted in an emulator, which \
 needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
 
+pub(crate) const EXPLAIN_HELP: &str = "\
+Examples:
+  warpfold explain scan --op add --dtype f32 -n 1e6
+  warpfold explain reduce --dtype f64 -n 1e9 --device cuda
+  warpfold explain select --dtype u32 -n 1e8 --capability 8.0 --multiprocessors 108
+
+The answer is that for data on the GPU that start at a multiple of 16 bytes, by the numbers of this version. \
+Without --device no GPU is needed.";
+
 pub(crate) const TUNE_HELP: &str = "\
 Needs a build with --features tune.
 

@@ -4,6 +4,7 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod driver;
 mod errors;
+mod explain;
 #[cfg(unix)]
 mod files;
 mod formats;

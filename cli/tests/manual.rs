@@ -3,7 +3,7 @@
 use crate::support::{command, fail_in, pass};
 use std::path::Path;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "reduce",
     "scan",
     "select",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 10] = [
     "man",
     "devices",
     "source",
+    "explain",
 ];
 
 #[test]

@@ -2,9 +2,10 @@
 
 use super::driver_error;
 use super::kernels::Loaded;
+use crate::Result;
 use crate::engine::candidates::Blocks;
+pub(crate) use crate::engine::candidates::blocks_of_grid as blocks;
 use crate::render::{Arguments, Function};
-use crate::{Error, Result};
 use cudarc::driver::{CudaFunction, CudaStream, sys};
 use std::ffi::c_void;
 use std::ptr;
@@ -115,12 +116,4 @@ pub(crate) unsafe fn launch_function(
     unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), ptr::null_mut()) }
         .result()
         .map_err(failed)
-}
-
-/// The number of blocks of a grid, if there can be one.
-pub(crate) fn blocks(blocks: u64, length: u64) -> Result<u32> {
-    u32::try_from(blocks)
-        .ok()
-        .filter(|&blocks| blocks <= i32::MAX as u32)
-        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
 }

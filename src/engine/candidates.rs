@@ -1,11 +1,15 @@
 //! Which kernel takes which call: a list of candidates, of which the first that fits takes it. Pure,
 //! so that a choice can be explained without a GPU.
 
+// Only launches read all of it.
+#![cfg_attr(not(feature = "cuda"), allow(dead_code))]
+
 use super::{
     Engine, Explanation, LaunchShape, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
     ScanPlan, SharePlan, WavePlan, WavePolicy,
 };
-use crate::Element;
+use crate::source::Form;
+use crate::{Element, Error, Result};
 
 /// What the choice depends on, of one call.
 #[derive(Debug, Clone, Copy)]
@@ -141,6 +145,14 @@ pub(crate) struct Chosen<'a, K> {
     pub(crate) engine: Engine,
     pub(crate) cut: Cut,
     fits: Fits,
+}
+
+/// The number of blocks of a grid, if there can be one.
+pub(crate) fn blocks_of_grid(blocks: u64, length: u64) -> Result<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| blocks <= i32::MAX as u32)
+        .ok_or_else(|| Error::Codegen(format!("{length} elements are more than a grid can hold")))
 }
 
 /// What the GPU holds at once is not for more multiprocessors: workspaces have room for no more
@@ -295,7 +307,23 @@ impl<K> Candidates<K> {
     }
 
     /// What the choice is for a call, and why. The kernels are those of `name`, such as `scan`.
-    pub(crate) fn explain<T: Element>(&self, name: &'static str, extent: Extent) -> Explanation {
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub(crate) fn explain<T: Element, F: Form>(
+        &self,
+        name: &'static str,
+        extent: Extent,
+    ) -> Result<Explanation> {
+        if let Does::Fold { .. } = self.does
+            && extent.len as u64 > ReducePlan::MOST_ITEMS
+        {
+            return Err(Error::Items {
+                items: extent.len,
+                most: ReducePlan::MOST_ITEMS,
+            });
+        }
         let chosen = self.choose(extent);
         let launches = match chosen.cut.blocks::<T>(extent) {
             Some(blocks) => vec![LaunchShape {
@@ -307,7 +335,7 @@ impl<K> Candidates<K> {
             None => {
                 let plan = Plan::new::<T>(self.does.primitive(), extent.len);
                 let launches = plan.launches().filter(|launch| launch.blocks > 0);
-                let is_sums = |level| level > 0 && super::widens::<T>();
+                let is_sums = |level| level > 0 && super::has_functions_of_sums::<T, F>();
                 let shape = |launch: super::Launch| LaunchShape {
                     function: launch.step.function(is_sums(launch.level)).to_owned(),
                     blocks: launch.blocks,
@@ -317,7 +345,10 @@ impl<K> Candidates<K> {
                 launches.map(shape).collect()
             }
         };
-        Explanation {
+        if let Some(launch) = launches.iter().max_by_key(|launch| launch.blocks) {
+            blocks_of_grid(launch.blocks, extent.len as u64)?;
+        }
+        Ok(Explanation {
             primitive: name,
             len: extent.len,
             engine: chosen.engine,
@@ -331,7 +362,7 @@ impl<K> Candidates<K> {
                     if extent.aligned { "yes" } else { "no" }.to_owned(),
                 ),
             ],
-        }
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the commands do.
 
+mod explain;
 mod fold;
 mod histogram;
 mod manual;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             op,
             dtype,
         } => crate::source::run(primitive, op, dtype),
+        Command::Explain(arguments) => explain::run(&arguments),
         #[cfg(feature = "ladder")]
         Command::Ladder(arguments) => crate::ladder::run(&arguments),
         #[cfg(feature = "tune")]

@@ -93,6 +93,7 @@ impl WavePolicy {
     pub const SHARED_BYTES: u32 = 227 << 10;
 
     /// Addresses are multiples of this many bytes, unless the policy says `anywhere`.
+    #[cfg(feature = "cuda")]
     pub(crate) const ALIGN: u64 = 16;
 
     /// The policy for elements of type `T` if no GPU is known: that for compute capability 9.0, the

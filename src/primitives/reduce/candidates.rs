@@ -7,7 +7,7 @@ use crate::engine::{
 };
 use crate::operator::cost;
 use crate::source::{Form, Slice};
-use crate::{Element, Monoid};
+use crate::{Element, Monoid, Result};
 
 /// Those that are fastest on GPUs of a compute capability, in some order, for an operator that
 /// [costs](cost()) so many instructions.
@@ -77,12 +77,20 @@ fn does<F: Form>(order: Order, cut: ReducePolicy) -> Does {
 }
 
 /// What a reduction of a slice of so many items does on a GPU.
-pub fn explain_reduce<T: Element, Op: Monoid<T>>(machine: Machine, len: usize) -> Explanation {
+///
+/// # Errors
+///
+/// Those of a call with so many items.
+pub fn explain_reduce<T: Element, Op: Monoid<T>>(
+    machine: Machine,
+    len: usize,
+) -> Result<Explanation> {
     let (order, cost) = (Order::of::<T, Op>(), cost::<T, Op>());
     let capability = machine.capability;
     let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, order, cost);
-    let explanation = candidates.explain::<T>("reduce", extent(len, machine.multiprocessors));
-    explanation.depending_on(facts::<T, Op>(capability, cost))
+    let explanation =
+        candidates.explain::<T, Slice<T>>("reduce", extent(len, machine.multiprocessors))?;
+    Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
 }
 
 /// What the choice depends on, of one call.

@@ -148,11 +148,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Those of a call with so many elements; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let kernels = &self.kernels;
         let extent = candidates::extent(len, kernels.multiprocessors);
-        let explanation = kernels.candidates.explain::<T>("reduce", extent);
+        let explanation = kernels.candidates.explain::<T, F>("reduce", extent)?;
         let capability = context_capability(&kernels.context)?;
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost::<T, Op>())))
     }

@@ -1,15 +1,13 @@
 //! The kernels that scans choose from.
 
-use super::kernel;
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::{
     BlockPolicy, CostlyScanPolicy, Engine, Explanation, Machine, RowPolicy, SharePolicy,
     WavePolicy, facts,
 };
 use crate::operator::cost;
-use crate::render::Kernels;
 use crate::source::{Form, Slice};
-use crate::{Element, Monoid};
+use crate::{Element, Monoid, Result};
 
 /// Longer elements do not leave a thread enough registers for its tree.
 const LARGEST_IN_ONE_LAUNCH: usize = 16;
@@ -159,24 +157,26 @@ impl<M: Fn(Engine) -> K, K: Clone> Builder<M, K> {
 }
 
 /// What a scan of an aligned slice of so many items does on a GPU.
+///
+/// # Errors
+///
+/// Those of a call with so many items.
 pub fn explain_scan<T: Element, Op: Monoid<T>>(
     machine: Machine,
     inclusive: bool,
     len: usize,
-) -> Explanation {
+) -> Result<Explanation> {
     let cost = cost::<T, Op>();
     let (capability, commutes) = (machine.capability, Op::COMMUTATIVE);
     let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, commutes, cost);
-    let explanation = candidates.explain::<T>(
-        kernel::Scan::<T, Op>::NAME,
-        Extent {
-            len,
-            inclusive,
-            aligned: true,
-            multiprocessors: machine.multiprocessors,
-        },
-    );
-    explanation.depending_on(facts::<T, Op>(capability, cost))
+    let extent = Extent {
+        len,
+        inclusive,
+        aligned: true,
+        multiprocessors: machine.multiprocessors,
+    };
+    let explanation = candidates.explain::<T, Slice<T>>("scan", extent)?;
+    Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
 }
 
 #[cfg(test)]

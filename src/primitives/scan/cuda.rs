@@ -190,7 +190,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Those of a call with so many elements; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let kernels = &self.kernels;
         let extent = Extent {
@@ -199,7 +199,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
             aligned: true,
             multiprocessors: kernels.multiprocessors,
         };
-        let explanation = kernels.candidates.explain::<T>("scan", extent);
+        let explanation = kernels.candidates.explain::<T, F>("scan", extent)?;
         let capability = context_capability(&kernels.context)?;
         let cost = cost::<T, Op>();
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))

@@ -1,12 +1,12 @@
 //! The kernels that selects choose from.
 
 use super::kernel::{Outputs, Select};
-use crate::Element;
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::{Engine, Explanation, Machine};
 #[cfg(feature = "cuda")]
 use crate::engine::{RowPolicy, WavePolicy};
 use crate::source::Form;
+use crate::{Element, Result};
 
 /// Those that are fastest on GPUs of a compute capability.
 pub(super) fn for_outputs<T: Element, F: Form<Item = (T, bool)>, O: Outputs, K>(
@@ -32,10 +32,14 @@ pub(super) fn for_outputs<T: Element, F: Form<Item = (T, bool)>, O: Outputs, K>(
 }
 
 /// What a select from aligned slices of so many items does on a GPU.
+///
+/// # Errors
+///
+/// Those of a call with so many items.
 pub fn explain_select<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
     machine: Machine,
     len: usize,
-) -> Explanation {
+) -> Result<Explanation> {
     let candidates = for_outputs::<T, F, O, ()>(|_| (), machine.capability);
     let extent = Extent {
         len,
@@ -51,14 +55,14 @@ pub(super) fn explain<T: Element, F: Form<Item = (T, bool)>, O: Outputs, K>(
     candidates: &Candidates<K>,
     capability: u32,
     extent: Extent,
-) -> Explanation {
+) -> Result<Explanation> {
     let explanation = if Select::<T, F, O>::MEASURES {
-        candidates.explain::<[u64; 2]>("select", extent)
+        candidates.explain::<[u64; 2], F>("select", extent)?
     } else {
-        candidates.explain::<u64>("select", extent)
+        candidates.explain::<u64, F>("select", extent)?
     };
     let capability = format!("{}.{}", capability / 10, capability % 10);
-    explanation.depending_on([("compute capability", capability)])
+    Ok(explanation.depending_on([("compute capability", capability)]))
 }
 
 /// These rows for every call, after the wave engine if there is one.

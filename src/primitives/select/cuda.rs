@@ -257,12 +257,12 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Those of a call with so many items; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let capability = context_capability(&self.context)?;
         let extent = self.extent(len, true);
         let explain = candidates::explain::<T, F, O, Lazy>;
-        Ok(explain(&self.candidates, capability, extent))
+        explain(&self.candidates, capability, extent)
     }
 
     fn extent(&self, len: usize, aligned: bool) -> Extent {
