@@ -2,6 +2,7 @@
 //! [`tuning`](super::tuning) has the numbers.
 
 use super::rows::run_of;
+use super::tuning::plans::{A_PART, MOST_REGISTERS, TOO_COSTLY};
 use super::tuning::rows;
 use super::{Engine, Order, ReducePolicy, RowPolicy, SharePolicy, Way, accumulator_bytes};
 use crate::Element;
@@ -34,7 +35,7 @@ impl CostlyScanPolicy {
         let bytes = size_of::<<F::Item as Element>::Accumulator>() as u32;
         let word = 1 << bytes.trailing_zeros();
         let parts = if word < 4 { bytes / word } else { 1 };
-        let cost = cost.saturating_sub((parts - 1) * SharePolicy::A_PART);
+        let cost = cost.saturating_sub((parts - 1) * A_PART);
         let is_alone = cost >= row.alone;
         let from = if is_alone {
             0
@@ -67,10 +68,6 @@ impl CostlyScanPolicy {
         capability: u32,
         cost: u32,
     ) -> Vec<RowPolicy> {
-        /// From this cost on, the trees of many rows are too much code.
-        const TOO_COSTLY: u32 = 90;
-        /// So are those over more registers.
-        const MOST_REGISTERS: u32 = 32;
         let at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
         let rows = row.short_rows.iter().filter(|(_, most)| cost <= *most);
         let mut short: Vec<_> = rows

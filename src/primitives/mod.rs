@@ -19,6 +19,8 @@
 //! A kernel is done when it passes in the emulator for every type and operator, and then in
 //! `dist/run tests` and `dist/run sanitizer`.
 
+#[cfg(test)]
+mod architectures_tests;
 pub(crate) mod collect;
 pub(crate) mod histogram;
 pub(crate) mod reduce;

@@ -1,6 +1,7 @@
 //! How a reduction in one launch is cut up.
 
 use crate::Element;
+use crate::engine::tuning::plans::{BYTES_A_CHUNK, CHUNK_BYTES, FEWEST_WARPS, groups};
 use crate::engine::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, Way, sums_bytes};
 
 /// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
@@ -120,7 +121,6 @@ impl ReducePlan {
         batches: u64,
         multiprocessors: u32,
     ) -> ReducePlan {
-        const FEWEST_WARPS: u32 = 4;
         let mut warps = FEWEST_WARPS;
         while warps < rows.warps / policy.blocks
             && batches.div_ceil(warps.into()) > multiprocessors.into()
@@ -339,25 +339,9 @@ impl Cut {
         }
     }
 
-    /// About how long it takes to fold the chunks, and to collect their sums. The unit is a 48th of
-    /// what a lane takes to combine two items, where all warps of a multiprocessor do so at once.
-    /// The numbers are those by which the plans of 27 operators on 1 to 40 bytes came out best, of
-    /// 30,000 to 12,000,000 elements on an H200.
+    /// About how long it takes to fold the chunks, and to collect their sums.
     fn cost(self, rows: RowPolicy) -> u64 {
-        /// What is folded over lanes counts as so many more items: of each batch, or if batches
-        /// are grouped, of each part.
-        const OVER_LANES: u64 = 4;
-        /// What a batch of a group counts for where warps work side by side, and what it counts for
-        /// where they wait.
-        const SIDE_BY_SIDE: u64 = 2;
-        /// What it counts for to collect as many sums as the last block reads at once.
-        const ROUND: u64 = 64;
-        /// What more it counts for if they are more than a warp reads at once.
-        const NODES: u64 = 96;
-        /// What a warp counts for that a block starts with.
-        const WARP: u64 = 4;
-        /// So many sums count for what a batch does.
-        const SUMS_A_BATCH: u64 = 48;
+        use groups::{NODES, OVER_LANES, ROUND, SIDE_BY_SIDE, SUMS_A_BATCH, WARP};
         let items = u64::from(rows.run * rows.rows);
         let batch = items + OVER_LANES;
         let of_part = match rows.way {
@@ -376,12 +360,6 @@ impl Cut {
         SUMS_A_BATCH * (folding + collecting + WARP * warps) + u64::from(self.chunks) * batch
     }
 }
-
-/// Chunks that are taken in turn have this many bytes or more, but for the last ones.
-const CHUNK_BYTES: u64 = 256 << 10;
-
-/// What a block waits for after a chunk takes as long as so many bytes.
-const BYTES_A_CHUNK: u64 = 16 << 10;
 
 /// The least number for which a condition holds.
 fn least(holds: impl Fn(u32) -> bool) -> u32 {

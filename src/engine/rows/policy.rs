@@ -3,6 +3,7 @@
 
 use crate::Element;
 use crate::element::assert_element_size;
+use crate::engine::tuning::plans::MOST_BLOCKS_WIDENED;
 use crate::engine::tuning::{row_for, rows};
 use crate::engine::{Order, UNKNOWN, accumulator_bytes};
 use crate::source::{Form, Leaves, Slice};
@@ -203,8 +204,6 @@ impl RowPolicy {
     /// some compute capability holds at once, from those that hold little to those that hold much.
     /// The first by which it holds all is the fastest.
     pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32, cost: u32) -> Vec<RowPolicy> {
-        /// Items that are widened take registers beside their accumulators: no more blocks fit.
-        const MOST_BLOCKS_WIDENED: u32 = 5;
         let mut short = RowPolicy::for_scan::<F>(capability, false);
         let rows = rows::tables(capability).scan;
         let accumulator = accumulator_bytes::<F::Item>();

@@ -1,6 +1,7 @@
 //! How what has a result for each item is cut into tiles: a scan, a select.
 
 use crate::Element;
+use crate::engine::tuning::plans::{ALONE_WARPS, LONG_ROUNDS, LONG_WARPS, MOST_BLOCKS};
 use crate::engine::workspace::summed_bytes;
 use crate::engine::{RowPolicy, tiles};
 
@@ -27,7 +28,7 @@ impl ScanPlan {
     ) -> ScanPlan {
         let most = policy.warps;
         let (length, share) = (length as u64, policy.elements());
-        if length <= share * u64::from(most.min(Self::ALONE_WARPS)) {
+        if length <= share * u64::from(most.min(ALONE_WARPS)) {
             let warps = length.div_ceil(share).max(1).next_power_of_two() as u32;
             return ScanPlan {
                 blocks: 1,
@@ -37,7 +38,7 @@ impl ScanPlan {
         }
         // With more blocks, exchanging sums takes longer. With fewer, each of them takes longer.
         let enough = |(warps, blocks): (u32, u64)| blocks * u64::from(warps) * share >= length;
-        let mut few = Self::MOST_BLOCKS.into_iter();
+        let mut few = MOST_BLOCKS.into_iter();
         let warps = few
             .find(|&row| enough(row))
             .map_or(most, |(warps, _)| warps);
@@ -46,7 +47,7 @@ impl ScanPlan {
             ScanPlan::with_warps(policy, length as usize, inclusive, multiprocessors, warps)
         };
         match plan(warps) {
-            long if long.by_ticket => plan(warps.min(Self::LONG_WARPS)),
+            long if long.by_ticket => plan(warps.min(LONG_WARPS)),
             plan => plan,
         }
     }
@@ -54,12 +55,8 @@ impl ScanPlan {
     /// Whether there are more than two blocks for each multiprocessor, at once or one after the
     /// other. If so, the wave engine is worth it: it is slower to start, but loads while it stores.
     pub fn is_long(&self, multiprocessors: u32) -> bool {
-        self.blocks > 2 * u64::from(multiprocessors)
+        self.blocks > LONG_ROUNDS * u64::from(multiprocessors)
     }
-
-    /// The most warps of a block for inputs that the GPU does not hold at once. Two blocks then
-    /// share a multiprocessor: one loads while the other waits.
-    const LONG_WARPS: u32 = 8;
 
     /// The same with blocks of this many warps, a power of two; for several blocks.
     pub fn with_warps(
@@ -78,22 +75,16 @@ impl ScanPlan {
         }
     }
 
-    /// The most warps of a block that is alone. Two of half as many warps take less time.
-    const ALONE_WARPS: u32 = 8;
-
-    /// How many blocks of so many warps are better than half as many of twice as many warps.
-    const MOST_BLOCKS: [(u32, u64); 4] = [(1, 8), (2, 16), (4, 52), (8, 128)];
-
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
     pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
         let most = policy.warps;
-        if length as u64 <= policy.elements() * u64::from(most.min(Self::ALONE_WARPS)) {
+        if length as u64 <= policy.elements() * u64::from(most.min(ALONE_WARPS)) {
             return 0;
         }
         // The most tiles that this length or a shorter one is cut into.
-        let shortest = policy.elements() * u64::from(most.min(Self::LONG_WARPS));
-        let [.., (_, few)] = Self::MOST_BLOCKS;
+        let shortest = policy.elements() * u64::from(most.min(LONG_WARPS));
+        let [.., (_, few)] = MOST_BLOCKS;
         let tiles = (length as u64 / shortest).max(few) + 1;
         ScanPlan::workspace_bytes_for::<T>(policy, tiles)
     }

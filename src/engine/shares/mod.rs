@@ -30,11 +30,6 @@ impl SharePolicy {
     /// The shared memory that every GPU from compute capability 8.0 on has for a block.
     const SHARED_BYTES: u32 = 99 << 10;
 
-    /// What an operator must cost more for each part but the first, where no words of 4 bytes tile
-    /// elements. The estimate counts taking each part out of a word, which is cheaper: on an H200,
-    /// waves scan sums of `[u16; 3]` in 0.81 of the time of shares, of `[u8; 5]` in 0.75.
-    pub(super) const A_PART: u32 = 16;
-
     /// The policy of a row for a form; `None` if its tiles do not fit.
     pub(super) fn of<F: Form<Item: Element>>(row: &rows::ShareRow) -> Option<SharePolicy> {
         let run = RowPolicy::run_of_scan::<F>();

@@ -8,14 +8,30 @@
 //! rows as far as the benchmark confirms them, and change nothing by hand, so that the diff shows
 //! what a new search found.
 
+pub(super) mod plans;
 pub(super) mod rows;
 pub(super) mod wave;
 
 pub(crate) use wave::WaveRow;
 
+use super::Machine;
+
 /// The tables of some engine, oldest first: each with the compute capability from which on it
 /// holds, such as 90 for 9.0.
 pub(crate) type Tables<T> = [(u32, &'static T)];
+
+/// The multiprocessors of the GPUs that the tables were measured on.
+const MEASURED_MULTIPROCESSORS: u64 = 132;
+
+/// What a table says in bytes of a whole input, for a GPU of an architecture without a table of its
+/// own: as many bytes for each multiprocessor.
+pub(crate) fn scaled(bytes: u64, machine: Machine) -> u64 {
+    if bytes == u64::MAX || rows::has_table(machine.capability) {
+        return bytes;
+    }
+    let multiprocessors = u64::from(machine.multiprocessors.max(1));
+    bytes.saturating_mul(multiprocessors) / MEASURED_MULTIPROCESSORS
+}
 
 /// The table for a compute capability.
 pub(crate) fn choose<T: ?Sized>(tables: &Tables<T>, capability: u32) -> &'static T {

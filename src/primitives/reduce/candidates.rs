@@ -1,6 +1,7 @@
 //! The kernels that reductions choose from.
 
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
+use crate::engine::tuning::scaled;
 use crate::engine::{
     BlockPolicy, CostlyReducePolicy, Engine, Explanation, Machine, Order, ReducePolicy, RowPolicy,
     facts,
@@ -9,14 +10,15 @@ use crate::operator::cost;
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
 
-/// Those that are fastest on GPUs of a compute capability, in some order, for an operator that
+/// Those that are fastest on a GPU, in some order, for an operator that
 /// [costs](cost()) so many instructions.
 pub(super) fn for_operator<F: Form<Item: Element>, K>(
     kernel: impl Fn(Engine) -> K,
-    capability: u32,
+    machine: Machine,
     order: Order,
     cost: u32,
 ) -> Candidates<K> {
+    let capability = machine.capability;
     let costly = match order {
         Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
         Order::Any => None,
@@ -30,6 +32,8 @@ pub(super) fn for_operator<F: Form<Item: Element>, K>(
             (vec![(u64::MAX, rows)], usual())
         }
     };
+    let group_bytes = scaled(cut.group_bytes, machine);
+    let cut = ReducePolicy { group_bytes, ..cut };
     let mut candidates = Candidates::new(does::<F>(order, cut));
     if let Some(policy) = BlockPolicy::for_reduce::<F>(capability, order, cost) {
         let engine = Engine::Block(policy);
@@ -38,7 +42,7 @@ pub(super) fn for_operator<F: Form<Item: Element>, K>(
     for (bytes, policy) in rows {
         let most = match bytes {
             u64::MAX => u64::MAX,
-            bytes => bytes / size_of::<F::Item>() as u64,
+            bytes => scaled(bytes, machine) / size_of::<F::Item>() as u64,
         };
         let engine = Engine::Rows(policy);
         candidates.add(kernel(engine), engine, Fits::UpTo(most));
@@ -87,7 +91,7 @@ pub fn explain_reduce<T: Element, Op: Monoid<T>>(
 ) -> Result<Explanation> {
     let (order, cost) = (Order::of::<T, Op>(), cost::<T, Op>());
     let capability = machine.capability;
-    let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, order, cost);
+    let candidates = for_operator::<Slice<T>, ()>(|_| (), machine, order, cost);
     let explanation =
         candidates.explain::<T, Slice<T>>("reduce", extent(len, machine.multiprocessors))?;
     Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))

@@ -10,7 +10,9 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Cut};
-use crate::engine::{Chunks, Engine, Explanation, Order, Plan, Primitive, ReducePlan, facts};
+use crate::engine::{
+    Chunks, Engine, Explanation, Machine, Order, Plan, Primitive, ReducePlan, facts,
+};
 use crate::operator::cost;
 use crate::render::{Function, Kernel, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
@@ -221,10 +223,13 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     /// See [`Reduce::load_lazily`].
     fn load_lazily(context: &Arc<CudaContext>, operator: &Operator<T>) -> Result<Self> {
         require_driver()?;
-        let (capability, order) = (context_capability(context)?, operator.order);
+        let machine = Machine {
+            capability: context_capability(context)?,
+            multiprocessors: context_multiprocessors(context)?,
+        };
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
-        let cost = (operator.cost)();
-        let candidates = candidates::for_operator::<F, _>(kernel, capability, order, cost);
+        let (order, cost) = (operator.order, (operator.cost)());
+        let candidates = candidates::for_operator::<F, _>(kernel, machine, order, cost);
         Self::new(context, candidates, operator)
     }
 

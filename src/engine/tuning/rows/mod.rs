@@ -200,3 +200,8 @@ const TABLES: &Tables<RowTables> = &[(90, &sm_90::ROWS)];
 pub(in crate::engine) fn tables(capability: u32) -> &'static RowTables {
     choose(TABLES, capability)
 }
+
+/// Whether GPUs of a compute capability have tables of their own.
+pub(in crate::engine) fn has_table(capability: u32) -> bool {
+    TABLES.iter().any(|(from, _)| *from == capability)
+}
