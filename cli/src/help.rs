@@ -7,15 +7,27 @@ macro_rules! formats {
 Format of the input:
   1. --format, if given;
   2. npy, if the data begin with NumPy's magic or the name ends in .npy;
-  3. raw, if the name ends in .bin, .raw or .dat; --dtype is needed then;
+  3. raw, if the name ends in .bin, .raw or .dat, but for a .dat that holds lines of text; --dtype \
+is needed then;
   4. text otherwise, as for .txt, .csv, .tsv and the standard input.
 Data in gzip are unpacked, and so is an array of an .npz file, which --array names; the format is \
 that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
-Text is numbers between white space; a comma may follow a number, but not stand within one. With \
---delimiter, and in .csv and .tsv, it is a table whose fields are read row by row, or in one \
---column. Lines from # on are comments.
+Text is numbers between white space; a comma may follow a number. With --delimiter, and in .csv \
+and .tsv, it is a table: its fields are read row by row, or those of each --column. Lines end with \
+LF, CR or both; blank ones are passed over. A comment goes from # to the end of its line. In words \
+it starts a word, in a table it is the whole line, unless --comment says more. A field that begins \
+with a double quote ends with one.
+
+The first row of a table is its header if it holds words and no numbers. If it holds both and no \
+word comes again below, it may be either: give --header or --no-header. A comment before the first \
+row, as numpy.savetxt writes it, can be the header too. Rows that are longer or shorter than the \
+others are an error, without --ragged. Where all rows have one field more than a header of two \
+names or more, they begin with the name of the row, as R writes them.
+
+A missing value is an error, without --missing. 1.#INF and 1.#IND, of old C libraries, are inf and \
+NaN. A field has up to 16 MiB.
 
 "
     };

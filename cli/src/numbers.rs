@@ -36,14 +36,14 @@ pub(crate) struct Numbers {
 enum Source {
     Npy(npy::Elements),
     Raw(Input),
-    Text(Text),
+    Text(Box<Text>),
 }
 
 /// An input as a table, where it is text, or as the numbers that it is else.
 #[allow(dead_code)]
 pub(crate) enum Data {
     Table(Box<Table>),
-    Numbers(Numbers),
+    Numbers(Box<Numbers>),
 }
 
 #[allow(dead_code)]
@@ -56,7 +56,7 @@ impl Data {
             return Ok(Data::Table(table.into()));
         }
         options.text.check_unused(&input.name)?;
-        Ok(Data::Numbers(Numbers::of(input, format, options)?))
+        Ok(Data::Numbers(Numbers::of(input, format, options)?.into()))
     }
 }
 
@@ -96,7 +96,7 @@ impl Numbers {
             }
             Format::Text => {
                 let (text, dtype) = Text::open(input, &options.text, options.dtype)?;
-                (Source::Text(text), dtype, None)
+                (Source::Text(text.into()), dtype, None)
             }
         };
         Ok(Numbers {

@@ -19,4 +19,5 @@ mod streams;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod text;
 mod unique;

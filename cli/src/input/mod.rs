@@ -127,11 +127,13 @@ impl Input {
                 .filter(|_| lasting)
                 .and_then(|file| file.try_clone().ok()),
         };
-        // Elements can look like anything, and hardly ever like the start of an .npy file.
+        // Elements can look like anything, and hardly ever like the start of an .npy file, or like
+        // lines of text.
         match options.format.or_else(|| input.format_of_name()) {
             Some(Format::Raw) if options.format.is_some() => return Ok((input, Format::Raw)),
             Some(Format::Raw) if input.peek(LONGEST_MAGIC)? != npy::MAGIC => {
-                return Ok((input, Format::Raw));
+                let format = input.raw_or_text()?;
+                return Ok((input, format));
             }
             _ => {}
         }
@@ -153,13 +155,45 @@ impl Input {
                 return Err(Failure::with_remedy(&input.name, cause, remedy));
             }
         }
-        let format = options
-            .format
-            .or_else(|| match input.head.starts_with(npy::MAGIC) {
-                true => Some(Format::Npy),
-                false => input.format_of_name(),
-            });
-        Ok((input, format.unwrap_or(Format::Text)))
+        let format = match options.format {
+            Some(format) => format,
+            None if input.head.starts_with(npy::MAGIC) => Format::Npy,
+            None => match input.format_of_name() {
+                Some(Format::Raw) => input.raw_or_text()?,
+                format => format.unwrap_or(Format::Text),
+            },
+        };
+        Ok((input, format))
+    }
+
+    /// What the data are if the name says raw: many programs write lines of text into `.dat`.
+    fn raw_or_text(&mut self) -> Result<Format> {
+        const LOOKED_AT: usize = 1 << 12;
+        let is_dat = self.path.as_deref().and_then(Path::extension);
+        let is_dat = is_dat.is_some_and(|ending| ending.eq_ignore_ascii_case("dat"));
+        let start = self.peek(LOOKED_AT)?;
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.,;eE".contains(byte);
+        let has_lines = start.iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+        let has_digits = start.iter().any(u8::is_ascii_digit);
+        let all = |of_text: &dyn Fn(&u8) -> bool| {
+            has_digits && start.iter().all(|byte| is_blank(byte) || of_text(byte))
+        };
+        let has_numbers = all(&of_number) && (has_lines || is_dat);
+        // A few letters may be of other alphabets.
+        let is_text = || {
+            let others = start.iter().filter(|byte| !byte.is_ascii()).count();
+            all(&|byte| !byte.is_ascii_control()) && others * 8 <= start.len()
+        };
+        match is_dat {
+            true if has_numbers || has_lines && is_text() => Ok(Format::Text),
+            false if has_numbers => Err(Failure::with_remedy(
+                &self.name,
+                "its name says that it is raw, and it looks like numbers in text",
+                "give --format text or --format raw",
+            )),
+            _ => Ok(Format::Raw),
+        }
     }
 
     /// Bytes that have no file.

@@ -68,6 +68,8 @@ enum First {
 struct Survey {
     first: Vec<String>,
     first_line: u64,
+    /// Whether the sample holds all of it.
+    is_whole: bool,
     kinds: Vec<Kind>,
     /// Comments before the first row, which can be headers.
     comments: Vec<Vec<u8>>,
@@ -88,19 +90,29 @@ struct Contents {
     numbers: usize,
     is_float: bool,
     words: usize,
+    /// How many of the words begin like numbers: dates, for example.
+    digits: usize,
     missing: usize,
     /// Whether one of them is the word of the first row.
     recurs: bool,
 }
 
+impl Contents {
+    /// Whether more rows would tell nothing.
+    fn is_settled(&self) -> bool {
+        self.is_float || self.numbers < self.words
+    }
+}
+
 impl Survey {
-    fn of(lexer: &Lexer, spelling: &Spelling) -> Survey {
+    fn of(lexer: &Lexer, spelling: &Spelling, wanted: &[Column]) -> Survey {
         let mut survey = Survey {
             ends_empty: true,
             ..Survey::default()
         };
         let mut sample = lexer.sample();
         let (mut row, mut index, mut last_empty) = (0, 0, false);
+        let mut unsettled = Vec::new();
         loop {
             match sample.step() {
                 Step::Field(field) if index < MOST_COLUMNS => {
@@ -131,14 +143,21 @@ impl Survey {
                     }
                     row += 1;
                     index = 0;
-                    if row > TELLING_ROWS && survey.is_settled() {
-                        break;
+                    if row == TELLING_ROWS {
+                        unsettled = survey.wanted(wanted);
+                    }
+                    if row >= TELLING_ROWS {
+                        unsettled.retain(|&column| !survey.columns[column].is_settled());
+                        if unsettled.is_empty() {
+                            break;
+                        }
                     }
                 }
                 Step::More | Step::End => break,
             }
         }
         survey.rows = row.saturating_sub(1);
+        survey.is_whole = row > 0 || survey.first.is_empty();
         survey
     }
 
@@ -148,7 +167,7 @@ impl Survey {
         }
         let contents = &mut self.columns[index];
         if row > TELLING_ROWS {
-            if contents.is_float || contents.numbers < contents.words {
+            if contents.is_settled() {
                 return;
             }
             if !spelling.is_of_floats(bytes) {
@@ -162,23 +181,34 @@ impl Survey {
             Kind::Float => (contents.numbers, contents.is_float) = (contents.numbers + 1, true),
             Kind::Word => {
                 contents.words += 1;
+                contents.digits += usize::from(!is_name(&String::from_utf8_lossy(bytes)));
                 let first = self.first.get(index);
                 contents.recurs |= first.is_some_and(|first| first.as_bytes() == bytes);
             }
         }
     }
 
-    /// Whether more rows would tell nothing.
-    fn is_settled(&self) -> bool {
-        self.columns
-            .iter()
-            .all(|contents| contents.is_float || contents.numbers < contents.words)
+    /// The columns that may be wanted, and some others.
+    fn wanted(&self, wanted: &[Column]) -> Vec<usize> {
+        let name = |index: usize| self.first.get(index).map_or("", |name| name);
+        let may_be = |index: &usize| {
+            // Where rows have names, columns move by one.
+            let named = [name(*index), name(index.saturating_sub(1))];
+            wanted.is_empty() || wanted.iter().any(|column| column.may_be(*index, &named))
+        };
+        (0..self.columns.len()).filter(may_be).collect()
     }
 
-    /// Whether all rows have a field more than the first one.
+    /// Whether all rows have a field more than the first one, as where rows have names, and the
+    /// first row or these names are words. With one column the other can be a fraction as well,
+    /// behind a comma.
     fn is_shifted(&self) -> bool {
         let wider = self.first.len() + 1;
-        self.widths == Some((wider, wider))
+        let has_words = self.kinds.contains(&Kind::Word) || {
+            let names = self.columns.first();
+            names.is_some_and(|names| names.numbers == 0 && names.words > 0)
+        };
+        wider > 2 && self.widths == Some((wider, wider)) && has_words
     }
 
     /// What the first row is, as far as one can see.
@@ -199,19 +229,26 @@ impl Survey {
             return if corner { First::Unclear } else { First::Data };
         }
         let recurs = |index: usize| self.columns.get(index).is_some_and(|below| below.recurs);
-        if words.clone().any(|(index, _)| recurs(index)) {
+        // A date above dates is one of them.
+        let is_like = |(index, (_, name)): (usize, (&Kind, &String))| {
+            let below = self.columns.get(index);
+            let all = |below: &Contents| below.words > 0 && below.digits == below.words;
+            !is_name(name) && below.is_some_and(all)
+        };
+        if words.clone().any(|(index, _)| recurs(index)) || words.clone().any(is_like) {
             return First::Data;
         }
-        // A number with a mistake in it is no name.
-        let is_name = |name: &str| {
-            let start = name.trim_start_matches(['+', '-', '$', '€', '£', '(', '.', ' ']);
-            !start.starts_with(|c: char| c.is_ascii_digit())
-        };
         if !has_numbers && words.clone().any(|(_, (_, name))| is_name(name)) {
             return First::Header;
         }
         First::Unclear
     }
+}
+
+/// Whether a word can be a name. A date, or a number with a mistake in it, is none.
+fn is_name(word: &str) -> bool {
+    let start = word.trim_start_matches(['+', '-', '$', '€', '£', '(', '.', ' ']);
+    !start.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The content of a field, as text.
@@ -259,7 +296,14 @@ impl Layout {
         spelling: &Spelling,
     ) -> Result<Layout> {
         lexer.read_ahead(SAMPLE_BYTES)?;
-        let survey = Survey::of(lexer, spelling);
+        let survey = Survey::of(lexer, spelling, &options.columns);
+        if !survey.is_whole {
+            return Err(Failure::with_remedy(
+                format_args!("{}: line {}", lexer.input.name, survey.first_line),
+                format_args!("this row is longer than {} MiB", SAMPLE_BYTES >> 20),
+                "give --delimiter, if it ends elsewhere",
+            ));
+        }
         let planner = Planner {
             file: &lexer.input.name,
             survey: &survey,
@@ -271,10 +315,17 @@ impl Layout {
         planner.layout()
     }
 
-    /// Whether a text without a delimiter is a table for all that: it has a header.
+    /// Whether a text without a delimiter is a table for all that: the first row is a header, and
+    /// no number.
     pub(super) fn is_evident(lexer: &mut Lexer, spelling: &Spelling) -> Result<bool> {
         lexer.read_ahead(SAMPLE_BYTES)?;
-        let survey = Survey::of(lexer, spelling);
+        let mut sample = lexer.sample();
+        while let Step::Field(field) = sample.step() {
+            if spelling.kind(&sample.bytes(&field)) != Kind::Word {
+                return Ok(false);
+            }
+        }
+        let survey = Survey::of(lexer, spelling, &[]);
         Ok(survey.first_row() == First::Header && survey.rows > 0)
     }
 }
@@ -341,7 +392,7 @@ impl Planner<'_> {
     /// The names of the columns, if there are any.
     fn names(&self) -> Result<Option<Names>> {
         let (survey, options) = (self.survey, self.options);
-        let shift = survey.is_shifted() && !survey.ends_empty;
+        let shift = survey.is_shifted() && !survey.ends_empty && !options.ragged;
         let first = || {
             let mut names = survey.first.clone();
             if shift {
@@ -399,6 +450,10 @@ impl Planner<'_> {
             First::Header => Some(first()),
             First::Data => comment(),
             First::Unclear if self.skipped_header() => comment(),
+            // Commands print sizes before names; where a header has names, one comes first.
+            First::Unclear if self.dialect.delimiter.is_none() && self.starts_with_number() => {
+                comment()
+            }
             First::Unclear => {
                 let wanted = |index| match options.columns.is_empty() {
                     true => true,
@@ -407,19 +462,22 @@ impl Planner<'_> {
                         fields.is_ok_and(|fields| fields.contains(&index))
                     }),
                 };
-                let kinds = survey.kinds.iter().enumerate();
-                let mut kinds = kinds.filter(|(index, _)| wanted(*index));
-                if kinds.all(|(_, kind)| *kind == Kind::Word) {
-                    Some(first())
-                } else {
+                let mut kinds = survey.kinds.iter().enumerate();
+                if kinds.any(|(index, kind)| wanted(index) && *kind != Kind::Word) {
                     return Err(Failure::with_remedy(
                         format_args!("{}: line {}", self.file, survey.first_line),
                         "this can be a header or the first row: it holds words and numbers",
                         "give --header or --no-header",
                     ));
                 }
+                // None of these words is a number, which is told when they are read.
+                comment()
             }
         })
+    }
+
+    fn starts_with_number(&self) -> bool {
+        matches!(self.survey.kinds[0], Kind::Integer | Kind::Float)
     }
 
     /// Whether the line that was skipped last looks like a header of these rows.
@@ -435,7 +493,10 @@ impl Planner<'_> {
         let fields = self.survey.first.len() + usize::from(self.survey.is_shifted());
         match column.range() {
             None => true,
-            Some((first, None)) if column.is_single() => first > fields.max(1),
+            // A number of the first row is no name by itself: it may be data.
+            Some((first, _)) if column.is_single() => {
+                first > fields.max(1) && self.survey.first_row() != First::Data
+            }
             Some(_) => false,
         }
     }
@@ -521,10 +582,7 @@ impl Planner<'_> {
             let last = last.unwrap_or(fields.max(first));
             let survey = self.survey;
             if last > fields && !survey.first.is_empty() && !self.options.ragged {
-                return Err(Failure::at(
-                    format_args!("{}: line {}", self.file, survey.first_line),
-                    format_args!("there is no column {last}, only {fields}"),
-                ));
+                return Err(self.too_few(&last.to_string(), fields));
             }
             return Ok((first - 1..last).collect());
         }
@@ -539,9 +597,20 @@ impl Planner<'_> {
         Err(self.no_column(column))
     }
 
+    fn too_few(&self, column: &str, fields: usize) -> Failure {
+        Failure::with_remedy(
+            format_args!("{}: line {}", self.file, self.survey.first_line),
+            format_args!("there is no column {column}, only {fields}"),
+            format_args!("give a smaller number; a name that is a number is written name:{column}"),
+        )
+    }
+
     fn no_column(&self, column: &Column) -> Failure {
         const SHOWN: usize = 20;
         let first = &self.survey.first;
+        if column.is_single() && !first.is_empty() {
+            return self.too_few(&column.0, first.len());
+        }
         let mut names: Vec<_> = first
             .iter()
             .take(SHOWN)

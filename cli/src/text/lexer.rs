@@ -19,6 +19,9 @@ const BLOCK_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
 /// No field is longer. A quote that is never closed does not fill the memory.
 pub(super) const LONGEST_FIELD: usize = if cfg!(test) { 1 << 10 } else { 16 << 20 };
 
+/// A field is looked through at once up to this length.
+const LONG: usize = 64;
+
 /// So much of a line that is skipped is kept.
 const KEPT_BYTES: usize = 1 << 16;
 
@@ -29,8 +32,8 @@ pub(super) struct Dialect {
     pub(super) delimiter: Option<u8>,
     /// What a comment starts with.
     pub(super) comment: Option<u8>,
-    /// Whether a comment may follow data in a table. It may follow words in any case.
-    pub(super) trailing_comments: bool,
+    /// Whether the user says so. Then a comment may follow data also in a table.
+    pub(super) comment_is_said: bool,
 }
 
 /// A text in pieces that are read one after the other.
@@ -50,8 +53,35 @@ pub(super) struct Lexer {
 struct Rules {
     delimiter: Option<u8>,
     comment: Option<u8>,
+    /// Whether the user says what starts a comment.
+    is_said: bool,
     /// The bytes that end a field without quotes.
     ends: [bool; 256],
+    /// The bytes that a field can begin and end with, and that mean nothing else there.
+    plain: [bool; 256],
+}
+
+impl Rules {
+    /// Whether a word is the start of a comment. What spreadsheets write for an error is none,
+    /// though it starts alike.
+    #[inline]
+    fn starts_comment(&self, byte: u8, text: &[u8]) -> bool {
+        Some(byte) == self.comment && !(byte == b'#' && !self.is_said && is_error_word(text))
+    }
+}
+
+/// Whether a text starts with the word for an error in spreadsheets.
+fn is_error_word(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 8] = [
+        b"#N/A", b"#NA", b"#DIV/0!", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!",
+    ];
+    WORDS.iter().any(|word| {
+        let rest = text.strip_prefix(*word);
+        rest.is_some_and(|rest| {
+            rest.first()
+                .is_none_or(|byte| b" \t\r\n,;|\"".contains(byte))
+        })
+    })
 }
 
 /// How far a text was read.
@@ -71,6 +101,10 @@ struct Cursor {
     fields: usize,
     after: After,
     in_comment: bool,
+    /// The fields of the row before.
+    last_row: usize,
+    /// The first line of a table that is a comment, and looks like a row.
+    doubtful: Option<u64>,
 }
 
 /// What stands before the cursor in its row.
@@ -122,7 +156,7 @@ impl Lexer {
         }
         ends[usize::from(b'\n')] = true;
         ends[usize::from(b'\r')] = true;
-        if let Some(comment) = dialect.comment.filter(|_| dialect.trailing_comments)
+        if let Some(comment) = dialect.comment.filter(|_| dialect.comment_is_said)
             && dialect.delimiter.is_some()
         {
             ends[usize::from(comment)] = true;
@@ -130,7 +164,13 @@ impl Lexer {
         let rules = Rules {
             delimiter: dialect.delimiter,
             comment: dialect.comment,
+            is_said: dialect.comment_is_said,
             ends,
+            plain: std::array::from_fn(|byte| {
+                let byte = byte as u8;
+                let special = matches!(byte, b'"' | b',') || Some(byte) == dialect.comment;
+                !special && !byte.is_ascii_whitespace() && !ends[usize::from(byte)]
+            }),
         };
         Lexer {
             input,
@@ -147,6 +187,8 @@ impl Lexer {
                 fields: 0,
                 after: After::Nothing,
                 in_comment: false,
+                last_row: 0,
+                doubtful: None,
             },
             skipped: None,
         }
@@ -177,8 +219,13 @@ impl Lexer {
         Ok(())
     }
 
-    /// What comes next, read from the input if need be.
+    /// What comes next if that is plain: most of a text is.
     #[inline]
+    pub(super) fn quick_step(&mut self) -> Option<Step> {
+        self.cursor.quick_step(&self.buffer, &self.rules)
+    }
+
+    /// What comes next, read from the input if need be.
     pub(super) fn step(&mut self) -> Result<Step> {
         loop {
             let step = self.cursor.step(&self.buffer, self.ended, &self.rules);
@@ -242,6 +289,11 @@ impl Lexer {
     #[inline]
     pub(super) fn fields(&self) -> usize {
         self.cursor.fields
+    }
+
+    /// The first line of a table that was left out as a comment, and looks like a row.
+    pub(super) fn doubtful(&self) -> Option<u64> {
+        self.cursor.doubtful
     }
 
     /// Where the row starts that was read last.
@@ -373,7 +425,69 @@ fn undoubled(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Cursor {
+    /// A field that is whole in the buffer and has nothing around it but what ends it, or the end of
+    /// a row behind one. [`Cursor::step`] gives the same, and all that is not so plain.
     #[inline]
+    fn quick_step(&mut self, text: &[u8], rules: &Rules) -> Option<Step> {
+        let at = self.at;
+        let first = *text.get(at)?;
+        if self.in_comment {
+            return None;
+        }
+        if first == b'\n' && self.after != After::Delimiter && self.fields > 0 {
+            let fields = self.fields;
+            self.begin_line(at + 1);
+            return Some(Step::RowEnd(fields));
+        }
+        if self.after == After::Field && rules.delimiter.is_some() {
+            return None;
+        }
+        if first == b'"' && rules.delimiter.is_some() {
+            let start = at + 1;
+            let is_end = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r');
+            let end = start + text[start..].iter().take(LONG).position(is_end)?;
+            let after = *text.get(end + 1)?;
+            let is_delimiter = rules.delimiter == Some(after);
+            if text[end] != b'"' || !(is_delimiter || after == b'\n') {
+                return None;
+            }
+            let mut field = Field::empty(start);
+            (field.end, field.quoted) = (end, true);
+            return Some(self.take_plain(field, end + 1, is_delimiter));
+        }
+        if !rules.plain[usize::from(first)] {
+            return None;
+        }
+        let ends = |&byte: &u8| rules.ends[usize::from(byte)];
+        let end = at + text[at..].iter().take(LONG).position(ends)?;
+        let last = text[end - 1];
+        let is_delimiter = rules.delimiter == Some(text[end]);
+        // What is not plain can begin no field, and end none in this way.
+        if !rules.plain[usize::from(last)] || !(is_delimiter || text[end].is_ascii_whitespace()) {
+            return None;
+        }
+        let mut field = Field::empty(at);
+        field.end = end;
+        Some(self.take_plain(field, end, is_delimiter))
+    }
+
+    /// Goes on behind a field without line ends, and its delimiter.
+    #[inline]
+    fn take_plain(&mut self, field: Field, end: usize, delimiter: bool) -> Step {
+        if self.fields == 0 {
+            self.row_line = self.line;
+        }
+        self.fields += 1;
+        self.at = end + usize::from(delimiter);
+        self.after = if delimiter {
+            After::Delimiter
+        } else {
+            After::Field
+        };
+        Step::Field(field)
+    }
+
+    /// What comes next.
     fn step(&mut self, text: &[u8], ended: bool, rules: &Rules) -> Result<Step, Fault> {
         match rules.delimiter {
             None => self.word(text, ended, rules),
@@ -402,7 +516,7 @@ impl Cursor {
                     }
                 }
                 byte if byte.is_ascii_whitespace() => self.at += 1,
-                byte if Some(byte) == rules.comment => self.in_comment = true,
+                byte if rules.starts_comment(byte, &text[self.at..]) => self.in_comment = true,
                 b',' => {
                     if self.after != After::Field {
                         return Err(Fault::Comma);
@@ -458,7 +572,6 @@ impl Cursor {
         rules: &Rules,
         delimiter: u8,
     ) -> Result<Step, Fault> {
-        let comment = |byte| Some(byte) == rules.comment;
         loop {
             if self.in_comment {
                 self.pass_comment(text);
@@ -484,7 +597,7 @@ impl Cursor {
                         true => Step::RowEnd(fields),
                         false => Step::More,
                     });
-                } else if comment(byte) {
+                } else if Some(byte) == rules.comment {
                     self.in_comment = true;
                 } else {
                     // A field without quotes ends with one of these.
@@ -499,7 +612,8 @@ impl Cursor {
                     }
                     continue;
                 }
-                if comment(byte) {
+                if rules.starts_comment(byte, &text[self.at..]) {
+                    self.doubt(text, delimiter);
                     self.in_comment = true;
                     continue;
                 }
@@ -533,7 +647,7 @@ impl Cursor {
                 let end = from + length;
                 // A comment starts a word; within one its character is data.
                 let within = end > start && !is_blank(text[end - 1], delimiter);
-                if !(comment(text[end]) && within) {
+                if !(Some(text[end]) == rules.comment && within) {
                     break end;
                 }
                 from = end + 1;
@@ -595,6 +709,21 @@ impl Cursor {
         Step::Field(field)
     }
 
+    /// Looks whether the comment here may be a row whose first field starts like one.
+    #[cold]
+    fn doubt(&mut self, text: &[u8], delimiter: u8) {
+        let rest = &text[self.at + 1..];
+        let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let delimiters = rest[..end].iter().filter(|&&byte| byte == delimiter);
+        let alike = match self.last_row {
+            0 => rest.first().is_some_and(u8::is_ascii_digit),
+            fields => delimiters.clone().count() + 1 == fields,
+        };
+        if alike && delimiters.count() > 0 {
+            self.doubtful = self.doubtful.or(Some(self.line));
+        }
+    }
+
     /// Passes over a comment, up to the end of its line or of the text.
     fn pass_comment(&mut self, text: &[u8]) {
         let end = memchr2(b'\n', b'\r', &text[self.at..]);
@@ -612,12 +741,19 @@ impl Cursor {
                 _ => {}
             }
         }
-        self.at += 1;
-        self.line += 1;
-        (self.line_start, self.dropped) = (self.at, 0);
-        self.fields = 0;
-        self.after = After::Nothing;
+        self.begin_line(self.at + 1);
         true
+    }
+
+    #[inline]
+    fn begin_line(&mut self, at: usize) {
+        self.at = at;
+        self.line += 1;
+        (self.line_start, self.dropped) = (at, 0);
+        if self.fields > 0 {
+            self.last_row = std::mem::take(&mut self.fields);
+        }
+        self.after = After::Nothing;
     }
 
     /// What comes where the buffer ends. A last line needs no end.

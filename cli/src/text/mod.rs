@@ -82,6 +82,17 @@ impl Column {
             .map(|last| (first, Some(last)))
     }
 
+    /// Whether it can mean the column of an index, which has one of two names.
+    fn may_be(&self, index: usize, names: &[&str]) -> bool {
+        match self.range() {
+            Some((first, last)) => {
+                let named = names.contains(&self.0.as_str());
+                named || index + 1 >= first && last.is_none_or(|last| index < last)
+            }
+            None => self.0.contains(':') || names.contains(&self.0.as_str()),
+        }
+    }
+
     /// What follows `name:`, for names that are numbers or ranges.
     fn explicit_name(&self) -> Option<&str> {
         self.0.strip_prefix("name:")
@@ -326,11 +337,13 @@ fn shown(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(bytes);
     let mut characters = text.chars();
-    let mut shown: String = characters
-        .by_ref()
-        .take(SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown = String::new();
+    for character in characters.by_ref().take(SHOWN) {
+        match character.is_control() {
+            true => shown.extend(character.escape_debug()),
+            false => shown.push(character),
+        }
+    }
     if characters.next().is_some() {
         shown.push('…');
     }

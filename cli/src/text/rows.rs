@@ -92,7 +92,7 @@ impl Rows {
                 true => None,
                 false => Some(options.comment.unwrap_or(b'#')),
             },
-            trailing_comments: options.comment.is_some(),
+            comment_is_said: options.comment.is_some(),
         };
         if dialect.comment.is_some() && dialect.comment == dialect.delimiter {
             return Err(Failure::with_remedy(
@@ -101,11 +101,15 @@ impl Rows {
                 "give --no-comments, or --comment with another",
             ));
         }
+        let spelling = Spelling::of(options)?;
         let mut lexer = Lexer::new(input, dialect);
         lexer.skip_lines(options.skip)?;
+        if let Some(delimiter) = lexer.dialect.delimiter.filter(|&byte| spelling.uses(byte)) {
+            check_quotes(&mut lexer, delimiter)?;
+        }
         Ok(Rows {
             lexer,
-            spelling: Spelling::of(options)?,
+            spelling,
             plan: Plan::All,
             width: None,
             has_header: false,
@@ -194,7 +198,11 @@ impl Rows {
     /// Hands on fields until the sink is full, or the text ends.
     pub(super) fn read(&mut self, sink: &mut impl Sink, inferred: bool) -> Result<()> {
         while !sink.is_full() && !self.ended {
-            match self.lexer.step()? {
+            let step = match self.lexer.quick_step() {
+                Some(step) => step,
+                None => self.lexer.step()?,
+            };
+            match step {
                 Step::Field(field) => {
                     let Some(lane) = self.plan.lane(self.lexer.fields() - 1) else {
                         continue;
@@ -213,7 +221,7 @@ impl Rows {
                 Step::RowEnd(fields) => self.end_row(fields, sink)?,
                 Step::More | Step::End => {
                     self.ended = true;
-                    self.tell_skipped();
+                    self.tell_what_is_left_out();
                 }
             }
         }
@@ -273,7 +281,18 @@ impl Rows {
         )
     }
 
-    fn tell_skipped(&self) {
+    fn tell_what_is_left_out(&self) {
+        let is_said = self.lexer.dialect.comment_is_said;
+        if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
+            logger::show(
+                "warning",
+                format_args!(
+                    "{}: line {line} starts with # and is left out as a comment: --no-comments \
+                     reads it, --comment '#' says that it is one",
+                    self.lexer.input.name
+                ),
+            );
+        }
         let missing: u64 = self.missing.iter().sum();
         if missing > 0 && self.spelling.missing == Missing::Skip {
             let values = match missing {
@@ -404,6 +423,28 @@ impl Rows {
         }
         format!("give {}", remedies.join(", "))
     }
+}
+
+/// Fails where a byte stands between fields, is to stand within numbers as well, and no quotes tell
+/// one from the other.
+fn check_quotes(lexer: &mut Lexer, delimiter: u8) -> Result<()> {
+    lexer.read_ahead(SAMPLE_BYTES)?;
+    let mut sample = lexer.sample();
+    loop {
+        match sample.step() {
+            Step::Field(field) if field.quoted && sample.bytes(&field).contains(&delimiter) => {
+                return Ok(());
+            }
+            Step::Field(_) | Step::RowEnd(_) => {}
+            Step::More | Step::End => break,
+        }
+    }
+    let delimiter = char::from(delimiter);
+    Err(Failure::with_remedy(
+        &lexer.input.name,
+        format_args!("`{delimiter}` separates fields, and stands within no quotes, as in numbers"),
+        "give another --delimiter, such as --delimiter ';', or --delimiter space",
+    ))
 }
 
 /// The delimiter that a file's ending stands for.

@@ -82,6 +82,8 @@ impl Spelling {
 
     /// The number that a field stands for which may be written in another way.
     fn odd_number<T: Number>(&self, field: &[u8]) -> Result<Option<T>, Bad> {
+        // There can be white space between quotes.
+        let field = field.trim_ascii();
         if self.is_missing(field) {
             return match self.missing {
                 Missing::Error => Err(Bad::Missing),
@@ -127,7 +129,7 @@ impl Spelling {
     /// Whether a field stands for a missing value.
     pub(super) fn is_missing(&self, field: &[u8]) -> bool {
         let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
-        if MISSING.iter().any(|word| usual(&word)) || self.own.iter().any(|own| own == field) {
+        if MISSING.iter().any(usual) || self.own.iter().any(|own| own == field) {
             return true;
         }
         let of_number = self.missing == Missing::Skip || !self.own_numbers.is_empty();
@@ -143,8 +145,14 @@ impl Spelling {
         })
     }
 
+    /// Whether a byte may stand within a number as well as between fields.
+    pub(super) fn uses(&self, delimiter: u8) -> bool {
+        self.decimal == delimiter || self.thousands == Some(char::from(delimiter))
+    }
+
     /// What a field can be read as.
     pub(super) fn kind(&self, field: &[u8]) -> Kind {
+        let field = field.trim_ascii();
         if self.is_missing(field) {
             return Kind::Missing;
         }
@@ -167,9 +175,11 @@ impl Spelling {
     /// Whether a field would be a number with another character before the fraction, or between
     /// thousands.
     pub(super) fn looks_like_number(&self, field: &[u8]) -> bool {
-        let is_mark = |byte: &&u8| !matches!(byte, b',' | b'.' | b'\'' | b'_' | b' ');
-        let digits: Vec<u8> = field.iter().filter(is_mark).copied().collect();
-        digits.len() < field.len() && f64::parse(&digits) != Err(BadNumber::NotANumber)
+        let is_mark = |byte: &u8| matches!(byte, b',' | b'.' | b'\'' | b'_' | b' ');
+        let digits: Vec<u8> = field.iter().filter(|b| !is_mark(b)).copied().collect();
+        digits.len() < field.len()
+            && !field.first().is_some_and(is_mark)
+            && f64::parse(&digits) != Err(BadNumber::NotANumber)
     }
 }
 
@@ -204,7 +214,9 @@ fn without_groups(field: &[u8], thousands: char, decimal: u8) -> Option<Vec<u8>>
     let even = middle.iter().all(|group| long(group, 3))
         // Lakhs and crores.
         || first.len() <= 2 && middle.iter().all(|group| long(group, 2));
-    if !even || !long(last, 3) || !(1..=3).contains(&first.len()) {
+    // A number that starts with 0 is a fraction: its comma is not that of thousands.
+    let starts = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    if !even || !long(last, 3) || !starts {
         return None;
     }
     Some([sign, &groups.concat(), rest].concat().into_bytes())
