@@ -34,6 +34,12 @@ pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
+pub use crate::primitives::sort::kernel::{
+    BEGIN as SORT_BEGIN, COPY as SORT_COPY, COUNT as SORT_COUNT,
+    COUNT_THREADS as SORT_COUNT_THREADS, GATHER as SORT_GATHER, GatherArguments, PASS as SORT_PASS,
+    SHORT as SORT_SHORT, SortArguments, SortPlan, SortShape, gather as sort_gather,
+};
+#[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};

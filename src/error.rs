@@ -135,6 +135,15 @@ pub enum Error {
         second: usize,
     },
 
+    /// There are not as many values as keys.
+    #[error("there are {keys} keys and {values} values\n  remedy: give a value for each key")]
+    Pairs {
+        /// The number of keys.
+        keys: usize,
+        /// The number of values.
+        values: usize,
+    },
+
     /// What should be a carry is none.
     #[error(
         "position {position} and {sums} sums are no carry\n  remedy: give one sum for each one among the binary digits of the position, which must be below 2^63"
@@ -223,6 +232,16 @@ impl Error {
         match input == output {
             true => Ok(()),
             false => Err(Error::Length { input, output }),
+        }
+    }
+}
+
+impl Error {
+    /// [`Error::Pairs`] unless there is a value for each key.
+    pub(crate) fn check_pairs(keys: usize, values: usize) -> Result<()> {
+        match keys == values {
+            true => Ok(()),
+            false => Err(Error::Pairs { keys, values }),
         }
     }
 }

@@ -21,6 +21,8 @@
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
 //!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments
+//!    - [`sort()`], [`sort_into`], [`sort_in_place`], [`sort_pairs`], [`sort_pairs_in_place`],
+//!      [`argsort`], [`argsort_into`], by one [`Order`]
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
@@ -43,6 +45,7 @@
 //! equals.
 //! [`statistics`] has [`sum`], [`mean`], [`variance`], [`arg_max`] and others, which are such
 //! reductions.
+//! [`sort()`], [`sort_pairs`] and [`argsort`] are stable, and take one [`Order`].
 //! [`collect`] stores a source. [`histogram()`] counts how many items fall into each of some
 //! [`Bins`], and [`histogram_weighted`] adds up their weights.
 //!
@@ -188,6 +191,10 @@ pub use primitives::select::{
     positions_into, runs, runs_by, select, select_flagged, select_flagged_into, select_in_place,
     select_into, unique, unique_by, unique_by_in_place, unique_by_into, unique_in_place,
     unique_into,
+};
+pub use primitives::sort::{
+    Order, Sortable, argsort, argsort_into, sort, sort_in_place, sort_into, sort_pairs,
+    sort_pairs_in_place,
 };
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;

@@ -34,6 +34,7 @@ mod same_bits_on_the_gpu;
 mod segmented;
 mod select;
 mod slices;
+mod sort;
 mod sources;
 #[cfg(feature = "cuda")]
 mod sources_on_the_gpu;

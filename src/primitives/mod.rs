@@ -27,4 +27,5 @@ pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod segmented;
 pub(crate) mod select;
+pub(crate) mod sort;
 pub(crate) mod weighted;

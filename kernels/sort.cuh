@@ -1,0 +1,683 @@
+// Sort: a stable radix sort by digits of 8 bits, from the lowest. Every digit is one pass over
+// memory, as in Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for
+// GPUs" (2022).
+//
+//   KeyRanks      turns the bits of a number into an integer that grows as the order says
+//   SortTile      ranks the items of a tile by a digit, and moves them within the tile
+//   Sorter        begin, count, pass: the launches of a long sort
+//   BlockSorter   all passes in one block, for short inputs
+//
+// The passes learn from one reading of all keys how many have which digit (`count`). A digit that
+// all keys share needs no pass; only the device knows which these are, so the launches of such
+// passes end at once. A tile learns by look-back how many of each digit lie in the tiles before:
+// its threads, one for each digit, walk over the counts of these tiles until one says how many
+// there are up to it.
+//
+// Items move with the bits of their keys as they are, and each pass computes the digit anew. So
+// numbers that are equal to the order, such as -0 and +0, keep their bits and their places.
+#pragma once
+#include "machine/types.cuh"
+#include "machine/words.cuh"
+#include "grid/workspace.cuh"
+
+namespace warpfold {
+
+constexpr u32 SORT_DIGITS = 256;
+
+/// The order of keys, as the host packs it (`KeyMap` in src/primitives/sort/order.rs).
+struct SortOrder {
+    u32 code;
+
+    __device__ __forceinline__ bool descending() const { return (code & 1) != 0; }
+    __device__ __forceinline__ bool is_signed() const { return (code & 2) != 0; }
+    __device__ __forceinline__ bool is_total() const { return (code & 4) != 0; }
+    __device__ __forceinline__ bool nan_last() const { return (code & 8) != 0; }
+    __device__ __forceinline__ u32 mantissa() const { return code >> 8; }
+};
+
+/// A signed integer of as many bits.
+template <class B>
+struct SignedOf;
+template <> struct SignedOf<u8> { using Type = i8; };
+template <> struct SignedOf<u16> { using Type = i16; };
+template <> struct SignedOf<u32> { using Type = i32; };
+template <> struct SignedOf<u64> { using Type = i64; };
+template <> struct SignedOf<u128> { using Type = i128; };
+
+/// Turns the bits B of a number into its rank: an integer that grows as the order says.
+template <class B, bool FLOAT>
+struct KeyRanks {
+    static constexpr int BITS = 8 * (int)sizeof(B);
+    static constexpr B ALL = (B) ~(B)0, SIGN = (B)((B)1 << (BITS - 1));
+
+    /// What is turned at last, what counts as 0 besides 0, the greatest magnitude that is no NaN,
+    /// and the rank of NaN.
+    B flip, zero, infinity, nan;
+
+    static __device__ __forceinline__ KeyRanks of(SortOrder order) {
+        KeyRanks ranks;
+        B turned = order.descending() ? ALL : (B)0;
+        ranks.flip = (B)(turned ^ (order.is_signed() ? SIGN : (B)0));
+        ranks.zero = order.is_total() ? (B)0 : SIGN;
+        B infinity = (B)((B)((B)~SIGN >> order.mantissa()) << order.mantissa());
+        ranks.infinity = order.is_total() ? ALL : infinity;
+        ranks.nan = order.nan_last() ? ALL : (B)~turned;
+        return ranks;
+    }
+
+    __device__ __forceinline__ B rank(B bits) const {
+        if constexpr (!FLOAT) {
+            return (B)(bits ^ flip);
+        } else {
+            if (bits == zero) bits = 0;
+            // Of a negative number all bits are turned, of others the sign.
+            B spread = (B)((typename SignedOf<B>::Type)bits >> (BITS - 1));
+            B rank = (B)(bits ^ (B)(spread | SIGN) ^ flip);
+            return (B)(bits & (B)~SIGN) > infinity ? nan : rank;
+        }
+    }
+
+    __device__ __forceinline__ u32 digit(B bits, u32 shift) const {
+        return (u32)(B)(rank(bits) >> shift) & (SORT_DIGITS - 1);
+    }
+};
+
+/// A sort without values.
+struct NoValue {};
+template <class V>
+constexpr bool HAS_VALUES = !SAME<V, NoValue>;
+
+/// The items of a tile. A block of WARPS warps has it, and each warp ROWS rows of WARP neighbours.
+template <class B, bool FLOAT, class V, int WARPS, int ROWS>
+struct SortTile {
+    static constexpr u32 THREADS = WARPS * WARP, TILE = THREADS * ROWS;
+    static_assert(THREADS >= SORT_DIGITS, "each digit has a thread");
+
+    /// Values, where there are some.
+    template <class W, u32 COUNT>
+    struct Room {
+        W values[COUNT];
+    };
+    template <u32 COUNT>
+    struct Room<NoValue, COUNT> {};
+
+    struct Shared {
+        /// Where the items of a digit go: the place of the tile's first item if it had that digit.
+        u64 targets[SORT_DIGITS];
+        u32 sums[WARPS];
+        u32 varying[WARPS];
+        u64 tile;
+        union {
+            /// How many items of a warp have a digit, and then where the first of them goes.
+            u32 counts[WARPS][SORT_DIGITS];
+            struct {
+                /// The tile in its new order.
+                B keys[TILE];
+                Room<V, TILE> room;
+            };
+        };
+    };
+    static __device__ __forceinline__ Shared& shared() {
+        return *reinterpret_cast<Shared*>(dynamic_shared());
+    }
+
+    static __device__ __forceinline__ u32 lane() { return threadIdx.x % WARP; }
+
+    static __device__ __forceinline__ void clear_counts() {
+        u32* counts = shared().counts[warp_index()];
+#pragma unroll
+        for (u32 i = 0; i < SORT_DIGITS; i += WARP) counts[i + lane()] = 0;
+        __syncwarp();
+    }
+
+    /// The lanes whose items have this lane's digit.
+    static __device__ __forceinline__ u32 peers_of(u32 digit) {
+        u32 peers = ALL_LANES;
+#pragma unroll
+        for (int bit = 0; bit < 8; bit++) {
+            bool set = (digit >> bit & 1) != 0;
+            u32 those = __ballot_sync(ALL_LANES, set);
+            peers &= set ? those : ~those;
+        }
+        return peers;
+    }
+
+    /// An item's digit, and its rank: how many items with that digit come before it in the warp. In
+    /// one register.
+    static __device__ __forceinline__ u32 packed(u32 digit) { return digit << 16; }
+    static __device__ __forceinline__ u32 digit_of(u32 ranked) { return ranked >> 16; }
+    static __device__ __forceinline__ u32 rank_of(u32 ranked) { return ranked & 0xffff; }
+    static_assert(TILE <= 0xffff);
+
+    /// Finds the ranks of items, given their digits. Counts the items of the warp by digit.
+    static __device__ __forceinline__ void rank_in_warp(u32 (&ranked)[ROWS], u32 rows) {
+        u32* counts = shared().counts[warp_index()];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            if (row >= (int)rows) break;
+            u32 digit = digit_of(ranked[row]), peers = peers_of(digit), before = counts[digit];
+            u32 lower = __popc(peers & ((1u << lane()) - 1));
+            __syncwarp();
+            if (lower == 0) counts[digit] = before + __popc(peers);
+            __syncwarp();
+            ranked[row] += before + lower;
+        }
+    }
+
+    /// How many items of the tile have the digit of the thread. Afterwards `counts` says for each
+    /// warp how many of the warps before it have that digit.
+    static __device__ __forceinline__ u32 sum_of_warps() {
+        u32 sum = 0;
+        if (threadIdx.x < SORT_DIGITS) {
+#pragma unroll
+            for (int warp = 0; warp < WARPS; warp++) {
+                u32 count = shared().counts[warp][threadIdx.x];
+                shared().counts[warp][threadIdx.x] = sum;
+                sum += count;
+            }
+        }
+        return sum;
+    }
+
+    /// Given how many items have the digit of the thread: where the first of them goes in the tile.
+    /// `counts` says so for each warp afterwards. All threads call.
+    static __device__ __forceinline__ u32 start_of_digit(u32 sum) {
+        u32 end = sum;
+#pragma unroll
+        for (int by = 1; by < WARP; by *= 2) {
+            u32 other = __shfl_up_sync(ALL_LANES, end, by);
+            if (lane() >= by) end += other;
+        }
+        int own_warp = warp_index();
+        if (lane() == WARP - 1) shared().sums[own_warp] = end;
+        __syncthreads();
+        u32 start = end - sum;
+#pragma unroll
+        for (int warp = 0; warp < (int)SORT_DIGITS / WARP; warp++)
+            if (warp < own_warp) start += shared().sums[warp];
+        if (threadIdx.x < SORT_DIGITS) {
+#pragma unroll
+            for (int warp = 0; warp < WARPS; warp++) shared().counts[warp][threadIdx.x] += start;
+        }
+        __syncthreads();
+        return start;
+    }
+
+    /// Makes places in the tile of the ranks in the warp.
+    static __device__ __forceinline__ void place(u32 (&ranked)[ROWS], u32 rows) {
+        const u32* counts = shared().counts[warp_index()];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++)
+            if (row < (int)rows) ranked[row] = counts[digit_of(ranked[row])] + rank_of(ranked[row]);
+        // What the counts are in is overwritten next.
+        __syncthreads();
+    }
+};
+
+/// What the launches of a sort share.
+template <class B, class V, class Count>
+struct SortCall {
+    /// Keys are read from `keys`, and end up in `keys_out`. `keys_room` is as long.
+    const B* keys;
+    B *keys_out, *keys_room;
+    /// Values likewise. Without `values`, they are places: numbers from 0 on.
+    const V* values;
+    V *values_out, *values_room;
+    u64 length;
+    /// How many keys have which digit, digit after digit, and then how many have a lower one.
+    u64* bins;
+    /// The digits that are not the same for all keys, as bits.
+    u64* varying;
+    /// What tiles tell each other, twice.
+    Count* status;
+    Workspace workspace;
+    SortOrder order;
+    u32 pass;
+    /// How many passes have a launch.
+    u32 passes;
+    /// Whether the places at `values_out` have 64 bits. Then no keys are written there.
+    bool places_only;
+};
+
+/// The launches of a long sort. Count holds 2 bits, and the length.
+template <class B, bool FLOAT, class V, class Count, int WARPS, int ROWS, int COLUMNS>
+struct Sorter {
+    using Tile = SortTile<B, FLOAT, V, WARPS, ROWS>;
+    using Ranks = KeyRanks<B, FLOAT>;
+    using Call = SortCall<B, V, Count>;
+    static constexpr u32 THREADS = Tile::THREADS, TILE = Tile::TILE;
+    static constexpr int PASSES = (int)sizeof(B);
+
+    // What a tile says of a digit: nothing yet, how many it has itself, or how many there are in
+    // all tiles up to it.
+    static constexpr int STATE_SHIFT = 8 * (int)sizeof(Count) - 2;
+    static constexpr Count OWN = (Count)1 << STATE_SHIFT, ALL = (Count)2 << STATE_SHIFT,
+                           VALUE = OWN - 1;
+
+    static __device__ __forceinline__ u64 tiles(const Call& call) {
+        return (call.length + TILE - 1) / TILE;
+    }
+    /// What tiles tell each other in pass `number` of those that are made.
+    static __device__ __forceinline__ Count* status_of(const Call& call, u32 number, u64 tile) {
+        return call.status + ((number % 2) * tiles(call) + tile) * SORT_DIGITS;
+    }
+
+    // ---- begin: nothing is counted yet -----------------------------------------------------------
+
+    static __device__ __forceinline__ void begin(const Call& call) {
+        for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < PASSES * SORT_DIGITS;
+             i += gridDim.x * blockDim.x)
+            call.bins[i] = 0;
+    }
+
+    // ---- count: one reading of all keys ----------------------------------------------------------
+
+    struct CountShared {
+        /// COLUMNS counters for each digit: lanes that count the same digit need not wait.
+        u32 counts[PASSES][SORT_DIGITS][COLUMNS];
+        u32 sums[SORT_DIGITS / WARP];
+        u32 varying[PASSES];
+        bool last;
+    };
+    static __device__ __forceinline__ CountShared& count_shared() {
+        return *reinterpret_cast<CountShared*>(dynamic_shared());
+    }
+
+    static __device__ __forceinline__ void count_key(const Ranks& ranks, B key) {
+        B rank = ranks.rank(key);
+#pragma unroll
+        for (int pass = 0; pass < PASSES; pass++) {
+            u32 digit = (u32)(B)(rank >> (8 * pass)) & (SORT_DIGITS - 1);
+            atomicAdd(&count_shared().counts[pass][digit][threadIdx.x % COLUMNS], 1u);
+        }
+    }
+
+    static __device__ __forceinline__ void count(const Call& call) {
+        CountShared& shared = count_shared();
+        u32* counts = &shared.counts[0][0][0];
+        for (u32 i = threadIdx.x; i < PASSES * SORT_DIGITS * COLUMNS; i += blockDim.x) counts[i] = 0;
+        u64 first = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+        u64 step = (u64)gridDim.x * blockDim.x;
+        u64 words = tiles(call) * SORT_DIGITS;
+        for (u64 i = first; i < words; i += step) call.status[i] = 0;
+        __syncthreads();
+
+        Ranks ranks = Ranks::of(call.order);
+        // Whole words of 16 bytes, two at a time, from the first aligned one on.
+        constexpr int IN_WORD = 16 / (int)sizeof(B);
+        u64 head = (16 - (u64)call.keys % 16) % 16 / sizeof(B);
+        if (head > call.length) head = call.length;
+        u64 whole = (call.length - head) / IN_WORD;
+        const Run<B, IN_WORD>* runs = reinterpret_cast<const Run<B, IN_WORD>*>(call.keys + head);
+        constexpr int AT_ONCE = 4;
+        u64 at = first;
+        for (; at + (AT_ONCE - 1) * step < whole; at += AT_ONCE * step) {
+            Run<B, IN_WORD> run[AT_ONCE];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) run[k] = runs[at + k * step];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+                for (int i = 0; i < IN_WORD; i++) count_key(ranks, run[k].items[i]);
+        }
+        for (; at < whole; at += step) {
+            Run<B, IN_WORD> run = runs[at];
+#pragma unroll
+            for (int i = 0; i < IN_WORD; i++) count_key(ranks, run.items[i]);
+        }
+        u64 rest = call.length - whole * IN_WORD;
+        for (u64 i = first; i < rest; i += step)
+            count_key(ranks, call.keys[i < head ? i : i + whole * IN_WORD]);
+        __syncthreads();
+
+        for (u32 i = threadIdx.x; i < PASSES * SORT_DIGITS; i += blockDim.x) {
+            u32 sum = 0;
+#pragma unroll
+            for (int column = 0; column < COLUMNS; column++)
+                sum += counts[i * COLUMNS + (column + threadIdx.x) % COLUMNS];
+            if (sum > 0) atomicAdd(call.bins + i, (u64)sum);
+        }
+        __syncthreads();
+        u64 tag = 0;
+        if (threadIdx.x == 0) {
+            tag = call.workspace.tag();
+            shared.last = call.workspace.header->end(tag);
+        }
+        __syncthreads();
+        if (!shared.last) return;
+        // The last block makes starts of counts.
+        sum_bins(call);
+        if (threadIdx.x == 0) call.workspace.header->reset(tag, call.workspace.key);
+    }
+
+    static __device__ __forceinline__ void sum_bins(const Call& call) {
+        CountShared& shared = count_shared();
+        u32 digit = threadIdx.x, lane = digit % WARP, warp = digit / WARP;
+        // Sums of up to the length, in two words of 32 bits each.
+        u64* sums = reinterpret_cast<u64*>(&shared.counts[0][0][0]);
+        u64 varying = 0;
+        for (int pass = 0; pass < PASSES; pass++) {
+            u64 count = 0, end = 0;
+            if (digit < SORT_DIGITS) {
+                count = load_relaxed(call.bins + pass * SORT_DIGITS + digit);
+                end = count;
+#pragma unroll
+                for (int by = 1; by < WARP; by *= 2) {
+                    u64 other = __shfl_up_sync(ALL_LANES, end, by);
+                    if (lane >= by) end += other;
+                }
+                if (lane == WARP - 1) sums[warp] = end;
+            }
+            if (digit == 0) shared.varying[pass] = 1;
+            __syncthreads();
+            if (digit < SORT_DIGITS) {
+                u64 start = end - count;
+                for (u32 of = 0; of < warp; of++) start += sums[of];
+                call.bins[pass * SORT_DIGITS + digit] = start;
+                if (count == call.length) shared.varying[pass] = 0;
+            }
+            __syncthreads();
+            varying |= (u64)shared.varying[pass] << pass;
+        }
+        if (digit == 0) *call.varying = varying;
+    }
+
+    // ---- copy: what an odd number of passes would overwrite --------------------------------------
+
+    /// In place, an odd number of passes cannot begin with what it ends in.
+    static __device__ __forceinline__ bool begins_in_room(const Call& call, u32 passes) {
+        return call.keys == call.keys_out && passes % 2 == 1;
+    }
+
+    static __device__ __forceinline__ void copy(const Call& call) {
+        if (!begins_in_room(call, __popcll(*call.varying))) return;
+        u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < call.length; i += step) {
+            call.keys_room[i] = call.keys[i];
+            if constexpr (HAS_VALUES<V>)
+                if (call.values != nullptr) call.values_room[i] = call.values[i];
+        }
+    }
+
+    // ---- pass: items move to where their digit says ----------------------------------------------
+
+    static __device__ __forceinline__ V place_value(u64 at) {
+        V value;
+        *reinterpret_cast<u32*>(&value) = (u32)at;
+        return value;
+    }
+    static constexpr bool MAY_BE_PLACES = HAS_VALUES<V> && sizeof(V) == 4 && alignof(V) == 4;
+
+    /// Nothing moves if all keys are equal. The last launch copies then.
+    static __device__ __forceinline__ void keep(const Call& call) {
+        u64 step = (u64)gridDim.x * blockDim.x;
+        bool in_place = call.keys == call.keys_out;
+        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < call.length; i += step) {
+            if (call.places_only) {
+                reinterpret_cast<u64*>(call.values_out)[i] = i;
+                continue;
+            }
+            if (in_place) return;
+            call.keys_out[i] = call.keys[i];
+            if constexpr (HAS_VALUES<V>) call.values_out[i] = call.values[i];
+        }
+    }
+
+    static __device__ __forceinline__ void run_pass(const Call& call) {
+        u32 varying = (u32)*call.varying;
+        if ((varying >> call.pass & 1) == 0) {
+            if (varying == 0 && call.pass + 1 == call.passes) keep(call);
+            return;
+        }
+        u32 all = __popc(varying), number = __popc(varying & ((1u << call.pass) - 1));
+        bool to_out = (all - number) % 2 == 1;
+        bool from_given = number == 0 && !begins_in_room(call, all);
+        const B* from = from_given ? call.keys : to_out ? call.keys_room : call.keys_out;
+        B* to = to_out ? call.keys_out : call.keys_room;
+        bool last = number + 1 == all;
+
+        typename Tile::Shared& shared = Tile::shared();
+        u64 tag = 0;
+        if (threadIdx.x == 0) {
+            tag = call.workspace.tag();
+            shared.tile = call.workspace.header->take(tag);
+        }
+        Tile::clear_counts();
+        __syncthreads();
+        u64 tile = shared.tile, start = tile * TILE;
+        if (tile >= tiles(call)) {
+            if (threadIdx.x == 0) trap("the start of the workspace was overwritten");
+            return;
+        }
+        u32 count = call.length - start < TILE ? (u32)(call.length - start) : TILE;
+        bool full = count == TILE;
+
+        // ---- load, and rank in the warp
+        Ranks ranks = Ranks::of(call.order);
+        u32 first = warp_index() * (ROWS * WARP) + Tile::lane(), shift = 8 * call.pass;
+        B key[ROWS];
+        u32 place[ROWS];
+        const B* keys = from + start + first;
+        if (full) {
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) key[row] = keys[row * WARP];
+        } else {
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+                key[row] = first + row * WARP < count ? keys[row * WARP] : (B)0;
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            u32 digit = ranks.digit(key[row], shift);
+            // What is not there comes last.
+            if (!full && first + row * WARP >= count) digit = SORT_DIGITS - 1;
+            place[row] = Tile::packed(digit);
+        }
+        Tile::rank_in_warp(place, ROWS);
+        __syncthreads();
+
+        // ---- tell others how many there are of each digit
+        u32 of_digit = threadIdx.x, sum = Tile::sum_of_warps(), own = sum;
+        if (of_digit == SORT_DIGITS - 1) own -= TILE - count;
+        Count* status = status_of(call, number, tile);
+        if (of_digit < SORT_DIGITS) {
+            store_relaxed(status + of_digit, (Count)((tile == 0 ? ALL : OWN) | own));
+            // Nobody else looks at these in this launch.
+            if (!last) status_of(call, number + 1, tile)[of_digit] = 0;
+        }
+
+        // ---- move within the tile
+        u32 digit_start = Tile::start_of_digit(sum);
+        Tile::place(place, ROWS);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) shared.keys[place[row]] = key[row];
+        if constexpr (HAS_VALUES<V>) {
+            const V* values = from_given ? call.values : to_out ? call.values_room : call.values_out;
+            V value[ROWS];
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                u64 at = start + first + row * WARP;
+                if constexpr (MAY_BE_PLACES)
+                    if (values == nullptr) {
+                        value[row] = place_value(at);
+                        continue;
+                    }
+                if (full || first + row * WARP < count) value[row] = values[at];
+            }
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+                if (full || first + row * WARP < count)
+                    shared.room.values[place[row]] = value[row];
+        }
+
+        // ---- look back
+        if (of_digit < SORT_DIGITS) {
+            Count before = count_before(call, number, tile, of_digit);
+            if (tile > 0) store_relaxed(status + of_digit, (Count)(ALL | (before + own)));
+            shared.targets[of_digit] =
+                call.bins[call.pass * SORT_DIGITS + of_digit] + before - digit_start;
+        }
+        __syncthreads();
+
+        // ---- store: items of a digit go side by side
+        bool writes_keys = !(last && call.places_only);
+        V* values_to = nullptr;
+        if constexpr (HAS_VALUES<V>) values_to = to_out ? call.values_out : call.values_room;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            u32 i = threadIdx.x + row * THREADS;
+            if (!full && i >= count) break;
+            B moved = shared.keys[i];
+            u64 target = shared.targets[ranks.digit(moved, shift)] + i;
+            if (writes_keys) to[target] = moved;
+            if constexpr (HAS_VALUES<V>) {
+                V value = shared.room.values[i];
+                if constexpr (MAY_BE_PLACES)
+                    if (!writes_keys) {
+                        reinterpret_cast<u64*>(values_to)[target] =
+                            *reinterpret_cast<const u32*>(&value);
+                        continue;
+                    }
+                values_to[target] = value;
+            }
+        }
+        if (threadIdx.x == 0 && call.workspace.header->end(tag))
+            call.workspace.header->reset(tag, call.workspace.key);
+    }
+
+    /// How many items with a digit lie in the tiles before. Whole warps call.
+    static __device__ __forceinline__ Count count_before(const Call& call, u32 number, u64 tile,
+                                                         u32 digit) {
+        // So many tiles are read at once. More would bring the answers sooner, but threads that
+        // wait read again and again, and that is what slows all others down.
+        constexpr int AT_ONCE = 2;
+        Count before = 0;
+        bool done = tile == 0;
+        while (any_lane(!done)) {
+            Count said[AT_ONCE];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                u64 at = (u64)k < tile ? tile - 1 - k : 0;
+                said[k] = load_relaxed(status_of(call, number, at) + digit);
+            }
+            bool speaks = true;
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                speaks = speaks && !done && said[k] >= OWN;
+                if (speaks) {
+                    before += said[k] & VALUE;
+                    done = said[k] >= ALL;
+                    tile--;
+                }
+            }
+        }
+        return before;
+    }
+};
+
+/// All passes in one block.
+template <class B, bool FLOAT, class V, int WARPS, int ROWS>
+struct BlockSorter {
+    using Tile = SortTile<B, FLOAT, V, WARPS, ROWS>;
+    using Ranks = KeyRanks<B, FLOAT>;
+    static constexpr u32 THREADS = Tile::THREADS;
+
+    /// The bytes in which ranks differ, as bits. All threads get them.
+    static __device__ __forceinline__ u32 varying(const Ranks& ranks, const B (&key)[ROWS], B some,
+                                                  u32 first, u32 rows, u32 count) {
+        B differing = 0;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++)
+            if (row < (int)rows && first + row * WARP < count)
+                differing |= (B)(ranks.rank(key[row]) ^ ranks.rank(some));
+        u32 bytes = 0;
+#pragma unroll
+        for (int byte = 0; byte < (int)sizeof(B); byte++)
+            if ((differing >> (8 * byte) & 255) != 0) bytes |= 1u << byte;
+        typename Tile::Shared& shared = Tile::shared();
+#pragma unroll
+        for (int by = 1; by < WARP; by *= 2) bytes |= __shfl_xor_sync(ALL_LANES, bytes, by);
+        int own_warp = warp_index();
+        if (Tile::lane() == 0) shared.varying[own_warp] = bytes;
+        __syncthreads();
+        bytes = 0;
+#pragma unroll
+        for (int warp = 0; warp < WARPS; warp++) bytes |= shared.varying[warp];
+        return bytes;
+    }
+
+    template <class Call>
+    static __device__ __forceinline__ void sort(const Call& call) {
+        typename Tile::Shared& shared = Tile::shared();
+        Ranks ranks = Ranks::of(call.order);
+        u32 count = (u32)call.length, rows = (count + THREADS - 1) / THREADS;
+        u32 first = warp_index() * (rows * WARP) + Tile::lane();
+        B key[ROWS];
+        V value[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            u32 at = first + row * WARP;
+            bool there = row < (int)rows && at < count;
+            key[row] = there ? call.keys[at] : (B)0;
+            if constexpr (HAS_VALUES<V>) {
+                if (!there) continue;
+                if constexpr (sizeof(V) == 4 && alignof(V) == 4)
+                    if (call.values == nullptr) {
+                        *reinterpret_cast<u32*>(&value[row]) = at;
+                        continue;
+                    }
+                value[row] = call.values[at];
+            }
+        }
+        u32 bytes = varying(ranks, key, call.keys[0], first, rows, count);
+        for (int pass = 0; pass < (int)sizeof(B); pass++) {
+            if ((bytes >> pass & 1) == 0) continue;
+            u32 place[ROWS];
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                u32 digit = ranks.digit(key[row], 8 * pass);
+                // What is not there stays last.
+                if (first + row * WARP >= count) digit = SORT_DIGITS - 1;
+                place[row] = Tile::packed(digit);
+            }
+            Tile::clear_counts();
+            Tile::rank_in_warp(place, rows);
+            __syncthreads();
+            Tile::start_of_digit(Tile::sum_of_warps());
+            Tile::place(place, rows);
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                if (row >= (int)rows) break;
+                shared.keys[place[row]] = key[row];
+                if constexpr (HAS_VALUES<V>)
+                    if (first + row * WARP < count) shared.room.values[place[row]] = value[row];
+            }
+            __syncthreads();
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                if (row >= (int)rows) break;
+                key[row] = shared.keys[first + row * WARP];
+                if constexpr (HAS_VALUES<V>)
+                    if (first + row * WARP < count) value[row] = shared.room.values[first + row * WARP];
+            }
+            __syncthreads();
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            u32 at = first + row * WARP;
+            if (row >= (int)rows || at >= count) break;
+            if (!call.places_only) call.keys_out[at] = key[row];
+            if constexpr (HAS_VALUES<V>) {
+                if constexpr (sizeof(V) == 4 && alignof(V) == 4)
+                    if (call.places_only) {
+                        reinterpret_cast<u64*>(call.values_out)[at] =
+                            *reinterpret_cast<const u32*>(&value[row]);
+                        continue;
+                    }
+                call.values_out[at] = value[row];
+            }
+        }
+    }
+};
+
+}  // namespace warpfold

@@ -1,0 +1,355 @@
+//! Sort: stable, by one order for all devices.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+pub(crate) mod kernel;
+mod order;
+
+pub use order::{Order, Sortable};
+
+use crate::device::Backend;
+use crate::device::DeviceBinder;
+use crate::source::{Form, HostBinder, Source};
+use crate::{Buffer, Device, Element, Error, Result};
+
+/// The items of a source, sorted. Equal items stay in the order of the source.
+///
+/// ```
+/// use warpfold::{Order, sort};
+///
+/// assert_eq!(sort(&[3, 1, 2], Order::ascending())?, [1, 2, 3]);
+/// assert_eq!(sort(&[0.5, -1.5, 7.0], Order::descending())?, [7.0, 0.5, -1.5]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// [`Order`] says what becomes of NaN and −0. [`Device::for_host_data`] says where it runs.
+///
+/// Complexity: O(n) work for each byte of a key, and less where bytes do not vary. On the CPU it is
+/// a radix sort: items are moved to parts by their highest digit that varies, in parallel; parts
+/// that fit a cache are sorted from the lowest digit on. Memory: the result, and as much again.
+///
+/// # Errors
+///
+/// [`Error::OutOfHostMemory`] if there is no room; [`Error::Zip`] if zipped sources have different
+/// lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and if it names a
+/// GPU, those of [`Device::upload`], [`Device::sort`] and [`Buffer::to_vec`].
+pub fn sort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<K>> {
+    collected(input)?.sorted(order)?.into_vec()
+}
+
+/// Writes the sorted items of a source over `output`, which must have their number. Otherwise as
+/// [`sort`](sort()).
+///
+/// # Errors
+///
+/// As [`sort`](sort()), and [`Error::Length`] if `output` has another length. Then it is as it was.
+pub fn sort_into<K: Sortable>(
+    input: impl Source<Item = K>,
+    order: Order,
+    output: &mut [K],
+) -> Result<()> {
+    Error::check_length(input.items()?, output.len())?;
+    if Device::for_host_data()?.is_cpu() {
+        crate::collect_into(input, output)?;
+        return cpu::sort(output, K::key_map(order));
+    }
+    output.copy_from_slice(&sort(input, order)?);
+    Ok(())
+}
+
+/// Sorts `data`. Equal elements stay in their order. Otherwise as [`sort`](sort()).
+///
+/// ```
+/// use warpfold::{Order, sort_in_place};
+///
+/// let mut data = [3, 1, 2];
+/// sort_in_place(&mut data, Order::ascending())?;
+/// assert_eq!(data, [1, 2, 3]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`sort`](sort()). Then `data` is as it was.
+pub fn sort_in_place<K: Sortable>(data: &mut [K], order: Order) -> Result<()> {
+    if Device::for_host_data()?.is_cpu() {
+        return cpu::sort(data, K::key_map(order));
+    }
+    data.copy_from_slice(&sort(&*data, order)?);
+    Ok(())
+}
+
+/// Sorts keys, and moves a value along with each: the sorted keys, and the values in that order.
+/// Values of equal keys stay in their order.
+///
+/// ```
+/// use warpfold::{Order, sort_pairs};
+///
+/// let (keys, values) = sort_pairs(&[3, 1, 2, 1], &[0.1, 0.2, 0.3, 0.4], Order::ascending())?;
+/// assert_eq!(keys, [1, 1, 2, 3]);
+/// assert_eq!(values, [0.2, 0.4, 0.3, 0.1]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity and memory are those of a [`sort`](sort()) of as many bytes. Values of more than 16
+/// bytes move once: their places are sorted, which takes 4 to 8 more bytes for each.
+///
+/// # Errors
+///
+/// As [`sort`](sort()), and [`Error::Pairs`] if there are not as many values as keys.
+pub fn sort_pairs<K: Sortable, V: Element>(
+    keys: impl Source<Item = K>,
+    values: impl Source<Item = V>,
+    order: Order,
+) -> Result<(Vec<K>, Vec<V>)> {
+    Error::check_pairs(keys.items()?, values.items()?)?;
+    let (mut keys, mut values) = (collected(keys)?, collected(values)?);
+    let device = keys.device.clone();
+    device.sort_pairs_in_place(&mut keys, &mut values, order)?;
+    Ok((keys.into_vec()?, values.into_vec()?))
+}
+
+/// Sorts `keys`, and moves `values` along. Otherwise as [`sort_pairs`].
+///
+/// # Errors
+///
+/// As [`sort_pairs`]. Then both are as they were.
+pub fn sort_pairs_in_place<K: Sortable, V: Element>(
+    keys: &mut [K],
+    values: &mut [V],
+    order: Order,
+) -> Result<()> {
+    Error::check_pairs(keys.len(), values.len())?;
+    if Device::for_host_data()?.is_cpu() {
+        return cpu::sort_pairs(keys, values, K::key_map(order));
+    }
+    let (sorted, moved) = sort_pairs(&*keys, &*values, order)?;
+    keys.copy_from_slice(&sorted);
+    values.copy_from_slice(&moved);
+    Ok(())
+}
+
+/// Where each item of the sorted order stands in the source, counted from 0: NumPy's
+/// `argsort(kind="stable")`.
+///
+/// ```
+/// use warpfold::{Order, argsort};
+///
+/// assert_eq!(argsort(&[30, 10, 20, 10], Order::ascending())?, [1, 3, 2, 0]);
+/// assert_eq!(argsort(&[30, 10, 20, 10], Order::descending())?, [0, 2, 1, 3]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity and memory are those of [`sort_pairs`] with a value of 4 bytes (8 from 2^32 items on).
+///
+/// # Errors
+///
+/// As [`sort`](sort()).
+pub fn argsort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<u64>> {
+    let keys = collected(input)?;
+    keys.device.argsort(&keys, order)?.into_vec()
+}
+
+/// Writes where each item of the sorted order stands over `output`. Otherwise as [`argsort`].
+///
+/// # Errors
+///
+/// As [`argsort`], and [`Error::Length`] if `output` has another length. Then it is as it was.
+pub fn argsort_into<K: Sortable>(
+    input: impl Source<Item = K>,
+    order: Order,
+    output: &mut [u64],
+) -> Result<()> {
+    Error::check_length(input.items()?, output.len())?;
+    output.copy_from_slice(&argsort(input, order)?);
+    Ok(())
+}
+
+/// The items of a host source on the device that works on host data.
+fn collected<T: Element, S: Source<Item = T>>(input: S) -> Result<Buffer<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
+    unsafe { device.collect_bound::<T, S::Form>(arguments, len) }
+}
+
+impl<K: Sortable> Buffer<K> {
+    fn sorted(mut self, order: Order) -> Result<Buffer<K>> {
+        let device = self.device.clone();
+        device.sort_in_place(&mut self, order)?;
+        Ok(self)
+    }
+}
+
+/// # Sort
+///
+/// Every call is stable, and gives the bits of the functions on host data. On a GPU keys are read
+/// once to count their digits, and then keys and values are read and written once for each byte of
+/// a key that varies; up to some thousands of keys are sorted by one launch. Memory: as much again
+/// as keys and values take, and 2 KiB for some thousands of keys. The algorithm is that of Adinets
+/// and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs" (2022).
+///
+/// A call does not wait for the result.
+///
+/// # Errors
+///
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Zip`] if zipped
+/// sources have different lengths; [`Error::Library`] without NVRTC; [`Error::OutOfMemory`] or
+/// [`Error::OutOfHostMemory`]; [`Error::Driver`].
+impl Device {
+    /// The sorted items of a source, in a new buffer; see [`sort`](crate::sort()).
+    ///
+    /// ```
+    /// use warpfold::{Device, Order};
+    ///
+    /// let device = Device::cpu();
+    /// let x = device.upload(&[3.0_f32, 1.0, 2.0])?;
+    /// assert_eq!(device.sort(&x, Order::descending())?.to_vec()?, [3.0, 2.0, 1.0]);
+    /// assert_eq!(device.argsort(&x, Order::descending())?.to_vec()?, [0, 2, 1]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn sort<K: Sortable>(
+        &self,
+        input: impl Source<Device, Item = K>,
+        order: Order,
+    ) -> Result<Buffer<K>> {
+        self.collect(input)?.sorted(order)
+    }
+
+    /// Writes the sorted items of a source over `output`, which must have their number.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`] if `output` has another length. Then it is as it was.
+    pub fn sort_into<K: Sortable>(
+        &self,
+        input: impl Source<Device, Item = K>,
+        order: Order,
+        output: &mut Buffer<K>,
+    ) -> Result<()> {
+        self.collect_into(input, output)?;
+        self.sort_in_place(output, order)
+    }
+
+    /// Sorts `data`.
+    pub fn sort_in_place<K: Sortable>(&self, data: &mut Buffer<K>, order: Order) -> Result<()> {
+        self.check_owns(data)?;
+        match &self.backend {
+            Backend::Cpu => cpu::sort(data.as_host_mut(), K::key_map(order)),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let (address, len) = (data.address_mut(), data.len());
+                // SAFETY: the buffer is on this GPU, and borrowed for writing.
+                unsafe { cuda::sort::<K>(gpu, order, (address, address), len) }
+            }
+        }
+    }
+
+    /// The sorted keys, and the values in that order; see [`sort_pairs`](crate::sort_pairs()).
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Pairs`] if there are not as many values as keys.
+    pub fn sort_pairs<K: Sortable, V: Element>(
+        &self,
+        keys: impl Source<Device, Item = K>,
+        values: impl Source<Device, Item = V>,
+        order: Order,
+    ) -> Result<(Buffer<K>, Buffer<V>)> {
+        Error::check_pairs(keys.items()?, values.items()?)?;
+        let (mut keys, mut values) = (self.collect(keys)?, self.collect(values)?);
+        self.sort_pairs_in_place(&mut keys, &mut values, order)?;
+        Ok((keys, values))
+    }
+
+    /// Sorts `keys`, and moves `values` along.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Pairs`] if there are not as many values as keys. Then both are as they were.
+    pub fn sort_pairs_in_place<K: Sortable, V: Element>(
+        &self,
+        keys: &mut Buffer<K>,
+        values: &mut Buffer<V>,
+        order: Order,
+    ) -> Result<()> {
+        const { crate::element::assert_element_size::<V>() };
+        self.check_owns(keys)?;
+        self.check_owns(values)?;
+        Error::check_pairs(keys.len(), values.len())?;
+        match &self.backend {
+            Backend::Cpu => {
+                cpu::sort_pairs(keys.as_host_mut(), values.as_host_mut(), K::key_map(order))
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => cuda::sort_buffers(gpu, order, keys, values),
+        }
+    }
+
+    /// Where each item of the sorted order stands in the source, in a new buffer; see
+    /// [`argsort`](crate::argsort()).
+    pub fn argsort<K: Sortable>(
+        &self,
+        input: impl Source<Device, Item = K>,
+        order: Order,
+    ) -> Result<Buffer<u64>> {
+        let len = input.items()?;
+        let mut places = Buffer::<u64>::reserve(self, len)?;
+        self.argsort_source(input, order, &mut places)?;
+        // SAFETY: a place was written for each item.
+        unsafe { places.set_len(len) };
+        Ok(places)
+    }
+
+    /// Writes where each item of the sorted order stands over `output`, which must have as many
+    /// places.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`] if `output` has another length. Then it is as it was.
+    pub fn argsort_into<K: Sortable>(
+        &self,
+        input: impl Source<Device, Item = K>,
+        order: Order,
+        output: &mut Buffer<u64>,
+    ) -> Result<()> {
+        self.check_owns(output)?;
+        Error::check_length(input.items()?, output.len())?;
+        self.argsort_source(input, order, output)
+    }
+
+    /// Into the memory of a buffer, which has room for all places.
+    fn argsort_source<K: Sortable, S: Source<Device, Item = K>>(
+        &self,
+        input: S,
+        order: Order,
+        places: &mut Buffer<u64>,
+    ) -> Result<()> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let (address, _collected) = match S::Form::address(&arguments) {
+            Some(address) => (address, None),
+            None => {
+                // SAFETY: the binder saw to it that all buffers are on this device; they are
+                // borrowed.
+                let keys = unsafe { self.collect_bound::<K, S::Form>(arguments, len) }?;
+                (keys.address(), Some(keys))
+            }
+        };
+        let to = places.address_mut();
+        match &self.backend {
+            // SAFETY: the keys lie there, borrowed; an empty slice has an address, too. There is
+            // room for all places.
+            Backend::Cpu => unsafe {
+                let keys = std::slice::from_raw_parts(address as *const K, len);
+                let places = std::slice::from_raw_parts_mut(to as *mut _, len);
+                cpu::argsort(keys, K::key_map(order), places)
+            },
+            #[cfg(feature = "cuda")]
+            // SAFETY: the keys lie there, borrowed, and there is room for all places.
+            Backend::Cuda(gpu) => unsafe { cuda::argsort::<K>(gpu, order, (address, to), len) },
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! In the emulator: every launch of a sort, with tiles that are far smaller than a GPU's.
+
+use super::cases::{Floats, Key, ORDERS, PATTERNS, Pattern, assert_bits, by_places, keys, oracle};
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::support::workspace::used_workspace;
+use warpfold::codegen::{
+    SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_PASS, SORT_SHORT, SortArguments,
+    SortPlan, SortShape, WorkspaceArguments,
+};
+use warpfold::half::f16;
+use warpfold::{Element, Order, bytemuck};
+
+/// What a sort in the emulator gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Keys,
+    InPlace,
+    Places,
+}
+
+struct Modules {
+    shape: SortShape,
+    short: Module,
+    long: [Module; 2],
+}
+
+impl Modules {
+    fn new(toolchain: &Toolchain, name: &str, shape: SortShape) -> Modules {
+        let module = |what: &str, kernel: warpfold::codegen::Kernel| {
+            let source = kernel.source().unwrap();
+            toolchain.module(&format!("{name} sort {what}"), &source, kernel.functions())
+        };
+        Modules {
+            shape,
+            short: module("short", shape.short()),
+            long: [32, 64].map(|bits| module(&format!("long{bits}"), shape.long(bits))),
+        }
+    }
+
+    /// The keys, and values or places if there are some.
+    fn run<K: Key, V: Element>(
+        &self,
+        what: &str,
+        (order, code): (Order, u32),
+        keys: &[K],
+        values: Option<&[V]>,
+        form: Form,
+        (bits, seed): (usize, u64),
+    ) -> (Vec<K>, Vec<u8>) {
+        let _ = order;
+        let (len, places) = (keys.len(), form == Form::Places);
+        let plan = SortPlan::new(self.shape, len);
+        let mut script = Script::new();
+        script.seed(base_seed() + seed);
+        script.file("keys", bytemuck::cast_slice(keys));
+        let (bytes, align) = (size_of_val(keys), align_of::<K>());
+        // Slices start anywhere.
+        script.filled("in", align, bytes, "keys");
+        script.buffer("out", align, if form == Form::InPlace { 0 } else { bytes });
+        script.buffer("room", 0, bytes);
+        let value_bytes = values.map_or(0, |values| size_of_val(values));
+        script.file("values", values.map_or(&[], bytemuck::cast_slice));
+        script.filled("values_in", align_of::<V>(), value_bytes, "values");
+        let out_bytes = if places { 8 * len } else { value_bytes };
+        let in_place = form == Form::InPlace;
+        script.buffer("values_out", 8, if in_place { 0 } else { out_bytes });
+        script.buffer("values_room", 0, if places { 4 * len } else { value_bytes });
+        script.buffer("bins", 0, 8 * 256 * size_of::<K>());
+        script.buffer("varying", 0, 8);
+        script.buffer("status", 0, 2 * plan.tiles() as usize * 256 * 8);
+        script.file("workspace", &used_workspace(64));
+        script.filled("workspace", 0, 64, "workspace");
+        let has_values = values.is_some();
+        let (keys_out, values_out) = match form {
+            Form::InPlace => ("in", "values_in"),
+            _ => ("out", "values_out"),
+        };
+        let arguments = SortArguments {
+            keys: address("in", 0),
+            keys_out: address(keys_out, 0),
+            keys_room: address("room", 0),
+            values: if has_values {
+                address("values_in", 0)
+            } else {
+                0
+            },
+            values_out: address(values_out, 0),
+            values_room: address("values_room", 0),
+            length: len as u64,
+            bins: address("bins", 0),
+            varying: address("varying", 0),
+            status: address("status", 0),
+            workspace: WorkspaceArguments {
+                address: address("workspace", 0),
+                key: crate::support::workspace::KEY.key,
+            },
+            order: code,
+            pass: 0,
+            passes: self.shape.passes(),
+            places_only: places.into(),
+        };
+        let grid = |blocks: u64, threads: u32, shared: u32| Grid {
+            shared: shared as usize,
+            ..Grid::new(blocks, threads)
+        };
+        let shape = self.shape;
+        let tiled = |blocks| grid(blocks, shape.threads(), shape.tile_bytes());
+        let module = if plan.is_short() {
+            let one = grid(1, shape.short_threads(), shape.short_bytes());
+            script.launch(SORT_SHORT.name, one, &[Argument::of_struct(&arguments)]);
+            &self.short
+        } else {
+            let argument = [Argument::of_struct(&arguments)];
+            script.launch(SORT_BEGIN.name, grid(2, 64, 0), &argument);
+            let counting = grid(2, SORT_COUNT_THREADS, shape.count_bytes());
+            script.launch(SORT_COUNT.name, counting, &argument);
+            if in_place {
+                script.launch(SORT_COPY.name, grid(2, 64, 0), &argument);
+            }
+            for pass in 0..shape.passes() {
+                let argument = Argument::of_struct(&SortArguments { pass, ..arguments });
+                script.launch(SORT_PASS.name, tiled(plan.tiles()), &[argument]);
+            }
+            &self.long[usize::from(bits == 64)]
+        };
+        if !places {
+            script.save(keys_out);
+        }
+        if has_values || places {
+            script.save(values_out);
+        }
+        let saved = script.run_to_the_end(what, module);
+        let (keys, values) = saved.split_at(if places { 0 } else { bytes });
+        (bytemuck::pod_collect_to_vec(keys), values.to_vec())
+    }
+}
+
+/// `Order::code`, said again.
+fn code_of<K: Key>((_, descending, floats): (Order, bool, Floats)) -> u32 {
+    let name = std::any::type_name::<K>();
+    let mantissa = match name.rsplit("::").next() {
+        Some("f32") => 23,
+        Some("f64") => 52,
+        Some("f16") => 10,
+        Some("bf16") => 7,
+        _ => 0,
+    };
+    let is_signed = name.starts_with('i');
+    u32::from(descending)
+        | u32::from(is_signed) << 1
+        | u32::from(floats == Floats::Total) << 2
+        | u32::from(floats == Floats::NanLast) << 3
+        | mantissa << 8
+}
+
+fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[Pattern]) {
+    let modules = Modules::new(toolchain, name, SortShape::of_keys::<K>().rows(1));
+    let with_places = Modules::new(
+        toolchain,
+        &format!("{name} places"),
+        SortShape::of_pairs::<K, u32>().rows(1),
+    );
+    let mut seed = 0;
+    for &len in lens {
+        for &pattern in patterns {
+            seed += 1;
+            let order = ORDERS[seed as usize % 6];
+            let code = (order.0, code_of::<K>(order));
+            let bits = if seed % 2 == 0 { 32 } else { 64 };
+            let what = format!("{name} {pattern:?} {len} {order:?}");
+            let keys: Vec<K> = keys(pattern, len, seed);
+            let places = oracle(order, &keys);
+            let sorted = by_places(&keys, &places);
+            // Another form each time; over all lengths and patterns each form meets each of both.
+            match seed % 5 {
+                form @ 0..2 => {
+                    let form = [Form::Keys, Form::InPlace][form as usize];
+                    let given = modules.run::<K, u8>(&what, code, &keys, None, form, (bits, seed));
+                    assert_bits(&given.0, &sorted, &format!("{what} {form:?}"));
+                }
+                2 => {
+                    let form = Form::Places;
+                    let given =
+                        with_places.run::<K, u32>(&what, code, &keys, None, form, (bits, seed));
+                    let given: Vec<u64> = bytemuck::pod_collect_to_vec(&given.1);
+                    assert_eq!(given, places, "{what}");
+                }
+                form => {
+                    let form = [Form::Keys, Form::InPlace][form as usize - 3];
+                    let values: Vec<u32> = (0..len as u32)
+                        .map(|i| i.wrapping_mul(0x9E37_79B1))
+                        .collect();
+                    let given =
+                        with_places.run(&what, code, &keys, Some(&values), form, (bits, seed));
+                    assert_bits(&given.0, &sorted, &format!("{what} {form:?}"));
+                    let moved: Vec<u32> = bytemuck::pod_collect_to_vec(&given.1);
+                    assert_eq!(moved, by_places(&values, &places), "{what} {form:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The items of a tile here.
+const TILE: usize = 256;
+
+#[test]
+fn u32s_in_the_emulator_are_sorted_as_by_the_standard_library() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let lens = [1, 33, TILE, TILE + 1, 3 * TILE + 7];
+    check::<u32>(toolchain, "u32", &lens, &PATTERNS);
+}
+
+#[test]
+fn floats_in_the_emulator_are_sorted_as_by_the_standard_library() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let patterns = [Pattern::Random, Pattern::Two, Pattern::Random];
+    check::<f32>(toolchain, "f32", &[2, TILE - 1, 2 * TILE + 1], &patterns);
+    check::<f16>(toolchain, "f16", &[TILE + 1], &patterns);
+}
+
+#[test]
+fn integers_of_all_sizes_in_the_emulator_are_sorted_as_by_the_standard_library() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let patterns = [Pattern::Random, Pattern::HighByte];
+    check::<u8>(toolchain, "u8", &[TILE, TILE + 3], &patterns);
+    check::<i64>(toolchain, "i64", &[33, TILE + 3], &patterns);
+    check::<i128>(toolchain, "i128", &[33, TILE + 3], &patterns[..1]);
+}
