@@ -183,7 +183,17 @@ impl<T: Binned> Bins<T> {
         }))
     }
 
-    /// The same for edges of the items' own type: also integers that no `f64` is equal to.
+    /// The same for edges of the items' own type. They are exact: an integer of 64 bits is not
+    /// rounded to the nearest `f64`, as in `with_edges`. ([`edges`](Bins::edges) does round it.)
+    ///
+    /// ```
+    /// use warpfold::{Bins, histogram};
+    ///
+    /// let odd = 9_007_199_254_740_993_i64; // 2^53 + 1, which no f64 is equal to
+    /// let bins = Bins::with_edges_of(&[odd, odd + 2])?;
+    /// assert_eq!(histogram::<u64, _>(&[odd - 1, odd, odd + 2, odd + 3], &bins)?, [2]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -295,6 +305,42 @@ impl<T: Binned> Bins<T> {
 }
 
 impl<T: Integer> Bins<T> {
+    /// A bin from each number up to the one before the next, the last up to `last`. Where neighbours
+    /// are equal, the first of them has an empty bin. This takes edges that lie between integers:
+    /// give the first integer from each on, and for `last` the last one up to the last edge.
+    ///
+    /// ```
+    /// use warpfold::{Bins, histogram};
+    ///
+    /// // Between 0.5, 1.2, 1.7 and 3.
+    /// let bins = Bins::with_firsts(&[1, 2, 2], 3)?;
+    /// assert_eq!(histogram::<u64, _>(&[0, 1, 2, 3, 4], &bins)?, [1, 0, 2]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Bins`] if there are no numbers or more than 2^24, if one is below the one before
+    /// it, or if `last` is below them.
+    pub fn with_firsts(firsts: &[T], last: T) -> Result<Bins<T>> {
+        check_count("firsts", firsts.len())?;
+        let ends = firsts.iter().copied().chain([last]);
+        let ends: Vec<T> = ends.collect();
+        if let Some(place) = ends.windows(2).position(|pair| pair[0] > pair[1]) {
+            let [a, b] = [ends[place], ends[place + 1]];
+            let next = place + 1;
+            return fault(
+                "firsts",
+                format!("must not fall: the one at index {next}, {b}, is below {a} before it"),
+            );
+        }
+        let edges = ends.iter().map(|end| end.to_f64()).collect();
+        Ok(Bins::of_edges(
+            Table::new(firsts.to_vec(), Some(last)),
+            edges,
+        ))
+    }
+
     /// A bin for each value from 0 to `count - 1`. Other values are not counted.
     ///
     /// With [`map`](crate::map()), that counts in bins by any rule:
@@ -360,7 +406,7 @@ fn check_edges<E: Binned>(edges: &[E]) -> Result<()> {
     match edges.windows(2).position(|pair| pair[0] >= pair[1]) {
         None => Ok(()),
         Some(place) => {
-            let [a, b] = [edges[place], edges[place + 1]].map(E::to_f64);
+            let [a, b] = [edges[place], edges[place + 1]];
             let how = if a == b { "equal to" } else { "below" };
             let next = place + 1;
             fault(

@@ -8,7 +8,9 @@ mod sealed {
 }
 
 /// A number that can be counted in bins: `u8` to `i64`, `f32` and `f64`.
-pub trait Binned: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
+pub trait Binned:
+    Element + PartialOrd + std::fmt::Debug + std::fmt::Display + sealed::Sealed
+{
     /// The type in which NumPy computes the edges of even bins.
     #[doc(hidden)]
     type Edge: Edge;
