@@ -15,7 +15,8 @@ pub(crate) struct Accumulation {
 
 impl Accumulation {
     /// As NumPy has it: sums and products of integers have 64 bits, and all else has the type of
-    /// the elements; unless the user says otherwise.
+    /// the elements; unless the user says otherwise. But products of floats are `f64`: each step
+    /// of a long one in `f32` is rounded, and more often down than up.
     pub(crate) fn choose(
         op: Operator,
         elements: DType,
@@ -37,16 +38,14 @@ impl Accumulation {
             });
         }
         let dtype = wanted.unwrap_or(match (elements.is_float(), elements.is_signed()) {
+            (true, _) if op == Operator::Mul => DType::F64,
             (true, _) => elements,
             (_, true) => DType::I64,
             (_, false) => DType::U64,
         });
         if !holds(dtype, elements) {
-            let all = DType::value_variants();
-            let able: Vec<_> = all
-                .iter()
-                .filter(|dtype| holds(**dtype, elements))
-                .map(DType::to_string)
+            let able: Vec<_> = types_that_hold(elements)
+                .map(|able| able.to_string())
                 .collect();
             return Err(Failure::with_remedy(
                 format_args!("--accumulate {dtype}"),
@@ -86,12 +85,21 @@ impl Accumulation {
     }
 }
 
+/// The types that sums and products of some elements can be had in.
+pub(crate) fn types_that_hold(elements: DType) -> impl Iterator<Item = DType> {
+    let all = DType::value_variants().iter().copied();
+    all.filter(move |dtype| holds(*dtype, elements))
+}
+
 /// Whether sums of some elements can be had in a type: it holds each element, or, as `f64`, what is
 /// nearest to an integer.
 fn holds(dtype: DType, elements: DType) -> bool {
     match (dtype.is_float(), elements.is_float()) {
         (true, true) => dtype == elements || dtype.size() > elements.size(),
-        (true, false) => dtype == DType::F64,
+        (true, false) => {
+            let sign = u32::from(elements.is_signed());
+            dtype == DType::F64 || dtype.exact_bits() >= elements.size() as u32 * 8 - sign
+        }
         (false, true) => false,
         (false, false) if dtype.is_signed() == elements.is_signed() => {
             dtype.size() >= elements.size()

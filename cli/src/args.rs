@@ -14,6 +14,10 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Show neither progress nor warnings; errors stay
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -78,7 +82,11 @@ pub(crate) enum Command {
     },
 
     /// List the devices, and say why CUDA cannot be used if it cannot
-    Devices,
+    Devices {
+        /// Print JSON instead of the list
+        #[arg(long)]
+        json: bool,
+    },
 
     /// Print the CUDA source that a primitive compiles
     Source {
@@ -92,6 +100,10 @@ pub(crate) enum Command {
         /// The type of the elements
         #[arg(long, value_enum)]
         dtype: DType,
+
+        /// Print JSON, which has the source as a string
+        #[arg(long)]
+        json: bool,
     },
 
     /// Say what a call does on a GPU: engine, launches, workspace, and why
@@ -253,10 +265,11 @@ pub(crate) struct FoldArguments {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) init: Option<String>,
 
-    /// The type to add up or multiply in [default: i64 or u64 for integers, else the elements']
+    /// The type to add up or multiply in [default: i64 or u64 for integers, f64 for products of
+    /// floats, else the elements']
     ///
-    /// It must hold every element: integers take wider integers, and f64; floats take wider floats.
-    /// The result has this type.
+    /// It must hold every element: integers take wider integers, and floats that hold them; floats
+    /// take wider floats. f64 takes all. The result has this type.
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub(crate) accumulate: Option<DType>,
 
@@ -352,10 +365,10 @@ pub(crate) struct HistogramArguments {
 
     /// The lower edge of the first bin and the upper one of the last [default: the least number
     /// and the greatest]
-    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_negative_numbers = true)]
-    pub(crate) range: Option<Vec<f64>>,
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true)]
+    pub(crate) range: Option<Vec<String>>,
 
-    /// The edges of the bins, in rising order: a list such as 0,1,2.5, or a file of text
+    /// The edges of the bins, in rising order: a list such as 0,1,2.5, or a file
     #[arg(
         long,
         value_name = "LIST|FILE",
@@ -364,7 +377,7 @@ pub(crate) struct HistogramArguments {
     )]
     pub(crate) edges: Option<String>,
 
-    /// A bin for each value 0, 1, 2, ... of integers
+    /// A bin for each value 0, 1, 2, ... of integers, none of which may be negative
     #[arg(long, conflicts_with_all = ["range", "edges"])]
     pub(crate) bincount: bool,
 
@@ -378,8 +391,22 @@ pub(crate) struct HistogramArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// The files to read, a column of the table each; `-` or nothing is the standard input
+    /// The files to read; `-` or nothing is the standard input
     pub(crate) files: Vec<PathBuf>,
+
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Quantiles, too, at levels from 0 to 1 [default: 0.25,0.5,0.75]
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0.25,0.5,0.75"
+    )]
+    pub(crate) quantiles: Option<String>,
 
     /// Divide the squared deviations by n - 1, not by n: the numbers are a sample of others
     #[arg(long)]
@@ -404,7 +431,11 @@ pub(crate) struct FileArguments {
 
     /// The format of the output [default: see the end of --help]
     #[arg(long, value_enum)]
-    pub(crate) output_format: Option<Format>,
+    pub(crate) output_format: Option<OutputFormat>,
+
+    /// Write JSON: short for --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
 }
 
 /// How text is laid out.
@@ -529,6 +560,10 @@ pub(crate) struct InputArguments {
     #[command(flatten)]
     pub(crate) text: TextArguments,
 
+    /// Take all columns of a table as one, and write one number a line
+    #[arg(long)]
+    pub(crate) flatten: bool,
+
     /// The array to read from an .npz file that holds several
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
@@ -553,9 +588,32 @@ pub(crate) enum Format {
     Text,
 }
 
-impl Format {
+/// How results are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// NumPy's .npy
+    Npy,
+    /// The elements alone, little endian
+    Raw,
+    /// Decimal numbers, a row per line
+    Text,
+    /// One object of JSON
+    Json,
+}
+
+impl OutputFormat {
     pub(crate) fn is_binary(self) -> bool {
-        self != Format::Text
+        matches!(self, OutputFormat::Npy | OutputFormat::Raw)
+    }
+}
+
+impl From<Format> for OutputFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Npy => OutputFormat::Npy,
+            Format::Raw => OutputFormat::Raw,
+            Format::Text => OutputFormat::Text,
+        }
     }
 }
 

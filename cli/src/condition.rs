@@ -1,6 +1,7 @@
 //! What `warpfold select` keeps: intervals, and what lies outside them.
 
 use crate::args::Condition;
+use crate::bound::Bound;
 use crate::failure::{Failure, Result};
 use crate::number::{BadNumber, DType, Number};
 use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
@@ -60,6 +61,15 @@ pub(crate) struct Kept<T: Number> {
     outside: bool,
 }
 
+/// Where a bound lies among the numbers of a type of floats.
+enum Place<B> {
+    At(B),
+    /// Above all but infinity.
+    Above,
+    /// Below all but infinity.
+    Below,
+}
+
 impl Condition {
     /// Fails if the condition has no meaning for a type, before anything is read.
     pub(crate) fn check(&self, dtype: DType) -> Result<()> {
@@ -77,55 +87,100 @@ impl Condition {
 
     /// The condition in the elements' own type.
     pub(crate) fn parse<T: Number>(&self) -> Result<Kept<T>> {
-        let read = |name: &str, value: &Option<String>| -> Result<Option<T::Bound>> {
+        let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);
+        if !T::DTYPE.is_float() {
+            let ends = (least.to_integer(), greatest.to_integer());
+            let (interval, outside) = self.integers(ends)?;
+            let (low, high) = interval.unwrap_or((ends.1, ends.0));
+            return Ok(Kept {
+                low: T::Bound::from_integer(low),
+                high: T::Bound::from_integer(high),
+                outside,
+            });
+        }
+        let read = |name: &str, value: &Option<String>| -> Result<Option<Place<T::Bound>>> {
             let Some(text) = value else { return Ok(None) };
             match T::parse(text.as_bytes()) {
-                Ok(value) => Ok(Some(value.widen())),
-                Err(bad) => {
-                    let cause = bad.describe(text, T::DTYPE);
-                    Err(match bad {
-                        BadNumber::NotANumber => Failure::at(name, cause),
-                        BadNumber::NotAnInteger => Failure::with_remedy(
-                            name,
-                            cause,
-                            "give an integer; for text, --dtype f64 reads floats",
-                        ),
-                        BadNumber::OutOfRange => Failure::with_remedy(
-                            name,
-                            cause,
-                            format_args!(
-                                "give a number that {} holds; any beyond keeps all or nothing",
-                                T::DTYPE
-                            ),
-                        ),
-                    })
-                }
+                Ok(value) => Ok(Some(Place::At(value.widen()))),
+                Err(BadNumber::OutOfRange) if text.starts_with('-') => Ok(Some(Place::Below)),
+                Err(BadNumber::OutOfRange) => Ok(Some(Place::Above)),
+                Err(bad) => Err(Failure::at(name, bad.describe(text, T::DTYPE))),
             }
         };
-        let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);
-        let low = match read("--gt", &self.gt)? {
-            Some(bound) => T::next_above(bound),
-            None => Some(read("--ge", &self.ge)?.unwrap_or(least)),
+        let low = match (read("--gt", &self.gt)?, read("--ge", &self.ge)?) {
+            (Some(Place::At(bound)), _) => T::next_above(bound),
+            (None, Some(Place::At(bound))) => Some(bound),
+            (Some(Place::Above), _) | (_, Some(Place::Above)) => Some(greatest),
+            (Some(Place::Below), _) | (_, Some(Place::Below)) => T::next_above(least),
+            (None, None) => Some(least),
         };
-        let high = match read("--lt", &self.lt)? {
-            Some(bound) => T::next_below(bound),
-            None => Some(read("--le", &self.le)?.unwrap_or(greatest)),
+        let high = match (read("--lt", &self.lt)?, read("--le", &self.le)?) {
+            (Some(Place::At(bound)), _) => T::next_below(bound),
+            (None, Some(Place::At(bound))) => Some(bound),
+            (Some(Place::Above), _) | (_, Some(Place::Above)) => T::next_below(greatest),
+            (Some(Place::Below), _) | (_, Some(Place::Below)) => Some(least),
+            (None, None) => Some(greatest),
         };
-        // Beyond the ends of a type there is nothing to keep, and nothing is at least the greatest
-        // number and at most the least.
-        let (low, high) = low.zip(high).unwrap_or((greatest, least));
+        // Nothing is at least the greatest number and at most the least.
+        let nothing = (greatest, least);
+        let (low, high) = low.zip(high).unwrap_or(nothing);
         let mut kept = Kept {
             low,
             high,
             outside: self.nan,
         };
+        let only = |place| match place {
+            Place::At(value) => (value, value),
+            Place::Above | Place::Below => nothing,
+        };
         if let Some(value) = read("--eq", &self.eq)? {
-            (kept.low, kept.high) = (value, value);
+            (kept.low, kept.high) = only(value);
         }
         if let Some(value) = read("--ne", &self.ne)? {
-            (kept.low, kept.high, kept.outside) = (value, value, true);
+            (kept.low, kept.high) = only(value);
+            kept.outside = true;
         }
         Ok(kept)
+    }
+
+    /// The least and the greatest integer that are kept, if any is, of those between two; and
+    /// whether all others are kept instead. A bound may be any number: it is compared exactly.
+    fn integers(&self, (least, greatest): (i128, i128)) -> Result<(Option<(i128, i128)>, bool)> {
+        let read = |name: &str, value: &Option<String>| -> Result<Option<Bound>> {
+            let Some(text) = value else { return Ok(None) };
+            let bad = |_| Failure::at(name, format_args!("`{text}` is not a number"));
+            Ok(Some(Bound::parse(text).map_err(bad)?))
+        };
+        let only = |value: Bound| {
+            let value = value.integer();
+            value.filter(|value| (least..=greatest).contains(value))
+        };
+        if let Some(value) = read("--eq", &self.eq)? {
+            return Ok((only(value).map(|value| (value, value)), false));
+        }
+        if let Some(value) = read("--ne", &self.ne)? {
+            return Ok((only(value).map(|value| (value, value)), true));
+        }
+        let bounds = [
+            (read("--gt", &self.gt)?, 1),
+            (read("--ge", &self.ge)?, 0),
+            (read("--lt", &self.lt)?, -1),
+            (read("--le", &self.le)?, 0),
+        ];
+        let (mut low, mut high) = (least, greatest);
+        for (position, (bound, step)) in bounds.into_iter().enumerate() {
+            let Some(bound) = bound else { continue };
+            if bound.float.is_nan() {
+                return Ok((None, false));
+            }
+            match (position < 2, step == 0) {
+                (true, false) => low = low.max(bound.floor().saturating_add(1)),
+                (true, true) => low = low.max(bound.ceil()),
+                (false, false) => high = high.min(bound.ceil().saturating_sub(1)),
+                (false, true) => high = high.min(bound.floor()),
+            }
+        }
+        Ok(((low <= high).then_some((low, high)), false))
     }
 }
 

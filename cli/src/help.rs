@@ -38,10 +38,31 @@ macro_rules! sums {
     () => {
         "\
 Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is \
-an error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Floats have the type of the \
-elements, or that of --accumulate. Products of integers are computed on the CPU.
+an error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Products of floats are f64: in \
+f32 a long one strays. Sums of floats have the type of the elements. --accumulate chooses another. \
+Products of integers are computed on the CPU.
 
 "
+    };
+}
+
+/// What the help says about results.
+macro_rules! outputs {
+    ($default:literal) => {
+        concat!(
+            "\
+Format of the output:
+  1. --output-format, if given, or --json;
+  2. that of the ending of --output, if it is one of those above, or .json;
+  3. ",
+            $default,
+            ".
+What ends in .gz is packed, and .npz is an archive of one array. A name that promises what is not \
+written here, such as x.parquet, is refused. Text has a line for each row of an array of several \
+axes and of a table; --flatten writes a number a line. The columns of a table are separated as in \
+the input, or by the commas of .csv and the tabs of .tsv. JSON has all digits of a number; NaN and \
+infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."
+        )
     };
 }
 
@@ -106,16 +127,14 @@ Examples:
   warpfold reduce --op max --device cuda data.npy
   warpfold reduce --dtype u32 --op bitxor words.bin
 
-The fold of no numbers is --init, or the operator's identity.
+All numbers of a table are folded into one, or with several --column those of each. The fold of \
+no numbers is --init, or else the operator's identity. The least and the greatest of \
+none are an error without --init.
 
 ",
     sums!(),
     formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. text."
+    outputs!("text")
 );
 
 pub(crate) const SCAN_HELP: &str = "\
@@ -136,16 +155,13 @@ Examples:
 
 Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output \
 is made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
-piece begins. An array of several axes is scanned as one row, and keeps its shape.
+piece begins. An array of several axes is scanned as one row, and keeps its shape. The columns of a \
+table are scanned each by itself.
 
 ",
     sums!(),
     formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
+    outputs!("the format of the input")
 );
 
 pub(crate) const SELECT_HELP: &str = "\
@@ -163,17 +179,14 @@ Examples:
   warpfold select --not-nan --dtype f32 samples.bin -o clean.bin
   warpfold select --nan data.npy --positions -o places.npy
 
-Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE is read as a \
-number of the elements' type. A NaN satisfies --ne and --nan only. The result has one axis, also of \
-an array of several.
+Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE may be any \
+number: integers are compared with it exactly, floats with the nearest number of their type. A NaN \
+satisfies --ne and --nan only. Of a table of several columns the rows are kept in which all numbers \
+satisfy the condition. The result of an array has one axis, also of one of several.
 
 ",
     formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
+    outputs!("the format of the input")
 );
 
 pub(crate) const UNIQUE_HELP: &str = "\
@@ -194,11 +207,7 @@ starts have the format of their ending, or else that of the output.
 
 ",
     formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. the format of the input."
+    outputs!("the format of the input")
 );
 
 pub(crate) const HISTOGRAM_HELP: &str = "\
@@ -218,45 +227,48 @@ Examples:
   warpfold histogram data.npy --svg chart.svg
 
 A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
-are not counted, as are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
-array of the same type. Halves are counted as f32.
+are not counted, nor are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
+array of the same type; but integers beyond 2^53 are compared with edges exactly, where NumPy \
+rounds both to f64. Halves are counted as f32. --bincount of a negative number is an error. --edges \
+takes a file in any format of an input.
 
 On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
 upper edge and the count, or with --bincount the value and the count, with commas between them. npy \
-and raw have the counts alone, as u64.
+and raw have the counts alone, as u64; JSON has edges and counts. Each column of a table has bins of \
+its own, and its name before each line.
 
 ",
     formats!(),
-    "\
-Format of the output:
-  1. --output-format, if given;
-  2. that of the ending of --output, if it is one of those above;
-  3. text."
+    outputs!("text")
 );
 
 pub(crate) const STATS_HELP: &str = "\
 Examples:
   seq 10 | warpfold stats
+  warpfold stats --quantiles iris.csv
   warpfold stats january.npy february.npy";
 
 pub(crate) const STATS_LONG_HELP: &str = concat!(
     "\
 Examples:
   seq 10 | warpfold stats
+  warpfold stats --quantiles iris.csv
   warpfold stats january.npy february.npy
   warpfold select --not-nan data.npy | warpfold stats --sample
 
-A line for each statistic:
-  count   how many numbers there are
-  nan     how many of them are NaN, of floats
-  min     the least; NaN if there is a NaN
-  argmin  where that stands, from 0: the first of equal ones, or the first NaN
-  max     the greatest; NaN if there is a NaN
-  argmax  where that stands, as argmin
-  sum     exact for integers; of floats in f64
-  mean    in f64
-  std     the standard deviation, in f64: squared deviations over n, with --sample over n - 1
-What nothing has is `-`. Positions in an array of several axes count in C order.
+A column for each column of a table, and for each other file; a line for each statistic:
+  count    how many numbers there are
+  missing  how many values of a text were missing, and left out
+  nan      how many numbers are NaN, of floats
+  min      the least; NaN if there is a NaN
+  argmin   where that stands, from 0: the first of equal ones, or the first NaN
+  max      the greatest; NaN if there is a NaN
+  argmax   where that stands, as argmin
+  sum      exact for integers; of floats in f64
+  mean     in f64
+  std      the standard deviation, in f64: squared deviations over n, with --sample over n - 1
+  q0.5     with --quantiles: as numpy.quantile has it; NaN if there is a NaN
+What nothing has is `-`, and null in JSON. Positions in an array of several axes count in C order.
 
 ",
     formats!()

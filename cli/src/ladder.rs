@@ -12,7 +12,7 @@ use warpfold_ladder::{Error, Options, Report};
 /// Looks at all that can fail early, runs the ladder, and shows what it found.
 pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
     arguments.op.check(arguments.dtype)?;
-    let open = |path: Option<&Path>| path.map(|path| Output::open(Some(path))).transpose();
+    let open = |path: Option<&Path>| path.map(Output::open_as_is).transpose();
     let html = open(arguments.html.as_deref())?;
     let markdown = open(arguments.markdown.as_deref())?;
     let options = Options {
@@ -85,7 +85,7 @@ fn write_markdown(report: &Report, path: &Path, to: Output) -> Result<()> {
     let page = report.markdown(&name, "..");
     std::fs::create_dir_all(&folder).map_err(|error| Failure::at(folder.display(), error))?;
     for (name, svg) in &page.pictures {
-        write(svg, Output::open(Some(&folder.join(name)))?)?;
+        write(svg, Output::open_as_is(&folder.join(name))?)?;
     }
     write(&page.text, to)
 }

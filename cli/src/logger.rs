@@ -4,6 +4,7 @@ use crate::progress;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 struct Stderr;
 
@@ -14,15 +15,24 @@ impl Log for Stderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let level = match record.level() {
-                Level::Error => "error",
-                _ => "warning",
-            };
-            show(level, *record.args());
+            match record.level() {
+                Level::Error => show("error", *record.args()),
+                _ => warn(*record.args()),
+            }
         }
     }
 
     fn flush(&self) {}
+}
+
+/// Whether only errors are shown.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Writes a warning, unless the user wants none.
+pub(crate) fn warn(message: fmt::Arguments<'_>) {
+    if !QUIET.load(Ordering::Relaxed) {
+        show("warning", message);
+    }
 }
 
 /// Writes one message. Unlike `eprintln!` it does not panic if nobody can read it.
@@ -31,8 +41,9 @@ pub(crate) fn show(level: &str, message: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "warpfold: {level}: {message}");
 }
 
-/// Makes the standard error the place where log records go.
-pub(crate) fn install() {
+/// Makes the standard error the place where log records go. If `quiet`, only errors do.
+pub(crate) fn install(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
     // Fails only if a logger is there already, and then records have a place to go.
     if log::set_logger(&Stderr).is_ok() {
         log::set_max_level(LevelFilter::Warn);

@@ -8,6 +8,8 @@ compile_error!("raw and .npy data are read and written in the machine's own orde
 
 mod accumulate;
 mod args;
+mod bound;
+mod columns;
 mod commands;
 mod condition;
 mod exact;
@@ -29,14 +31,27 @@ mod source;
 mod text;
 #[cfg(feature = "tune")]
 mod tune;
+mod value;
 
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
-    logger::install();
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            if let Some(hint) = commands::meant(&error) {
+                logger::show("error", format_args!("{hint}"));
+                return ExitCode::from(2);
+            }
+            error.exit()
+        }
+    };
+    logger::install(arguments.quiet);
+    if arguments.quiet {
+        progress::hide();
+    }
     match commands::run(arguments.command) {
         // The reader of a pipeline has all it wants: not an error, for a filter.
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,

@@ -37,6 +37,8 @@ pub(crate) struct Header {
     pub(crate) big_endian: bool,
     /// Whether they are truth values: any byte but 0 is 1.
     pub(crate) truth: bool,
+    /// Whether they are times or durations, which can be NaT.
+    pub(crate) time: bool,
     /// Whether the first axis runs fastest.
     pub(crate) fortran_order: bool,
 }
@@ -110,7 +112,7 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
         Description::Structured(text) => {
             return Err(Failure::with_remedy(
                 name,
-                format_args!("the elements are structured, {text}: only numbers can be folded"),
+                format_args!("the elements are structured, {text}, and not numbers"),
                 "save one field: numpy.save(file, x['field'])",
             ));
         }
@@ -127,21 +129,16 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
         _ => ("=", &descr[..]),
     };
     let truth = code == "b1";
-    let known = DType::value_variants()
-        .iter()
-        .find(|&&dtype| code_of(dtype) == Some(code) || truth && dtype == DType::U8);
-    let Some(&dtype) = known else {
-        let codes: Vec<_> = DType::value_variants()
-            .iter()
-            .filter_map(|&d| code_of(d))
-            .collect();
+    let time = code.starts_with("M8") || code.starts_with("m8");
+    let known = DType::value_variants().iter().copied().find(|&dtype| {
+        code_of(dtype) == Some(code) || truth && dtype == DType::U8 || time && dtype == DType::I64
+    });
+    let Some(dtype) = known else {
+        let (what, remedy) = foreign(code);
         return Err(Failure::with_remedy(
             name,
-            format_args!("the elements are of the unknown type '{descr}'"),
-            format_args!(
-                "convert them, x.astype(...), to one of b1, {}",
-                codes.join(", ")
-            ),
+            format_args!("the elements are {what}, of the type '{descr}'"),
+            remedy,
         ));
     };
     let count = match count_of(&shape) {
@@ -159,9 +156,44 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
         count,
         big_endian: order == ">" && dtype.size() > 1,
         truth,
+        time,
         fortran_order: fortran_order && axes > 1 && count > 0,
         shape,
     })
+}
+
+/// What elements are that cannot be read, and what the user can do in Python.
+fn foreign(code: &str) -> (&'static str, &'static str) {
+    match (code.chars().next(), code) {
+        (_, "f16" | "f12" | "f10" | "g") => (
+            "floats of more than 64 bits",
+            "numpy.save(file, x.astype('f8')), which rounds them",
+        ),
+        (Some('c'), _) => (
+            "complex numbers",
+            "save one part or the size: x.real, x.imag or numpy.abs(x)",
+        ),
+        (Some('O'), _) => (
+            "Python objects",
+            "if all are numbers, numpy.save(file, x.astype('f8')), or 'i8' for integers",
+        ),
+        (Some('S' | 'U' | 'T' | 'a'), _) => (
+            "text",
+            "if all are numbers, numpy.save(file, x.astype('f8')), or 'i8' for integers",
+        ),
+        (_, "V2") => (
+            "bytes without a type, two each",
+            "if these are bfloat16, x.view('u2').tofile('x.bin'), and give --dtype bf16",
+        ),
+        (Some('V'), _) => (
+            "bytes without a type",
+            "save numbers: x.view(...), with their type, or x['field']",
+        ),
+        _ => (
+            "of a kind that is not known here",
+            "convert them, x.astype(...), to one of b1, u1, i1, u2, i2, u4, i4, u8, i8, f2, f4, f8",
+        ),
+    }
 }
 
 /// NumPy's code for a type, without the byte order.
@@ -243,11 +275,30 @@ impl Elements {
                 .iter_mut()
                 .for_each(|byte| *byte = u8::from(*byte != 0));
         }
+        if self.header.time {
+            self.refuse_nat(bytemuck::cast_slice(&values))?;
+        }
         self.left -= values.len();
         if self.left == 0 && values.len() < count {
             self.finish()?;
         }
         Ok(values)
+    }
+
+    /// Fails at NumPy's NaT, "not a time": as an integer it would be the least of all.
+    #[cold]
+    fn refuse_nat(&self, times: &[i64]) -> Result<()> {
+        match times.iter().position(|&time| time == i64::MIN) {
+            None => Ok(()),
+            Some(place) => Err(Failure::with_remedy(
+                &self.input.name,
+                format_args!(
+                    "the element at position {}, from 0, is NaT: no time",
+                    self.header.count - self.left + place
+                ),
+                "leave these out: numpy.save(file, x[~numpy.isnat(x)])",
+            )),
+        }
     }
 
     /// Looks at what comes after the elements: NumPy stops here, too.
@@ -259,19 +310,17 @@ impl Elements {
     }
 
     fn warn_of_more(&self, end: u64) {
-        logger::show(
-            "warning",
-            format_args!(
-                "{}: more data follow the array, from byte {end}; they are not read, as NumPy does \
+        logger::warn(format_args!(
+            "{}: more data follow the array, from byte {end}; they are not read, as NumPy does \
                  not",
-                self.input.name
-            ),
-        );
+            self.input.name
+        ));
     }
 
     /// Whether several threads can read the elements at once, as they lie in the file.
     pub(crate) fn is_shareable(&self) -> bool {
-        !self.header.big_endian && !self.header.truth && self.input.is_shareable()
+        let header = &self.header;
+        !header.big_endian && !header.truth && !header.time && self.input.is_shareable()
     }
 
     /// The elements, for several threads.

@@ -2,6 +2,7 @@
 
 use crate::condition;
 use crate::failure::{Failure, Result};
+use crate::value::Value;
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
@@ -105,6 +106,17 @@ impl DType {
         matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
     }
 
+    /// How many bits of an integer a type of floats holds, whatever they are.
+    pub(crate) fn exact_bits(self) -> u32 {
+        match self {
+            DType::Bf16 => 8,
+            DType::F16 => 11,
+            DType::F32 => 24,
+            DType::F64 => 53,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn is_signed(self) -> bool {
         !matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
@@ -165,6 +177,11 @@ impl Operator {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether it gives one of the elements: then nothing has no result.
+    pub(crate) fn picks(self) -> bool {
+        matches!(self, Self::Min | Self::Max)
     }
 
     fn undefined_on(self, dtype: DType) -> Failure {
@@ -235,15 +252,6 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
     type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
     type Outside: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
 
-    /// What a minimum or maximum of nothing is.
-    fn extreme(op: Operator) -> Option<Self> {
-        match op {
-            Operator::Min => Some(Self::narrow(Self::Bound::GREATEST)),
-            Operator::Max => Some(Self::narrow(Self::Bound::LEAST)),
-            _ => None,
-        }
-    }
-
     /// The least bound above another.
     fn next_above(bound: Self::Bound) -> Option<Self::Bound>;
 
@@ -252,6 +260,9 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     /// A bin for each of the first so many values, of an integer.
     fn values(count: usize) -> Option<warpfold::Result<Bins<Self::Bound>>>;
+
+    /// Bins from integers on, the last up to `last`.
+    fn firsts(firsts: &[Self], last: Self) -> Option<warpfold::Result<Bins<Self::Bound>>>;
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
 
@@ -269,6 +280,9 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
     /// Whether the step of a running sum or product of integers overflowed: from the result before
     /// an item to the one after.
     fn overflowed(op: Operator, before: Self, item: Self) -> bool;
+
+    /// The number as a result.
+    fn to_value(self) -> Value;
 
     /// Appends the shortest text that reads back as the same bits.
     fn append_to(self, text: &mut Vec<u8>);
@@ -306,6 +320,10 @@ macro_rules! integers {
 
             fn values(count: usize) -> Option<warpfold::Result<Bins<Self>>> {
                 Some(Bins::values(count))
+            }
+
+            fn firsts(firsts: &[Self], last: Self) -> Option<warpfold::Result<Bins<Self>>> {
+                Some(Bins::with_firsts(firsts, last))
             }
 
             #[inline]
@@ -348,6 +366,10 @@ macro_rules! integers {
                     Operator::Mul => before.overflowing_mul(item).1,
                     _ => false,
                 }
+            }
+
+            fn to_value(self) -> Value {
+                Value::Integer(self.into())
             }
 
             fn append_to(self, text: &mut Vec<u8>) {
@@ -404,6 +426,10 @@ macro_rules! floats {
                 None
             }
 
+            fn firsts(_: &[Self], _: Self) -> Option<warpfold::Result<Bins<$bound>>> {
+                None
+            }
+
             #[inline]
             fn parse(token: &[u8]) -> Result<Self, BadNumber> {
                 let text = str::from_utf8(token).map_err(|_| BadNumber::NotANumber)?;
@@ -436,6 +462,10 @@ macro_rules! floats {
 
             fn overflowed(_: Operator, _: Self, _: Self) -> bool {
                 false
+            }
+
+            fn to_value(self) -> Value {
+                Value::from($widen(self))
             }
 
             fn append_to(self, text: &mut Vec<u8>) {

@@ -6,7 +6,7 @@ use crate::input::{Input, SharedFile};
 use crate::npy;
 use crate::number::{DType, Number, with_number};
 use crate::raw;
-use crate::text::{Gaps, Table, Text};
+use crate::text::{Table, Text, Values};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -17,7 +17,7 @@ use warpfold::bytemuck;
 pub(crate) const PIECE: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
 
 /// Pieces that wait to be worked on.
-const AHEAD: usize = 2;
+pub(crate) const AHEAD: usize = 2;
 
 /// An input whose type is known, and of which no more was read than that needs.
 pub(crate) struct Numbers {
@@ -25,7 +25,6 @@ pub(crate) struct Numbers {
     pub(crate) name: String,
     /// What the elements are in the input.
     pub(crate) dtype: DType,
-    pub(crate) format: Format,
     /// The lengths of the axes, where they are known beforehand.
     pub(crate) shape: Option<Vec<usize>>,
     /// Whether they can be read again.
@@ -37,27 +36,8 @@ enum Source {
     Npy(npy::Elements),
     Raw(Input),
     Text(Box<Text>),
-}
-
-/// An input as a table, where it is text, or as the numbers that it is else.
-#[allow(dead_code)]
-pub(crate) enum Data {
-    Table(Box<Table>),
-    Numbers(Box<Numbers>),
-}
-
-#[allow(dead_code)]
-impl Data {
-    /// Opens a file or the standard input.
-    pub(crate) fn open(file: Option<&Path>, options: &InputArguments, gaps: Gaps) -> Result<Data> {
-        let (input, format) = Input::open(file, options)?;
-        if format == Format::Text {
-            let table = Table::open(input, &options.text, options.dtype, gaps)?;
-            return Ok(Data::Table(table.into()));
-        }
-        options.text.check_unused(&input.name)?;
-        Ok(Data::Numbers(Numbers::of(input, format, options)?.into()))
-    }
+    /// The only column of a table.
+    Column(Box<Table>),
 }
 
 impl Numbers {
@@ -102,11 +82,21 @@ impl Numbers {
         Ok(Numbers {
             name,
             dtype,
-            format,
             shape,
             lasting,
             source,
         })
+    }
+
+    /// The numbers of a table that has one column.
+    pub(crate) fn of_column(name: &str, dtype: DType, lasting: bool, table: Box<Table>) -> Numbers {
+        Numbers {
+            name: name.into(),
+            dtype,
+            shape: None,
+            lasting,
+            source: Source::Column(table),
+        }
     }
 
     /// Reads the next piece, as numbers of some type. A short one is the last.
@@ -116,13 +106,26 @@ impl Numbers {
                 Source::Npy(elements) => elements.read(PIECE)?,
                 Source::Raw(input) => raw::read(input, PIECE)?,
                 Source::Text(text) => text.read(PIECE)?,
+                // Where values are missing, rows are more than values.
+                Source::Column(table) => {
+                    let mut values = Vec::new();
+                    while values.len() < PIECE && !table.ended() {
+                        let more = table.read(PIECE - values.len())?.pop();
+                        let more = more.map_or_else(Vec::new, Values::into_vec);
+                        match values.is_empty() {
+                            true => values = more,
+                            false => values.extend(more),
+                        }
+                    }
+                    values
+                }
             };
             Ok(cast_all(values))
         })
     }
 
-    /// The file that holds the numbers as memory would, for several threads; or else the pieces.
-    pub(crate) fn shared_or_pieces<A: Number>(self) -> Result<SharedFile, Pieces<A>> {
+    /// The file that holds the numbers as memory would, for several threads, if there is one.
+    pub(crate) fn shared(self) -> Result<SharedFile, Box<Numbers>> {
         let dtype = self.dtype;
         match self.source {
             Source::Npy(elements) if elements.is_shareable() => Ok(elements.into_shared()),
@@ -132,7 +135,7 @@ impl Numbers {
                     .map_or(0, |bytes| bytes as usize / dtype.size());
                 Ok(input.into_shared(dtype, count))
             }
-            source => Err(Numbers { source, ..self }.pieces()),
+            source => Err(Numbers { source, ..self }.into()),
         }
     }
 

@@ -22,7 +22,12 @@ type Flags = Map<NonZero<u8>, Slice<u8>>;
 /// Numbers beside flags.
 type Flagged<T> = Zip<(Slice<T>, Flags)>;
 
-pub(crate) fn run(primitive: PrimitiveName, op: Option<Operator>, dtype: DType) -> Result<()> {
+pub(crate) fn run(
+    primitive: PrimitiveName,
+    op: Option<Operator>,
+    dtype: DType,
+    json: bool,
+) -> Result<()> {
     if op.is_some() && !primitive.folds() {
         return Err(Failure::with_remedy(
             "--op",
@@ -39,7 +44,10 @@ pub(crate) fn run(primitive: PrimitiveName, op: Option<Operator>, dtype: DType) 
     }
     let op = op.unwrap_or(Operator::Add);
     let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
-    print(&text)
+    match json {
+        true => print(&serde_json::json!({ "source": text }).to_string()),
+        false => print(&text),
+    }
 }
 
 impl PrimitiveName {

@@ -1,6 +1,6 @@
 //! What the commands compute and print.
 
-use crate::support::{command, fail_in, pass};
+use crate::support::{command, fail_in, npy_of, pass};
 use std::path::Path;
 
 #[test]
@@ -14,14 +14,19 @@ fn all_operators_fold() {
     for (op, fold, scan) in [
         ("add", "18", "0 6 9"),
         ("mul", "162", "1 6 18"),
-        ("min", "3", "9223372036854775807 6 3"),
-        ("max", "9", "-9223372036854775808 6 6"),
+        ("min", "3", "7 6 3"),
+        ("max", "9", "-7 6 6"),
         ("bitand", "0", "-1 6 2"),
         ("bitor", "15", "0 6 7"),
         ("bitxor", "12", "0 6 5"),
     ] {
         assert_eq!(pass(&format!("reduce --op {op}"), "6 3 9"), fold, "{op}");
-        let line = format!("scan --exclusive --op {op}");
+        let init = match op {
+            "min" => "--init 7",
+            "max" => "--init -7",
+            _ => "",
+        };
+        let line = format!("scan --exclusive --op {op} {init}");
         assert_eq!(pass(&line, "6 3 9"), scan, "{op}");
     }
 }
@@ -53,6 +58,61 @@ fn extrema_with_a_nan_are_nan() {
             let line = format!("reduce --dtype f32 --op {op}");
             assert_eq!(pass(&line, input).to_lowercase(), "nan", "{op} of {input}");
         }
+    }
+}
+
+/// NumPy raises, too. Sums, products and bits of nothing have a value.
+#[test]
+fn extremes_of_nothing_are_an_error() {
+    let here = Path::new(".");
+    for dtype in ["i8", "u16", "i64", "u64", "f16", "bf16", "f32", "f64"] {
+        for (op, word) in [("min", "least"), ("max", "greatest")] {
+            let line = format!("reduce --op {op} --dtype {dtype}");
+            for input in ["", " \n", "# none\n"] {
+                let error = fail_in(here, &line, input.as_bytes());
+                assert!(
+                    error.starts_with("standard input: there are no numbers")
+                        && error.contains(word),
+                    "{line}: {error}"
+                );
+            }
+            let raw = fail_in(here, &format!("{line} --format raw"), b"");
+            assert!(raw.contains("--init"), "{raw}");
+            let given = pass(&format!("{line} --init 7"), "");
+            assert_eq!(given.trim_end_matches(".0"), "7");
+            // The first result of an exclusive scan is that of nothing.
+            let error = fail_in(here, &format!("scan -x --op {op} --dtype {dtype}"), b"1 2");
+            assert!(
+                error.contains("--exclusive") && error.contains("--init"),
+                "{error}"
+            );
+            assert_eq!(pass(&format!("scan --op {op} --dtype {dtype}"), ""), "");
+        }
+    }
+    for descr in ["<i4", "<f8", "|b1"] {
+        let empty = npy_of(descr, "(3, 0)", &[]);
+        let error = fail_in(here, "reduce --op max", &empty);
+        assert!(error.contains("there are no numbers"), "{error}");
+    }
+    assert_eq!(pass("reduce --op bitand", ""), "-1");
+}
+
+/// What other programs call a command leads to the one that is there.
+#[test]
+fn commands_of_other_names_are_found() {
+    for (name, meant) in [
+        ("mean", "warpfold stats"),
+        ("std", "warpfold stats"),
+        ("sum", "warpfold reduce"),
+        ("max", "warpfold reduce --op max"),
+        ("cumsum", "warpfold scan"),
+        ("hist", "warpfold histogram"),
+        ("filter", "warpfold select"),
+    ] {
+        let output = command().args([name, "x.npy"]).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.ends_with(&format!("remedy: {meant}\n")), "{errors}");
     }
 }
 

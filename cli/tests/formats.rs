@@ -192,8 +192,8 @@ fn the_ending_of_a_name_is_its_format() {
         ("x.raw", two),
         ("x.dat", two),
         ("x.txt", b"1 2"),
-        ("x.csv", b"1,2"),
-        ("x.tsv", b"1\t2"),
+        ("x.csv", b"1\n2"),
+        ("x.tsv", b"1\n2"),
         ("x", b"1 2"),
     ] {
         let folder = crate::support::folder(&[(name, bytes)]);
@@ -447,7 +447,7 @@ fn tables_have_columns() {
         ("reduce --skip 2 --column 2 t.csv", "70\n"),
         ("reduce --column y t.txt", "6\n"),
         ("reduce --skip 1 --column 1 t.txt", "4\n"),
-        ("scan t.tsv", "1\n3\n6\n10\n"),
+        ("scan t.tsv", "1\t2\n4\t6\n"),
         ("reduce --column 2 t.tsv", "6\n"),
         ("reduce --column 2 --delimiter tab t.tsv", "6\n"),
     ] {

@@ -36,8 +36,151 @@ fn values_are_counted() {
         pass("histogram --bincount --bins 2 --dtype u8", "3 0 1 1"),
         "0,1 1,2"
     );
-    assert_eq!(pass("histogram --bincount", "-5 0 -1"), "0,1");
-    assert_eq!(pass("histogram --bincount", ""), "0,0");
+    assert_eq!(pass("histogram --bincount", ""), "");
+    assert_eq!(pass("histogram --bincount --bins 2", ""), "0,0 1,0");
+}
+
+/// NumPy raises, too.
+#[test]
+fn what_is_negative_is_not_counted_by_value() {
+    for (line, input, at) in [
+        (
+            "histogram --bincount",
+            "0 3 -5",
+            "-5, the number at position 2",
+        ),
+        (
+            "histogram --bincount --bins 4",
+            "-1 0",
+            "-1, the number at position 0",
+        ),
+        (
+            "histogram --bincount --dtype i8 --json",
+            "1 -128",
+            "-128, the number at position 1",
+        ),
+    ] {
+        let error = fail(line, input);
+        assert!(
+            error.contains(at) && error.contains("--ge 0"),
+            "{line}: {error}"
+        );
+    }
+}
+
+/// No `f64` lies between 2^53 and 2^53 + 2.
+#[test]
+fn edges_of_integers_are_integers() {
+    for (line, input, lines) in [
+        (
+            "--edges 9007199254740993,9007199254740995",
+            "9007199254740992",
+            "9007199254740993,9007199254740995,0",
+        ),
+        (
+            "--edges 9007199254740992,9007199254740993,9007199254740994",
+            "9007199254740992 9007199254740993 9007199254740994 9007199254740995",
+            "9007199254740992,9007199254740993,1 9007199254740993,9007199254740994,2",
+        ),
+        (
+            "--dtype u64 --edges 18446744073709551613,18446744073709551614,18446744073709551615",
+            "18446744073709551612 18446744073709551613 18446744073709551615",
+            "18446744073709551613,18446744073709551614,1 18446744073709551614,18446744073709551615,1",
+        ),
+        (
+            "--edges=-9223372036854775808,-9223372036854775807,0",
+            "-9223372036854775808 -9223372036854775807 1",
+            "-9223372036854775808,-9223372036854775807,1 -9223372036854775807,0,1",
+        ),
+        // A range of integers is as exact, and so is that of the data.
+        (
+            "--range 9007199254740993 9007199254740995 --bins 2",
+            "9007199254740992 9007199254740993 9007199254740994 9007199254740995 9007199254740996",
+            "9007199254740993,9007199254740994,1 9007199254740994,9007199254740995,2",
+        ),
+        (
+            "--bins 2",
+            "9007199254740993 9007199254740994 9007199254740996",
+            "9007199254740993,9007199254740994.5,2 9007199254740994.5,9007199254740996,1",
+        ),
+        (
+            "--bins 1 --dtype u64",
+            "18446744073709551615",
+            "18446744073709551614.5,18446744073709551615.5,1",
+        ),
+        // Edges between integers, below and beyond a type.
+        (
+            "--dtype u8 --edges 0.5,1.5,1.7,2.5",
+            "0 1 2",
+            "0.5,1.5,1 1.5,1.7,0 1.7,2.5,1",
+        ),
+        (
+            "--dtype u8 --edges=-10,-5,300,400",
+            "0 255",
+            "-10,-5,0 -5,300,2 300,400,0",
+        ),
+        ("--dtype i8 --edges 300,400", "0 127", "300,400,0"),
+        (
+            "--dtype i8 --edges=-inf,0,inf",
+            "-128 0 127",
+            "-inf,0,1 0,inf,2",
+        ),
+    ] {
+        assert_eq!(pass(&format!("histogram {line}"), input), lines, "{line}");
+    }
+    let nanoseconds = [1_700_000_000_000_000_001_i64, 1_700_000_000_000_000_002];
+    let bytes: Vec<u8> = nanoseconds.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let file = npy_of("<i8", "(2,)", &bytes);
+    let folder = folder(&[
+        ("edges.npy", &file),
+        ("times.npy", &npy_of("<M8[ns]", "(2,)", &bytes)),
+    ]);
+    let counted = pass_in(folder.path(), "histogram --edges edges.npy times.npy", b"");
+    assert_eq!(counted, b"1700000000000000001,1700000000000000002,2\n");
+}
+
+/// A minus is part of a number, in every spelling.
+#[test]
+fn negative_bounds_have_a_spelling() {
+    for (line, lines) in [
+        ("--range -1e-3 1e-3 --bins 2", "-0.001,0,1 0,0.001,1"),
+        ("--range -.5 .5 --bins 1", "-0.5,0.5,2"),
+        ("--range -5.e-1 +.5e0 --bins 1", "-0.5,0.5,2"),
+        ("--bins 1 --range -1E-3 1E3", "-0.001,1000,2"),
+        ("--edges -1e-3,0,1", "-0.001,0,1 0,1,1"),
+        ("--edges -.5,.5", "-0.5,0.5,2"),
+    ] {
+        let line = format!("histogram {line}");
+        assert_eq!(pass(&line, "-0.0005 0.0005"), lines, "{line}");
+    }
+    assert_eq!(pass("reduce --init -1e-3 --dtype f64", "1"), "0.999");
+    assert_eq!(pass("reduce --init -.5 --dtype f64", "1"), "0.5");
+    assert_eq!(pass("select --gt -1e-3", "-0.5 0.5"), "0.5");
+}
+
+#[test]
+fn edges_are_short() {
+    assert_eq!(pass("histogram --edges 0,1e300", "1.5"), "0,1e300,1");
+    assert_eq!(pass("histogram --edges 1e-300,1", "0.5"), "1e-300,1,1");
+}
+
+#[test]
+fn counts_are_json() {
+    assert_eq!(
+        pass("histogram --json --bins 2", "1 2 4"),
+        r#"{"dtype":"i64","edges":[1.0,2.5,4.0],"counts":[2,1]}"#
+    );
+    assert_eq!(
+        pass(
+            "histogram --json --edges 9007199254740993,9007199254740995",
+            "9007199254740993"
+        ),
+        r#"{"dtype":"i64","edges":[9007199254740993,9007199254740995],"counts":[1]}"#
+    );
+    assert_eq!(
+        pass("histogram --json --bincount", "0 2 2"),
+        r#"{"dtype":"i64","values":[0,1,2],"counts":[1,0,2]}"#
+    );
 }
 
 #[test]
@@ -91,12 +234,26 @@ fn a_chart_is_drawn_into_a_file() {
 fn what_cannot_be_is_said() {
     for (line, input, message) in [
         ("histogram --bins 0", "1", "the bins' `count` is 0"),
-        ("histogram --range 2 1", "1", "the bins' `hi` is 1"),
-        ("histogram --edges 1", "1", "the bins' `edges` are 1"),
+        ("histogram --range 2 1", "1", "--range: 1 is not above 2"),
+        ("histogram --range 1 1", "1", "--range: 1 is not above 1"),
+        ("histogram --range 0 inf", "1", "--range: inf is not finite"),
+        ("histogram --range 0 x", "1", "--range: `x` is not a number"),
+        ("histogram --edges 1", "1", "--edges: 1 of them make no bin"),
+        ("histogram --edges 1,nan", "1", "--edges: edge 2 is NaN"),
+        (
+            "histogram --edges missing.npy",
+            "1",
+            "--edges: there is no file `missing.npy`",
+        ),
+        (
+            "histogram --edges 9007199254740993,9007199254740993",
+            "1",
+            "edge 2, 9007199254740993, is not above",
+        ),
         (
             "histogram --edges 1,3,2",
             "1",
-            "the one at index 2, 2, is below",
+            "--edges: edge 3, 2, is not above the one before it, 3",
         ),
         ("histogram --edges 1,x", "1", "--edges: `x` is not a number"),
         (
@@ -114,6 +271,11 @@ fn what_cannot_be_is_said() {
             "histogram --bincount",
             "99999999",
             "the bins' `count` is 100000000; at most 16777216",
+        ),
+        (
+            "histogram --svg x.png",
+            "1",
+            "give a name that ends in .svg",
         ),
         (
             "histogram --edges 0,inf --svg x.svg",

@@ -13,10 +13,12 @@ mod histogram;
 mod ladder;
 mod manual;
 mod numbers;
+mod output;
 mod select;
 mod stats;
 mod streams;
 mod support;
+mod tables;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod text;

@@ -18,11 +18,12 @@ fn stats(line: &str, input: &[u8]) -> Vec<(String, String)> {
 
 #[track_caller]
 fn check(line: &str, input: &str, expected: &str) {
-    const NAMES: &str = "count nan min argmin max argmax sum mean std";
+    const NAMES: &str = "count missing nan min argmin max argmax sum mean std";
     let table = stats(line, input.as_bytes());
     let names: Vec<_> = table.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names.join(" "), NAMES, "{line}");
-    let values: Vec<_> = table.iter().map(|(_, value)| value.as_str()).collect();
+    let mut values: Vec<_> = table.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!(values.remove(1), "0", "nothing is missing");
     assert_eq!(values.join(" "), expected, "{line} of {input}");
 }
 
@@ -44,7 +45,7 @@ fn a_sample_has_one_degree_of_freedom_less() {
         "1 2 6",
         "3 - 1 0 6 2 9 3.0 2.6457513110645907",
     );
-    check("stats --sample", "7", "1 - 7 0 7 0 7 7.0 NaN");
+    check("stats --sample", "7", "1 - 7 0 7 0 7 7.0 -");
 }
 
 #[test]
@@ -73,30 +74,53 @@ fn a_nan_shows_and_is_found() {
 }
 
 #[test]
-fn nothing_has_no_extremes() {
-    check("stats", "", "0 - - - - - 0 NaN NaN");
-    check("stats --dtype f32", "", "0 0 - - - - 0.0 NaN NaN");
+fn nothing_has_neither_extremes_nor_a_mean() {
+    check("stats", "", "0 - - - - - 0 - -");
+    check("stats --sample --dtype f32", "", "0 0 - - - - 0.0 - -");
+}
+
+#[test]
+fn statistics_are_json() {
+    let json =
+        |line: &str, input: &[u8]| String::from_utf8(pass_in(Path::new("."), line, input)).unwrap();
+    assert_eq!(
+        json(
+            "stats --json --dtype u64",
+            b"18446744073709551615 18446744073709551615"
+        ),
+        "{\"columns\":[{\"name\":\"standard input\",\"dtype\":\"u64\",\"count\":2,\"missing\":0,\"nan\":null,\
+         \"min\":18446744073709551615,\"argmin\":0,\"max\":18446744073709551615,\"argmax\":0,\
+         \"sum\":36893488147419103230,\"mean\":1.8446744073709552e+19,\"std\":0.0}]}\n"
+    );
+    let nothing = json("stats --json --dtype f32", b"");
+    assert!(
+        nothing.contains("\"count\":0,\"missing\":0,\"nan\":0,\"min\":null,\"argmin\":null,")
+            && nothing.contains("\"sum\":0.0,\"mean\":null,\"std\":null"),
+        "{nothing}"
+    );
+    let nan = json("stats --json --dtype f32", b"nan inf");
+    assert!(nan.contains("\"min\":\"NaN\",\"argmin\":0"), "{nan}");
 }
 
 #[test]
 fn sums_of_integers_are_exact() {
     let large = "9007199254740990 1";
-    assert_eq!(stats("stats", large.as_bytes())[6].1, "9007199254740991");
+    assert_eq!(stats("stats", large.as_bytes())[7].1, "9007199254740991");
     let bytes = vec![255; 1_000_003];
     let table = stats("stats --format raw --dtype u8", &bytes);
-    assert_eq!(table[6].1, "255000765");
+    assert_eq!(table[7].1, "255000765");
     let long = stats(
         "stats --dtype u64",
         b"18446744073709551615 18446744073709551615",
     );
-    assert_eq!(long[6].1, "36893488147419103230");
+    assert_eq!(long[7].1, "36893488147419103230");
 }
 
 /// A column for each file, of any shape, format and type.
 #[test]
 fn files_stand_side_by_side() {
     let npy = npy_of("<i2", "(2, 2)", &[1, 0, 5, 0, 2, 0, 7, 0]);
-    let folder = folder(&[("a.npy", &npy), ("b c.csv", b"0.5,1.5\n")]);
+    let folder = folder(&[("a.npy", &npy), ("b c.csv", b"0.5\n1.5\n")]);
     let output = command()
         .args(["stats", "a.npy", "b c.csv"])
         .current_dir(folder.path())
@@ -106,6 +130,7 @@ fn files_stand_side_by_side() {
     let expected = "
                       a.npy  b c.csv
         count             4        2
+        missing           -        0
         nan               -        0
         min               1      0.5
         argmin            0        0
@@ -124,6 +149,76 @@ fn files_stand_side_by_side() {
     assert_eq!(words(&text), words(expected));
     let ends: Vec<_> = text.lines().map(str::len).collect();
     assert!(ends.windows(2).all(|pair| pair[0] == pair[1]), "{text}");
+}
+
+/// pandas' describe, for what both have.
+#[test]
+fn the_columns_of_a_table_stand_side_by_side() {
+    let text = "name,weight,length\nann,1,0.5\nbob,NA,1.5\neve,4,2.5\n";
+    let folder = folder(&[("x.csv", text.as_bytes()), ("y.txt", b"1 2 3")]);
+    let run = |line: &str| {
+        let output = command()
+            .args(line.split(' '))
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        run("stats --missing skip --quantiles x.csv"),
+        "weight length\ncount 2 3\nmissing 1 0\nnan - 0\nmin 1 0.5\nargmin 0 0\nmax 4 2.5\n\
+         argmax 1 2\nsum 5 4.5\nmean 2.5 1.5\nstd 1.5 0.816496580927726\n\
+         q0.25 1.75 1.0\nq0.5 2.5 1.5\nq0.75 3.25 2.0"
+    );
+    let two = run("stats --missing skip x.csv y.txt");
+    assert!(
+        two.starts_with("x.csv:weight x.csv:length y.txt\n"),
+        "{two}"
+    );
+    let all = run("stats --column weight --column length --missing skip --flatten x.csv");
+    assert!(all.starts_with("count 5\n"), "{all}");
+    let json = run("stats --missing skip --json x.csv");
+    assert!(
+        json.starts_with(
+            "{\"columns\":[{\"name\":\"weight\",\"dtype\":\"i64\",\"count\":2,\"missing\":1,"
+        ),
+        "{json}"
+    );
+}
+
+#[test]
+fn quantiles_are_those_of_numpy() {
+    let table = |line: &str, input: &[u8]| -> Vec<String> {
+        let all = stats(line, input);
+        all[10..]
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect()
+    };
+    assert_eq!(
+        table("stats --quantiles=0,0.1,0.5,1", b"3 1 2 10"),
+        ["q0 1", "q0.1 1.3", "q0.5 2.5", "q1 10"]
+    );
+    assert_eq!(
+        table("stats --quantiles=0.5 --dtype f32", b"nan 1"),
+        ["q0.5 NaN"]
+    );
+    assert_eq!(table("stats --quantiles=0.5", b""), ["q0.5 -"]);
+    assert_eq!(
+        table(
+            "stats --quantiles=.5",
+            b"9007199254740993 9007199254740995 9007199254740999"
+        ),
+        ["q.5 9007199254740995"]
+    );
+    let error = fail_in(Path::new("."), "stats --quantiles=50", b"1");
+    assert!(
+        error.starts_with("--quantiles: `50` is no number from 0 to 1"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,181 +1,386 @@
 //! `warpfold reduce` and `warpfold scan`.
 
-use super::Job;
-use crate::accumulate::Accumulation;
-use crate::args::{FoldArguments, Format};
+use super::{Job, Results};
+use crate::accumulate::{Accumulation, types_that_hold};
+use crate::args::{FoldArguments, OutputFormat};
+use crate::columns::{Column, Columns};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::input::SharedFile;
-use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
-use crate::numbers::{Numbers, Pieces};
-use crate::output::Writer;
-use warpfold::{Device, Monoid, Prefixes};
+use crate::number::{BadNumber, DType, Number, Operator, Work, with_folded, with_number};
+use crate::numbers::cast_all;
+use crate::text::{Gaps, Values};
+use std::marker::PhantomData;
+use warpfold::{Device, Element, Monoid, Prefixes, Reducer, Scanner};
 
-/// Folds all numbers into one.
+/// Folds all numbers into one, or those of each column that is named.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
-    let (job, accumulation) = open(arguments, Some(Format::Text))?;
-    let dtype = accumulation.dtype;
-    let mut writer = Writer::new(job.output, job.output_format, dtype, Some(Vec::new()));
-    with_folded!(dtype, C => {
-        let init = parse_init::<C>(arguments, dtype)?;
-        let (device, numbers) = (&job.device, job.numbers);
-        let result: C = if accumulation.checked {
-            checked(device, arguments.op, numbers, init, accumulation)?
-        } else {
-            C::with_operator(arguments.op, Reduction { device, numbers, init })?
-        };
-        writer.write(&[result])?;
-    });
-    writer.finish()
-}
-
-/// Replaces each number by a fold.
-pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
-    let (job, accumulation) = open(arguments, None)?;
-    let dtype = accumulation.dtype;
-    let shape = job.numbers.shape.clone();
-    let writer = Writer::new(job.output, job.output_format, dtype, shape);
-    let name = job.numbers.name.clone();
-    let writer = with_folded!(dtype, C => {
-        let work = Scan {
-            device: &job.device,
-            init: parse_init::<C>(arguments, dtype)?,
-            pieces: job.numbers.pieces::<C>(),
-            inclusive,
-            op: arguments.op,
-            accumulation,
-            name: &name,
-            writer,
-        };
-        C::with_operator(arguments.op, work)?
-    });
-    writer.finish()
-}
-
-fn open(arguments: &FoldArguments, format: Option<Format>) -> Result<(Job, Accumulation)> {
-    let mut accumulation = None;
-    let job = Job::open(&arguments.files, format, |dtype| {
-        let (wanted, wrapping) = (arguments.accumulate, arguments.wrapping);
-        let chosen = Accumulation::choose(arguments.op, dtype, wanted, wrapping)?;
-        accumulation = Some(chosen);
-        Ok(chosen.dtype)
-    })?;
-    Ok((job, accumulation.expect("the type was looked at")))
-}
-
-/// What a fold starts from: a number of the type of the result.
-fn parse_init<C: Number>(arguments: &FoldArguments, dtype: DType) -> Result<Option<C>> {
-    let Some(init) = &arguments.init else {
-        // The least number of 64 bits is none of 8.
-        let of_integer = |extreme: C| (!dtype.is_float()).then_some(extreme);
-        return with_number!(dtype, T => {
-            Ok(T::extreme(arguments.op).map(T::cast).and_then(of_integer))
-        });
+    let named = !arguments.files.input.text.columns.is_empty();
+    let gaps = named.then_some(Gaps::Apart);
+    let (job, accumulations) = open(arguments, Some(OutputFormat::Text), gaps)?;
+    let op = arguments.op;
+    let mut folds = Vec::new();
+    for (column, accumulation) in job.columns.columns.iter().zip(&accumulations) {
+        folds.push(Start::of(arguments, &job, column, *accumulation).fold()?);
+    }
+    let columns = results(&job.columns, &accumulations);
+    let delimiter = job.columns.delimiter;
+    let (output, format) = (job.output, job.output_format);
+    let mut results = Results::new(output, format, &columns, delimiter, Some(Vec::new()))?;
+    // A sum that is checked is made by the CPU's threads, and a product by one.
+    let checked = accumulations[0].checked;
+    let may_share = !checked || job.device.is_cpu() && op == Operator::Add;
+    let shared = match may_share {
+        true => job.columns.shared(),
+        false => Err(Box::new(job.columns)),
     };
-    with_number!(dtype, T => match T::parse(init.as_bytes()) {
-        Ok(value) => Ok(Some(value.cast())),
-        Err(bad) => {
-            let cause = bad.describe(init, dtype);
-            Err(match bad.remedy(dtype) {
-                None => Failure::at("--init", cause),
-                Some(_) => Failure::with_remedy(
-                    "--init",
-                    cause,
-                    "a fold starts from a number of its own type: choose that with --accumulate",
-                ),
-            })
-        }
-    })
-}
-
-/// A reduction, except its operator.
-struct Reduction<'a, C> {
-    device: &'a Device,
-    numbers: Numbers,
-    init: Option<C>,
-}
-
-impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
-    type Output = C;
-
-    fn run<Op: Monoid<C>>(self) -> Result<C> {
-        let mut reducer = self.device.reducer::<C, Op>();
-        match self.numbers.shared_or_pieces() {
-            Ok(file) => reducer.push_read(file.count, |start, to| file.read(start, to))?,
-            Err(pieces) => {
-                for piece in pieces {
-                    reducer.push_slice(&piece?)?;
+    match shared {
+        Ok(file) => folds[0].push_file(&file)?,
+        Err(columns) => {
+            let types = accumulations.iter().map(|accumulation| accumulation.dtype);
+            for piece in columns.pieces(types.collect()) {
+                for (fold, values) in folds.iter_mut().zip(piece?) {
+                    fold.push(values)?;
                 }
             }
         }
-        Ok(match self.init {
-            Some(init) => reducer.value_from(init),
-            None => reducer.value(),
+    }
+    results.write(
+        folds
+            .iter()
+            .map(|fold| fold.value())
+            .collect::<Result<_>>()?,
+    )?;
+    results.finish()
+}
+
+/// Replaces each number by a fold of those before it in its column.
+pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
+    if !inclusive && arguments.op.picks() && arguments.init.is_none() {
+        return Err(no_extreme("the first result of --exclusive", arguments.op));
+    }
+    let (job, accumulations) = open(arguments, None, Some(Gaps::Together))?;
+    let mut scans = Vec::new();
+    for (column, accumulation) in job.columns.columns.iter().zip(&accumulations) {
+        scans.push(Start::of(arguments, &job, column, *accumulation).scan(inclusive)?);
+    }
+    let columns = results(&job.columns, &accumulations);
+    let (shape, delimiter) = (job.columns.shape.clone(), job.columns.delimiter);
+    let (output, format) = (job.output, job.output_format);
+    let shape = match arguments.files.input.flatten && !format.is_binary() {
+        true => None,
+        false => shape,
+    };
+    let mut results = Results::new(output, format, &columns, delimiter, shape)?;
+    let types = accumulations.iter().map(|accumulation| accumulation.dtype);
+    for piece in job.columns.pieces(types.collect()) {
+        let (mut outputs, mut overflow) = (Vec::new(), None);
+        for (scan, values) in scans.iter_mut().zip(piece?) {
+            let (output, failure) = scan.push(values)?;
+            outputs.push(output);
+            overflow = overflow.or(failure);
+        }
+        results.write(outputs)?;
+        if let Some(failure) = overflow {
+            return Err(failure);
+        }
+    }
+    results.finish()
+}
+
+/// The columns of the results.
+fn results(columns: &Columns, accumulations: &[Accumulation]) -> Vec<Column> {
+    let columns = columns.columns.iter().zip(accumulations);
+    let result = |(column, accumulation): (&Column, &Accumulation)| Column {
+        dtype: accumulation.dtype,
+        ..column.clone()
+    };
+    columns.map(result).collect()
+}
+
+/// What has no numbers has no least and no greatest one.
+fn no_extreme(place: &str, op: Operator) -> Failure {
+    let which = if op == Operator::Min {
+        "least"
+    } else {
+        "greatest"
+    };
+    Failure::with_remedy(
+        place,
+        format_args!("there are no numbers, so none is the {which}"),
+        "give --init VALUE for the result of nothing",
+    )
+}
+
+fn open(
+    arguments: &FoldArguments,
+    format: Option<OutputFormat>,
+    gaps: Option<Gaps>,
+) -> Result<(Job, Vec<Accumulation>)> {
+    let (wanted, wrapping) = (arguments.accumulate, arguments.wrapping);
+    let choose = |dtype| Accumulation::choose(arguments.op, dtype, wanted, wrapping);
+    let written = |dtype| Ok(choose(dtype)?.dtype);
+    let job = Job::open(&arguments.files, format, gaps, written)?;
+    let accumulations = job.columns.dtypes().into_iter().map(choose);
+    let accumulations = accumulations.collect::<Result<_>>()?;
+    Ok((job, accumulations))
+}
+
+/// What a fold starts from: a number of the type of the result.
+fn parse_init<C: Number>(
+    init: Option<&str>,
+    op: Operator,
+    dtype: DType,
+    elements: DType,
+) -> Result<Option<C>> {
+    let Some(init) = init else { return Ok(None) };
+    match parse_as(init, dtype) {
+        Ok(value) => Ok(Some(value)),
+        Err(bad) => Err(bad_init(bad, init, op, dtype, elements)),
+    }
+}
+
+/// A number of one type in another one.
+fn parse_as<C: Number>(text: &str, dtype: DType) -> Result<C, BadNumber> {
+    with_number!(dtype, T => T::parse(text.as_bytes()).map(T::cast))
+}
+
+/// Why a fold cannot start from this, and which options help.
+fn bad_init(bad: BadNumber, init: &str, op: Operator, dtype: DType, elements: DType) -> Failure {
+    let cause = bad.describe(init, dtype);
+    if bad == BadNumber::NotANumber {
+        return Failure::at("--init", cause);
+    }
+    let holds = |dtype: &DType| parse_as::<f64>(init, *dtype).is_ok();
+    let able = match op {
+        Operator::Add | Operator::Mul => types_that_hold(elements)
+            .filter(|dtype| dtype.is_float() || dtype.size() == 8)
+            .find(holds),
+        _ => None,
+    };
+    match able {
+        Some(able) => Failure::with_remedy(
+            "--init",
+            cause,
+            format_args!("a fold starts from a number of its own type: give --accumulate {able}"),
+        ),
+        None => Failure::with_remedy(
+            "--init",
+            cause,
+            format_args!("the result has the type {dtype}: give a number that it holds"),
+        ),
+    }
+}
+
+/// A fold of one column that has not begun.
+struct Start<'a> {
+    device: &'a Device,
+    op: Operator,
+    init: Option<&'a str>,
+    accumulation: Accumulation,
+    /// The type of the elements.
+    elements: DType,
+    /// The name that messages use.
+    name: String,
+}
+
+impl<'a> Start<'a> {
+    fn of(
+        arguments: &'a FoldArguments,
+        job: &'a Job,
+        column: &Column,
+        accumulation: Accumulation,
+    ) -> Self {
+        Start {
+            device: &job.device,
+            op: arguments.op,
+            init: arguments.init.as_deref(),
+            accumulation,
+            elements: column.dtype,
+            name: job.columns.name_of(column),
+        }
+    }
+
+    fn parse_init<C: Number>(&self) -> Result<Option<C>> {
+        parse_init(self.init, self.op, self.accumulation.dtype, self.elements)
+    }
+
+    fn fold(self) -> Result<Box<dyn Fold>> {
+        with_folded!(self.accumulation.dtype, C => {
+            let init = self.parse_init::<C>()?;
+            if self.accumulation.checked {
+                return Ok(Box::new(Checked::new(self, init)));
+            }
+            C::with_operator(self.op, Reduction { start: self, init })
+        })
+    }
+
+    fn scan(self, inclusive: bool) -> Result<Box<dyn Scan>> {
+        with_folded!(self.accumulation.dtype, C => {
+            let init = self.parse_init::<C>()?;
+            C::with_operator(self.op, Scanning { start: self, init, inclusive })
         })
     }
 }
 
-/// A file for the CPU's threads, or else pieces for the device.
-fn numbers_on<C: Number>(device: &Device, numbers: Numbers) -> Result<SharedFile, Pieces<C>> {
-    match device.is_cpu() {
-        true => numbers.shared_or_pieces(),
-        false => Err(numbers.pieces()),
-    }
+/// A fold of numbers that come in pieces.
+trait Fold {
+    /// Takes in numbers of the type that the fold is computed in.
+    fn push(&mut self, values: Values) -> Result<()>;
+
+    /// Takes in all numbers of a file.
+    fn push_file(&mut self, file: &SharedFile) -> Result<()>;
+
+    /// The fold of all numbers so far.
+    fn value(&self) -> Result<Values>;
 }
 
-/// A sum or product of integers, or a failure if it is out of range.
-fn checked<C: Number>(
-    device: &Device,
-    op: Operator,
-    numbers: Numbers,
+/// One number in the type of the results.
+fn single<C: Number>(value: C, dtype: DType) -> Values {
+    with_number!(dtype, T => Values::from(vec![value.cast::<T>()]))
+}
+
+/// A reduction, except its operator.
+struct Reduction<'a, C> {
+    start: Start<'a>,
     init: Option<C>,
-    accumulation: Accumulation,
-) -> Result<C> {
-    let name = numbers.name.clone();
-    let mut result = match (op, init) {
-        (_, Some(init)) => init.to_integer(),
-        (Operator::Mul, None) => 1,
-        _ => 0_i128,
-    };
-    if op == Operator::Mul {
-        for piece in numbers.pieces::<C>() {
-            result = result.saturating_mul(exact::product(&piece?));
-        }
-    } else {
-        match numbers_on::<C>(device, numbers) {
-            Ok(file) => result = result.saturating_add(exact::sum_of_file(&file)?),
-            Err(pieces) => {
-                for piece in pieces {
-                    result = result.saturating_add(exact::sum(device, piece?)?);
-                }
-            }
-        }
-    }
-    if accumulation.fits(result) {
-        return Ok(C::from_integer(result));
-    }
-    Err(match op {
-        Operator::Mul => accumulation.overflow(&name, "the product"),
-        _ => accumulation.overflow(&name, format_args!("the sum, {result},")),
-    })
 }
 
-/// A scan, except its operator. It writes each piece.
-struct Scan<'a, C> {
-    device: &'a Device,
-    pieces: Pieces<C>,
+/// A reduction.
+struct Reducing<C: Element, Op: Monoid<C>> {
+    reducer: Reducer<C, Op, Device>,
+    init: Option<C>,
+    op: Operator,
+    dtype: DType,
+    name: String,
+}
+
+impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
+    type Output = Box<dyn Fold>;
+
+    fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Fold>> {
+        Ok(Box::new(Reducing {
+            reducer: self.start.device.reducer::<C, Op>(),
+            init: self.init,
+            op: self.start.op,
+            dtype: self.start.accumulation.dtype,
+            name: self.start.name,
+        }))
+    }
+}
+
+impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
+    fn push(&mut self, values: Values) -> Result<()> {
+        Ok(self.reducer.push_slice(&values.into_vec::<C>())?)
+    }
+
+    fn push_file(&mut self, file: &SharedFile) -> Result<()> {
+        self.reducer
+            .push_read(file.count, |start, to| file.read(start, to))
+    }
+
+    fn value(&self) -> Result<Values> {
+        let value = match self.init {
+            Some(init) => self.reducer.value_from(init),
+            None if self.reducer.carry().position() == 0 && self.op.picks() => {
+                return Err(no_extreme(&self.name, self.op));
+            }
+            None => self.reducer.value(),
+        };
+        Ok(single(value, self.dtype))
+    }
+}
+
+/// A sum or product of integers of type `C`, which is a failure if it is out of range.
+struct Checked<C> {
+    device: Device,
+    op: Operator,
+    accumulation: Accumulation,
+    name: String,
+    result: i128,
+    of: PhantomData<C>,
+}
+
+impl<C: Number> Checked<C> {
+    fn new(start: Start<'_>, init: Option<C>) -> Self {
+        Checked {
+            device: start.device.clone(),
+            op: start.op,
+            accumulation: start.accumulation,
+            name: start.name,
+            result: match (start.op, init) {
+                (_, Some(init)) => init.to_integer(),
+                (Operator::Mul, None) => 1,
+                _ => 0,
+            },
+            of: PhantomData,
+        }
+    }
+}
+
+impl<C: Number> Fold for Checked<C> {
+    fn push(&mut self, values: Values) -> Result<()> {
+        let values = values.into_vec::<C>();
+        self.result = match self.op {
+            Operator::Mul => self.result.saturating_mul(exact::product(&values)),
+            _ => self
+                .result
+                .saturating_add(exact::sum(&self.device, values)?),
+        };
+        Ok(())
+    }
+
+    fn push_file(&mut self, file: &SharedFile) -> Result<()> {
+        self.result = self.result.saturating_add(exact::sum_of_file(file)?);
+        Ok(())
+    }
+
+    fn value(&self) -> Result<Values> {
+        if self.accumulation.fits(self.result) {
+            return Ok(single(
+                C::from_integer(self.result),
+                self.accumulation.dtype,
+            ));
+        }
+        Err(match self.op {
+            Operator::Mul => self.accumulation.overflow(&self.name, "the product"),
+            _ => {
+                let what = format_args!("the sum, {},", self.result);
+                self.accumulation.overflow(&self.name, what)
+            }
+        })
+    }
+}
+
+/// A scan of numbers that come in pieces.
+trait Scan {
+    /// The results for the next numbers, and a failure if there are fewer.
+    fn push(&mut self, values: Values) -> Result<(Values, Option<Failure>)>;
+}
+
+/// A scan, except its operator.
+struct Scanning<'a, C> {
+    start: Start<'a>,
     init: Option<C>,
     inclusive: bool,
-    op: Operator,
-    accumulation: Accumulation,
-    name: &'a str,
-    writer: Writer,
 }
 
-impl<C: Number<Bound = C>> Work<C> for Scan<'_, C> {
-    type Output = Writer;
+/// A scan that goes on.
+struct Running<C: Element, Op: Monoid<C>> {
+    device: Device,
+    scanner: Scanner<C, Op, Device>,
+    steps: Steps<C>,
+    inclusive: bool,
+    accumulation: Accumulation,
+    name: String,
+    /// How many results there were.
+    done: usize,
+}
 
-    fn run<Op: Monoid<C>>(mut self) -> Result<Writer> {
+impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
+    type Output = Box<dyn Scan>;
+
+    fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Scan>> {
         let mut prefixes = match self.inclusive {
             true => Prefixes::inclusive(),
             false => Prefixes::exclusive(),
@@ -183,32 +388,46 @@ impl<C: Number<Bound = C>> Work<C> for Scan<'_, C> {
         if let Some(init) = self.init {
             prefixes = prefixes.from(init);
         }
-        let mut scanner = self.device.scanner::<C, Op>(prefixes);
-        let mut steps = Steps {
-            op: self.op,
-            before: (self.inclusive).then(|| self.init.unwrap_or_else(Op::identity)),
-            left: None,
+        let start = self.start;
+        Ok(Box::new(Running {
+            device: start.device.clone(),
+            scanner: start.device.scanner::<C, Op>(prefixes),
+            steps: Steps {
+                op: start.op,
+                before: (self.inclusive).then(|| self.init.unwrap_or_else(Op::identity)),
+                left: None,
+            },
+            inclusive: self.inclusive,
+            accumulation: start.accumulation,
+            name: start.name,
+            done: 0,
+        }))
+    }
+}
+
+impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
+    fn push(&mut self, values: Values) -> Result<(Values, Option<Failure>)> {
+        let piece = values.into_vec::<C>();
+        let items = match self.accumulation.checked {
+            true => piece.clone(),
+            false => Vec::new(),
         };
-        let mut start = 0;
-        while let Some(piece) = self.pieces.next().transpose()? {
-            let items = if self.accumulation.checked {
-                piece.clone()
-            } else {
-                Vec::new()
-            };
-            let mut piece = self.device.upload_vec(piece)?;
-            scanner.scan_in_place(&mut piece)?;
-            let prefixes = piece.into_vec()?;
-            let overflow = steps.overflow(&items, &prefixes, self.inclusive);
-            let good = overflow.unwrap_or(prefixes.len());
-            start += good;
-            self.writer.write(&prefixes[..good])?;
-            if overflow.is_some() {
-                let what = format!("the result for the number at position {start}, from 0,");
-                return Err(self.accumulation.overflow(self.name, what));
-            }
-        }
-        Ok(self.writer)
+        let mut piece = self.device.upload_vec(piece)?;
+        self.scanner.scan_in_place(&mut piece)?;
+        let mut prefixes = piece.into_vec()?;
+        let overflow = self.steps.overflow(&items, &prefixes, self.inclusive);
+        prefixes.truncate(overflow.unwrap_or(prefixes.len()));
+        self.done += prefixes.len();
+        let failure = overflow.map(|_| {
+            let what = format!(
+                "the result for the number at position {}, from 0,",
+                self.done
+            );
+            self.accumulation.overflow(&self.name, what)
+        });
+        let dtype = self.accumulation.dtype;
+        let values = with_number!(dtype, T => Values::from(cast_all::<C, T>(prefixes)));
+        Ok((values, failure))
     }
 }
 

@@ -4,18 +4,20 @@ mod explain;
 mod fold;
 mod histogram;
 mod manual;
+mod quantiles;
 mod select;
 mod stats;
 mod unique;
 
-use crate::args::{Command, FileArguments, Format};
+use crate::args::{Command, FileArguments, OutputFormat};
+use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
-use crate::input::format_of_name;
 use crate::npy;
 use crate::number::DType;
-use crate::numbers::Numbers;
-use crate::output::Output;
+use crate::output::{Output, TableWriter, Writer};
 use crate::progress;
+use crate::text::{Gaps, Values};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use warpfold::Device;
 
 /// Carries out one command.
@@ -37,12 +39,13 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Histogram(arguments) => histogram::run(&arguments),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(command.as_deref()),
-        Command::Devices => list_devices(),
+        Command::Devices { json } => list_devices(json),
         Command::Source {
             primitive,
             op,
             dtype,
-        } => crate::source::run(primitive, op, dtype),
+            json,
+        } => crate::source::run(primitive, op, dtype, json),
         Command::Explain(arguments) => explain::run(&arguments),
         #[cfg(feature = "ladder")]
         Command::Ladder(arguments) => crate::ladder::run(&arguments),
@@ -70,9 +73,9 @@ fn left_out(command: &str) -> Failure {
 /// A command on numbers that has opened everything, and read as little as it could.
 struct Job {
     device: Device,
-    numbers: Numbers,
+    columns: Columns,
     output: Output,
-    output_format: Format,
+    output_format: OutputFormat,
 }
 
 impl Job {
@@ -80,18 +83,20 @@ impl Job {
     /// otherwise. `check` says whether the command can work on a type, and which one it gives.
     fn open(
         files: &FileArguments,
-        default_format: Option<Format>,
-        check: impl FnOnce(DType) -> Result<DType>,
+        default_format: Option<OutputFormat>,
+        gaps: Option<Gaps>,
+        check: impl Fn(DType) -> Result<DType>,
     ) -> Result<Job> {
         let device = choose_device(files.input.device.as_deref())?;
         let output = Output::open(files.output.as_deref())?;
-        let numbers = Numbers::open(files.file.as_deref(), &files.input)?;
-        let of_name = || files.output.as_deref().and_then(format_of_name);
+        let columns = Columns::open(files.file.as_deref(), &files.input, gaps)?;
         let output_format = files
             .output_format
-            .or_else(of_name)
+            .or(files.json.then_some(OutputFormat::Json))
+            .or(output.promise.format)
             .or(default_format)
-            .unwrap_or(numbers.format);
+            .unwrap_or(columns.format.into());
+        output.promise.check(&output.name, output_format)?;
         if output.is_terminal() {
             if output_format.is_binary() {
                 return Err(Failure::with_remedy(
@@ -105,16 +110,60 @@ impl Job {
                 progress::hide();
             }
         }
-        let written = check(numbers.dtype)?;
-        if output_format == Format::Npy {
-            npy::check_output(written, &output.name)?;
+        for dtype in columns.dtypes() {
+            let written = check(dtype)?;
+            if output_format == OutputFormat::Npy {
+                npy::check_output(written, &output.name)?;
+            }
         }
         Ok(Job {
             device,
-            numbers,
+            columns,
             output,
             output_format,
         })
+    }
+}
+
+/// Writes results, column by column: one sequence, or a table.
+enum Results {
+    One(Writer),
+    Table(TableWriter),
+}
+
+impl Results {
+    /// Begins to write columns of some types. A single one has a shape, where that is known.
+    fn new(
+        output: Output,
+        format: OutputFormat,
+        columns: &[Column],
+        delimiter: Option<u8>,
+        shape: Option<Vec<usize>>,
+    ) -> Result<Results> {
+        Ok(match columns {
+            [column] => Results::One(Writer::new(output, format, column.dtype, shape)),
+            columns => {
+                let separator = delimiter.unwrap_or(b' ');
+                Results::Table(TableWriter::new(output, format, columns, separator)?)
+            }
+        })
+    }
+
+    fn write(&mut self, mut columns: Vec<Values>) -> Result<()> {
+        match self {
+            Results::Table(writer) => writer.write(&columns),
+            Results::One(writer) => match columns.pop() {
+                Some(values) => writer.write_values(values),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Results::One(writer) => writer.finish(),
+            Results::Table(writer) => writer.finish(),
+        }
     }
 }
 
@@ -132,37 +181,86 @@ pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
     })
 }
 
-fn list_devices() -> Result<()> {
-    let devices = Device::available();
-    let mut lines = String::new();
-    for device in &devices {
-        lines += &format!("{:<8} {}\n", device.to_string(), device.description());
-    }
-    if !devices
-        .iter()
-        .any(|device| device.to_string().starts_with("cuda"))
-    {
+fn list_devices(json: bool) -> Result<()> {
+    let listed = |device: &Device| (device.to_string(), device.description());
+    let mut devices: Vec<(String, String)> = Device::available().iter().map(listed).collect();
+    let mut no_cuda = None;
+    if !devices.iter().any(|(name, _)| name.starts_with("cuda")) {
         match Device::cuda(0) {
-            Ok(device) => lines += &format!("{device:<8} {}\n", device.description()),
-            Err(error) => lines += &format!("{:<8} none: {}\n", "cuda", text_of(&error)),
+            Ok(device) => devices.push(listed(&device)),
+            Err(error) => no_cuda = Some(text_of(&error)),
         }
     }
-    #[cfg(feature = "cuda")]
-    {
-        lines += &format!("{:<8} {}\n", "nvrtc", compiler());
+    if json {
+        let devices = devices.iter().map(
+            |(name, description)| serde_json::json!({ "name": name, "description": description }),
+        );
+        let devices: Vec<_> = devices.collect();
+        let report = serde_json::json!({
+            "devices": devices,
+            "no_cuda": no_cuda,
+            "nvrtc": compiler(),
+        });
+        return print(&report.to_string());
+    }
+    let mut lines = String::new();
+    for (name, description) in &devices {
+        lines += &format!("{name:<8} {description}\n");
+    }
+    if let Some(cause) = no_cuda {
+        lines += &format!("{:<8} none: {cause}\n", "cuda");
+    }
+    if let Some(compiler) = compiler() {
+        lines += &format!("{:<8} {compiler}\n", "nvrtc");
     }
     print(&lines)
 }
 
 /// The release and the file of the compiler of kernels, or why there is none.
 #[cfg(feature = "cuda")]
-fn compiler() -> String {
+fn compiler() -> Option<String> {
     use warpfold::cuda::nvrtc;
     let found = nvrtc::file().and_then(|file| Ok((file, nvrtc::release()?)));
-    match found {
+    Some(match found {
         Ok((file, release)) => format!("{release}, {}", file.display()),
         Err(error) => format!("none: {}", text_of(&error)),
+    })
+}
+
+/// Without GPUs there is nothing to compile.
+#[cfg(not(feature = "cuda"))]
+fn compiler() -> Option<String> {
+    None
+}
+
+/// What the user meant by a command that there is not, if other programs have it.
+pub(crate) fn meant(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
     }
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let command = match name.to_lowercase().as_str() {
+        "sum" | "add" | "total" | "fold" => "reduce",
+        "prod" | "product" | "mul" => "reduce --op mul",
+        "max" | "maximum" => "reduce --op max",
+        "min" | "minimum" => "reduce --op min",
+        "cumsum" | "accumulate" | "prefix-sum" | "running" => "scan",
+        "cumprod" => "scan --op mul",
+        "mean" | "avg" | "average" | "std" | "stdev" | "stddev" | "var" | "variance" | "argmin"
+        | "argmax" | "count" | "describe" | "summary" | "nanmean" => "stats",
+        "median" | "quantile" | "quantiles" | "percentile" => "stats --quantiles",
+        "filter" | "where" | "compress" => "select",
+        "nonzero" | "positions" => "select --ne 0 --positions",
+        "uniq" | "runs" | "rle" => "unique --count",
+        "hist" => "histogram",
+        "bincount" => "histogram --bincount",
+        _ => return None,
+    };
+    Some(format!(
+        "there is no command `{name}`\n  remedy: warpfold {command}"
+    ))
 }
 
 pub(crate) fn print(text: &str) -> Result<()> {

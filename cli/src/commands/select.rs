@@ -1,32 +1,93 @@
 //! `warpfold select`.
 
-use super::Job;
+use super::{Job, Results};
 use crate::args::{Condition, FileArguments};
+use crate::columns::Column;
 use crate::failure::Result;
 use crate::number::{DType, with_number};
-use crate::numbers::PIECE;
 use crate::output::Writer;
+use crate::text::{Gaps, Values};
+use warpfold::Device;
 
-/// Keeps what satisfies a condition, or its positions.
+/// Keeps what satisfies a condition, or its positions. Of a table these are the rows all of whose
+/// numbers do.
 pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool) -> Result<()> {
     let written = |dtype| if positions { DType::U64 } else { dtype };
-    let job = Job::open(files, None, |dtype| {
+    let job = Job::open(files, None, Some(Gaps::Together), |dtype| {
         condition.check(dtype)?;
         Ok(written(dtype))
     })?;
-    let dtype = job.numbers.dtype;
+    let types = job.columns.dtypes();
+    let columns: Vec<Column> = job.columns.columns.clone();
+    let mut filters = types
+        .iter()
+        .map(|dtype| filter(condition, *dtype))
+        .collect::<Result<Vec<_>>>()?;
+    let (output, format, device) = (job.output, job.output_format, &job.device);
+    if positions {
+        let mut writer = Writer::new(output, format, DType::U64, None);
+        let mut start = 0;
+        for piece in job.columns.pieces(types) {
+            let piece = piece?;
+            let count = piece[0].len() as u64;
+            let places = rows(device, &mut filters, piece)?;
+            let places: Vec<u64> = places.iter().map(|place| place + start).collect();
+            writer.write(&places)?;
+            start += count;
+        }
+        return writer.finish();
+    }
+    let delimiter = job.columns.delimiter;
+    let mut results = Results::new(output, format, &columns, delimiter, None)?;
+    for piece in job.columns.pieces(types) {
+        let kept = match <[Values; 1]>::try_from(piece?) {
+            Ok([values]) => vec![filters[0](device, values, Wanted::Numbers)?],
+            Err(piece) => {
+                let places = rows(device, &mut filters, piece.clone())?;
+                let places: Vec<usize> = places.iter().map(|&place| place as usize).collect();
+                piece.iter().map(|values| values.gather(&places)).collect()
+            }
+        };
+        results.write(kept)?;
+    }
+    results.finish()
+}
+
+/// What is wanted of the numbers that are kept.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    Numbers,
+    Positions,
+}
+
+type Filter = Box<dyn FnMut(&Device, Values, Wanted) -> Result<Values>>;
+
+/// What keeps numbers of a type.
+fn filter(condition: &Condition, dtype: DType) -> Result<Filter> {
     with_number!(dtype, T => {
         let kept = condition.parse::<T>()?;
-        let mut writer = Writer::new(job.output, job.output_format, written(dtype), None);
-        for (number, piece) in job.numbers.pieces::<T>().enumerate() {
-            if positions {
-                let mut places = kept.positions(&job.device, piece?)?;
-                places.iter_mut().for_each(|place| *place += (number * PIECE) as u64);
-                writer.write(&places)?;
-            } else {
-                writer.write(&kept.select(&job.device, piece?)?)?;
-            }
-        }
-        writer.finish()
+        Ok(Box::new(move |device: &Device, values: Values, wanted: Wanted| {
+            let values = values.into_vec::<T>();
+            Ok(match wanted {
+                Wanted::Numbers => kept.select(device, values)?.into(),
+                Wanted::Positions => kept.positions(device, values)?.into(),
+            })
+        }))
     })
+}
+
+/// The rows that are kept, counted from the first of a piece.
+fn rows(device: &Device, filters: &mut [Filter], piece: Vec<Values>) -> Result<Vec<u64>> {
+    let columns = filters.len();
+    let mut satisfied: Vec<usize> = vec![0; piece[0].len()];
+    let mut only = Vec::new();
+    for (filter, values) in filters.iter_mut().zip(piece) {
+        only = filter(device, values, Wanted::Positions)?.into_vec::<u64>();
+        if columns == 1 {
+            return Ok(only);
+        }
+        only.iter().for_each(|&row| satisfied[row as usize] += 1);
+    }
+    let all = |row: &u64| satisfied[*row as usize] == columns;
+    Ok(only.into_iter().filter(all).collect())
 }

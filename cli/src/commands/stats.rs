@@ -1,15 +1,19 @@
 //! `warpfold stats`: a table of statistics.
 
+use super::quantiles::Quantiles;
 use super::{choose_device, print};
-use crate::args::StatsArguments;
+use crate::args::{Format, StatsArguments};
+use crate::columns::Columns;
 use crate::condition::Kept;
-use crate::failure::Result;
-use crate::number::{End, Number, Work, with_number};
-use crate::numbers::{Numbers, Pieces};
-use warpfold::statistics::Estimate;
+use crate::failure::{Failure, Result};
+use crate::number::{DType, End, Number, Work, with_number};
+use crate::text::{Gaps, Values};
+use crate::value::Value;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use warpfold::statistics::{Estimate, MomentsReducer};
 use warpfold::{Buffer, Device, Monoid};
 
-/// Prints a table: a line for each statistic, a column for each file.
+/// Prints a table: a line for each statistic, a column for each column of each file.
 pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
     let device = choose_device(arguments.input.device.as_deref())?;
     let estimate = if arguments.sample {
@@ -17,69 +21,197 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
     } else {
         Estimate::Population
     };
+    let quantiles = arguments
+        .quantiles
+        .as_deref()
+        .map(read_levels)
+        .transpose()?;
+    let (names, levels): (Vec<String>, Vec<f64>) =
+        quantiles.unwrap_or_default().into_iter().unzip();
+    let names: Vec<String> = NAMES.iter().map(|&name| name.into()).chain(names).collect();
     let files = match arguments.files.as_slice() {
         [] => vec![None],
         files => files.iter().map(|file| Some(file.as_path())).collect(),
     };
-    let mut columns = Vec::new();
-    for file in files {
-        let numbers = Numbers::open(file, &arguments.input)?;
-        let name = file.map_or_else(|| "-".into(), |file| file.display().to_string());
-        let values = with_number!(numbers.dtype, T => {
-            of(&device, numbers.pieces::<T>(), estimate)?
-        });
-        columns.push((name, values));
+    let mut all = Vec::new();
+    for file in &files {
+        let input = Columns::open(*file, &arguments.input, Some(Gaps::Apart))?;
+        let (columns, is_text) = (input.columns.clone(), input.format == Format::Text);
+        let file = file.map_or_else(|| input.name.clone(), |file| file.display().to_string());
+        let types = input.dtypes();
+        let mut statistics: Vec<Box<dyn Statistics>> = Vec::new();
+        for dtype in &types {
+            statistics.push(with_number!(*dtype, T => {
+                Box::new(Of::<T>::new(&device, estimate, !levels.is_empty()))
+            }));
+        }
+        let mut pieces = input.pieces(types);
+        for piece in pieces.by_ref() {
+            for (statistics, values) in statistics.iter_mut().zip(piece?) {
+                statistics.push(values)?;
+            }
+        }
+        let missing = pieces
+            .missing
+            .iter()
+            .map(|&missing| is_text.then_some(missing));
+        for ((column, missing), statistics) in columns.iter().zip(missing).zip(statistics) {
+            let name = match (columns.len() > 1 || column.name.is_some(), files.len() > 1) {
+                (true, false) => column.title(),
+                (true, true) => format!("{file}:{}", column.title()),
+                (false, _) => file.clone(),
+            };
+            all.push(Shown {
+                name,
+                dtype: column.dtype,
+                names: &names,
+                values: statistics.values(missing, &levels)?,
+            });
+        }
     }
-    print(&table(&columns))
+    print(&match arguments.json {
+        true => json(&all),
+        false => table(&names, &all),
+    })
 }
 
-/// The names of the statistics, a line each.
-const NAMES: [&str; 9] = [
-    "count", "nan", "min", "argmin", "max", "argmax", "sum", "mean", "std",
+/// The levels of quantiles, and their names.
+fn read_levels(given: &str) -> Result<Vec<(String, f64)>> {
+    let level = |text: &str| match text.parse() {
+        Ok(level) if (0.0..=1.0).contains(&level) => Ok((format!("q{text}"), level)),
+        _ => Err(Failure::with_remedy(
+            "--quantiles",
+            format_args!("`{text}` is no number from 0 to 1"),
+            "give a list such as --quantiles=0.05,0.5,0.95",
+        )),
+    };
+    given.split(',').map(|text| level(text.trim())).collect()
+}
+
+/// The names of the statistics, a line each, but for quantiles.
+const NAMES: [&str; 10] = [
+    "count", "missing", "nan", "min", "argmin", "max", "argmax", "sum", "mean", "std",
 ];
 
-/// What stands where there is nothing to tell.
-const NOTHING: &str = "-";
+/// The statistics of some numbers.
+struct Shown<'a> {
+    name: String,
+    dtype: DType,
+    names: &'a [String],
+    /// In the order of their names.
+    values: Vec<Value>,
+}
 
-/// The statistics of some numbers, as text, in the order of their names.
-fn of<T: Number>(
-    device: &Device,
-    pieces: Pieces<T>,
-    estimate: Estimate,
-) -> Result<[String; NAMES.len()]> {
-    let (mut count, mut nan) = (0_u64, 0_u64);
-    let (mut min, mut max) = (Extreme::new(End::Least), Extreme::new(End::Greatest));
-    let mut moments = device.moments_reducer();
-    let mut exact_sum = (!T::DTYPE.is_float()).then_some(0_i128);
-    for piece in pieces {
-        let piece = piece?;
-        if let Some(sum) = &mut exact_sum {
-            *sum += piece.iter().map(|value| value.to_integer()).sum::<i128>();
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("dtype", &self.dtype.to_string())?;
+        for (name, value) in self.names.iter().zip(&self.values) {
+            map.serialize_entry(name, value)?;
         }
+        map.end()
+    }
+}
+
+/// The statistics of all columns, as one object.
+fn json(columns: &[Shown<'_>]) -> String {
+    let columns = serde_json::to_string(columns).expect("numbers and names have a text");
+    format!("{{\"columns\":{columns}}}")
+}
+
+/// Statistics of numbers that come in pieces.
+trait Statistics {
+    fn push(&mut self, values: Values) -> Result<()>;
+
+    /// In the order of their names. So many values were missing, if that can be.
+    fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>>;
+}
+
+/// The statistics of numbers of a type.
+struct Of<T: Number> {
+    device: Device,
+    estimate: Estimate,
+    count: u64,
+    nan: u64,
+    min: Extreme<T>,
+    max: Extreme<T>,
+    moments: MomentsReducer<Device>,
+    /// Of integers.
+    sum: i128,
+    quantiles: Option<Quantiles>,
+}
+
+impl<T: Number> Of<T> {
+    fn new(device: &Device, estimate: Estimate, quantiles: bool) -> Self {
+        Of {
+            device: device.clone(),
+            estimate,
+            count: 0,
+            nan: 0,
+            min: Extreme::new(End::Least),
+            max: Extreme::new(End::Greatest),
+            moments: device.moments_reducer(),
+            sum: 0,
+            quantiles: quantiles.then(|| Quantiles::new(T::DTYPE)),
+        }
+    }
+}
+
+impl<T: Number> Statistics for Of<T> {
+    fn push(&mut self, values: Values) -> Result<()> {
+        let piece = values.into_vec::<T>();
+        if !T::DTYPE.is_float() {
+            self.sum += piece.iter().map(|value| value.to_integer()).sum::<i128>();
+        }
+        if let Some(quantiles) = &mut self.quantiles {
+            quantiles.push(&piece)?;
+        }
+        let device = &self.device;
         let values = device.upload_vec(piece)?;
         if T::DTYPE.is_float() {
-            nan += Kept::<T>::nan().count(device, &values)? as u64;
+            self.nan += Kept::<T>::nan().count(device, &values)? as u64;
         }
-        min.look_at(device, &values, count)?;
-        max.look_at(device, &values, count)?;
-        count += values.len() as u64;
-        moments.push::<T>(&values)?;
+        self.min.look_at(device, &values, self.count)?;
+        self.max.look_at(device, &values, self.count)?;
+        self.count += values.len() as u64;
+        self.moments.push::<T>(&values)?;
+        Ok(())
     }
-    let moments = moments.value();
-    Ok([
-        shown(Some(count)),
-        shown(T::DTYPE.is_float().then_some(nan)),
-        shown(min.value),
-        shown(min.place.map(|(_, place)| place)),
-        shown(max.value),
-        shown(max.place.map(|(_, place)| place)),
-        match exact_sum {
-            Some(sum) => sum.to_string(),
-            None => shown(Some(moments.sum())),
-        },
-        shown(Some(moments.mean())),
-        shown(Some(moments.std_dev(estimate))),
-    ])
+
+    fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>> {
+        let moments = self.moments.value();
+        let of_some = |least: u64, value: f64| match self.count >= least {
+            true => Value::Double(value),
+            false => Value::Nothing,
+        };
+        let least = if self.estimate == Estimate::Sample {
+            2
+        } else {
+            1
+        };
+        let number = |value: Option<T>| value.map_or(Value::Nothing, T::to_value);
+        let place = |place: Option<(T, u64)>| Value::count(place.map(|(_, place)| place));
+        let mut values = vec![
+            Value::count(Some(self.count)),
+            Value::count(missing),
+            Value::count(T::DTYPE.is_float().then_some(self.nan)),
+            number(self.min.value),
+            place(self.min.place),
+            number(self.max.value),
+            place(self.max.place),
+            match T::DTYPE.is_float() {
+                true => Value::Double(moments.sum()),
+                false => Value::Integer(self.sum),
+            },
+            of_some(1, moments.mean()),
+            of_some(least, moments.std_dev(self.estimate)),
+        ];
+        if let Some(quantiles) = self.quantiles {
+            values.extend(quantiles.at(levels)?);
+        }
+        Ok(values)
+    }
 }
 
 /// The least or the greatest number of all pieces so far, and where the first of those stands.
@@ -146,45 +278,39 @@ impl<T: Number> Work<T> for Combination<T> {
     }
 }
 
-fn shown<T: Number>(value: Option<T>) -> String {
-    let mut text = Vec::new();
-    match value {
-        Some(value) => value.append_to(&mut text),
-        None => text.extend_from_slice(NOTHING.as_bytes()),
-    }
-    String::from_utf8(text).expect("numbers are ASCII")
-}
-
-/// The table of these columns, which have the names of files. A single one needs no name.
-fn table(columns: &[(String, [String; NAMES.len()])]) -> String {
-    let widths: Vec<usize> = columns
+/// The table of some columns. A single one needs no name.
+fn table(names: &[String], columns: &[Shown<'_>]) -> String {
+    let has_heading = columns.len() > 1;
+    let texts: Vec<Vec<String>> = columns
         .iter()
-        .map(|(name, values)| {
-            let of_values = values.iter().map(|value| value.len()).max();
-            let of_name = if columns.len() > 1 {
-                name.chars().count()
-            } else {
-                0
-            };
-            of_values.unwrap_or(0).max(of_name)
+        .map(|column| {
+            let name = has_heading.then(|| column.name.clone());
+            let values = column.values.iter().map(|value| value.text());
+            name.into_iter().chain(values).collect()
         })
         .collect();
-    let line = |name: &str, values: &mut dyn Iterator<Item = &str>| {
-        let mut line = format!("{name:<6}");
-        for (value, width) in values.zip(&widths) {
-            line += &format!("  {value:>width$}");
-        }
-        line + "\n"
+    let width = |texts: &[String]| {
+        texts
+            .iter()
+            .map(|text| text.chars().count())
+            .max()
+            .unwrap_or(0)
     };
+    let widths: Vec<usize> = texts.iter().map(|texts| width(texts)).collect();
+    let of_names = width(names);
+    let names = names.iter().map(String::as_str);
     let mut text = String::new();
-    if columns.len() > 1 {
-        text += &line("", &mut columns.iter().map(|(name, _)| name.as_str()));
-    }
-    for (number, name) in NAMES.iter().enumerate() {
-        text += &line(
-            name,
-            &mut columns.iter().map(|(_, values)| values[number].as_str()),
-        );
+    for (line, name) in has_heading
+        .then_some("")
+        .into_iter()
+        .chain(names)
+        .enumerate()
+    {
+        text += &format!("{name:<of_names$}");
+        for (texts, width) in texts.iter().zip(&widths) {
+            text += &format!("  {:>width$}", texts[line]);
+        }
+        text.push('\n');
     }
     text
 }

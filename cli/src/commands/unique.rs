@@ -1,18 +1,19 @@
 //! `warpfold unique`.
 
 use super::Job;
-use crate::args::{Format, UniqueArguments};
+use crate::args::{OutputFormat, UniqueArguments};
 use crate::failure::{Failure, Result};
-use crate::input::format_of_name;
 use crate::number::{DType, Number, with_number};
 use crate::output::{Output, Writer};
+use crate::text::Gaps;
 use std::path::Path;
 use warpfold::Device;
 
 /// Keeps the first of equal neighbours, and counts them.
 pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
-    let job = Job::open(&arguments.files, None, Ok)?;
-    let (device, format, dtype) = (&job.device, job.output_format, job.numbers.dtype);
+    let job = Job::open(&arguments.files, None, Some(Gaps::Apart), Ok)?;
+    let numbers = job.columns.into_numbers("unique")?;
+    let (device, format, dtype) = (&job.device, job.output_format, numbers.dtype);
     if arguments.count && format.is_binary() {
         return Err(Failure::with_remedy(
             "--count",
@@ -21,10 +22,12 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
         ));
     }
     let beside = |path: &Path| -> Result<_> {
-        let format = format_of_name(path).unwrap_or(format);
-        Ok((Output::open(Some(path))?, format))
+        let output = Output::open(Some(path))?;
+        let format = output.promise.format.unwrap_or(format);
+        output.promise.check(&output.name, format)?;
+        Ok((output, format))
     };
-    let others: [Option<(Output, Format)>; 2] = [
+    let others: [Option<(Output, OutputFormat)>; 2] = [
         arguments.counts.as_deref().map(beside).transpose()?,
         arguments.starts.as_deref().map(beside).transpose()?,
     ];
@@ -44,9 +47,12 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
         others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
     let counted = arguments.count || counts.is_some() || starts.is_some();
     let mut writer = Writer::new(job.output, format, dtype, None);
+    if arguments.count {
+        writer = writer.counted();
+    }
     with_number!(dtype, T => {
         let mut open = None;
-        let mut pieces = job.numbers.pieces::<T>();
+        let mut pieces = numbers.pieces::<T>();
         loop {
             let piece = pieces.next().transpose()?;
             let ended = piece.is_none();

@@ -35,6 +35,13 @@ pub(super) fn enter(
         None if names.len() == 1 => Some(0),
         None => None,
     };
+    if names.is_empty() {
+        return Err(Failure::with_remedy(
+            &name,
+            "no array is in this archive",
+            "save one: numpy.savez(file, x=x)",
+        ));
+    }
     let Some(index) = index else {
         let cause = match array {
             Some(wanted) => format!("there is no array `{wanted}` in it"),

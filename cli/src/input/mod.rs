@@ -63,6 +63,8 @@ const FOREIGN: [(&[u8], &str, &str); 8] = [
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const ZIP: &[u8] = b"PK\x03\x04";
+/// An archive of nothing begins with the end.
+const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 const LONGEST_MAGIC: usize = 6;
 
 /// The bytes of a file or of the standard input, and how many were read.
@@ -137,7 +139,8 @@ impl Input {
             }
             _ => {}
         }
-        if input.peek(LONGEST_MAGIC)?.starts_with(ZIP) {
+        let head = input.peek(LONGEST_MAGIC)?;
+        if head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP) {
             let file = again.map_err(|error| Failure::at(&input.name, error))?;
             archive::enter(&mut input, file, options.array.as_deref(), start)?;
         } else if let Some(array) = &options.array {

@@ -1,15 +1,19 @@
 //! Where results go.
 
+mod name;
+mod packer;
 mod replacement;
 mod signals;
 mod writer;
 
-pub(crate) use writer::Writer;
+pub(crate) use name::Promise;
+pub(crate) use writer::{TableWriter, Writer, quoted};
 
 use crate::failure::{Failure, Result};
+use packer::Packer;
 use replacement::Replacement;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Seek, Stdout, Write};
+use std::io::{self, IsTerminal, Read, Seek, Stdout, Write};
 use std::path::Path;
 
 /// A place to write to, which is open. A file appears under its own name when it is
@@ -17,7 +21,11 @@ use std::path::Path;
 pub(crate) struct Output {
     /// The name that messages use.
     pub(crate) name: String,
+    /// What the name says of the bytes.
+    pub(crate) promise: Promise,
     sink: Sink,
+    /// What packs the bytes before they go there.
+    packer: Option<Packer>,
     /// What was written, if its start may change yet and the place cannot go back there.
     spool: Option<File>,
 }
@@ -29,18 +37,44 @@ enum Sink {
     File(Box<Replacement>),
 }
 
+impl Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Sink::Stdout(stdout) => stdout.write_all(bytes),
+            Sink::Special(file) => file.write_all(bytes),
+            Sink::File(file) => file.write(bytes),
+        }
+    }
+}
+
+/// A spool is copied in blocks of this size.
+const SPOOL_BYTES: usize = 1 << 20;
+
 impl Output {
     /// Opens a place, before all the work: one that cannot be written to is found out here. `-` and
-    /// nothing are the standard output.
+    /// nothing are the standard output. A name that ends in .gz or .npz is kept: what is written is
+    /// packed so.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Output {
                 name: "standard output".into(),
+                promise: Promise::default(),
                 sink: Sink::Stdout(io::stdout()),
+                packer: None,
                 spool: None,
             });
         };
+        Self::with_promise(path, Promise::of(path)?)
+    }
+
+    /// Opens a file whose name says nothing of the bytes.
+    pub(crate) fn open_as_is(path: &Path) -> Result<Self> {
+        Self::with_promise(path, Promise::default())
+    }
+
+    fn with_promise(path: &Path, promise: Promise) -> Result<Self> {
         let name = path.display().to_string();
+        let packer = Packer::new(promise.packing).map_err(|error| Failure::at(&name, error))?;
         let sink = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
                 return Err(Failure::at(&name, "it is a folder"));
@@ -58,7 +92,9 @@ impl Output {
         };
         Ok(Output {
             name,
+            promise,
             sink,
+            packer,
             spool: None,
         })
     }
@@ -77,22 +113,23 @@ impl Output {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = match (&mut self.spool, &mut self.sink) {
-            (Some(spool), _) => {
-                return spool
-                    .write_all(bytes)
-                    .map_err(|error| spool_failure(&error));
+        if let Some(spool) = &mut self.spool {
+            let written = spool.write_all(bytes);
+            return written.map_err(|error| spool_failure(&error));
+        }
+        let written = match &mut self.packer {
+            Some(packer) => {
+                let packed = packer.pack(bytes);
+                packed.and_then(|bytes| self.sink.write(&bytes))
             }
-            (None, Sink::Stdout(stdout)) => stdout.write_all(bytes),
-            (None, Sink::Special(file)) => file.write_all(bytes),
-            (None, Sink::File(file)) => file.write(bytes),
+            None => self.sink.write(bytes),
         };
         written.map_err(|error| self.failure(&error))
     }
 
     /// Says that the start will be written again. To be called before anything is written.
     pub(crate) fn keep_start(&mut self) -> Result<()> {
-        if !matches!(self.sink, Sink::File(_)) {
+        if self.packer.is_some() || !matches!(self.sink, Sink::File(_)) {
             self.spool = Some(tempfile::tempfile().map_err(|error| spool_failure(&error))?);
         }
         Ok(())
@@ -117,12 +154,20 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<()> {
         if let Some(mut spool) = self.spool.take() {
             spool.rewind().map_err(|error| spool_failure(&error))?;
-            let copied = match &mut self.sink {
-                Sink::Stdout(stdout) => io::copy(&mut spool, stdout),
-                Sink::Special(file) => io::copy(&mut spool, file),
-                Sink::File(_) => unreachable!("a file has no spool"),
-            };
-            copied.map_err(|error| self.failure(&error))?;
+            let mut block = vec![0; SPOOL_BYTES];
+            loop {
+                match spool
+                    .read(&mut block)
+                    .map_err(|error| spool_failure(&error))?
+                {
+                    0 => break,
+                    count => self.write(&block[..count])?,
+                }
+            }
+        }
+        if let Some(packer) = self.packer.take() {
+            let ended = packer.end().and_then(|bytes| self.sink.write(&bytes));
+            ended.map_err(|error| self.failure(&error))?;
         }
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),

@@ -1,10 +1,13 @@
 //! Numbers on their way out, in any format.
 
 use super::Output;
-use crate::args::Format;
+use crate::args::OutputFormat;
+use crate::columns::Column;
 use crate::failure::{Failure, Result};
 use crate::npy;
 use crate::number::{DType, Number, with_number};
+use crate::text::Values;
+use crate::value::Value;
 use warpfold::bytemuck;
 
 /// Text is handed on in pieces of about this size.
@@ -13,10 +16,17 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// Writes numbers piece by piece.
 pub(crate) struct Writer {
     output: Output,
-    format: Format,
+    format: OutputFormat,
     dtype: DType,
     /// The lengths of the axes, where they were known beforehand.
     shape: Option<Vec<usize>>,
+    /// How many numbers a line of text has, and what separates them.
+    row: usize,
+    separator: u8,
+    /// Whether each number comes with a count.
+    counted: bool,
+    /// Whether there are two axes, of rows and columns.
+    is_table: bool,
     written: usize,
     begun: bool,
     text: Vec<u8>,
@@ -24,21 +34,46 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Begins to write numbers of a type. Without a shape they have one axis, as long as they are
-    /// many.
+    /// many. In text the last axis of several is a line.
     pub(crate) fn new(
         output: Output,
-        format: Format,
+        format: OutputFormat,
         dtype: DType,
         shape: Option<Vec<usize>>,
     ) -> Writer {
+        let row = match shape.as_deref() {
+            Some([_, .., row]) => *row,
+            _ => 1,
+        };
         Writer {
+            separator: output.promise.separator.unwrap_or(b' '),
             output,
             format,
             dtype,
             shape,
+            row,
+            counted: false,
+            is_table: false,
             written: 0,
             begun: false,
             text: Vec::new(),
+        }
+    }
+
+    /// Takes rows of so many numbers: an array of two axes.
+    fn rows(self, row: usize) -> Writer {
+        Writer {
+            row,
+            is_table: true,
+            ..self
+        }
+    }
+
+    /// Takes a count beside each number.
+    pub(crate) fn counted(self) -> Writer {
+        Writer {
+            counted: true,
+            ..self
         }
     }
 
@@ -49,35 +84,60 @@ impl Writer {
             return Ok(());
         }
         self.begun = true;
-        if self.format == Format::Npy {
-            if self.shape.is_none() {
-                self.output.keep_start()?;
+        match self.format {
+            OutputFormat::Npy => {
+                if self.shape.is_none() {
+                    self.output.keep_start()?;
+                }
+                self.output.write(&self.header())
             }
-            self.output.write(&self.header())?;
+            OutputFormat::Json => {
+                let (name, open) = match (self.is_single(), self.counted) {
+                    (true, _) => ("value", ""),
+                    (false, false) => ("values", "["),
+                    (false, true) => ("runs", "["),
+                };
+                let start = format!("{{\"dtype\":\"{}\",\"{name}\":{open}", self.dtype);
+                self.output.write(start.as_bytes())
+            }
+            OutputFormat::Raw | OutputFormat::Text => Ok(()),
         }
-        Ok(())
     }
 
     /// The header of an .npy file. It is as long for every length of one axis.
     fn header(&self) -> Vec<u8> {
         match &self.shape {
             Some(shape) => npy::header_bytes(self.dtype, shape),
+            None if self.is_table => {
+                npy::header_bytes(self.dtype, &[self.written / self.row, self.row])
+            }
             None => npy::header_bytes(self.dtype, &[self.written]),
         }
+    }
+
+    /// Whether there is a number and no axis.
+    fn is_single(&self) -> bool {
+        self.shape.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// Writes numbers, in the type that was said.
     pub(crate) fn write<C: Number>(&mut self, values: &[C]) -> Result<()> {
         self.begin()?;
-        self.written += values.len();
         with_number!(self.dtype, T => {
             if T::DTYPE != C::DTYPE {
                 let values: Vec<T> = values.iter().map(|value| value.cast()).collect();
-                self.put(&values)
+                self.put(&values)?;
             } else {
-                self.put(values)
+                self.put(values)?;
             }
-        })
+        });
+        self.written += values.len();
+        Ok(())
+    }
+
+    /// Writes numbers of the type that was said.
+    pub(crate) fn write_values(&mut self, values: Values) -> Result<()> {
+        with_number!(self.dtype, T => self.write::<T>(&values.into_vec()))
     }
 
     /// Writes numbers of the type of the output.
@@ -85,32 +145,59 @@ impl Writer {
         if self.format.is_binary() {
             return self.output.write(bytemuck::cast_slice(values));
         }
-        self.lines(values, |value, text| value.append_to(text))
+        let (written, row, separator) = (self.written, self.row, self.separator);
+        let json = self.format == OutputFormat::Json;
+        for (index, value) in values.iter().enumerate() {
+            let position = written + index;
+            if json && position > 0 {
+                self.text.push(b',');
+            }
+            match json {
+                true => append_json(value.to_value(), &mut self.text),
+                false => value.append_to(&mut self.text),
+            }
+            if !json {
+                let ends = (position + 1).is_multiple_of(row);
+                self.text.push(if ends { b'\n' } else { separator });
+            }
+            self.hand_on(CHUNK_BYTES)?;
+        }
+        self.hand_on(0)
     }
 
     /// Writes numbers as text, each with a count before it, as `uniq -c` does.
     pub(crate) fn write_counted<C: Number>(&mut self, counts: &[u64], values: &[C]) -> Result<()> {
-        self.lines(counts.iter().zip(values), |(count, value), text| {
-            text.extend_from_slice(format!("{count:7} ").as_bytes());
-            value.append_to(text);
-        })
+        self.begin()?;
+        for (count, value) in counts.iter().zip(values) {
+            match self.format {
+                OutputFormat::Json => {
+                    if self.written > 0 {
+                        self.text.push(b',');
+                    }
+                    self.text.extend_from_slice(b"{\"value\":");
+                    append_json(value.to_value(), &mut self.text);
+                    let count = format!(",\"count\":{count}}}");
+                    self.text.extend_from_slice(count.as_bytes());
+                }
+                _ => {
+                    self.text
+                        .extend_from_slice(format!("{count:7} ").as_bytes());
+                    value.append_to(&mut self.text);
+                    self.text.push(b'\n');
+                }
+            }
+            self.written += 1;
+            self.hand_on(CHUNK_BYTES)?;
+        }
+        self.hand_on(0)
     }
 
-    fn lines<L>(
-        &mut self,
-        lines: impl IntoIterator<Item = L>,
-        append: impl Fn(L, &mut Vec<u8>),
-    ) -> Result<()> {
-        for line in lines {
-            append(line, &mut self.text);
-            self.text.push(b'\n');
-            if self.text.len() >= CHUNK_BYTES {
-                self.output.write(&self.text)?;
-                self.text.clear();
-            }
+    /// Writes the text so far if it is so long.
+    fn hand_on(&mut self, least: usize) -> Result<()> {
+        if self.text.len() > least {
+            self.output.write(&self.text)?;
+            self.text.clear();
         }
-        self.output.write(&self.text)?;
-        self.text.clear();
         Ok(())
     }
 
@@ -122,12 +209,163 @@ impl Writer {
                 let cause = "the input changed while it was read";
                 return Err(Failure::at(&self.output.name, cause));
             }
-            None if self.format == Format::Npy => {
+            None if self.format == OutputFormat::Npy => {
                 let header = self.header();
                 self.output.write_start(&header)?;
             }
             _ => {}
         }
+        if self.format == OutputFormat::Json {
+            let end = match &self.shape {
+                Some(shape) if shape.is_empty() => "}\n".into(),
+                _ if self.counted => "]}\n".into(),
+                Some(shape) => format!("],\"shape\":{shape:?}}}\n"),
+                None => format!("],\"shape\":[{}]}}\n", self.written),
+            };
+            self.output.write(end.as_bytes())?;
+        }
         self.output.finish()
     }
+}
+
+/// Writes the rows of a table.
+pub(crate) struct TableWriter {
+    /// Of npy and raw, which have one type.
+    binary: Option<Writer>,
+    output: Option<Output>,
+    json: bool,
+    separator: u8,
+    rows: usize,
+    text: Vec<u8>,
+}
+
+impl TableWriter {
+    /// Begins with the names of columns, if they have any. What separates columns is what the name
+    /// of the output says, or else `separator`.
+    pub(crate) fn new(
+        output: Output,
+        format: OutputFormat,
+        columns: &[Column],
+        separator: u8,
+    ) -> Result<TableWriter> {
+        let separator = output.promise.separator.unwrap_or(separator);
+        let mut writer = TableWriter {
+            binary: None,
+            output: None,
+            json: format == OutputFormat::Json,
+            separator,
+            rows: 0,
+            text: Vec::new(),
+        };
+        if format.is_binary() {
+            let dtype = columns[0].dtype;
+            if let Some(other) = columns.iter().find(|column| column.dtype != dtype) {
+                return Err(Failure::with_remedy(
+                    &output.name,
+                    format_args!(
+                        "the columns have different types: {} is {dtype}, {} is {}",
+                        columns[0].title(),
+                        other.title(),
+                        other.dtype
+                    ),
+                    "give --dtype f64, or write .csv, .tsv or .json",
+                ));
+            }
+            writer.binary = Some(Writer::new(output, format, dtype, None).rows(columns.len()));
+            return Ok(writer);
+        }
+        writer.output = Some(output);
+        if writer.json {
+            let titles: Vec<_> = columns.iter().map(Column::title).collect();
+            let dtypes: Vec<_> = columns
+                .iter()
+                .map(|column| column.dtype.to_string())
+                .collect();
+            let titles = serde_json::to_string(&titles).expect("names have a text");
+            let dtypes = serde_json::to_string(&dtypes).expect("names have a text");
+            let start = format!("{{\"columns\":{titles},\"dtypes\":{dtypes},\"rows\":[");
+            writer.text.extend_from_slice(start.as_bytes());
+        } else if columns.iter().any(|column| column.name.is_some()) {
+            for (place, column) in columns.iter().enumerate() {
+                if place > 0 {
+                    writer.text.push(separator);
+                }
+                let name = quoted(&column.title(), separator);
+                writer.text.extend_from_slice(name.as_bytes());
+            }
+            writer.text.push(b'\n');
+        }
+        Ok(writer)
+    }
+
+    /// Writes some rows, column by column: as many as the shortest column has.
+    pub(crate) fn write(&mut self, columns: &[Values]) -> Result<()> {
+        let rows = columns.iter().map(Values::len).min().unwrap_or(0);
+        if let Some(writer) = &mut self.binary {
+            return with_number!(writer.dtype, T => {
+                let columns: Vec<Vec<T>> =
+                    columns.iter().map(|values| values.clone().into_vec()).collect();
+                let row = |row: usize| columns.iter().map(move |values| values[row]);
+                let interleaved: Vec<T> = (0..rows).flat_map(row).collect();
+                writer.write(&interleaved)
+            });
+        }
+        for row in 0..rows {
+            if self.json {
+                self.text
+                    .extend_from_slice(if self.rows > 0 { b",[" } else { b"[" });
+            }
+            for (place, values) in columns.iter().enumerate() {
+                if place > 0 {
+                    self.text
+                        .push(if self.json { b',' } else { self.separator });
+                }
+                match self.json {
+                    true => append_json(values.value(row), &mut self.text),
+                    false => values.append_text(row, &mut self.text),
+                }
+            }
+            self.text.push(if self.json { b']' } else { b'\n' });
+            self.rows += 1;
+            self.hand_on(CHUNK_BYTES)?;
+        }
+        self.hand_on(0)
+    }
+
+    fn hand_on(&mut self, least: usize) -> Result<()> {
+        if self.text.len() > least
+            && let Some(output) = &mut self.output
+        {
+            output.write(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    /// Makes sure that all is written, and gives a file its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if self.json {
+            self.text.extend_from_slice(b"]}\n");
+        }
+        self.hand_on(0)?;
+        match (self.binary, self.output) {
+            (Some(writer), _) => writer.finish(),
+            (None, Some(output)) => output.finish(),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// A name as CSV has it.
+pub(crate) fn quoted(name: &str, separator: u8) -> String {
+    let plain = |byte: u8| byte != separator && !b"\"\r\n".contains(&byte);
+    match name.bytes().all(plain) && name.trim() == name && !name.is_empty() {
+        true => name.into(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Appends a number as JSON has it.
+fn append_json(value: Value, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, &value).expect("memory can be written");
 }

@@ -216,7 +216,11 @@ impl Survey {
         let has = |kind| self.kinds.contains(&kind);
         let has_numbers = has(Kind::Integer) || has(Kind::Float);
         if self.is_shifted() && !self.ends_empty {
-            return First::Header;
+            // A row of numbers alone may be one that lacks a field.
+            return match has(Kind::Word) {
+                true => First::Header,
+                false => First::Unclear,
+            };
         }
         let words = self.kinds.iter().zip(&self.first).enumerate();
         let words = words.filter(|(_, (kind, _))| **kind == Kind::Word);
@@ -362,7 +366,15 @@ impl Planner<'_> {
                 }
                 holds
             };
-            (0..fields).filter(numbers).collect()
+            let indices: Vec<_> = (0..fields).filter(numbers).collect();
+            match indices.is_empty() {
+                false => indices,
+                // What is wrong is said where the first field is read.
+                true => {
+                    labels.clear();
+                    (0..fields).collect()
+                }
+            }
         } else {
             let mut indices = Vec::new();
             for column in wanted {

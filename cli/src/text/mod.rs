@@ -8,10 +8,10 @@
 //!   those of the columns that `--column` names.
 //! * [`Table`] gives the columns side by side, each in its own type, and some rows at a time. A
 //!   text is a table if it has a delimiter, a header, or is read with `--column`; other words are
-//!   one column without a name. Without `--column`, all columns that hold numbers are read, and
-//!   [`Table::labels`] names the others.
+//!   one column without a name. Without `--column`, all columns that hold numbers are read, and a
+//!   warning names the others.
 //!
-//! The reading of a `Table`, which [`Data::open`](crate::numbers::Data::open) opens:
+//! The reading of a `Table`, which [`Columns`](crate::columns::Columns) reads:
 //!
 //! ```text
 //! for column in &table.columns { column.name, column.number, column.dtype }
@@ -30,9 +30,6 @@
 //! columns, or columns may differ in length. When the text ends, what was skipped is told on the
 //! standard error, once for each file.
 
-// The commands that print a column each come next.
-#![allow(dead_code)]
-
 mod layout;
 mod lexer;
 mod rows;
@@ -46,6 +43,7 @@ pub(crate) use values::Values;
 use crate::args::TextArguments;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
+use crate::logger;
 use crate::number::{DType, Number};
 use rows::{Rows, Sink};
 use spelling::{Bad, Spelling};
@@ -108,6 +106,16 @@ impl Column {
     }
 }
 
+/// Says which columns are not read.
+fn warn_of_labels(name: &str, labels: &[String]) {
+    if !labels.is_empty() {
+        let labels = labels.join(", ");
+        logger::warn(format_args!(
+            "{name}: columns without numbers are left out: {labels}"
+        ));
+    }
+}
+
 /// Where a text stands, and what is wrong with it.
 struct Mistake {
     place: String,
@@ -140,12 +148,15 @@ impl Text {
         options: &TextArguments,
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
+        let name = input.name.clone();
         let mut rows = Rows::open(input, options)?;
-        let is_float = match options.columns.is_empty() {
+        let has_header = options.header || !options.no_header && rows.has_evident_header()?;
+        let is_float = match options.columns.is_empty() && !has_header {
             true => rows.take_all(options, dtype.is_none())?,
             false => {
-                let columns = rows.choose(options)?.columns;
-                columns.iter().any(|column| column.is_float)
+                let layout = rows.choose(options)?;
+                warn_of_labels(&name, &layout.labels);
+                layout.columns.iter().any(|column| column.is_float)
             }
         };
         let inferred = dtype.is_none();
@@ -197,8 +208,6 @@ pub(crate) enum Gaps {
 pub(crate) struct Table {
     rows: Rows,
     pub(crate) columns: Vec<TableColumn>,
-    /// The names of columns that hold no numbers and are not read.
-    pub(crate) labels: Vec<String>,
     gaps: Gaps,
     inferred: bool,
 }
@@ -221,32 +230,33 @@ impl Table {
         dtype: Option<DType>,
         gaps: Gaps,
     ) -> Result<Table> {
+        let name = input.name.clone();
         let mut rows = Rows::open(input, options)?;
         let of = |is_float| dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
         let is_table = rows.has_delimiter()
             || options.header
             || !options.columns.is_empty()
             || rows.has_evident_header()?;
-        let (columns, labels) = if is_table {
+        let columns = if is_table {
             let layout = rows.choose(options)?;
             let columns = layout.columns.into_iter().map(|found| TableColumn {
                 number: found.index + 1,
                 name: found.name,
                 dtype: of(found.is_float),
             });
-            (columns.collect(), layout.labels)
+            warn_of_labels(&name, &layout.labels);
+            columns.collect()
         } else {
             let column = TableColumn {
                 number: 1,
                 name: None,
                 dtype: of(rows.take_all(options, dtype.is_none())?),
             };
-            (vec![column], Vec::new())
+            vec![column]
         };
         Ok(Table {
             rows,
             columns,
-            labels,
             gaps,
             inferred: dtype.is_none(),
         })
@@ -270,6 +280,11 @@ impl Table {
         };
         self.rows.read(&mut chunk, self.inferred)?;
         Ok(chunk.values)
+    }
+
+    /// What separates the columns, if it is not white space.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        self.rows.delimiter()
     }
 
     /// Whether all rows were read.

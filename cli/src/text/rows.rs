@@ -119,8 +119,12 @@ impl Rows {
         })
     }
 
+    pub(super) fn delimiter(&self) -> Option<u8> {
+        self.lexer.dialect.delimiter
+    }
+
     pub(super) fn has_delimiter(&self) -> bool {
-        self.lexer.dialect.delimiter.is_some()
+        self.delimiter().is_some()
     }
 
     pub(super) fn is_flat(&self) -> bool {

@@ -3,6 +3,8 @@
 use super::spelling::{Bad, Spelling};
 use crate::number::{DType, Number};
 use crate::numbers::cast_all;
+use crate::value::Value;
+use warpfold::bytemuck;
 
 /// Numbers of one type.
 macro_rules! values {
@@ -12,7 +14,52 @@ macro_rules! values {
             $($name(Vec<$number>)),*
         }
 
+        $(
+            impl From<Vec<$number>> for Values {
+                fn from(values: Vec<$number>) -> Values {
+                    Values::$name(values)
+                }
+            }
+        )*
+
         impl Values {
+            /// The numbers in another type.
+            pub(crate) fn cast(self, dtype: DType) -> Values {
+                match dtype {
+                    $(DType::$name => Values::$name(self.into_vec())),*
+                }
+            }
+
+            /// Appends the text of the number in a row.
+            pub(crate) fn append_text(&self, row: usize, text: &mut Vec<u8>) {
+                match self {
+                    $(Values::$name(values) => values[row].append_to(text)),*
+                }
+            }
+
+            /// The numbers as memory holds them.
+            pub(crate) fn bytes(&self) -> &[u8] {
+                match self {
+                    $(Values::$name(values) => bytemuck::cast_slice(values)),*
+                }
+            }
+
+            /// The number in a row, as a result.
+            pub(crate) fn value(&self, row: usize) -> Value {
+                match self {
+                    $(Values::$name(values) => values[row].to_value()),*
+                }
+            }
+
+            /// The numbers in some rows.
+            pub(crate) fn gather(&self, rows: &[usize]) -> Values {
+                match self {
+                    $(Values::$name(values) => {
+                        Values::$name(rows.iter().map(|&row| values[row]).collect())
+                    })*
+                }
+            }
+
             /// None of a type.
             pub(crate) fn of(dtype: DType) -> Values {
                 match dtype {
@@ -51,7 +98,7 @@ macro_rules! values {
                 }
             }
 
-            pub(super) fn truncate(&mut self, length: usize) {
+            pub(crate) fn truncate(&mut self, length: usize) {
                 match self {
                     $(Values::$name(values) => values.truncate(length)),*
                 }

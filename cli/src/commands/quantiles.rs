@@ -1,0 +1,214 @@
+//! Quantiles of numbers that need not fit into memory.
+
+use crate::failure::{Failure, Result};
+use crate::number::{DType, Number};
+use crate::value::Value;
+use std::io::{self, BufReader, Read, Seek, Write};
+use tempfile::SpooledTempFile;
+
+/// Numbers are kept in memory up to this size, and in a temporary file beyond.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// How many bits of the keys one reading tells apart.
+const DIGIT_BITS: u32 = 16;
+
+/// The numbers of a column, of which quantiles are wanted.
+pub(super) struct Quantiles {
+    dtype: DType,
+    /// A key for each number. Keys are ordered as the numbers are.
+    keys: SpooledTempFile,
+    count: u64,
+    has_nan: bool,
+}
+
+impl Quantiles {
+    pub(super) fn new(dtype: DType) -> Self {
+        Quantiles {
+            dtype,
+            keys: SpooledTempFile::new(KEPT_BYTES),
+            count: 0,
+            has_nan: false,
+        }
+    }
+
+    pub(super) fn push<T: Number>(&mut self, values: &[T]) -> Result<()> {
+        let mut bytes = Vec::with_capacity(8 * values.len());
+        for value in values {
+            let key = match T::DTYPE.is_float() {
+                true => key_of_float(value.cast()),
+                false => key_of_integer(value.to_integer(), T::DTYPE.is_signed()),
+            };
+            self.has_nan |= key.is_none();
+            bytes.extend(key.unwrap_or(u64::MAX).to_le_bytes());
+        }
+        self.count += values.len() as u64;
+        self.keys.write_all(&bytes).map_err(failure)
+    }
+
+    /// The quantiles at some levels from 0 to 1, with NumPy's linear interpolation. Those of nothing
+    /// have no value, and those of numbers with a NaN are NaN.
+    pub(super) fn at(mut self, levels: &[f64]) -> Result<Vec<Value>> {
+        if self.count == 0 || self.has_nan {
+            let value = if self.has_nan {
+                Value::Double(f64::NAN)
+            } else {
+                Value::Nothing
+            };
+            return Ok(vec![value; levels.len()]);
+        }
+        let last = self.count - 1;
+        let places: Vec<f64> = levels.iter().map(|level| level * last as f64).collect();
+        let ranks = places.iter().flat_map(|place| {
+            let rank = (*place as u64).min(last);
+            [rank, (rank + 1).min(last)]
+        });
+        let keys = self.select(ranks.collect())?;
+        let between = |(place, ends): (&f64, &[u64])| self.between(ends[0], ends[1], place.fract());
+        Ok(places.iter().zip(keys.chunks(2)).map(between).collect())
+    }
+
+    /// The keys of some ranks, by one digit after the other.
+    fn select(&mut self, ranks: Vec<u64>) -> Result<Vec<u64>> {
+        // What is known of each key so far, and its rank among those that begin so.
+        let mut known: Vec<(u64, u64)> = ranks.into_iter().map(|rank| (0, rank)).collect();
+        for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize).rev() {
+            let mut prefixes: Vec<u64> = known.iter().map(|(prefix, _)| *prefix).collect();
+            prefixes.sort_unstable();
+            prefixes.dedup();
+            let mut counts = vec![[0_u64; 1 << DIGIT_BITS]; prefixes.len()];
+            self.for_each(|key| {
+                let prefix = key.checked_shr(shift + DIGIT_BITS).unwrap_or(0);
+                if let Ok(place) = prefixes.binary_search(&prefix) {
+                    counts[place][(key >> shift) as usize & ((1 << DIGIT_BITS) - 1)] += 1;
+                }
+            })?;
+            for (prefix, rank) in &mut known {
+                let place = prefixes.binary_search(prefix).expect("it is one of them");
+                let mut digit = 0;
+                while *rank >= counts[place][digit] {
+                    *rank -= counts[place][digit];
+                    digit += 1;
+                }
+                *prefix = *prefix << DIGIT_BITS | digit as u64;
+            }
+        }
+        Ok(known.into_iter().map(|(key, _)| key).collect())
+    }
+
+    fn for_each(&mut self, mut work: impl FnMut(u64)) -> Result<()> {
+        self.keys.rewind().map_err(failure)?;
+        let mut reader = BufReader::with_capacity(1 << 16, &mut self.keys);
+        let mut key = [0; 8];
+        for _ in 0..self.count {
+            reader.read_exact(&mut key).map_err(failure)?;
+            work(u64::from_le_bytes(key));
+        }
+        Ok(())
+    }
+
+    /// What lies between two numbers.
+    fn between(&self, low: u64, high: u64, part: f64) -> Value {
+        if self.dtype.is_float() {
+            return Value::Double(interpolated(float_of(low), float_of(high), part));
+        }
+        let signed = self.dtype.is_signed();
+        let [low, high] = [low, high].map(|key| integer_of(key, signed));
+        match part == 0.0 || low == high {
+            true => Value::Integer(low),
+            false => Value::Double(interpolated(low as f64, high as f64, part)),
+        }
+    }
+}
+
+/// As NumPy does it: from the nearer end.
+fn interpolated(low: f64, high: f64, part: f64) -> f64 {
+    match (low == high || part == 0.0, part < 0.5) {
+        (true, _) => low,
+        (false, true) => low + (high - low) * part,
+        (false, false) => high - (high - low) * (1.0 - part),
+    }
+}
+
+const SIGN: u64 = 1 << 63;
+
+fn key_of_integer(value: i128, signed: bool) -> Option<u64> {
+    Some(value as u64 ^ if signed { SIGN } else { 0 })
+}
+
+fn integer_of(key: u64, signed: bool) -> i128 {
+    match signed {
+        true => ((key ^ SIGN) as i64).into(),
+        false => key.into(),
+    }
+}
+
+/// A NaN has none.
+fn key_of_float(value: f64) -> Option<u64> {
+    let bits = value.to_bits();
+    let key = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+    (!value.is_nan()).then_some(key)
+}
+
+fn float_of(key: u64) -> f64 {
+    f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })
+}
+
+fn failure(error: io::Error) -> Failure {
+    Failure::at("a temporary file", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at<T: Number>(values: &[T], levels: &[f64]) -> Vec<Value> {
+        let mut quantiles = Quantiles::new(T::DTYPE);
+        quantiles.push(values).unwrap();
+        quantiles.at(levels).unwrap()
+    }
+
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        let quarters = [0.0, 0.25, 0.5, 0.75, 1.0];
+        let double = Value::Double;
+        assert_eq!(
+            at(&[3_i8, -128, 127, 5], &quarters),
+            [
+                Value::Integer(-128),
+                double(-29.75),
+                double(4.0),
+                double(35.5),
+                Value::Integer(127)
+            ]
+        );
+        assert_eq!(
+            at(&[f64::INFINITY, -0.5, 2.0], &quarters[1..4]),
+            [double(0.75), double(2.0), double(f64::INFINITY)]
+        );
+        let huge = [u64::MAX, u64::MAX - 2, u64::MAX - 1];
+        assert_eq!(
+            at(&huge, &[0.5]),
+            [Value::Integer(i128::from(u64::MAX) - 1)]
+        );
+        assert_eq!(at::<f32>(&[], &[0.5]), [Value::Nothing]);
+        assert_eq!(at(&[1.5_f32], &[0.3]), [double(1.5)]);
+        assert!(matches!(at(&[1.0, f64::NAN], &[0.5])[..], [Value::Double(x)] if x.is_nan()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_rank_is_that_of_the_sorted_numbers(mut values: Vec<i64>) {
+            proptest::prop_assume!(!values.is_empty());
+            let last = (values.len() - 1).max(1) as f64;
+            let levels: Vec<f64> = (0..values.len()).map(|rank| rank as f64 / last).collect();
+            let found = at(&values, &levels);
+            values.sort_unstable();
+            for (rank, value) in found.into_iter().enumerate() {
+                // The product of a level and the number of gaps may be rounded.
+                let expected = values[rank] as f64;
+                let value: f64 = value.text().parse().unwrap();
+                proptest::prop_assert!((value - expected).abs() <= 1e-9 * 1.9e19);
+            }
+        }
+    }
+}

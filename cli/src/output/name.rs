@@ -1,0 +1,153 @@
+//! What the name of a file promises about its bytes.
+
+use crate::args::OutputFormat;
+use crate::failure::{Failure, Result};
+use crate::input::format_of_name;
+use std::path::Path;
+
+/// What a name says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Promise {
+    /// The format, if the ending stands for one.
+    pub(crate) format: Option<OutputFormat>,
+    pub(super) packing: Packing,
+    /// What separates the numbers of a line of text.
+    pub(crate) separator: Option<u8>,
+}
+
+/// What the bytes of the format are put into.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Packing {
+    Plain,
+    Gzip,
+    /// An archive of one array.
+    Npz,
+}
+
+/// Endings of what is not written here, and what the user can do.
+const FOREIGN: [(&[&str], &str); 4] = [
+    (&["zst", "zstd"], "warpfold ... | zstd > FILE, or write .gz"),
+    (&["xz", "lzma"], "warpfold ... | xz > FILE, or write .gz"),
+    (
+        &["bz2", "lz4", "br", "z", "zip", "tar", "tgz", "7z", "rar"],
+        "write .gz, or pack the file afterwards",
+    ),
+    (
+        &[
+            "parquet",
+            "feather",
+            "arrow",
+            "ipc",
+            "orc",
+            "h5",
+            "hdf5",
+            "hdf",
+            "nc",
+            "zarr",
+            "mat",
+            "pkl",
+            "pickle",
+            "pt",
+            "pth",
+            "safetensors",
+            "fits",
+            "xls",
+            "xlsx",
+            "ods",
+            "rds",
+            "rdata",
+            "sqlite",
+            "db",
+            "avro",
+            "xml",
+            "yaml",
+            "yml",
+            "toml",
+            "html",
+            "svg",
+            "png",
+            "pdf",
+            "jsonl",
+            "ndjson",
+            "tif",
+            "tiff",
+            "jpg",
+            "jpeg",
+        ],
+        "write .npy, .npz, .csv, .tsv or .json",
+    ),
+];
+
+impl Promise {
+    /// Looks at a name. One that promises what is not written here is refused.
+    pub(crate) fn of(path: &Path) -> Result<Promise> {
+        let name = path.to_string_lossy().to_lowercase();
+        let (inner, packing) = match name.strip_suffix(".gz") {
+            Some(inner) => (inner, Packing::Gzip),
+            None => (&*name, Packing::Plain),
+        };
+        let ending = match Path::new(inner).extension() {
+            Some(ending) => ending.to_string_lossy().into_owned(),
+            None => String::new(),
+        };
+        let foreign = FOREIGN
+            .iter()
+            .find(|(endings, _)| endings.contains(&&*ending));
+        if let Some((_, remedy)) = foreign {
+            return Err(Failure::with_remedy(
+                path.display(),
+                format_args!("the name promises .{ending}, which is not written here"),
+                remedy,
+            ));
+        }
+        let plain = |format, separator| Promise {
+            format,
+            packing,
+            separator,
+        };
+        Ok(match &*ending {
+            "npz" if packing == Packing::Gzip => {
+                return Err(Failure::with_remedy(
+                    path.display(),
+                    "NumPy reads no .npz that is packed once more",
+                    "write .npz, or .npy.gz",
+                ));
+            }
+            "npz" => Promise {
+                format: Some(OutputFormat::Npy),
+                packing: Packing::Npz,
+                separator: None,
+            },
+            "json" => plain(Some(OutputFormat::Json), None),
+            "csv" => plain(Some(OutputFormat::Text), Some(b',')),
+            "tsv" | "tab" => plain(Some(OutputFormat::Text), Some(b'\t')),
+            _ => plain(
+                format_of_name(Path::new(inner)).map(OutputFormat::from),
+                None,
+            ),
+        })
+    }
+
+    /// Fails if the file cannot have a format under this name.
+    pub(crate) fn check(self, name: &str, format: OutputFormat) -> Result<()> {
+        match self.packing == Packing::Npz && format != OutputFormat::Npy {
+            false => Ok(()),
+            true => Err(Failure::with_remedy(
+                name,
+                "an .npz file holds arrays in the format npy alone",
+                "leave --output-format out, or give another name",
+            )),
+        }
+    }
+}
+
+impl Default for Promise {
+    /// Of the standard output, whose name says nothing.
+    fn default() -> Self {
+        Promise {
+            format: None,
+            packing: Packing::Plain,
+            separator: None,
+        }
+    }
+}
