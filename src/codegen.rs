@@ -13,9 +13,12 @@
 //! ```
 
 pub use crate::definitions::Definitions;
+pub use crate::engine::{Engine, Explanation, LaunchShape, Machine, Order, Primitive};
+// They change with each tuning.
+#[doc(hidden)]
 pub use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Explanation, LaunchShape, Machine,
-    Order, Policy, Primitive, ReducePolicy, RowPolicy, SharePolicy, WavePolicy, Way,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Policy, ReducePolicy, RowPolicy,
+    SharePolicy, WavePolicy, Way,
 };
 #[doc(hidden)]
 pub use crate::engine::{
@@ -25,6 +28,7 @@ pub use crate::engine::{
 pub use crate::operator::cost;
 #[doc(hidden)]
 pub use crate::primitives::histogram::lookup::{Lookup, LookupBytes};
+#[doc(hidden)]
 pub use crate::primitives::histogram::plan::HistogramPolicy;
 #[doc(hidden)]
 pub use crate::primitives::histogram::plan::{

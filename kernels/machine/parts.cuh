@@ -6,7 +6,7 @@
 namespace warpfold {
 
 /// An operation that a GPU has for pairs of short numbers. Operators that are one of them, or that
-/// apply one to each of their numbers, were recognised (src/codegen/pairs.rs, parts.rs).
+/// apply one to each of their numbers, were recognised (src/operator/pairs.rs, parts.rs).
 enum class InPairs { ADD, MINIMUM, MAXIMUM, AND, OR, XOR };
 
 template <class A>

@@ -5,7 +5,7 @@
 // of the word that was loaded; and it stays extended between combinations, also when lanes exchange
 // it. If it became an `i8` in between, a compiler would extend it again before each use, since it
 // does not know how the register was filled. For the same reason the operator is written a second
-// time, on integers that are extended (`rust::Extended`, src/codegen/extended.rs).
+// time, on integers that are extended (`rust::Extended`, src/operator/register_width.rs).
 //
 // Of a sum or a product, the lower bits depend on the lower bits of the operands alone. For such
 // operators anything may be above them.

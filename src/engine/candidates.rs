@@ -1,5 +1,5 @@
-//! Which kernel takes which call: a list of candidates, of which the first that fits takes it. Pure,
-//! so that a choice can be explained without a GPU.
+//! Which kernel takes which call: of a list of candidates, the first that fits. Pure, so that a
+//! choice can be explained without a GPU.
 
 // Only launches read all of it.
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
@@ -177,7 +177,7 @@ impl<K> Candidates<K> {
         });
     }
 
-    /// The same for one that is loaded when it is first used, or was added before.
+    /// Adds one that is loaded when it is first used, or was added before.
     pub(crate) fn add_later(&mut self, kernel: K, engine: Engine, fits: Fits) {
         self.add(kernel, engine, fits);
         self.list.last_mut().expect("it was added").loads = false;

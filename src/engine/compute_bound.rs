@@ -24,8 +24,8 @@ pub struct CostlyScanPolicy {
 }
 
 impl CostlyScanPolicy {
-    /// The policies for a form and an operator of some [`cost`](crate::operator::cost) on GPUs of a compute
-    /// capability, such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
+    /// The policies for a form and an operator of some cost on GPUs of a compute capability,
+    /// such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
     /// the shares engine.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
         let accumulator = accumulator_bytes::<F::Item>();
@@ -105,8 +105,8 @@ pub struct CostlyReducePolicy {
 }
 
 impl CostlyReducePolicy {
-    /// The policies for a form and an operator of some [`cost`](crate::operator::cost) on GPUs of a compute
-    /// capability, such as 90 for 9.0. `None` if it is as cheap as most.
+    /// The policies for a form and an operator of some cost on GPUs of a compute capability,
+    /// such as 90 for 9.0. `None` if it is as cheap as most.
     pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
         let (accumulator, read) = (
             accumulator_bytes::<F::Item>(),

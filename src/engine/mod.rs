@@ -1,5 +1,6 @@
-//! How tiles move from a source to a sink: the engines, a room each, with the policy and the plan of
-//! each. Pure: no GPU, no text. Only speed depends on what stands here; the law fixes the bits.
+//! How tiles move from a source to a sink: the engines, a room each, with its policy and its plan.
+//! [`candidates`] choose among them. Pure: no GPU, no text. Only speed depends on what stands here;
+//! the law fixes the bits.
 
 pub(crate) mod block;
 pub(crate) mod candidates;

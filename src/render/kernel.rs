@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 pub(crate) type Variables = minijinja::Value;
 
 /// A kernel: everything that its CUDA source is rendered from, and the functions in that source. It
-/// is cheap to make, to clone and to compare. Nothing is rendered before [`source`](Kernel::source).
+/// is cheap to make, to clone and to compare. [`source`](Kernel::source) renders it.
 ///
 /// A primitive makes one like this, in its room:
 ///
 /// ```ignore
-/// fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
+/// fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+///     definitions: &mut Definitions,
+/// ) -> Variables {
 ///     let read = bind_source::<F>(definitions);      // Source, Element
 ///     let monoid = bind_monoid::<T, Op>(definitions); // T, Operator
 ///     let arguments = Arguments::<F::Arguments>::cuda();
@@ -34,7 +36,7 @@ pub(crate) type Variables = minijinja::Value;
 /// ```
 ///
 /// `cuda::kernels::Lazy` compiles and loads it when it is first used, and `cuda::launch::launch`
-/// launches a [`Function`] of it with the arguments that the function has.
+/// launches a [`Function`](super::Function) of it with the arguments that the function has.
 #[derive(Clone)]
 pub struct Kernel {
     identity: Identity,

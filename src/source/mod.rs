@@ -58,7 +58,7 @@ use crate::{CudaType, Element, Result};
 /// `Place` says where the data may lie:
 ///
 /// - [`Host`], for the functions on host data: `&[T]`, `&[T; N]`, `&Vec<T>`;
-/// - [`Device`], for its methods: `&Buffer<T>`;
+/// - [`Device`](crate::Device), for its methods: `&Buffer<T>`;
 /// - `CudaStream`, for [`cuda`](crate::cuda): `&CudaSlice<T>`, `&CudaView<T>`, `&CudaViewMut<T>`.
 ///
 /// [`map`], [`map_with`], [`zip`], [`zip3`], [`index`], [`constant`] and [`strided`] build sources

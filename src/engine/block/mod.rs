@@ -15,7 +15,7 @@ pub struct BlockPolicy {
 }
 
 impl BlockPolicy {
-    /// The policy of a reduction of a form, by an operator of some [`cost`](crate::operator::cost), on GPUs
+    /// The policy of a reduction of a form, by an operator of some cost, on GPUs
     /// of a compute capability. `None` if another engine is faster.
     pub fn for_reduce<F: Form<Item: Element>>(
         capability: u32,

@@ -31,29 +31,13 @@ use std::sync::Arc;
 ///
 /// # The kernels
 ///
-/// A call loads the kernel for its length, unless an earlier one has.
-///
-/// - *Short inputs*: one block folds them, by little code ([`Engine::Block`]). These are up to 4096
-///   elements of up to 8 bytes, 2048 of up to 16, 1024 of up to 28, 512 of 32, and 256 longer ones.
-///   From 90 instructions on, they are up to 1024 elements of up to 28 bytes. In any order, longer
-///   elements than 8 bytes have no such kernel.
-/// - *Longer ones*: in the law's order, inputs of more than 128 MiB have a kernel of their own,
-///   whose blocks take chunks in turn, but for some costly operators. Elements of 1, 2, 4, 8, 12,
-///   16, 20, 24, 28 and 32 bytes have kernels of their own for some lengths, too. Costly operators
-///   on up to 24 bytes have up to four. Those for long inputs mostly combine as seldom as they can
-///   ([`Way::Grouped`]): where warps have some batches each, 1.04 to 1.16 times for each element.
-///   Those on longer elements, and others for middle lengths from 90 instructions on, have little
-///   code ([`Way::Compact`]), which compiles in half of the time.
-/// - *In any order*, an operator that is exact and commutes folds elements as a tree. From 90
-///   instructions on it folds them one by one: many numbers' greatest common divisor is mostly
-///   small, and then the next step takes less time.
+/// A call loads the kernel for its length, unless an earlier one has. Which one that is depends on
+/// the element, the operator and the GPU, too; [`explain`](Reduce::explain) says it for a length,
+/// and `warpfold explain` on the command line.
 ///
 /// # The workspace
 ///
 /// As for [`Scan`](crate::cuda::Scan); the two can share one. Short inputs do not use it.
-///
-/// [`Way::Grouped`]: crate::codegen::Way::Grouped
-/// [`Way::Compact`]: crate::codegen::Way::Compact
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     pub(crate) kernels: Kernels<T, F>,

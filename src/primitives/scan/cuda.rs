@@ -29,49 +29,15 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// *Short inputs*: one block scans them in one launch, by little code ([`Engine::Block`]). These
-/// are up to 4096 numbers of up to 2 bytes, 2048 elements of up to 4, 1024 of up to 16, 512 of 20
-/// and of 28, and 256 of 24 and of up to 40. From 90 instructions on, they are up to 1024 elements
-/// of 4 to 12 bytes, and 512 of 16. Slices may start anywhere.
+/// Which engine takes a call depends on its length, the element, the operator and the GPU;
+/// [`explain`](Scan::explain) says it for a length, and `warpfold explain` on the command line. A
+/// call enqueues one launch, which reads and writes every element once. Some long scans of elements
+/// of more than 16 bytes take a launch for each level of a tree instead, and read every element
+/// twice ([`Engine::Levels`]). Slices may start anywhere.
 ///
-/// *Elements of up to 16 bytes*: a call enqueues one launch, which reads and writes every element
-/// once. Slices may start anywhere. Where the GPU holds all elements at once, they stay in
-/// registers. Up to six kernels do that, each for other lengths; see
-/// [`for_scans_at_once`](crate::codegen::RowPolicy::for_scans_at_once). An H100 and an H200 hold up
-/// to 4.3 million elements of 4 bytes, 2.2 million of 8, 1.1 million of 16; by costly operators
-/// less. On GPUs of compute capability 9.0 to 10.x, longer slices that start at no multiple of 16
-/// bytes have kernels of their own, also of longer elements. The first such call loads them. That
-/// takes some 0.5 s, unless they are in the disk cache. Such scans take as long as others if the
-/// operator is [exact](Monoid::EXACT), elements are numbers, and input and output start equally far
-/// from such a multiple. Else they take 3 to 16% longer on an H100, and 7 to 45% on an H200, whose
-/// memory is faster.
-///
-/// *Costly operators*: where combining takes longer than reading and writing does, a kernel that
-/// combines little over twice for each element is faster ([`Engine::Shares`]). From 48 instructions
-/// on, all inputs take it that the GPU does not hold at once; from 24 to 25 if elements are longer
-/// than 16 bytes, from 16 for those of 29 to 32. Cheaper operators take it for long inputs: from 14
-/// instructions on for elements of 3 to 8 bytes, from 16 for those of 16, from 24 for those of 12.
-/// The more they cost, the shorter these are. Bytes take it from 20 instructions on, other elements
-/// of up to 2 bytes from 22. [`CostlyScanPolicy`](crate::codegen::CostlyScanPolicy) has the
-/// lengths, and [`cost`](crate::codegen::cost()) estimates the instructions. Elements of 29 to 40
-/// bytes take another kernel in between: see *longer elements*. GPUs before compute capability 8.0
-/// do not have the shares engine.
-///
-/// *Longer elements*: a call enqueues one launch for what the GPU holds at once. An H100 and an
-/// H200 hold 135,168 elements of 20, 24 and 28 bytes, and 67,584 of 32 to 64; of 36 and 40 bytes,
-/// by operators of 90 instructions and more, 33,792. More take 3 launches up to a tile squared, 5
-/// up to a tile cubed, and so on. A tile has at least 256 elements. From 3 launches on, every
-/// element is read twice; it is written once. In these cases more elements take one launch, too,
-/// and are read once:
-///
-/// - On GPUs of compute capability 9.0 to 10.x, if the size of an element is a multiple of 4. By
-///   operators that [commute](Monoid::COMMUTATIVE), those of up to 40 bytes, and longer ones if a
-///   combination costs no more than 40 instructions. By others, those of up to 28 bytes if it costs
-///   no more than 24, and of up to 40 if it costs no more than 16. On an H100 and an H200 other
-///   operators and elements take one launch up to some 135,000 to 540,000 elements.
-/// - On GPUs of compute capability 8.0 and later, elements of up to 40 bytes if the operator is
-///   costly ([`Engine::Shares`]). On an H100 and an H200, that engine takes those of 29 to 40 bytes
-///   from some 540,000 to 1,080,000 elements on.
+/// On GPUs of compute capability 9.0 to 10.x, long slices that start at no multiple of 16 bytes have
+/// kernels of their own. The first such call loads them. That takes some 0.5 s, unless they are in
+/// the disk cache.
 ///
 /// # The workspace
 ///
