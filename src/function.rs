@@ -238,9 +238,9 @@ tuple_types! {
 /// assert_eq!(count::<positive>(&[1.0, -2.0, 3.0]), 2);
 /// ```
 ///
-/// If Rust says `expected type, found function`, the function has no `#[function]`:
+/// If Rust says that a function item is not a type, the function has no `#[function]`:
 ///
-/// ```compile_fail,E0573
+/// ```compile_fail,E0747
 /// use warpfold::{collect, map};
 ///
 /// fn square(x: f32) -> f32 {

@@ -107,8 +107,8 @@ functions_of_two! {
     /// The smaller of two numbers. On floats it is IEEE 754-2019's `minimum`: NaN if one is NaN,
     /// and −0 is less than +0.
     ///
-    /// For [functions](macro@crate::function). `f32::min` will not do there: Rust does not say
-    /// which of two zeros it gives.
+    /// For [functions](macro@crate::function). There `a.min(b)` gives the other number if one is
+    /// NaN.
     minimum = __minimum, "rust::minimum";
     /// The larger of two numbers. On floats it is IEEE 754-2019's `maximum`: NaN if one is NaN, and
     /// −0 is less than +0.

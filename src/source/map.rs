@@ -71,7 +71,7 @@ of_a_function! {
 /// Gives each item of `source` to the function `F`.
 ///
 /// `F` is the type that [`#[function]`](macro@crate::function) makes, which has the function's own
-/// name. (If Rust says `expected type, found function`, the function has no such attribute.) For
+/// name. (If Rust says that a function item is not a type, the function has no such attribute.) For
 /// parameters that are known when the program runs, see [`map_with`](crate::map_with()). The items may have another type than those of `source`. The parts of a zipped item are the
 /// function's arguments.
 ///

@@ -25,7 +25,8 @@ use std::convert::Infallible;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Costs are those of two [`Reducer`]s.
+/// Costs are those of two [`Reducer`]s. A GPU stores the moments of a piece before it reduces them,
+/// which takes 48 bytes an item.
 #[derive(Debug)]
 pub struct MomentsReducer<P = Host> {
     quick: Reducer<QuickMoments, QuickMerge, P>,
