@@ -7,7 +7,7 @@
 //! counts are known.
 
 use super::Number;
-use super::moments::{QuickMerge, QuickMoments};
+use super::moments::{Merge, Moments, QuickMerge, QuickMoments};
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::stream::prefetch;
@@ -210,4 +210,116 @@ fn merge_levels<T: Number>(items: &[T], [level, above]: &mut [Level; 2]) -> Quic
         len /= 2;
     }
     QuickMoments::new(items.len() as f64, level.sums[0], level.deviations[0])
+}
+
+/// The items of a block of careful moments.
+const CAREFUL: usize = 1 << CAREFUL_LEVELS;
+
+/// The levels of the tree over such a block.
+const CAREFUL_LEVELS: u32 = 8;
+
+/// The moments of all items, in the law's order, as [`Merge`] merges them.
+pub(super) fn careful_moments<T: Number>(items: &Items<'_, T>) -> Moments {
+    let counters = chunks(items, |room, chunk| {
+        let mut counter = Counter::at(chunk.start as u64);
+        let mut levels = [CarefulLevel::EMPTY; 2];
+        for (level, block) in blocks(chunk.start as u64, chunk.len(), CAREFUL_LEVELS) {
+            let block = chunk.start + block.start..chunk.start + block.end;
+            let items = items.range(block, room);
+            let moments = with_simd(
+                #[inline(always)]
+                || merge_carefully(items, &mut levels),
+            );
+            counter.push(level, moments, Merge::combine);
+        }
+        counter
+    });
+    in_rust_mode(|| {
+        let mut all = Counter::at(0);
+        for counter in &counters {
+            all.append(counter, Merge::combine);
+        }
+        all.prefix(None, Merge::combine).unwrap_or(Moments::EMPTY)
+    })
+}
+
+/// A level of the tree over a block: what [`Moments`] of groups of one size consist of.
+#[repr(align(64))]
+struct CarefulLevel {
+    sums: [f64; CAREFUL],
+    origins: [f64; CAREFUL],
+    offsets: [f64; CAREFUL],
+    deviations: [f64; CAREFUL],
+    scales: [f64; CAREFUL],
+}
+
+impl CarefulLevel {
+    const EMPTY: CarefulLevel = CarefulLevel {
+        sums: [0.0; CAREFUL],
+        origins: [0.0; CAREFUL],
+        offsets: [0.0; CAREFUL],
+        deviations: [0.0; CAREFUL],
+        scales: [0.0; CAREFUL],
+    };
+}
+
+/// The moments of a power of two of items, at most a block. All groups of a level have as many, so
+/// each half has half of the weight. Otherwise each line is one of [`Merge`]'s.
+#[inline(always)]
+fn merge_carefully<T: Number>(items: &[T], [level, above]: &mut [CarefulLevel; 2]) -> Moments {
+    let (mut level, mut above) = (level, above);
+    for (i, &x) in items.iter().enumerate() {
+        let moments = T::Measure::call((x,));
+        level.sums[i] = moments.sum;
+        level.origins[i] = moments.origin;
+        level.offsets[i] = moments.offset;
+        level.deviations[i] = moments.deviations;
+        level.scales[i] = moments.scale;
+    }
+    let (mut len, mut weight) = (items.len(), 0.5);
+    while len > 1 {
+        let (sums, _) = level.sums[..len].as_chunks::<2>();
+        let (origins, _) = level.origins[..len].as_chunks::<2>();
+        let (offsets, _) = level.offsets[..len].as_chunks::<2>();
+        let (deviations, _) = level.deviations[..len].as_chunks::<2>();
+        let (scales, _) = level.scales[..len].as_chunks::<2>();
+        let values = sums
+            .iter()
+            .zip(origins)
+            .zip(offsets)
+            .zip(deviations)
+            .zip(scales);
+        let to = above.sums.iter_mut().zip(&mut above.origins);
+        let to = to.zip(&mut above.offsets).zip(&mut above.deviations);
+        for (to, values) in to.zip(&mut above.scales).zip(values) {
+            let ((((to_sum, to_origin), to_offset), to_deviations), to_scale) = to;
+            let ((((sum, origin), offset), deviations), scales) = values;
+            let scale = if scales[0] < scales[1] {
+                scales[1]
+            } else {
+                scales[0]
+            };
+            let inverse = f64::from_bits((2046 << 52) - scale.to_bits());
+            let (of_a, of_b) = (scales[0] * inverse, scales[1] * inverse);
+            let shift = origin[1] * inverse - origin[0] * inverse;
+            let difference = (offset[1] * of_b + shift) - offset[0] * of_a;
+            let both = deviations[0] * (of_a * of_a) + deviations[1] * (of_b * of_b);
+            *to_sum = sum[0] + sum[1];
+            *to_origin = origin[0];
+            *to_offset = offset[0] * of_a + difference * 0.5;
+            *to_deviations = both + difference * (difference * weight);
+            *to_scale = scale;
+        }
+        std::mem::swap(&mut level, &mut above);
+        len /= 2;
+        weight *= 2.0;
+    }
+    Moments {
+        count: items.len() as f64,
+        sum: level.sums[0],
+        origin: level.origins[0],
+        offset: level.offsets[0],
+        deviations: level.deviations[0],
+        scale: level.scales[0],
+    }
 }

@@ -33,16 +33,16 @@ pub enum Estimate {
 #[repr(C)]
 pub struct Moments {
     // A float, so that no kernel converts it. It is exact up to 2^53.
-    count: f64,
-    sum: f64,
+    pub(super) count: f64,
+    pub(super) sum: f64,
     // One of the numbers.
-    origin: f64,
+    pub(super) origin: f64,
     // The mean less the origin, in units of the scale.
-    offset: f64,
+    pub(super) offset: f64,
     // In units of the scale's square. NaN or infinite if one of the numbers is.
-    deviations: f64,
+    pub(super) deviations: f64,
     // A power of two.
-    scale: f64,
+    pub(super) scale: f64,
 }
 
 /// The least scale and the greatest. The inverse of either is a number.
@@ -522,5 +522,12 @@ fn careful_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Moments> {
-    on.reduce::<Moments, Merge>(measured::<T, _>(input))
+    let reduce = |input| on.reduce::<Moments, Merge>(measured::<T, _>(input));
+    if is_short::<Moments>(input.items()?) {
+        return reduce(ByReference(&input));
+    }
+    match on.on_cpu(ByReference(&input), cpu::careful_moments)? {
+        ControlFlow::Break(moments) => Ok(moments),
+        ControlFlow::Continue(input) => reduce(input),
+    }
 }
