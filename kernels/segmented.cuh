@@ -40,6 +40,19 @@ struct OffsetSegments {
     }
 };
 
+/// Segments that each go on to the start of the next one, and the last one to the end of the items.
+template <class I>
+struct StartSegments {
+    const I* starts;
+    u64 count, items;
+
+    __device__ __forceinline__ u64 given(u64 i) const { return i < count ? starts[i] : items; }
+    __device__ __forceinline__ u64 bound(u64 i) const {
+        u64 at = given(i);
+        return at < items ? at : items;
+    }
+};
+
 /// Segments of one length.
 struct EvenSegments {
     u64 length, count, items;

@@ -20,7 +20,8 @@
 //!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
-//!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments
+//!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments;
+//!      [`reduce_by_key`]: of each run of equal keys
 //!    - [`sort()`], [`sort_into`], [`sort_in_place`], [`sort_pairs`], [`sort_pairs_in_place`],
 //!      [`argsort`], [`argsort_into`], by one [`Order`]
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
@@ -184,7 +185,8 @@ pub use primitives::scan::{
 #[doc(hidden)]
 pub use primitives::segmented::{Cut, OffsetsArguments, RowsArguments};
 pub use primitives::segmented::{
-    Offset, Offsets, OffsetsOf, Rows, Segments, segmented_reduce, segmented_reduce_from,
+    Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf, reduce_by_key,
+    reduce_by_key_with, segmented_reduce, segmented_reduce_from,
 };
 pub use primitives::select::{
     Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,

@@ -37,6 +37,11 @@ impl Case {
         pairs.map(|pair| pair[0] as usize..pair[1] as usize)
     }
 
+    /// Whether the last segment ends with the items.
+    pub(super) fn reaches_the_end(&self) -> bool {
+        self.offsets[self.count()] as usize == self.items && self.count() > 0
+    }
+
     pub(super) fn count(&self) -> usize {
         self.offsets.len() - 1
     }

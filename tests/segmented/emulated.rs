@@ -15,8 +15,8 @@ use warpfold::codegen::{HEADER_BYTES, WorkspaceArguments};
 use warpfold::ops::Add;
 use warpfold::source::{Form, Map, Slice, SliceArguments, Zip, ZipArguments};
 use warpfold::{
-    Cut, Element, Monoid, Offset, OffsetsArguments, OffsetsOf, Rows, RowsArguments, bytemuck,
-    function,
+    Cut, Element, Monoid, Offset, OffsetsArguments, OffsetsOf, Rows, RowsArguments, StartsOf,
+    bytemuck, function,
 };
 
 /// Tiles that are as short as they can be.
@@ -88,13 +88,14 @@ fn check<T: Sample, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     input: &Input<'_, T, F, C::Arguments>,
     values: &[T],
     offset_bytes: fn(&Case) -> Vec<u8>,
+    fits: fn(&Case) -> bool,
 ) {
     let Some(module) = module::<T, Op, F, C>(name) else {
         return;
     };
     let plan = policy::<T>();
     let cases = cases(plan.unit as usize);
-    let some = cases.iter().filter(|case| case.count() > 0);
+    let some = cases.iter().filter(|case| case.count() > 0 && fits(case));
     for (number, case) in some.enumerate() {
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
@@ -165,7 +166,7 @@ fn check_slices<T: Sample, Op: Monoid<T>, I: Offset>(name: &str, bytes: fn(&Case
         source: slice("items"),
         segments: offsets,
     };
-    check::<T, Op, Slice<T>, OffsetsOf<I>>(name, &input, &items, bytes);
+    check::<T, Op, Slice<T>, OffsetsOf<I>>(name, &input, &items, bytes, |_| true);
 }
 
 macro_rules! slices {
@@ -217,7 +218,27 @@ fn products_of_two_slices() {
         source: ZipArguments(slice("a"), slice("b")),
         segments: offsets,
     };
-    check::<f32, Add, Products, OffsetsOf<u32>>("products", &input, &products, short_offsets);
+    check::<f32, Add, Products, OffsetsOf<u32>>(
+        "products",
+        &input,
+        &products,
+        short_offsets,
+        |_| true,
+    );
+}
+
+/// Starts, of which there is one less than there are offsets.
+#[test]
+fn starts() {
+    let items = sample::<f32>(most::<f32>(), 5);
+    let input = Input::<f32, Slice<f32>, _> {
+        slices: &[("items", &items)],
+        source: slice("items"),
+        segments: offsets,
+    };
+    let starts = |case: &Case| bytemuck::cast_slice(&case.offsets[..case.count()]).to_vec();
+    let fits = Case::reaches_the_end;
+    check::<f32, Add, Slice<f32>, StartsOf<u64>>("starts", &input, &items, starts, fits);
 }
 
 fn rows_of(case: &Case) -> RowsArguments {

@@ -10,7 +10,8 @@ use warpfold::cuda::{SegmentedReduce, Workspace};
 use warpfold::ops::{Add, Max};
 use warpfold::source::{Host, Slice};
 use warpfold::{
-    Monoid, Offsets, OffsetsOf, Rows, function, map, segmented_reduce, segmented_reduce_from, zip,
+    Monoid, Offsets, OffsetsOf, Rows, function, map, reduce_by_key, segmented_reduce,
+    segmented_reduce_from, zip,
 };
 
 fn all_cases() -> Vec<Case> {
@@ -130,6 +131,28 @@ fn products_by_segment_and_rows() {
             .segmented_reduce_from::<f32, Add>(1.5, &x, rows)
             .unwrap();
         assert_same(&got.to_vec().unwrap(), &expected, "rows");
+    }
+}
+
+#[test]
+fn runs_of_equal_keys() {
+    let Some(device) = gpu(0) else { return };
+    for case in all_cases() {
+        let values = sample::<f32>(case.items, 6);
+        let mut keys = vec![u32::MAX; case.items];
+        for (number, segment) in case.segments().enumerate() {
+            keys[segment].fill((number % 6) as u32);
+        }
+        let expected = reduce_by_key::<u32, f32, Add>(&keys, &values).unwrap();
+        let (keys, values) = (
+            device.upload(&keys).unwrap(),
+            device.upload(&values).unwrap(),
+        );
+        let got = device
+            .reduce_by_key::<u32, f32, Add>(&keys, &values)
+            .unwrap();
+        assert_eq!(got.0.to_vec().unwrap(), expected.0, "{}", case.name);
+        assert_same(&got.1.to_vec().unwrap(), &expected.1, case.name);
     }
 }
 

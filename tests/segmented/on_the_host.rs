@@ -8,8 +8,8 @@ use crate::support::operators::{
 use half::f16;
 use warpfold::ops::{Add, Max};
 use warpfold::{
-    Device, Error, Monoid, Offsets, Rows, function, map, reduce, segmented_reduce,
-    segmented_reduce_from, zip,
+    Device, Error, Monoid, Offsets, Rows, Starts, flags, function, map, positions, reduce,
+    reduce_by_key, reduce_by_key_with, segmented_reduce, segmented_reduce_from, zip,
 };
 
 /// All forms of all cases.
@@ -174,4 +174,125 @@ fn unchecked_offsets_stay_within_the_items() {
         *offset = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 64);
     }
     assert_eq!(sums(&wild).len(), 9999);
+}
+
+/// Starts, and flags at the heads of segments, cut as offsets do.
+#[test]
+fn starts_and_head_flags_cut_as_offsets_do() {
+    let device = Device::cpu();
+    for case in cases(1024).iter().filter(|case| case.reaches_the_end()) {
+        let items = sample::<f32>(case.items, 5);
+        let expected = case.folds::<f32, Add>(&items, None);
+        let starts = &case.offsets[..case.count()];
+        let got = segmented_reduce::<f32, Add>(&items, Starts::new(starts).unwrap()).unwrap();
+        assert_same(&got, &expected, case.name);
+        let (items_there, starts_there) = (
+            device.upload(&items).unwrap(),
+            device.upload(starts).unwrap(),
+        );
+        let starts_there = device.starts(&starts_there).unwrap();
+        let got = device
+            .segmented_reduce::<f32, Add>(&items_there, starts_there)
+            .unwrap();
+        assert_same(&got.to_vec().unwrap(), &expected, case.name);
+
+        // Flags cannot mark empty segments.
+        if case.segments().any(|segment| segment.is_empty()) {
+            continue;
+        }
+        let mut heads = vec![0_u8; case.items];
+        starts.iter().for_each(|&start| heads[start as usize] = 1);
+        let starts = positions(flags(&heads)).unwrap();
+        let got = segmented_reduce::<f32, Add>(&items, Starts::new(&starts).unwrap()).unwrap();
+        assert_same(&got, &expected, case.name);
+    }
+}
+
+#[function]
+fn same_half(a: u32, b: u32) -> bool {
+    a / 2 == b / 2
+}
+
+#[test]
+fn each_run_of_equal_keys_has_the_bits_of_a_reduction_of_its_own() {
+    let device = Device::cpu();
+    for case in cases(1024).iter().chain(&long_cases()) {
+        let values = sample::<f32>(case.items, 6);
+        // Keys that differ from run to run, though not in all.
+        let mut keys = vec![u32::MAX - 9; case.items];
+        for (number, segment) in case.segments().enumerate() {
+            keys[segment].fill((number % 6) as u32);
+        }
+        for halved in [false, true] {
+            let same = |a: u32, b: u32| if halved { a / 2 == b / 2 } else { a == b };
+            let runs: Vec<_> = keys.chunk_by(|&a, &b| same(a, b)).collect();
+            let firsts: Vec<_> = runs.iter().map(|run| run[0]).collect();
+            let mut rest = &values[..];
+            let mut folds = Vec::new();
+            for run in runs {
+                let (own, others) = rest.split_at(run.len());
+                folds.push(crate::support::oracle::reduce::<f32, Add>(own, None));
+                rest = others;
+            }
+            let (there, of_them) = (
+                device.upload(&keys).unwrap(),
+                device.upload(&values).unwrap(),
+            );
+            let (host, buffers) = match halved {
+                false => (
+                    reduce_by_key::<u32, f32, Add>(&keys, &values).unwrap(),
+                    device
+                        .reduce_by_key::<u32, f32, Add>(&there, &of_them)
+                        .unwrap(),
+                ),
+                true => (
+                    reduce_by_key_with::<u32, same_half, f32, Add>(&keys, &values).unwrap(),
+                    device
+                        .reduce_by_key_with::<u32, same_half, f32, Add>(&there, &of_them)
+                        .unwrap(),
+                ),
+            };
+            assert_eq!(host.0, firsts, "{}", case.name);
+            assert_same(&host.1, &folds, case.name);
+            assert_eq!(buffers.0.to_vec().unwrap(), firsts, "{}", case.name);
+            assert_same(&buffers.1.to_vec().unwrap(), &folds, case.name);
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_nan_are_runs_of_their_own() {
+    let keys = [f32::NAN, f32::NAN, 0.0, -0.0];
+    let (keys, sums) = reduce_by_key::<f32, u32, Add>(&keys, &[1, 2, 3, 4]).unwrap();
+    assert_eq!(sums, [1, 2, 7]);
+    assert_eq!(keys.len(), 3);
+}
+
+#[test]
+fn keys_without_values_and_falling_starts_are_refused() {
+    let parts = ["3 items is zipped with one of 2"];
+    assert_refused(reduce_by_key::<u8, u8, Add>(&[1, 2, 3], &[1, 2]), &parts);
+    let device = Device::cpu();
+    let (keys, values) = (
+        device.upload(&[1_u8, 2, 3]).unwrap(),
+        device.upload(&[1_u8, 2]).unwrap(),
+    );
+    assert_refused(device.reduce_by_key::<u8, u8, Add>(&keys, &values), &parts);
+
+    let parts = ["`starts` fall", "starts[1] is 4, less than the 5 before it"];
+    assert_refused(Starts::new(&[5_u32, 4]), &parts);
+    assert_refused(device.starts(&device.upload(&[5_u32, 4]).unwrap()), &parts);
+    let parts = [
+        "`starts` pass the end",
+        "starts[0] is 9",
+        "there are 8 items",
+    ];
+    let starts = Starts::new(&[9_u32]).unwrap();
+    assert_refused(segmented_reduce::<u8, Add>(&[0; 8], starts), &parts);
+    let (items, starts) = (
+        device.upload(&[0_u8; 8]).unwrap(),
+        device.upload(&[9_u32]).unwrap(),
+    );
+    let starts = device.starts(&starts).unwrap();
+    assert_refused(device.segmented_reduce::<u8, Add>(&items, starts), &parts);
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A call is two launches, and one for up to 1024 items. It reads each item once.
+/// A call is two launches, and one for the shortest inputs. It reads each item once.
 #[derive(Debug)]
 pub struct SegmentedReduce<
     T: Element,

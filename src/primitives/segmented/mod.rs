@@ -4,11 +4,13 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+mod keys;
 mod segments;
 
+pub use keys::{reduce_by_key, reduce_by_key_with};
 #[doc(hidden)]
 pub use segments::{Cut, OffsetsArguments, RowsArguments};
-pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments};
+pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf};
 
 use crate::device::Backend;
 use crate::device::DeviceBinder;
@@ -94,8 +96,8 @@ fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
 /// # Segments
 ///
 /// Each result is bit for bit that of [`reduce`](Device::reduce) over the segment alone. On a GPU a
-/// call is two launches, and one for up to 1024 items; every item is read once. Memory: the result,
-/// and a workspace that the device keeps, of 1 to 10% of the input's size.
+/// call is two launches, and one for the shortest inputs; every item is read once. Memory: the
+/// result, and a workspace that the device keeps, of 1 to 7% of the input's size.
 ///
 /// # Errors
 ///

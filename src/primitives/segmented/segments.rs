@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 ///
 /// - [`Offsets`]: between neighbouring numbers in memory, as a compressed sparse matrix (CSR) has
 ///   its rows, and Arrow its lists;
+/// - [`Starts`]: from each of some numbers to the next one, as head flags and runs have them;
 /// - [`Rows`]: all of one length.
 ///
 /// `Place` says where offsets may lie, as for a [`Source`].
@@ -134,25 +135,12 @@ impl<S> Offsets<S> {
     where
         S: Source<Item = I, Form = Slice<I>>,
     {
-        let len = offsets.items()?;
-        let count = count_of(len)?;
-        let arguments = offsets.bind(&mut HostBinder::new(&Device::cpu()))?;
-        // SAFETY: on the CPU these are the address and the length of a slice that `offsets` borrows.
-        let slice = unsafe { Slice::<I>::as_slice(&arguments, len) }.expect("a slice is one");
-        // Neighbouring chunks share an offset.
-        let starts = (0..count).into_par_iter().step_by(CHUNK);
-        let fall = starts.find_map_first(|start| {
-            let chunk = &slice[start..len.min(start + CHUNK + 1)];
-            let fall = || chunk.windows(2).position(|pair| pair[1] < pair[0]);
-            (!chunk.is_sorted()).then(|| start + fall().expect("it falls") + 1)
-        });
-        if let Some(fall) = fall {
-            return Err(falls(fall, slice[fall - 1].to_u64(), slice[fall].to_u64()));
-        }
+        let count = count_of(offsets.items()?)?;
+        let end = check_host("offsets", &offsets)?;
         Ok(Offsets {
             source: offsets,
             count,
-            end: slice.last().map(|end| end.to_u64()),
+            end,
         })
     }
 
@@ -199,22 +187,67 @@ impl Device {
     pub fn offsets<'b, I: Offset>(&self, offsets: &'b Buffer<I>) -> Result<Offsets<&'b Buffer<I>>> {
         self.check_owns(offsets)?;
         let count = count_of(offsets.len())?;
-        let mut end = None;
-        if count > 0 {
-            let [fall, last] = I::first_fall(self, offsets)?;
-            if fall != u64::MAX {
-                let fall = fall as usize;
-                let pair = offsets.slice(fall - 1..=fall).to_vec()?;
-                return Err(falls(fall, pair[0].to_u64(), pair[1].to_u64()));
-            }
-            end = Some(last);
-        }
         Ok(Offsets {
-            source: offsets,
             count,
-            end,
+            end: check_buffer("offsets", self, offsets)?,
+            source: offsets,
         })
     }
+
+    /// Checks starts in a buffer, as [`offsets`](Device::offsets) checks offsets.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Segments`] if a start is less than the one before it; and those of
+    /// [`Device::reduce`] and [`Buffer::to_vec`].
+    pub fn starts<'b, I: Offset>(&self, starts: &'b Buffer<I>) -> Result<Starts<&'b Buffer<I>>> {
+        self.check_owns(starts)?;
+        Ok(Starts {
+            count: starts.len(),
+            end: check_buffer("starts", self, starts)?,
+            source: starts,
+        })
+    }
+}
+
+/// The last number of a slice in host memory. An error if they fall.
+fn check_host<I: Offset>(
+    argument: &'static str,
+    numbers: &impl Source<Item = I, Form = Slice<I>>,
+) -> Result<Option<u64>> {
+    let len = numbers.items()?;
+    let arguments = numbers.bind(&mut HostBinder::new(&Device::cpu()))?;
+    // SAFETY: on the CPU these are the address and the length of a slice that `numbers` borrows.
+    let slice = unsafe { Slice::<I>::as_slice(&arguments, len) }.expect("a slice is one");
+    // Neighbouring chunks share a number.
+    let chunks = (0..len).into_par_iter().step_by(CHUNK);
+    let fall = chunks.find_map_first(|start| {
+        let chunk = &slice[start..len.min(start + CHUNK + 1)];
+        let fall = || chunk.windows(2).position(|pair| pair[1] < pair[0]);
+        (!chunk.is_sorted()).then(|| start + fall().expect("it falls") + 1)
+    });
+    match fall {
+        Some(fall) => Err(falls(argument, fall, [slice[fall - 1], slice[fall]])),
+        None => Ok(slice.last().map(|last| last.to_u64())),
+    }
+}
+
+/// The last number of a buffer. An error if they fall.
+fn check_buffer<I: Offset>(
+    argument: &'static str,
+    device: &Device,
+    numbers: &Buffer<I>,
+) -> Result<Option<u64>> {
+    if numbers.len() < 2 {
+        return Ok(numbers.to_vec()?.first().map(|one| one.to_u64()));
+    }
+    let [fall, last] = I::first_fall(device, numbers)?;
+    if fall == u64::MAX {
+        return Ok(Some(last));
+    }
+    let fall = fall as usize;
+    let pair = numbers.slice(fall - 1..=fall).to_vec()?;
+    Err(falls(argument, fall, [pair[0], pair[1]]))
 }
 
 /// The offsets that a thread checks at a time.
@@ -227,12 +260,26 @@ fn count_of(offsets: usize) -> Result<usize> {
     })
 }
 
-fn falls(number: usize, before: u64, offset: u64) -> Error {
+fn falls<I: Offset>(argument: &'static str, number: usize, pair: [I; 2]) -> Error {
+    let [before, at] = pair.map(I::to_u64);
     Error::Segments {
-        argument: "offsets",
+        argument,
         fault: format!(
-            "fall: offsets[{number}] is {offset}, less than the {before} before it\n  remedy: give offsets in ascending order"
+            "fall: {argument}[{number}] is {at}, less than the {before} before it\n  remedy: give {argument} in ascending order"
         ),
+    }
+}
+
+/// An error if the last number of some, which is `end`, lies beyond the items.
+fn check_end(argument: &'static str, last: usize, end: Option<u64>, items: usize) -> Result<()> {
+    match end {
+        Some(end) if end > items as u64 => Err(Error::Segments {
+            argument,
+            fault: format!(
+                "pass the end: {argument}[{last}] is {end}, but there are {items} items\n  remedy: give {argument} up to the number of items"
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -275,16 +322,110 @@ impl<P: Place, I: Offset, S: Source<P, Item = I, Form = Slice<I>>> Segments<P> f
     }
 
     fn bind<'a>(&'a self, binder: &mut P::Binder<'a>, items: usize) -> Result<OffsetsArguments> {
-        if let Some(end) = self.end
-            && end > items as u64
-        {
-            let fault = format!(
-                "pass the end: offsets[{}] is {end}, but there are {items} items\n  remedy: give offsets up to the number of items",
-                self.count
-            );
-            let argument = "offsets";
-            return Err(Error::Segments { argument, fault });
+        check_end("offsets", self.count, self.end, items)?;
+        let SliceArguments { address } = self.source.bind(binder)?;
+        Ok(OffsetsArguments {
+            offsets: address,
+            count: self.count as u64,
+            items: items as u64,
+        })
+    }
+}
+
+/// Segments that each go on to the next one: segment `i` has the items from `starts[i]` to
+/// `starts[i + 1]`, and the last one goes on to the end of the items. Items before the first start
+/// belong to no segment.
+///
+/// So the starts of [`runs`](crate::runs()) cut what belongs to the runs, and
+/// [`positions`](crate::positions) makes starts of flags that mark the first item of each segment:
+///
+/// ```
+/// use warpfold::{Starts, flags, ops::Add, positions, segmented_reduce};
+///
+/// let heads = positions(flags(&[1_u8, 0, 0, 1, 0]))?;
+/// let sums = segmented_reduce::<u32, Add>(&[1, 2, 3, 4, 5], Starts::new(&heads)?)?;
+/// assert_eq!(sums, [6, 9]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// They are checked as [`Offsets`] are: by [`new`](Starts::new) in host memory, by
+/// [`Device::starts`] in a buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Starts<S> {
+    source: S,
+    count: usize,
+    /// The last start, if they were checked.
+    end: Option<u64>,
+}
+
+impl<S> Starts<S> {
+    /// Checks starts in host memory. Reads them once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Segments`] if a start is less than the one before it.
+    pub fn new<I: Offset>(starts: S) -> Result<Starts<S>>
+    where
+        S: Source<Item = I, Form = Slice<I>>,
+    {
+        Ok(Starts {
+            count: starts.items()?,
+            end: check_host("starts", &starts)?,
+            source: starts,
+        })
+    }
+
+    /// Takes starts as they are; see [`Offsets::unchecked`].
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn unchecked<P: Place, I: Offset>(starts: S) -> Result<Starts<S>>
+    where
+        S: Source<P, Item = I, Form = Slice<I>>,
+    {
+        Ok(Starts {
+            count: starts.items()?,
+            source: starts,
+            end: None,
+        })
+    }
+}
+
+/// Segments that start at numbers of type `I`, as a type without data.
+#[derive(Debug)]
+pub struct StartsOf<I>(PhantomData<fn() -> I>);
+
+impl<I> sealed::Sealed for StartsOf<I> {}
+
+// SAFETY: `warpfold::StartSegments` in `kernels/segmented.cuh` holds a pointer and two numbers.
+unsafe impl<I: Offset> Cut for StartsOf<I> {
+    type Arguments = OffsetsArguments;
+
+    #[inline(always)]
+    unsafe fn bound(arguments: &OffsetsArguments, i: usize) -> usize {
+        if i as u64 == arguments.count {
+            return arguments.items as usize;
         }
+        // SAFETY: there are as many starts as segments; the rest is the caller's.
+        let start = unsafe { *(arguments.offsets as *const I).add(i) };
+        start.to_u64().min(arguments.items) as usize
+    }
+
+    fn cuda() -> String {
+        format!("warpfold::StartSegments<{}>", I::CUDA)
+    }
+}
+
+impl<P: Place, I: Offset, S: Source<P, Item = I, Form = Slice<I>>> Segments<P> for Starts<S> {
+    type Cut = StartsOf<I>;
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn bind<'a>(&'a self, binder: &mut P::Binder<'a>, items: usize) -> Result<OffsetsArguments> {
+        check_end("starts", self.count.saturating_sub(1), self.end, items)?;
         let SliceArguments { address } = self.source.bind(binder)?;
         Ok(OffsetsArguments {
             offsets: address,
