@@ -5,3 +5,5 @@ mod cases;
 mod compiled;
 mod cpu;
 mod emulated;
+#[cfg(feature = "cuda")]
+mod gpu;

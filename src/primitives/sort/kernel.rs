@@ -111,7 +111,7 @@ impl SortShape {
         SortShape::new::<K>(0, 0)
     }
 
-    /// Of keys with values, which have up to [`MOST_VALUE`] bytes.
+    /// Of keys with values, which have up to 16 bytes.
     pub fn of_pairs<K: Sortable, V: Element>() -> SortShape {
         let (part, parts) = parts_of::<V>();
         SortShape::new::<K>(part, parts)
