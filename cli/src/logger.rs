@@ -2,8 +2,10 @@
 
 use crate::progress;
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 struct Stderr;
@@ -32,6 +34,18 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 pub(crate) fn warn(message: fmt::Arguments<'_>) {
     if !QUIET.load(Ordering::Relaxed) {
         show("warning", message);
+    }
+}
+
+/// Writes a remark about an input, unless the user wants none. Some results read their input twice:
+/// a remark that was made is not made again.
+pub(crate) fn remark(level: &str, message: String) {
+    static MADE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let is_quiet = QUIET.load(Ordering::Relaxed);
+    let is_new =
+        |mut made: std::sync::MutexGuard<'_, BTreeSet<String>>| made.insert(message.clone());
+    if !is_quiet && MADE.lock().is_ok_and(is_new) {
+        show(level, format_args!("{message}"));
     }
 }
 

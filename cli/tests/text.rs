@@ -537,6 +537,18 @@ fn missing_values_are_skipped_said_or_refused() {
     assert!(error.contains("i32 has no NaN"), "{error}");
     let error = fail("reduce", "1 NA");
     assert!(error.contains("--missing"), "{error}");
+    // A file that is read twice is told of once, and with --quiet not at all.
+    let folder = folder(&[("x.txt", b"1 NA 2\n")]);
+    for (line, notes) in [("", 1), (" --quiet", 0)] {
+        let line = format!("histogram --bins 2 --missing skip x.txt{line}");
+        let output = run_in(folder.path(), &line, b"");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            told.matches("1 missing value was skipped").count(),
+            notes,
+            "{line}: {told}"
+        );
+    }
     // Without it, a NaN is a number.
     assert_eq!(pass("reduce", "1 nan"), "NaN");
 }

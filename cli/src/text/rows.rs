@@ -288,9 +288,9 @@ impl Rows {
     fn tell_what_is_left_out(&self) {
         let is_said = self.lexer.dialect.comment_is_said;
         if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
-            logger::show(
+            logger::remark(
                 "warning",
-                format_args!(
+                format!(
                     "{}: line {line} starts with # and is left out as a comment: --no-comments \
                      reads it, --comment '#' says that it is one",
                     self.lexer.input.name
@@ -303,9 +303,9 @@ impl Rows {
                 1 => "1 missing value was".into(),
                 _ => format!("{missing} missing values were"),
             };
-            logger::show(
+            logger::remark(
                 "note",
-                format_args!("{}: {values} skipped", self.lexer.input.name),
+                format!("{}: {values} skipped", self.lexer.input.name),
             );
         }
     }
