@@ -198,20 +198,14 @@ impl Monoid<Moments> for Merge {
 #[function]
 pub fn single(high: f64, low: f64) -> Moments {
     let magnitude = f64::from_bits(high.to_bits() & 2047 << 52);
-    let scale = if magnitude < LEAST {
-        LEAST
-    } else if magnitude > GREATEST {
-        GREATEST
-    } else {
-        magnitude
-    };
+    let scale = magnitude.clamp(LEAST, GREATEST);
     Moments {
         count: 1.0,
         sum: high,
         origin: high,
         offset: low * f64::from_bits((2046 << 52) - scale.to_bits()),
         // NaN if the number is not finite.
-        deviations: high - high,
+        deviations: if magnitude > f64::MAX { f64::NAN } else { 0.0 },
         scale,
     }
 }
