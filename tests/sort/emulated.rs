@@ -41,13 +41,12 @@ impl Modules {
     fn run<K: Key, V: Element>(
         &self,
         what: &str,
-        (order, code): (Order, u32),
+        code: u32,
         keys: &[K],
         values: Option<&[V]>,
         form: Form,
         (bits, seed): (usize, u64),
     ) -> (Vec<K>, Vec<u8>) {
-        let _ = order;
         let (len, places) = (keys.len(), form == Form::Places);
         let plan = SortPlan::new(self.shape, len);
         let mut script = Script::new();
@@ -165,7 +164,7 @@ fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[
         for &pattern in patterns {
             seed += 1;
             let order = ORDERS[seed as usize % 6];
-            let code = (order.0, code_of::<K>(order));
+            let code = code_of::<K>(order);
             let bits = if seed % 2 == 0 { 32 } else { 64 };
             let what = format!("{name} {pattern:?} {len} {order:?}");
             let keys: Vec<K> = keys(pattern, len, seed);

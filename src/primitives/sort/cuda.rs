@@ -1,6 +1,6 @@
 //! Sort for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, GatherArguments, MOST_VALUE, SortArguments, SortPlan, SortShape};
+use super::kernel::{self, GatherArguments, SortArguments, SortPlan, SortShape};
 use super::order::{Order, Sortable};
 use crate::cuda::checks::check_streams;
 use crate::cuda::kernels::{Lazy, Loaded};
@@ -13,6 +13,9 @@ use crate::{Buffer, Element, Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// The largest values that move with their keys in every pass.
+const MOST_VALUE: usize = 16;
 
 /// Sorts keys of type `K` on a GPU's stream. Cheap to clone.
 ///
@@ -38,7 +41,7 @@ use std::sync::Arc;
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](super::Scan); they can share one. But here it also holds room for all keys, 2
+/// As for [`Scan`](crate::cuda::Scan); they can share one. But here it also holds room for all keys, 2
 /// KiB for each byte of a key, and 2 KiB for each tile, which has some thousands of keys (4 KiB from
 /// 2^30 keys on).
 #[derive(Debug, Clone)]

@@ -225,9 +225,6 @@ impl SortShape {
     }
 }
 
-/// The largest values that move with their keys in every pass.
-pub(crate) const MOST_VALUE: usize = 16;
-
 /// The warps of a block that has a tile: as few as have a thread for each digit. Small blocks wait
 /// less at their barriers; 8 warps were 11% faster than 16 (an H200, 2^28 keys of 32 bits).
 const WARPS: usize = 8;
