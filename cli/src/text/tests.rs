@@ -132,21 +132,36 @@ fn a_missing_number_is_an_error() {
 }
 
 #[test]
-fn headers_have_a_remedy() {
+fn a_header_is_passed_over_and_a_mistake_is_none() {
     for (text, options) in [
         ("age\n1\n", TextArguments::default()),
         ("age,b\n1,2\n", csv()),
     ] {
-        let error = parse_with::<i64>(text.as_bytes(), &options).unwrap_err();
-        assert!(error.contains("--skip 1"), "{error}");
+        let numbers = if text.contains(',') {
+            vec![1, 2]
+        } else {
+            vec![1]
+        };
+        let read = parse_with::<i64>(text.as_bytes(), &options).unwrap();
+        assert_eq!(read, numbers);
+        // What may be a number with a mistake in it has a remedy for either.
+        let error = parse_with::<i64>(text.replace("age", "1O").as_bytes(), &no_header(&options));
+        assert!(error.unwrap_err().contains("--skip 1"));
         let error = parse_with::<i64>(format!("1\n{text}").as_bytes(), &options).unwrap_err();
         assert!(!error.contains("--skip 1"), "{error}");
         let skip = TextArguments { skip: 1, ..options };
-        assert!(parse_with::<i64>(text.as_bytes(), &skip).is_ok());
+        assert_eq!(parse_with::<i64>(text.as_bytes(), &skip).unwrap(), numbers);
     }
 }
 
-/// Mistakes behind blocks of text stand where an editor says.
+fn no_header(options: &TextArguments) -> TextArguments {
+    TextArguments {
+        no_header: true,
+        delimiter: options.delimiter,
+        ..TextArguments::default()
+    }
+}
+
 #[test]
 fn places_are_those_of_the_whole_text() {
     for spaces in 0..200 {
