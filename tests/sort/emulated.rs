@@ -57,7 +57,7 @@ impl Modules {
         script.filled("in", align, bytes, "keys");
         script.buffer("out", align, if form == Form::InPlace { 0 } else { bytes });
         script.buffer("room", 0, bytes);
-        let value_bytes = values.map_or(0, |values| size_of_val(values));
+        let value_bytes = values.map_or(0, size_of_val);
         script.file("values", values.map_or(&[], bytemuck::cast_slice));
         script.filled("values_in", align_of::<V>(), value_bytes, "values");
         let out_bytes = if places { 8 * len } else { value_bytes };
