@@ -216,11 +216,7 @@ impl Survey {
         let has = |kind| self.kinds.contains(&kind);
         let has_numbers = has(Kind::Integer) || has(Kind::Float);
         if self.is_shifted() && !self.ends_empty {
-            // A row of numbers alone may be one that lacks a field.
-            return match has(Kind::Word) {
-                true => First::Header,
-                false => First::Unclear,
-            };
+            return First::Header;
         }
         let words = self.kinds.iter().zip(&self.first).enumerate();
         let words = words.filter(|(_, (kind, _))| **kind == Kind::Word);
