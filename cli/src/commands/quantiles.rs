@@ -75,18 +75,20 @@ impl Quantiles {
             let mut prefixes: Vec<u64> = known.iter().map(|(prefix, _)| *prefix).collect();
             prefixes.sort_unstable();
             prefixes.dedup();
-            let mut counts = vec![[0_u64; 1 << DIGIT_BITS]; prefixes.len()];
+            let mut counts = vec![0_u64; prefixes.len() << DIGIT_BITS];
             self.for_each(|key| {
                 let prefix = key.checked_shr(shift + DIGIT_BITS).unwrap_or(0);
                 if let Ok(place) = prefixes.binary_search(&prefix) {
-                    counts[place][(key >> shift) as usize & ((1 << DIGIT_BITS) - 1)] += 1;
+                    let digit = (key >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+                    counts[place << DIGIT_BITS | digit] += 1;
                 }
             })?;
             for (prefix, rank) in &mut known {
                 let place = prefixes.binary_search(prefix).expect("it is one of them");
                 let mut digit = 0;
-                while *rank >= counts[place][digit] {
-                    *rank -= counts[place][digit];
+                let counts = &counts[place << DIGIT_BITS..];
+                while *rank >= counts[digit] {
+                    *rank -= counts[digit];
                     digit += 1;
                 }
                 *prefix = *prefix << DIGIT_BITS | digit as u64;
@@ -120,12 +122,17 @@ impl Quantiles {
     }
 }
 
-/// As NumPy does it: from the nearer end.
+/// As NumPy does it: from the nearer end. An infinite end takes all that is between.
 fn interpolated(low: f64, high: f64, part: f64) -> f64 {
-    match (low == high || part == 0.0, part < 0.5) {
-        (true, _) => low,
-        (false, true) => low + (high - low) * part,
-        (false, false) => high - (high - low) * (1.0 - part),
+    if low == high || part == 0.0 {
+        return low;
+    }
+    match (low.is_finite(), high.is_finite()) {
+        (true, false) => high,
+        (false, true) => low,
+        _ if !(high - low).is_finite() => low * (1.0 - part) + high * part,
+        _ if part < 0.5 => low + (high - low) * part,
+        _ => high - (high - low) * (1.0 - part),
     }
 }
 
