@@ -266,8 +266,8 @@ struct SegmentedReducer {
 
     // ------------------------------------------------------------------------------------- cut
 
-    /// How many segments start before entry `diagonal` of the merge path. A warp calls. Whatever the
-    /// offsets hold, it ends.
+    /// How many segments start before entry `diagonal` of the merge path. A warp calls. Whatever
+    /// the offsets hold, it ends.
     __device__ __forceinline__ u64 starts_before(u64 diagonal) const {
         u64 low = 0, high = segments.count < diagonal ? segments.count : diagonal;
         guess(low, high, diagonal);

@@ -262,7 +262,7 @@ struct Sorter {
         return call.status + ((number % 2) * tiles(call) + tile) * SORT_DIGITS;
     }
 
-    // ---- begin: nothing is counted yet -----------------------------------------------------------
+    // ---- begin: nothing is counted yet ---------------------------------------------------------
 
     static __device__ __forceinline__ void begin(const Call& call) {
         for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < PASSES * SORT_DIGITS;
@@ -270,7 +270,7 @@ struct Sorter {
             call.bins[i] = 0;
     }
 
-    // ---- count: one reading of all keys ----------------------------------------------------------
+    // ---- count: one reading of all keys --------------------------------------------------------
 
     struct CountShared {
         /// COLUMNS counters for each digit: lanes that count the same digit need not wait.
@@ -382,7 +382,7 @@ struct Sorter {
         if (digit == 0) *call.varying = varying;
     }
 
-    // ---- copy: what an odd number of passes would overwrite --------------------------------------
+    // ---- copy: what an odd number of passes would overwrite ------------------------------------
 
     /// In place, an odd number of passes cannot begin with what it ends in.
     static __device__ __forceinline__ bool begins_in_room(const Call& call, u32 passes) {
@@ -399,7 +399,7 @@ struct Sorter {
         }
     }
 
-    // ---- pass: items move to where their digit says ----------------------------------------------
+    // ---- pass: items move to where their digit says --------------------------------------------
 
     static __device__ __forceinline__ V place_value(u64 at) {
         V value;

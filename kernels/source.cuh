@@ -35,8 +35,8 @@ struct Slice {
     }
 };
 
-/// Calls a function with an item, with its parts (SPREADS is 1), or with the parts of its first part
-/// and the second (2).
+/// Calls a function with an item, with its parts (SPREADS is 1), or with the parts of its first
+/// part and the second (2).
 template <auto FUNCTION, int SPREADS, class X>
 __device__ __forceinline__ auto call_with(const X& x) {
     if constexpr (SPREADS == 0) return FUNCTION(x);

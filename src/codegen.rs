@@ -1,8 +1,8 @@
 //! The templating stage: a typed request in, CUDA source out.
 //!
-//! A [`Kernel`] is a value: a template, what it is bound to (a source, an operator), the engine with
-//! its policy. The templates in `templates/` bind the names that the algorithms in `kernels/` are
-//! written against. Everything here is pure: it needs no GPU, no CUDA and no file, and a kernel
+//! A [`Kernel`] is a value: a template, what it is bound to (a source, an operator), the engine
+//! with its policy. The templates in `templates/` bind the names that the algorithms in `kernels/`
+//! are written against. Everything here is pure: it needs no GPU, no CUDA and no file, and a kernel
 //! always gives the same text.
 //!
 //! ```

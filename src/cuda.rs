@@ -1,11 +1,11 @@
 //! NVIDIA GPUs: for programs that use [`cudarc`] themselves.
 //!
 //! [`Reduce`], [`Scan`], [`Select`] and the others hold the kernels of one primitive, loaded into a
-//! context: for one element type and operator, predicate or form of source. Their methods *enqueue*:
-//! on your stream, over your slices or views, with your [`Workspace`] if they need one. They allocate
-//! nothing on the device, synchronise nothing, and copy nothing to the host. So a CUDA graph can
-//! capture them. One call may load kernels: the first long scan of slices that do not start at a
-//! multiple of 16 bytes, as [`Scan`] says.
+//! context: for one element type and operator, predicate or form of source. Their methods
+//! *enqueue*: on your stream, over your slices or views, with your [`Workspace`] if they need one.
+//! They allocate nothing on the device, synchronise nothing, and copy nothing to the host. So a
+//! CUDA graph can capture them. One call may load kernels: the first long scan of slices that do
+//! not start at a multiple of 16 bytes, as [`Scan`] says.
 //!
 //! On GPUs of compute capability 9.0 or later, with a driver for CUDA 12.3 or later, a launch
 //! overlaps the end of what precedes it on the stream, by *programmatic dependent launch*, in

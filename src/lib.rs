@@ -41,9 +41,9 @@
 //! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
 //! [`constant()`] and [`strided()`] make of them; [`map_with`] has parameters. A source is evaluated
 //! in registers, item by item, and takes no memory. So a dot product, a count or an arg-max is a
-//! reduction that reads its input once. [`select()`] keeps the items that a predicate keeps, in their order. [`partition`] gives
-//! the others, too; [`positions`] says where they stand. [`unique`] and [`runs`] find runs of
-//! equals.
+//! reduction that reads its input once. [`select()`] keeps the items that a predicate keeps, in
+//! their order. [`partition`] gives the others, too; [`positions`] says where they stand.
+//! [`unique`] and [`runs`] find runs of equals.
 //! [`statistics`] has [`sum`], [`mean`], [`variance`], [`arg_max`] and others, which are such
 //! reductions.
 //! [`sort()`], [`sort_pairs`] and [`argsort`] are stable, and take one [`Order`].

@@ -68,7 +68,8 @@ kinds! {
     Float: f32 f64;
 }
 
-/// What `min` and `max` of a number are, on the host. `kernels/machine/rust.cuh` defines them alike.
+/// What `min` and `max` of a number are, on the host. `kernels/machine/rust.cuh` defines them
+/// alike.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no such method on a GPU",
     label = "this has no such method of its own",

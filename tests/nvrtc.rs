@@ -1,5 +1,5 @@
-//! Which NVRTC is loaded, what is refused, and that the caller's locale stays: with libraries that a
-//! C compiler makes, which pass for NVRTC of any release.
+//! Which NVRTC is loaded, what is refused, and that the caller's locale stays: with libraries that
+//! a C compiler makes, which pass for NVRTC of any release.
 
 #[path = "support/skips.rs"]
 mod skips;

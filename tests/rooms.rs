@@ -133,7 +133,8 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a source names of the crate: after `crate::`, and in the room behind a door after `super::`.
+/// What a source names of the crate: after `crate::`, and in the room behind a door after
+/// `super::`.
 fn named(file: &str, code: &str) -> Named {
     let mut all = Named::new();
     let is_behind_a_door = file.starts_with("cuda/");

@@ -566,8 +566,8 @@ fn a_mean_is_the_sum_over_the_count() {
     assert_eq!(moments(&x).unwrap().sum(), sum);
 }
 
-/// The words of `least_packed` and `greatest_packed` lead to the places that `arg_min` and `arg_max`
-/// give.
+/// The words of `least_packed` and `greatest_packed` lead to the places that `arg_min` and
+/// `arg_max` give.
 fn check_packed<T: Real>() {
     for length in [1, 2, 33, 1000] {
         let data = numbers::<T>(length, 3, 2);

@@ -168,8 +168,8 @@ pub(crate) struct Combination {
     pub(crate) ps: Spread,
 }
 
-/// The batches of one measurement. Files keep the median alone, in six digits, which is more than is
-/// known.
+/// The batches of one measurement. Files keep the median alone, in six digits, which is more than
+/// is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,

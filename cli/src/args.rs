@@ -450,8 +450,8 @@ pub(crate) struct TextArguments {
     )]
     pub(crate) skip: u64,
 
-    /// Read a column of a text: its number, from 1 on, its name in the header, or a range of either,
-    /// such as 2-4 or 3-; may be given several times
+    /// Read a column of a text: its number, from 1 on, its name in the header, or a range of
+    /// either, such as 2-4 or 3-; may be given several times
     ///
     /// A name that is a number is written `name:2020`, where there are so many columns.
     #[arg(

@@ -26,8 +26,8 @@ fn no_compiler() {
 
 /// A program that is a compiler as far as the shell commands `body` go.
 ///
-/// Another process writes it. If this one did, what another test starts meanwhile would hold it open
-/// for a moment, and Linux runs nothing that is open for writing ("Text file busy").
+/// Another process writes it. If this one did, what another test starts meanwhile would hold it
+/// open for a moment, and Linux runs nothing that is open for writing ("Text file busy").
 #[cfg(unix)]
 fn pretended_compiler(body: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

@@ -267,8 +267,9 @@ WARPFOLD_WORD(u32, "u32", "r")
 WARPFOLD_WORD(u64, "u64", "l")
 #undef WARPFOLD_WORD
 
-// Before CUDA 12.3, PTX accesses 128 bits only as a vector, and promises no more than that each half
-// is one access. It is one in machine code: the instruction is `LDG.E.128.STRONG.GPU` in both cases.
+// Before CUDA 12.3, PTX accesses 128 bits only as a vector, and promises no more than that each
+// half is one access. It is one in machine code: the instruction is `LDG.E.128.STRONG.GPU` in both
+// cases.
 #if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 3
 #define WARPFOLD_LOAD_16_PTX(ORDER) "ld." ORDER ".gpu.global.v2.u64 {%0, %1}, [%2];"
 #define WARPFOLD_STORE_16_PTX(ORDER) "st." ORDER ".gpu.global.v2.u64 [%0], {%1, %2};"

@@ -23,7 +23,8 @@ pub(crate) struct Loaded {
     overlap: bool,
 }
 
-/// By context and kernel. Entries keep their context alive, so no other context can get its address.
+/// By context and kernel. Entries keep their context alive, so no other context can get its
+/// address.
 type Cache = HashMap<usize, HashMap<Identity, Arc<Loaded>>>;
 
 static LOADED: RwLock<Option<Cache>> = RwLock::new(None);

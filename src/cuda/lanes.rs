@@ -1,5 +1,5 @@
-//! The copy pipeline between host memory and a GPU: chunks go up, are worked on, and come back, at the
-//! same time.
+//! The copy pipeline between host memory and a GPU: chunks go up, are worked on, and come back, at
+//! the same time.
 
 use super::driver_error;
 use super::gpu::{DeviceArray, Gpu};

@@ -1,9 +1,9 @@
 //! Finding the CUDA driver without a panic.
 //!
-//! `cudarc` loads libcuda when a function of it is first called. If it, or the function, is missing,
-//! it panics. So this module opens the library before anything else is called, under the names that
-//! `cudarc` tries and in the same order, and looks up every function that this crate uses. Tests
-//! compare the lists with the sources, and with what the command line tool links.
+//! `cudarc` loads libcuda when a function of it is first called. If it, or the function, is
+//! missing, it panics. So this module opens the library before anything else is called, under the
+//! names that `cudarc` tries and in the same order, and looks up every function that this crate
+//! uses. Tests compare the lists with the sources, and with what the command line tool links.
 
 use crate::{Error, Result};
 use libloading::Library;

@@ -227,8 +227,8 @@ impl Failure {
     }
 }
 
-/// The names of NVRTC's libraries, the newest first. The one without a version is last: it may be of
-/// any.
+/// The names of NVRTC's libraries, the newest first. The one without a version is last: it may be
+/// of any.
 fn names() -> impl Iterator<Item = String> {
     let versioned = (OLDEST..=NEWEST).rev().map(|major| {
         if cfg!(windows) {

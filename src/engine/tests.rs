@@ -200,8 +200,8 @@ fn the_workspace_is_under_one_percent_of_the_input() {
     check::<[f32; 16]>();
 }
 
-/// A policy for costly operators may also be asked for by itself. Its last block reads fewer sums at
-/// once than the usual one, so there must be fewer chunks.
+/// A policy for costly operators may also be asked for by itself. Its last block reads fewer sums
+/// at once than the usual one, so there must be fewer chunks.
 #[test]
 fn policies_by_themselves_have_room_for_their_chunks() {
     let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");

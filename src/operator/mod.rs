@@ -1,5 +1,5 @@
-//! What is known of an operator from its translation: what it costs, and other forms in which kernels
-//! may compute it. Each form gives the bits of the operator as it stands.
+//! What is known of an operator from its translation: what it costs, and other forms in which
+//! kernels may compute it. Each form gives the bits of the operator as it stands.
 
 mod cost;
 mod fast_path;

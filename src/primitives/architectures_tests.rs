@@ -6,8 +6,8 @@ use crate::ops::{Add, Max};
 use crate::source::{Index, Map, NonZero, Slice, Zip};
 use crate::{Element, Monoid, monoid};
 
-/// An architecture: compute capability, multiprocessors of a GPU, the threads that one runs, and the
-/// most shared memory of a block.
+/// An architecture: compute capability, multiprocessors of a GPU, the threads that one runs, and
+/// the most shared memory of a block.
 const MACHINES: [(u32, u32, u32, u32); 8] = [
     (75, 40, 1024, 64 << 10),
     (80, 108, 2048, 163 << 10),
@@ -44,8 +44,8 @@ fn lengths() -> impl Iterator<Item = usize> {
     (1..34).flat_map(|log| [(1 << log) - 1, 1 << log, 3 << (log - 1)])
 }
 
-/// Blocks fit the GPU. Those that wait for each other, and do not take tiles in turns, are all there
-/// at once: else a launch may never end.
+/// Blocks fit the GPU. Those that wait for each other, and do not take tiles in turns, are all
+/// there at once: else a launch may never end.
 fn assert_sound(explanation: &Explanation, machine: (u32, u32, u32, u32)) {
     let (capability, multiprocessors, threads, shared) = machine;
     let text = explanation.to_string();

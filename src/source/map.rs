@@ -72,8 +72,9 @@ of_a_function! {
 ///
 /// `F` is the type that [`#[function]`](macro@crate::function) makes, which has the function's own
 /// name. (If Rust says that a function item is not a type, the function has no such attribute.) For
-/// parameters that are known when the program runs, see [`map_with`](crate::map_with()). The items may have another type than those of `source`. The parts of a zipped item are the
-/// function's arguments.
+/// parameters that are known when the program runs, see [`map_with`](crate::map_with()). The items
+/// may have another type than those of `source`. The parts of a zipped item are the function's
+/// arguments.
 ///
 /// ```
 /// use warpfold::{function, map, ops::Add, reduce};
@@ -187,8 +188,8 @@ where
     note = "a function of one argument maps a source of that type; a function of several maps what zip makes of as many sources; for parameters that are the same for all items there is map_with"
 )]
 pub trait Feeds<Input>: CudaType {
-    /// What is given as arguments of their own: 0, nothing, so the item is the only argument; 1, the
-    /// parts of the item; 2, those of its first part, and the second.
+    /// What is given as arguments of their own: 0, nothing, so the item is the only argument; 1,
+    /// the parts of the item; 2, those of its first part, and the second.
     #[doc(hidden)]
     const SPREADS: u32;
 

@@ -2,8 +2,9 @@
 //!
 //! A source is a number of items in an order. A slice is one. [`map`] and [`zip`] make sources out
 //! of others, [`index`] and [`constant`] out of nothing, and [`strided`] takes the start of every
-//! row of a slice. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is computed or stored when a source is made: a primitive evaluates each
-//! item where it needs it, in registers.
+//! row of a slice. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is
+//! computed or stored when a source is made: a primitive evaluates each item where it needs it, in
+//! registers.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, zip};
@@ -27,7 +28,8 @@
 //! [`Form::get`], and on a GPU by its twin in `kernels/source.cuh`.
 //!
 //! A new source is a file in this folder, and its twin in `kernels/source.cuh` and
-//! `kernels/source/`: a form with its arguments, how an item is made, how rows and tiles are loaded.
+//! `kernels/source/`: a form with its arguments, how an item is made, how rows and tiles are
+//! loaded.
 
 mod flags;
 mod generated;

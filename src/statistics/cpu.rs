@@ -163,8 +163,8 @@ impl Level {
     };
 }
 
-/// The quick moments of a power of two of items, at most a block, as [`QuickMerge`] merges them. Levels of the
-/// tree go to the two places in turn.
+/// The quick moments of a power of two of items, at most a block, as [`QuickMerge`] merges them.
+/// Levels of the tree go to the two places in turn.
 fn merge<T: Number>(items: &[T], levels: &mut [Level; 2]) -> QuickMoments {
     if let [x] = items {
         return QuickMoments::of(T::AsF64::call((*x,)));

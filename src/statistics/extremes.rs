@@ -18,7 +18,8 @@ use std::ops::ControlFlow;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// For one of the two there are [`min`](crate::min()) and [`max`](crate::max()). The module [`statistics`](crate::statistics) has the costs.
+/// For one of the two there are [`min`](crate::min()) and [`max`](crate::max()). The module
+/// [`statistics`](crate::statistics) has the costs.
 ///
 /// # Errors
 ///

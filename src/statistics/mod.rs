@@ -32,8 +32,9 @@
 //!
 //! **Numbers** are `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`. Means and variances are
 //! computed in `f64`, to which all of them but the 64-bit integers convert exactly; those are
-//! rounded to nearest in sums and means, and exact in variances. A sum of integers is exact as long as it, and what it is made of, stays
-//! within ±2^53. Those of 8 and 16 bits are added up as integers, which gives the same bits sooner.
+//! rounded to nearest in sums and means, and exact in variances. A sum of integers is exact as long
+//! as it, and what it is made of, stays within ±2^53. Those of 8 and 16 bits are added up as
+//! integers, which gives the same bits sooner.
 //!
 //! **NaN** follows NumPy: if there is one, minimum, maximum, mean and variance are NaN, and
 //! [`arg_min`] and [`arg_max`] give the position of the first. To leave NaNs out,
@@ -46,14 +47,14 @@
 //! **Streams**: a [`Reducer`](crate::Reducer) for sums and extremes, a [`MomentsReducer`] for means
 //! and variances, with the bits of one call.
 //!
-//! Complexity: O(n) work in a bracketing O(log n) deep, and one launch on a GPU; two where variances
-//! need a second pass. Memory: that of a [reduction](crate::reduce()).
+//! Complexity: O(n) work in a bracketing O(log n) deep, and one launch on a GPU; two where
+//! variances need a second pass. Memory: that of a [reduction](crate::reduce()).
 //!
 //! # At the third level
 //!
 //! [`cuda::Reduce`](crate::cuda::Reduce) has the reduction, and this module the monoids and the
-//! sources: [`Merge`] with [`measured`], [`QuickMerge`] with [`quickly_measured`], [`Extremes`] with
-//! [`twice`], [`First`] with [`least`] and
+//! sources: [`Merge`] with [`measured`], [`QuickMerge`] with [`quickly_measured`], [`Extremes`]
+//! with [`twice`], [`First`] with [`least`] and
 //! [`greatest`], and [`ops::Min`](crate::ops::Min) with [`least_packed`] and [`greatest_packed`],
 //! which are faster. For sums and counts, use [`ops`](crate::ops) and [`map`](crate::map()).
 //!

@@ -198,8 +198,8 @@ pub(crate) fn sample<T: Sample>(length: usize, seed: u64) -> Vec<T> {
 #[track_caller]
 pub(crate) fn assert_same<T: Sample>(got: &[T], expected: &[T], what: &str) {
     assert_eq!(got.len(), expected.len(), "{what}: length");
-    // Equal bytes are the rule. One comparison of them is much faster than the loop, since tests are
-    // compiled without optimisation.
+    // Equal bytes are the rule. One comparison of them is much faster than the loop, since tests
+    // are compiled without optimisation.
     if cast_slice::<T, u8>(got) == cast_slice::<T, u8>(expected) {
         return;
     }

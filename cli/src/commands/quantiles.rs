@@ -45,8 +45,8 @@ impl Quantiles {
         self.keys.write_all(&bytes).map_err(failure)
     }
 
-    /// The quantiles at some levels from 0 to 1, with NumPy's linear interpolation. Those of nothing
-    /// have no value, and those of numbers with a NaN are NaN.
+    /// The quantiles at some levels from 0 to 1, with NumPy's linear interpolation. Those of
+    /// nothing have no value, and those of numbers with a NaN are NaN.
     pub(super) fn at(mut self, levels: &[f64]) -> Result<Vec<Value>> {
         if self.count == 0 || self.has_nan {
             let value = if self.has_nan {

@@ -425,8 +425,8 @@ fn undoubled(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Cursor {
-    /// A field that is whole in the buffer and has nothing around it but what ends it, or the end of
-    /// a row behind one. [`Cursor::step`] gives the same, and all that is not so plain.
+    /// A field that is whole in the buffer and has nothing around it but what ends it, or the end
+    /// of a row behind one. [`Cursor::step`] gives the same, and all that is not so plain.
     #[inline]
     fn quick_step(&mut self, text: &[u8], rules: &Rules) -> Option<Step> {
         let at = self.at;

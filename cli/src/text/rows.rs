@@ -136,8 +136,8 @@ impl Rows {
         Layout::is_evident(&mut self.lexer, &self.spelling)
     }
 
-    /// Chooses all fields, and says whether they are floats, if that is asked. The header of a table
-    /// with a single column is passed over.
+    /// Chooses all fields, and says whether they are floats, if that is asked. The header of a
+    /// table with a single column is passed over.
     pub(super) fn take_all(&mut self, options: &TextArguments, asked: bool) -> Result<bool> {
         if !asked && !options.header && !self.has_delimiter() {
             return Ok(false);

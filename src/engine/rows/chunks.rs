@@ -51,8 +51,8 @@ impl Chunks {
         larger: u32::MAX,
     };
 
-    /// About how long so many blocks need if they take chunks in turn, of elements of so many bytes.
-    /// The unit is what a block needs for a byte.
+    /// About how long so many blocks need if they take chunks in turn, of elements of so many
+    /// bytes. The unit is what a block needs for a byte.
     fn time_in_turn(self, blocks: u64, element: u64) -> u64 {
         let [short, long] = [0, self.log_ratio]
             .map(|longer| (element << (self.log_length + longer)) + BYTES_A_CHUNK);

@@ -8,8 +8,8 @@ use crate::engine::tuning::{row_for, rows};
 use crate::engine::{Order, UNKNOWN, accumulator_bytes};
 use crate::source::{Form, Leaves, Slice};
 
-/// What a warp of the rows engine ([`Engine::Rows`](crate::engine::Engine::Rows)) holds at once: rows of
-/// 32 runs, one a lane.
+/// What a warp of the rows engine ([`Engine::Rows`](crate::engine::Engine::Rows)) holds at once:
+/// rows of 32 runs, one a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowPolicy {
     /// Elements of a run, a power of two.
@@ -80,7 +80,8 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a reduction in any order, by an operator of some [`cost`](crate::operator::cost).
+    /// The policy of a reduction in any order, by an operator of some
+    /// [`cost`](crate::operator::cost).
     pub fn for_any_order<F: Form<Item: Element>>(capability: u32, cost: u32) -> RowPolicy {
         let policy = RowPolicy::for_reduce::<F>(capability, Order::Any);
         let is_costly = cost >= rows::tables(capability).one_by_one;
@@ -200,9 +201,9 @@ impl RowPolicy {
         }
     }
 
-    /// The policies of scans of a form, by an operator of some [`cost`](crate::operator::cost), that a GPU of
-    /// some compute capability holds at once, from those that hold little to those that hold much.
-    /// The first by which it holds all is the fastest.
+    /// The policies of scans of a form, by an operator of some [`cost`](crate::operator::cost),
+    /// that a GPU of some compute capability holds at once, from those that hold little to those
+    /// that hold much. The first by which it holds all is the fastest.
     pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32, cost: u32) -> Vec<RowPolicy> {
         let mut short = RowPolicy::for_scan::<F>(capability, false);
         let rows = rows::tables(capability).scan;

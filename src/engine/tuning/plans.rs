@@ -1,5 +1,5 @@
-//! The numbers by which plans cut inputs up. They are the H200's, and hold for all GPUs, since plans
-//! count blocks, warps and elements, not bytes of a cache.
+//! The numbers by which plans cut inputs up. They are the H200's, and hold for all GPUs, since
+//! plans count blocks, warps and elements, not bytes of a cache.
 
 /// About how long a reduction in groups takes. Found together: by these numbers the plans of 27
 /// operators on 1 to 40 bytes came out best, of 30,000 to 12,000,000 elements on an H200. None was
@@ -51,14 +51,14 @@ pub(in crate::engine) const LONG_ROUNDS: u64 = 2;
 /// fit. From what the compiler says of registers.
 pub(in crate::engine) const MOST_BLOCKS_WIDENED: u32 = 5;
 
-/// From this cost on, the trees of many rows are too much code for scans that the GPU holds at once.
-/// Not measured alone.
+/// From this cost on, the trees of many rows are too much code for scans that the GPU holds at
+/// once. Not measured alone.
 pub(in crate::engine) const TOO_COSTLY: u32 = 90;
 
 /// So are those over more registers.
 pub(in crate::engine) const MOST_REGISTERS: u32 = 32;
 
 /// What an operator must cost more for each part but the first, where no words of 4 bytes tile
-/// elements. The estimate counts taking each part out of a word, which is cheaper: on an H200, waves
-/// scan sums of `[u16; 3]` in 0.81 of the time of shares, of `[u8; 5]` in 0.75.
+/// elements. The estimate counts taking each part out of a word, which is cheaper: on an H200,
+/// waves scan sums of `[u16; 3]` in 0.81 of the time of shares, of `[u8; 5]` in 0.75.
 pub(in crate::engine) const A_PART: u32 = 16;

@@ -120,8 +120,8 @@ impl WavePolicy {
         )
     }
 
-    /// The same for an operator that `commutes` or not, of some [`cost`](crate::operator::cost): some want
-    /// another shape.
+    /// The same for an operator that `commutes` or not, of some [`cost`](crate::operator::cost):
+    /// some want another shape.
     pub(crate) fn for_operator<F: Form<Item: Element>>(
         capability: u32,
         commutes: bool,

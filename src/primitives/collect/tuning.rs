@@ -1,4 +1,5 @@
-//! What warps hold of what is stored. The numbers are by hand, from the benchmark on an NVIDIA H200; none was measured alone.
+//! What warps hold of what is stored. The numbers are by hand, from the benchmark on an NVIDIA
+//! H200; none was measured alone.
 
 use crate::engine::RowPolicy;
 use crate::engine::rows::bytes_of;

@@ -305,9 +305,10 @@ impl<T: Binned> Bins<T> {
 }
 
 impl<T: Integer> Bins<T> {
-    /// A bin from each number up to the one before the next, the last up to `last`. Where neighbours
-    /// are equal, the first of them has an empty bin. This takes edges that lie between integers:
-    /// give the first integer from each on, and for `last` the last one up to the last edge.
+    /// A bin from each number up to the one before the next, the last up to `last`. Where
+    /// neighbours are equal, the first of them has an empty bin. This takes edges that lie between
+    /// integers: give the first integer from each on, and for `last` the last one up to the last
+    /// edge.
     ///
     /// ```
     /// use warpfold::{Bins, histogram};

@@ -1,4 +1,5 @@
-//! What warps hold of a histogram, and how it is cut up. The numbers are by hand, from the benchmark on an NVIDIA H200; none was measured alone.
+//! What warps hold of a histogram, and how it is cut up. The numbers are by hand, from the
+//! benchmark on an NVIDIA H200; none was measured alone.
 
 use super::plan::HistogramPolicy;
 use crate::engine::RowPolicy;

@@ -135,8 +135,8 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
 
     /// Takes in the next piece, which lies in host memory. A GPU gets it in chunks of 8 MiB: while
     /// one is copied, the next goes to pinned memory, and the one before is reduced. A piece in
-    /// pinned memory (`CudaContext::alloc_pinned` of cudarc) is copied from there. So the bus limits
-    /// the speed, and the piece need not fit into the GPU's memory.
+    /// pinned memory (`CudaContext::alloc_pinned` of cudarc) is copied from there. So the bus
+    /// limits the speed, and the piece need not fit into the GPU's memory.
     ///
     /// ```
     /// use warpfold::{Device, ops::Add, reduce};

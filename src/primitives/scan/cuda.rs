@@ -35,9 +35,9 @@ use std::sync::Arc;
 /// of more than 16 bytes take a launch for each level of a tree instead, and read every element
 /// twice ([`Engine::Levels`]). Slices may start anywhere.
 ///
-/// On GPUs of compute capability 9.0 to 10.x, long slices that start at no multiple of 16 bytes have
-/// kernels of their own. The first such call loads them. That takes some 0.5 s, unless they are in
-/// the disk cache.
+/// On GPUs of compute capability 9.0 to 10.x, long slices that start at no multiple of 16 bytes
+/// have kernels of their own. The first such call loads them. That takes some 0.5 s, unless they
+/// are in the disk cache.
 ///
 /// # The workspace
 ///
@@ -151,8 +151,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         self.kernels.workspace_bytes(len)
     }
 
-    /// What a call for `len` aligned elements does: engine, launches, workspace, and what the choice
-    /// depended on.
+    /// What a call for `len` aligned elements does: engine, launches, workspace, and what the
+    /// choice depended on.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use crate::{Buffer, Device, Element, Error, Function, Monoid, Result, Runs, runs
 /// ```
 /// use warpfold::{ops::Add, reduce_by_key};
 ///
-/// let (keys, sums) = reduce_by_key::<u32, f32, Add>(&[1, 1, 4, 4, 4], &[0.5, 1.0, 2.0, 3.0, 4.0])?;
-/// assert_eq!((keys, sums), (vec![1, 4], vec![1.5, 9.0]));
+/// let (keys, sums) = reduce_by_key::<u32, f32, Add>(&[1, 1, 4, 4, 4], &[0.5, 1.0, 2.0, 3.0,
+/// 4.0])?; assert_eq!((keys, sums), (vec![1, 4], vec![1.5, 9.0]));
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///

@@ -119,8 +119,8 @@ impl<T: Element> Output<'_, T> {
 /// # Safety
 ///
 /// The targets have the memory that they say, which nothing else uses meanwhile. The input may be
-/// evaluated from that of `targets.kept`: then item `i` is element `i`, its flag depends on no other
-/// element than that and the one before it, and nothing but what is kept is stored.
+/// evaluated from that of `targets.kept`: then item `i` is element `i`, its flag depends on no
+/// other element than that and the one before it, and nothing but what is kept is stored.
 pub(crate) unsafe fn select<T: Element, O: Outputs>(
     input: &FlaggedItems<'_, T>,
     targets: Targets,

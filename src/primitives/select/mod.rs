@@ -87,8 +87,8 @@ impl Targets {
 /// chunk is held in the cache until it knows its place. [`Device::for_host_data`] says where it
 /// runs.
 ///
-/// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: it grows with the result,
-/// to at most three times as much while it runs, and up to 288 KiB for each thread.
+/// Complexity: O(n) work; every item is evaluated once. Memory on the CPU: it grows with the
+/// result, to at most three times as much while it runs, and up to 288 KiB for each thread.
 ///
 /// ```
 /// use warpfold::{function, select};

@@ -41,9 +41,9 @@ const MOST_VALUE: usize = 16;
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](crate::cuda::Scan); they can share one. But here it also holds room for all keys, 2
-/// KiB for each byte of a key, and 2 KiB for each tile, which has some thousands of keys (4 KiB from
-/// 2^30 keys on).
+/// As for [`Scan`](crate::cuda::Scan); they can share one. But here it also holds room for all
+/// keys, 2 KiB for each byte of a key, and 2 KiB for each tile, which has some thousands of keys (4
+/// KiB from 2^30 keys on).
 #[derive(Debug, Clone)]
 pub struct Sort<K: Sortable> {
     sorter: Sorter,

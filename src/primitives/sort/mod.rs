@@ -141,7 +141,8 @@ pub fn sort_pairs_in_place<K: Sortable, V: Element>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity and memory are those of [`sort_pairs`] with a value of 4 bytes (8 from 2^32 items on).
+/// Complexity and memory are those of [`sort_pairs`] with a value of 4 bytes (8 from 2^32 items
+/// on).
 ///
 /// # Errors
 ///

@@ -204,7 +204,8 @@ sortable! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct KeyMap<B> {
-    /// The bits that are turned at last: all in a descending order, and the sign of signed integers.
+    /// The bits that are turned at last: all in a descending order, and the sign of signed
+    /// integers.
     pub flip: B,
     /// What counts as 0 besides 0: −0, or nothing.
     pub zero: B,

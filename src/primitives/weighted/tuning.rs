@@ -1,4 +1,5 @@
-//! What warps hold of weights that are sorted. The numbers are by hand, from the benchmark on an NVIDIA H200; none was measured alone.
+//! What warps hold of weights that are sorted. The numbers are by hand, from the benchmark on an
+//! NVIDIA H200; none was measured alone.
 
 use crate::Element;
 use crate::engine::RowPolicy;

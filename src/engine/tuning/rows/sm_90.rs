@@ -255,8 +255,8 @@ pub(super) const ROWS: RowTables = RowTables {
             held: &[HeldRow { bytes: 128, batch: 64, warps: 8, blocks: 1 }],
         },
     ],
-    // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs wait
-    // for instructions, and the first call for the compiler.
+    // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs
+    // wait for instructions, and the first call for the compiler.
     costly_reduce: &[
         CostlyReduceRow {
             accumulator: 1, read: 0, least: 90, sums: DEAR, others: Way::Grouped,

@@ -1,4 +1,5 @@
-//! What warps hold of a select, and of what is like it. The numbers are by hand, from the benchmark on an NVIDIA H200; none was measured alone.
+//! What warps hold of a select, and of what is like it. The numbers are by hand, from the benchmark
+//! on an NVIDIA H200; none was measured alone.
 
 mod wave_sm_90;
 
