@@ -181,6 +181,10 @@ fn counts_are_json() {
         pass("histogram --json --bincount", "0 2 2"),
         r#"{"dtype":"i64","values":[0,1,2],"counts":[1,0,2]}"#
     );
+    assert_eq!(
+        pass("histogram --json --bins 2", "9007199254740993"),
+        r#"{"dtype":"i64","edges":[9007199254740992.5,9007199254740993,9007199254740993.5],"counts":[0,1]}"#
+    );
 }
 
 #[test]

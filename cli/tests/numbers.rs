@@ -290,6 +290,8 @@ fn remedies_for_init_lead_somewhere() {
         let chosen = format!("{line} --accumulate {remedy}");
         assert!(!pass(&chosen, "1 2").is_empty(), "{chosen}");
     }
+    // A float of 16 bits holds each byte, but not their sum.
+    assert!(fail("reduce --dtype u8 --init 0.5", "1 2").contains("give --accumulate f64"));
     for line in [
         "reduce --op max --dtype u8 --init 300",
         "reduce --op bitor --dtype i16 --init 40000",

@@ -635,3 +635,36 @@ fn long_words_are_whole() {
     assert_eq!(pass("reduce", &format!("{zeros}7 2")), "9");
     assert_eq!(pass("reduce --delimiter ,", &format!("{zeros}7,2")), "9");
 }
+
+#[test]
+fn what_is_no_name_is_no_header() {
+    for text in [
+        "\u{2212}1.5\n2\n3\n",
+        "<0.1\n2\n3\n",
+        "~5\n2\n",
+        "=5\n2\n",
+        "½\n2\n",
+        "ND\n5\n6\n",
+        "TRUE\n1\n",
+        "---\n1\n",
+        "#DIV/0!\n2\n",
+    ] {
+        let error = fail("reduce", text);
+        assert!(error.contains("line 1"), "{text}: {error}");
+    }
+    fail("stats --delimiter , --missing skip", "\\N,\\N\n1,2\n3,4\n");
+    fail("reduce --delimiter , --column a", "a\n5\n#NV\n2\n");
+    assert_eq!(pass("reduce --delimiter ,", "größe\n1\n2\n"), "3");
+}
+
+#[test]
+fn a_space_within_numbers_needs_another_between_them() {
+    for text in ["1 234\n2 345\n", "1 234 567\n"] {
+        let error = fail("reduce --thousands space", text);
+        assert!(error.contains("give --delimiter"), "{error}");
+    }
+    assert_eq!(
+        pass("reduce --thousands space --delimiter ;", "1 234;2 345\n"),
+        "3579"
+    );
+}

@@ -102,3 +102,17 @@ fn the_help_has_the_example() {
         "{help}"
     );
 }
+
+/// A result that cannot be written leaves what was to lie beside it.
+#[test]
+#[cfg(target_os = "linux")]
+fn counts_are_written_after_the_numbers() {
+    let folder = folder(&[("counts.txt", b"old")]);
+    fail_in(
+        folder.path(),
+        "unique --counts counts.txt -o /dev/full",
+        b"1 1 2",
+    );
+    let counts = std::fs::read(folder.path().join("counts.txt"));
+    assert_eq!(counts.expect("it is there"), b"old");
+}

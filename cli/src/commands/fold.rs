@@ -154,7 +154,8 @@ fn bad_init(bad: BadNumber, init: &str, op: Operator, dtype: DType, elements: DT
     let holds = |dtype: &DType| parse_as::<f64>(init, *dtype).is_ok();
     let able = match op {
         Operator::Add | Operator::Mul => types_that_hold(elements)
-            .filter(|dtype| dtype.is_float() || dtype.size() == 8)
+            // Narrower floats hold each number, but not their sums.
+            .filter(|dtype| dtype.size() == 8)
             .find(holds),
         _ => None,
     };

@@ -430,15 +430,13 @@ impl Edges {
         }
     }
 
-    fn value(&self, place: usize) -> Value {
-        let float = self.float(place);
-        let integer = match self {
-            Edges::Floats(_) => None,
-            Edges::Exact(edges) => edges[place].integer(),
-        };
-        match integer {
-            Some(integer) => Value::Integer(integer),
-            None => Value::Double(float),
+    /// A number of JSON. Edges of integers have all their digits: as `f64` they could fall together.
+    fn json(&self, place: usize) -> String {
+        match self {
+            Edges::Floats(edges) => {
+                serde_json::to_string(&Value::Double(edges[place])).expect("numbers have a text")
+            }
+            Edges::Exact(edges) => edges[place].text(),
         }
     }
 
@@ -529,16 +527,22 @@ impl Histogram {
 
     /// What is in an object of JSON.
     fn json(&self) -> String {
-        let edges: Vec<Value> = match self.of_values {
-            true => (0..self.counts.len() as i128).map(Value::Integer).collect(),
-            false => (0..self.edges.len())
-                .map(|place| self.edges.value(place))
-                .collect(),
+        let (name, edges): (_, Vec<String>) = match self.of_values {
+            true => (
+                "values",
+                (0..self.counts.len())
+                    .map(|value| value.to_string())
+                    .collect(),
+            ),
+            false => (
+                "edges",
+                (0..self.edges.len())
+                    .map(|place| self.edges.json(place))
+                    .collect(),
+            ),
         };
-        let name = if self.of_values { "values" } else { "edges" };
-        let object = serde_json::to_string(&edges).expect("numbers have a text");
         let counts = serde_json::to_string(&self.counts).expect("numbers have a text");
-        format!("\"{name}\":{object},\"counts\":{counts}")
+        format!("\"{name}\":[{}],\"counts\":{counts}", edges.join(","))
     }
 
     /// A line for each bin, with a bar. The longest is as wide as there is room.

@@ -75,10 +75,12 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
             }
         }
     });
+    // Where the numbers cannot be written, what lies beside them stays as it was.
+    writer.finish()?;
     for writer in [counts, starts].into_iter().flatten() {
         writer.finish()?;
     }
-    writer.finish()
+    Ok(())
 }
 
 /// A run of equal numbers that may go on in the next piece.

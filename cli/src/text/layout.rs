@@ -245,10 +245,14 @@ impl Survey {
     }
 }
 
-/// Whether a word can be a name. A date, or a number with a mistake in it, is none.
+/// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or a
+/// sign before it, and words that stand for a value in data are none.
 fn is_name(word: &str) -> bool {
-    let start = word.trim_start_matches(['+', '-', '$', '€', '£', '(', '.', ' ']);
-    !start.starts_with(|c: char| c.is_ascii_digit())
+    const VALUES: [&str; 9] = [
+        "true", "false", "yes", "no", "nd", "n.d.", "n.a.", "nat", "bdl",
+    ];
+    let start = word.trim_start_matches(['(', '[', '_', ' ']);
+    start.starts_with(char::is_alphabetic) && !VALUES.contains(&word.to_lowercase().as_str())
 }
 
 /// The content of a field, as text.

@@ -72,8 +72,10 @@ impl Rules {
 
 /// Whether a text starts with the word for an error in spreadsheets.
 fn is_error_word(text: &[u8]) -> bool {
-    const WORDS: [&[u8]; 8] = [
-        b"#N/A", b"#NA", b"#DIV/0!", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!",
+    // The last ones are German, and Spanish or Portuguese.
+    const WORDS: [&[u8]; 13] = [
+        b"#N/A", b"#NA", b"#DIV/0!", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!", b"#NV",
+        b"#WERT!", b"#ZAHL!", b"#BEZUG!", b"#N/D",
     ];
     WORDS.iter().any(|word| {
         let rest = text.strip_prefix(*word);

@@ -104,6 +104,14 @@ impl Rows {
         let spelling = Spelling::of(options)?;
         let mut lexer = Lexer::new(input, dialect);
         lexer.skip_lines(options.skip)?;
+        if lexer.dialect.delimiter.is_none() && spelling.uses(b' ') {
+            return Err(Failure::with_remedy(
+                &lexer.input.name,
+                "a space separates the numbers of this text, so none can stand within one",
+                "give --delimiter, such as --delimiter ';' or --delimiter tab, or the \
+                 non-breaking space itself to --thousands",
+            ));
+        }
         if let Some(delimiter) = lexer.dialect.delimiter.filter(|&byte| spelling.uses(byte)) {
             check_quotes(&mut lexer, delimiter)?;
         }
