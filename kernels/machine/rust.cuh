@@ -624,7 +624,7 @@ RUST_FUNCTION bool is_normal(f64 a) {
 }
 
 /// If one is NaN, quiet or signalling, the other; -0 is less than +0. So do PTX's min and max, and
-/// the host's in src/codegen/translated.rs.
+/// the host's in src/translated.rs.
 RUST_FUNCTION f32 min(f32 a, f32 b) { return fminf(a, b); }
 RUST_FUNCTION f32 max(f32 a, f32 b) { return fmaxf(a, b); }
 RUST_FUNCTION f64 min(f64 a, f64 b) {

@@ -430,7 +430,8 @@ impl Edges {
         }
     }
 
-    /// A number of JSON. Edges of integers have all their digits: as `f64` they could fall together.
+    /// A number of JSON. Edges of integers have all their digits: as `f64` they could fall
+    /// together.
     fn json(&self, place: usize) -> String {
         match self {
             Edges::Floats(edges) => {

@@ -245,8 +245,8 @@ impl Survey {
     }
 }
 
-/// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or a
-/// sign before it, and words that stand for a value in data are none.
+/// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or
+/// a sign before it, and words that stand for a value in data are none.
 fn is_name(word: &str) -> bool {
     const VALUES: [&str; 9] = [
         "true", "false", "yes", "no", "nd", "n.d.", "n.a.", "nat", "bdl",
