@@ -1,0 +1,241 @@
+//! The bins to count in: those that the user names, or those over a range of numbers.
+
+use crate::args::InputArguments;
+use crate::bound::{Bound, float_text};
+use crate::failure::{Failure, Result};
+use crate::number::{BadNumber, DType, Number, with_number};
+use crate::numbers::Numbers;
+use crate::value::Value;
+use std::path::Path;
+use warpfold::Bins;
+
+/// The two ends of a range.
+pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
+    let read = |text: &String| {
+        let bad = |bad: BadNumber| Failure::at("--range", bad.describe(text, DType::F64));
+        let end = Bound::parse(text.trim()).map_err(bad)?;
+        match end.float.is_finite() {
+            true => Ok(end),
+            false => Err(Failure::at("--range", format_args!("{text} is not finite"))),
+        }
+    };
+    let (lo, hi) = (read(&given[0])?, read(&given[1])?);
+    match lo.is_below(hi) {
+        true => Ok((lo, hi)),
+        false => Err(Failure::with_remedy(
+            "--range",
+            format_args!("{} is not above {}", hi.text(), lo.text()),
+            "give the lower end first, and then one that is above it",
+        )),
+    }
+}
+
+/// A list of edges, or those in a file.
+pub(super) fn read_edges(given: &str) -> Result<Vec<Bound>> {
+    let path = Path::new(given);
+    let edges: Vec<Bound> = if path.is_file() {
+        let options = InputArguments {
+            flatten: true,
+            ..InputArguments::default()
+        };
+        let numbers = Numbers::open(Some(path), &options)?;
+        with_number!(numbers.dtype, T => {
+            let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
+            pieces.concat().into_iter().map(Bound::of).collect()
+        })
+    } else {
+        let parse = |edge: &str| {
+            Bound::parse(edge).map_err(|bad| {
+                let looks_like_path = !given.contains(',') || edge.contains(['/', '\\']);
+                match looks_like_path && Path::new(edge).extension().is_some() {
+                    true => Failure::with_remedy(
+                        "--edges",
+                        format_args!("there is no file `{edge}`"),
+                        "give the name of a file, or a list of numbers such as 0,1,2.5",
+                    ),
+                    false => Failure::at("--edges", bad.describe(edge, DType::F64)),
+                }
+            })
+        };
+        given
+            .split(',')
+            .map(|edge| parse(edge.trim()))
+            .collect::<Result<_>>()?
+    };
+    if edges.len() < 2 {
+        return Err(Failure::with_remedy(
+            "--edges",
+            format_args!(
+                "{} of them make no bin, which lies between two",
+                edges.len()
+            ),
+            "give two edges or more",
+        ));
+    }
+    if let Some(place) = edges.iter().position(|edge| edge.float.is_nan()) {
+        return Err(Failure::at(
+            "--edges",
+            format_args!("edge {} is NaN", place + 1),
+        ));
+    }
+    match edges.windows(2).position(|pair| !pair[0].is_below(pair[1])) {
+        None => Ok(edges),
+        Some(place) => Err(Failure::with_remedy(
+            "--edges",
+            format_args!(
+                "edge {}, {}, is not above the one before it, {}",
+                place + 2,
+                edges[place + 1].text(),
+                edges[place].text()
+            ),
+            "give them in rising order, each once",
+        )),
+    }
+}
+
+/// The bins to count in, and their edges.
+pub(super) struct Plan<B: warpfold::Binned> {
+    /// As far as numbers of the type lie in them: those at the end may be missing.
+    pub(super) bins: Option<Bins<B>>,
+    pub(super) edges: Edges,
+}
+
+impl<B: Number<Bound = B> + warpfold::Binned> Plan<B> {
+    fn of_bins(bins: Bins<B>) -> Self {
+        Plan {
+            edges: Edges::Floats(bins.edges().to_vec()),
+            bins: Some(bins),
+        }
+    }
+
+    /// A bin for each of so many values.
+    pub(super) fn values(count: usize) -> Result<Self> {
+        if count == 0 {
+            let edges = Edges::Floats(vec![0.0]);
+            return Ok(Plan { bins: None, edges });
+        }
+        let bins = B::values(count).expect("the type was checked");
+        Ok(Self::of_bins(bins?))
+    }
+
+    /// Bins between edges that rise. Integers are compared with them exactly.
+    pub(super) fn with_edges(edges: Vec<Bound>) -> Result<Self> {
+        if B::DTYPE.is_float() {
+            let edges: Vec<_> = edges.iter().map(|edge| edge.float).collect();
+            return Ok(Self::of_bins(Bins::with_edges(&edges)?));
+        }
+        let (least, greatest) = (B::LEAST.to_integer(), B::GREATEST.to_integer());
+        let (top, froms) = edges.split_last().expect("there are two edges");
+        let last = top.floor().min(greatest);
+        let firsts = froms.iter().map(|edge| edge.ceil().max(least));
+        let firsts: Vec<B> = firsts
+            .take_while(|&first| first <= last)
+            .map(B::from_integer)
+            .collect();
+        let bins = match firsts.is_empty() {
+            true => None,
+            false => B::firsts(&firsts, B::from_integer(last)).transpose()?,
+        };
+        Ok(Plan {
+            bins,
+            edges: Edges::Exact(edges),
+        })
+    }
+
+    /// Bins of one width. Those of integers that no `f64` may tell apart are exact; others are
+    /// NumPy's, to the last bit.
+    pub(super) fn even(lo: Bound, hi: Bound, count: usize) -> Result<Self> {
+        if B::DTYPE.is_float() || !(lo.is_large() || hi.is_large()) {
+            return Ok(Self::of_bins(Bins::even(lo.float, hi.float, count)?));
+        }
+        match lo.doubled().zip(hi.doubled()) {
+            Some((lo, hi)) => Self::exact(lo, hi, count),
+            None => {
+                let bins: Bins<f64> = Bins::even(lo.float, hi.float, count)?;
+                Self::with_edges(bins.edges().iter().map(|&edge| edge.into()).collect())
+            }
+        }
+    }
+
+    /// Bins of one width over the range of the numbers, if there are any.
+    pub(super) fn of_range(range: Option<(B, B)>, count: usize) -> Result<Self> {
+        let Some((least, greatest)) = range else {
+            return Ok(Self::of_bins(Bins::even(0.0, 1.0, count)?));
+        };
+        let ends = [least, greatest].map(Bound::of);
+        for end in ends {
+            if !end.float.is_finite() {
+                return Err(Failure::with_remedy(
+                    "the range of the numbers",
+                    format_args!("one of them is {}", end.text()),
+                    "give --range LO HI; what lies outside is not counted",
+                ));
+            }
+        }
+        let [lo, hi] = ends;
+        match B::DTYPE.is_float() || !(lo.is_large() || hi.is_large()) {
+            true => Ok(Self::of_bins(Bins::of_range(least, greatest, count)?)),
+            false => {
+                let (lo, hi) = (2 * least.to_integer(), 2 * greatest.to_integer());
+                // As NumPy has it: half below and half above a single value.
+                let half = i128::from(lo == hi);
+                Self::exact(lo - half, hi + half, count)
+            }
+        }
+    }
+
+    /// Bins of one width between the halves of two integers.
+    fn exact(lo: i128, hi: i128, count: usize) -> Result<Self> {
+        // Says whether there can be so many.
+        let _: Bins<f64> = Bins::even(0.0, 1.0, count)?;
+        let parts = count as i128;
+        let edge = |k: i128| Bound::ratio(lo * parts + k * (hi - lo), 2 * parts);
+        Self::with_edges((0..=parts).map(edge).collect())
+    }
+}
+
+/// The edges of bins, in rising order.
+pub(super) enum Edges {
+    Floats(Vec<f64>),
+    /// Of integers.
+    Exact(Vec<Bound>),
+}
+
+impl Edges {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Edges::Floats(edges) => edges.len(),
+            Edges::Exact(edges) => edges.len(),
+        }
+    }
+
+    /// The nearest `f64`.
+    pub(super) fn float(&self, place: usize) -> f64 {
+        match self {
+            Edges::Floats(edges) => edges[place],
+            Edges::Exact(edges) => edges[place].float,
+        }
+    }
+
+    pub(super) fn text(&self, place: usize) -> String {
+        match self {
+            Edges::Floats(edges) => float_text(edges[place]),
+            Edges::Exact(edges) => edges[place].text(),
+        }
+    }
+
+    /// A number of JSON. Edges of integers have all their digits: as `f64` they could fall
+    /// together.
+    pub(super) fn json(&self, place: usize) -> String {
+        match self {
+            Edges::Floats(edges) => {
+                serde_json::to_string(&Value::Double(edges[place])).expect("numbers have a text")
+            }
+            Edges::Exact(edges) => edges[place].text(),
+        }
+    }
+
+    pub(super) fn floats(&self) -> impl Iterator<Item = f64> {
+        (0..self.len()).map(|place| self.float(place))
+    }
+}

@@ -1,0 +1,265 @@
+//! `warpfold histogram`: how many numbers fall into each bin.
+
+mod bins;
+mod chart;
+
+use super::Job;
+use super::stats::{Combination, Reduction};
+use crate::args::{Format, HistogramArguments, InputArguments, OutputFormat};
+use crate::bound::Bound;
+use crate::columns::Columns;
+use crate::failure::{Failure, Result};
+use crate::input::Input;
+use crate::number::{DType, End, Number, with_bound};
+use crate::numbers::Numbers;
+use crate::output::{Output, Writer, quoted};
+use crate::text::Gaps;
+use bins::{Plan, read_edges, read_range};
+use chart::{Histogram, width_of_terminal};
+use std::io::{Seek, Write};
+use std::path::Path;
+use tempfile::SpooledTempFile;
+use warpfold::{Device, bytemuck};
+
+/// The number of bins if the user does not say: NumPy's.
+const BINS: usize = 10;
+
+/// Numbers from a pipe that have to be read twice are kept in memory up to this size, and in a
+/// temporary file beyond.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// Counts. All that can fail early does so, before the long work.
+pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
+    let edges = arguments.edges.as_deref().map(read_edges).transpose()?;
+    let range = arguments.range.as_deref().map(read_range).transpose()?;
+    let svg = arguments.svg.as_deref().map(open_chart).transpose()?;
+    let check = |dtype: DType| match arguments.bincount && dtype.is_float() {
+        true => Err(Failure::with_remedy(
+            "--bincount",
+            format_args!("not defined on {dtype}"),
+            "give --bins or --edges instead",
+        )),
+        false => Ok(DType::U64),
+    };
+    let job = Job::open(
+        &arguments.files,
+        Some(OutputFormat::Text),
+        Some(Gaps::Apart),
+        check,
+    )?;
+    let mut histograms = Vec::new();
+    for (column, numbers) in job.columns.into_each("histogram")? {
+        let dtype = column.dtype;
+        let mut histogram = count(&job.device, numbers, arguments, edges.as_deref(), range)?;
+        histogram.title = column.title();
+        histograms.push((histogram, dtype));
+    }
+    let [(histogram, dtype)] = &histograms[..] else {
+        if svg.is_some() || job.output_format.is_binary() {
+            return Err(Failure::with_remedy(
+                if svg.is_some() {
+                    "--svg"
+                } else {
+                    &job.output.name
+                },
+                format_args!(
+                    "there is room for one column, and there are {}",
+                    histograms.len()
+                ),
+                "choose one with --column, or give --flatten",
+            ));
+        }
+        return write_all(&histograms, job.output_format, job.output);
+    };
+    if let Some(output) = svg {
+        write_text(&histogram.svg(&output.name)?, output)?;
+    }
+    match job.output_format {
+        OutputFormat::Text if job.output.is_terminal() => {
+            write_text(&histogram.bars(width_of_terminal()), job.output)
+        }
+        OutputFormat::Text => {
+            let separator = job.output.promise.separator.unwrap_or(b',');
+            write_text(&histogram.lines(separator.into(), ""), job.output)
+        }
+        OutputFormat::Json => {
+            let object = histogram.json();
+            write_text(&format!("{{\"dtype\":\"{dtype}\",{object}}}\n"), job.output)
+        }
+        format => {
+            let shape = vec![histogram.counts.len()];
+            let mut writer = Writer::new(job.output, format, DType::U64, Some(shape));
+            writer.write(&histogram.counts)?;
+            writer.finish()
+        }
+    }
+}
+
+/// Writes the histograms of several columns, each with its name.
+fn write_all(
+    histograms: &[(Histogram, DType)],
+    format: OutputFormat,
+    output: Output,
+) -> Result<()> {
+    let separator: char = output.promise.separator.unwrap_or(b',').into();
+    let text: Vec<String> = histograms
+        .iter()
+        .map(|(histogram, dtype)| match format {
+            OutputFormat::Json => {
+                let name = serde_json::to_string(&histogram.title).expect("names have a text");
+                format!(
+                    "{{\"name\":{name},\"dtype\":\"{dtype}\",{}}}",
+                    histogram.json()
+                )
+            }
+            _ if output.is_terminal() => {
+                format!(
+                    "{}\n{}",
+                    histogram.title,
+                    histogram.bars(width_of_terminal())
+                )
+            }
+            _ => {
+                let title = quoted(&histogram.title, separator as u8);
+                histogram.lines(separator, &format!("{title}{separator}"))
+            }
+        })
+        .collect();
+    match format {
+        OutputFormat::Json => {
+            write_text(&format!("{{\"columns\":[{}]}}\n", text.join(",")), output)
+        }
+        _ => write_text(&text.concat(), output),
+    }
+}
+
+/// Counts the numbers of one column.
+fn count(
+    device: &Device,
+    mut numbers: Numbers,
+    arguments: &HistogramArguments,
+    edges: Option<&[Bound]>,
+    range: Option<(Bound, Bound)>,
+) -> Result<Histogram> {
+    with_bound!(numbers.dtype, B => {
+        let plan: Plan<B> = match (edges, range, arguments.bins) {
+            (Some(edges), _, _) => Plan::with_edges(edges.to_vec())?,
+            (None, Some((lo, hi)), bins) => Plan::even(lo, hi, bins.unwrap_or(BINS))?,
+            (None, None, Some(bins)) if arguments.bincount => Plan::values(bins)?,
+            (None, None, bins) => {
+                let (range, again) = least_and_greatest::<B>(device, numbers, arguments)?;
+                numbers = again;
+                if arguments.bincount {
+                    let most = range.map_or(-1, |(_, greatest)| greatest.to_integer());
+                    Plan::values(usize::try_from(most + 1).unwrap_or(usize::MAX))?
+                } else {
+                    Plan::of_range(range, bins.unwrap_or(BINS))?
+                }
+            }
+        };
+        let mut counts = vec![0; plan.edges.len() - 1];
+        let mut start = 0;
+        for piece in numbers.pieces::<B>() {
+            let piece = piece?;
+            if arguments.bincount {
+                refuse_negative(&piece, start)?;
+            }
+            start += piece.len();
+            let Some(bins) = &plan.bins else { continue };
+            let piece = device.upload_vec(piece)?;
+            let of_piece = device.histogram::<u64, _>(&piece, bins)?.into_vec()?;
+            counts.iter_mut().zip(of_piece).for_each(|(all, more)| *all += more);
+        }
+        Ok(Histogram {
+            title: String::new(),
+            edges: plan.edges,
+            counts,
+            of_values: arguments.bincount,
+        })
+    })
+}
+
+/// Opens the file of a chart, which is one of SVG.
+fn open_chart(path: &Path) -> Result<Output> {
+    let ending = path.extension().unwrap_or_default();
+    if ending.is_empty() || ending.eq_ignore_ascii_case("svg") {
+        return Output::open_as_is(path);
+    }
+    Err(Failure::with_remedy(
+        "--svg",
+        format_args!("{} is no name of an SVG file", path.display()),
+        "give a name that ends in .svg",
+    ))
+}
+
+/// What a bin for each value from 0 on cannot count.
+fn refuse_negative<B: Number>(piece: &[B], start: usize) -> Result<()> {
+    if !B::DTYPE.is_signed() {
+        return Ok(());
+    }
+    let Some(place) = piece.iter().position(|value| value.to_integer() < 0) else {
+        return Ok(());
+    };
+    Err(Failure::with_remedy(
+        "--bincount",
+        format_args!(
+            "{}, the number at position {}, from 0, is negative, and bins begin at 0",
+            piece[place].to_integer(),
+            start + place
+        ),
+        "leave negative numbers out with `warpfold select --ge 0`, or give --range or --edges",
+    ))
+}
+
+/// Looks for the least number and the greatest. The numbers come back, to be read again.
+fn least_and_greatest<B: Number<Bound = B>>(
+    device: &Device,
+    numbers: Numbers,
+    arguments: &HistogramArguments,
+) -> Result<(Option<(B, B)>, Numbers)> {
+    let (name, lasting) = (numbers.name.clone(), numbers.lasting);
+    let mut kept = SpooledTempFile::new(KEPT_BYTES);
+    let mut range = None;
+    let mut start = 0;
+    for piece in numbers.pieces::<B>() {
+        let piece = piece?;
+        if piece.is_empty() {
+            break;
+        }
+        if arguments.bincount {
+            refuse_negative(&piece, start)?;
+        }
+        start += piece.len();
+        if !lasting {
+            let written = kept.write_all(bytemuck::cast_slice(&piece));
+            written.map_err(|error| Failure::at("a temporary file", error))?;
+        }
+        let piece = device.upload_vec(piece)?;
+        let least = B::with_extreme(End::Least, Reduction(device, &piece))?;
+        let greatest = B::with_extreme(End::Greatest, Reduction(device, &piece))?;
+        let (old_least, old_greatest) = range.unwrap_or((least, greatest));
+        range = Some((
+            B::with_extreme(End::Least, Combination(old_least, least))?,
+            B::with_extreme(End::Greatest, Combination(old_greatest, greatest))?,
+        ));
+    }
+    let numbers = if lasting {
+        let files = &arguments.files;
+        Columns::open(files.file.as_deref(), &files.input, Some(Gaps::Apart))?
+            .into_numbers("histogram")?
+    } else {
+        kept.rewind()
+            .map_err(|error| Failure::at("a temporary file", error))?;
+        let options = InputArguments {
+            dtype: Some(B::DTYPE),
+            ..InputArguments::default()
+        };
+        Numbers::of(Input::reading(&name, kept), Format::Raw, &options)?
+    };
+    Ok((range, numbers))
+}
+
+fn write_text(text: &str, mut output: Output) -> Result<()> {
+    output.write(text.as_bytes())?;
+    output.finish()
+}

@@ -1,0 +1,502 @@
+//! From one step of a text to the next: where lines, rows and fields end.
+
+use super::LONG;
+use super::rules::Rules;
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
+
+/// How far a text was read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor {
+    /// The next byte in the buffer.
+    pub(super) at: usize,
+    /// From 1 on.
+    pub(super) line: u64,
+    /// Where the line starts in the buffer, or the buffer itself if that starts later.
+    line_start: usize,
+    /// The characters of the line before the buffer.
+    dropped: usize,
+    /// Where the row starts.
+    pub(super) row_line: u64,
+    /// How many fields of the row came before.
+    pub(super) fields: usize,
+    after: After,
+    in_comment: bool,
+    /// The fields of the row before.
+    last_row: usize,
+    /// The first line of a table that is a comment, and looks like a row.
+    pub(super) doubtful: Option<u64>,
+}
+
+/// What stands before the cursor in its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Nothing,
+    Delimiter,
+    Field,
+}
+
+/// What comes next in a text.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::text) enum Step {
+    Field(Field),
+    /// The row ends after so many fields.
+    RowEnd(usize),
+    /// The buffer ends before that is known.
+    More,
+    End,
+}
+
+/// A field in the buffer, without its quotes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::text) struct Field {
+    pub(super) start: usize,
+    end: usize,
+    pub(in crate::text) quoted: bool,
+    /// Whether two quotes in it stand for one.
+    doubled: bool,
+    /// The line ends in it.
+    pub(super) lines: u64,
+}
+
+/// What is wrong with a text whatever its fields mean.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fault {
+    Comma,
+    OpenQuote,
+    AfterQuote(usize),
+    TooLong,
+}
+
+impl Field {
+    #[inline]
+    pub(super) fn bytes<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        let bytes = &text[self.start..self.end];
+        match self.doubled {
+            false => Cow::Borrowed(bytes),
+            true => Cow::Owned(undoubled(bytes)),
+        }
+    }
+}
+
+/// The content of quotes, with one quote for two.
+#[cold]
+fn undoubled(bytes: &[u8]) -> Vec<u8> {
+    let mut content = Vec::with_capacity(bytes.len());
+    let mut bytes = bytes.iter();
+    while let Some(&byte) = bytes.next() {
+        content.push(byte);
+        if byte == b'"' {
+            bytes.next();
+        }
+    }
+    content
+}
+
+impl Cursor {
+    /// The start of a text.
+    pub(super) fn new() -> Cursor {
+        Cursor {
+            at: 0,
+            line: 1,
+            line_start: 0,
+            dropped: 0,
+            row_line: 1,
+            fields: 0,
+            after: After::Nothing,
+            in_comment: false,
+            last_row: 0,
+            doubtful: None,
+        }
+    }
+
+    /// A field that is whole in the buffer and has nothing around it but what ends it, or the end
+    /// of a row behind one. [`Cursor::step`] gives the same, and all that is not so plain.
+    #[inline]
+    pub(super) fn quick_step(&mut self, text: &[u8], rules: &Rules) -> Option<Step> {
+        let at = self.at;
+        let first = *text.get(at)?;
+        if self.in_comment {
+            return None;
+        }
+        if first == b'\n' && self.after != After::Delimiter && self.fields > 0 {
+            let fields = self.fields;
+            self.begin_line(at + 1);
+            return Some(Step::RowEnd(fields));
+        }
+        if self.after == After::Field && rules.delimiter.is_some() {
+            return None;
+        }
+        if first == b'"' && rules.delimiter.is_some() {
+            let start = at + 1;
+            let is_end = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r');
+            let end = start + text[start..].iter().take(LONG).position(is_end)?;
+            let after = *text.get(end + 1)?;
+            let is_delimiter = rules.delimiter == Some(after);
+            if text[end] != b'"' || !(is_delimiter || after == b'\n') {
+                return None;
+            }
+            let mut field = Field::empty(start);
+            (field.end, field.quoted) = (end, true);
+            return Some(self.take_plain(field, end + 1, is_delimiter));
+        }
+        if !rules.plain[usize::from(first)] {
+            return None;
+        }
+        let ends = |&byte: &u8| rules.ends[usize::from(byte)];
+        let end = at + text[at..].iter().take(LONG).position(ends)?;
+        let last = text[end - 1];
+        let is_delimiter = rules.delimiter == Some(text[end]);
+        // What is not plain can begin no field, and end none in this way.
+        if !rules.plain[usize::from(last)] || !(is_delimiter || text[end].is_ascii_whitespace()) {
+            return None;
+        }
+        let mut field = Field::empty(at);
+        field.end = end;
+        Some(self.take_plain(field, end, is_delimiter))
+    }
+
+    /// Goes on behind a field without line ends, and its delimiter.
+    #[inline]
+    fn take_plain(&mut self, field: Field, end: usize, delimiter: bool) -> Step {
+        if self.fields == 0 {
+            self.row_line = self.line;
+        }
+        self.fields += 1;
+        self.at = end + usize::from(delimiter);
+        self.after = if delimiter {
+            After::Delimiter
+        } else {
+            After::Field
+        };
+        Step::Field(field)
+    }
+
+    /// What comes next.
+    pub(super) fn step(&mut self, text: &[u8], ended: bool, rules: &Rules) -> Result<Step, Fault> {
+        match rules.delimiter {
+            None => self.word(text, ended, rules),
+            Some(delimiter) => self.table_field(text, ended, rules, delimiter),
+        }
+    }
+
+    /// The next word, or the end of a row of them.
+    #[inline]
+    fn word(&mut self, text: &[u8], ended: bool, rules: &Rules) -> Result<Step, Fault> {
+        loop {
+            if self.in_comment {
+                self.pass_comment(text);
+            }
+            let Some(&byte) = text.get(self.at) else {
+                return Ok(self.text_end(ended));
+            };
+            match byte {
+                b'\n' | b'\r' => {
+                    let fields = self.fields;
+                    if !self.end_line(text, ended) {
+                        return Ok(Step::More);
+                    }
+                    if fields > 0 {
+                        return Ok(Step::RowEnd(fields));
+                    }
+                }
+                byte if byte.is_ascii_whitespace() => self.at += 1,
+                byte if rules.starts_comment(byte, &text[self.at..]) => self.in_comment = true,
+                b',' => {
+                    if self.after != After::Field {
+                        return Err(Fault::Comma);
+                    }
+                    self.after = After::Delimiter;
+                    self.at += 1;
+                }
+                b'"' => {
+                    let Some(field) = self.quoted(text, self.at, ended)? else {
+                        return Ok(Step::More);
+                    };
+                    let after = field.end + 1;
+                    match text.get(after) {
+                        None if !ended => return Ok(Step::More),
+                        Some(&byte) if byte != b',' && !rules.ends[usize::from(byte)] => {
+                            return Err(Fault::AfterQuote(after));
+                        }
+                        _ => {}
+                    }
+                    return Ok(self.take(field, after));
+                }
+                _ => {
+                    let rest = &text[self.at..];
+                    let length = rest.iter().position(|&b| rules.ends[usize::from(b)]);
+                    if length.is_none() && !ended {
+                        return Ok(Step::More);
+                    }
+                    let (start, end) = (self.at, self.at + length.unwrap_or(rest.len()));
+                    let comma = text[end - 1] == b',';
+                    let field = Field {
+                        start,
+                        end: end - usize::from(comma),
+                        quoted: false,
+                        doubled: false,
+                        lines: 0,
+                    };
+                    let step = self.take(field, end);
+                    if comma {
+                        self.after = After::Delimiter;
+                    }
+                    return Ok(step);
+                }
+            }
+        }
+    }
+
+    /// The next field of a table, or the end of a row.
+    #[inline]
+    fn table_field(
+        &mut self,
+        text: &[u8],
+        ended: bool,
+        rules: &Rules,
+        delimiter: u8,
+    ) -> Result<Step, Fault> {
+        loop {
+            if self.in_comment {
+                self.pass_comment(text);
+            } else {
+                let rest = &text[self.at..];
+                let blanks = rest.iter().position(|&b| !is_blank(b, delimiter));
+                self.at += blanks.unwrap_or(rest.len());
+            }
+            let Some(&byte) = text.get(self.at) else {
+                if ended && self.after == After::Delimiter {
+                    return Ok(self.take(Field::empty(self.at), self.at));
+                }
+                return Ok(self.text_end(ended));
+            };
+            let ends_line = matches!(byte, b'\n' | b'\r');
+            if self.after == After::Field {
+                if byte == delimiter {
+                    self.at += 1;
+                    self.after = After::Delimiter;
+                } else if ends_line {
+                    let fields = self.fields;
+                    return Ok(match self.end_line(text, ended) {
+                        true => Step::RowEnd(fields),
+                        false => Step::More,
+                    });
+                } else if Some(byte) == rules.comment {
+                    self.in_comment = true;
+                } else {
+                    // A field without quotes ends with one of these.
+                    return Err(Fault::AfterQuote(self.at));
+                }
+                continue;
+            }
+            if self.after == After::Nothing {
+                if ends_line {
+                    if !self.end_line(text, ended) {
+                        return Ok(Step::More);
+                    }
+                    continue;
+                }
+                if rules.starts_comment(byte, &text[self.at..]) {
+                    self.doubt(text, delimiter);
+                    self.in_comment = true;
+                    continue;
+                }
+            }
+            if byte == b'"' {
+                let Some(field) = self.quoted(text, self.at, ended)? else {
+                    return Ok(Step::More);
+                };
+                let mut after = field.end + 1;
+                while text.get(after).is_some_and(|&b| is_blank(b, delimiter)) {
+                    after += 1;
+                }
+                match text.get(after) {
+                    None if !ended => return Ok(Step::More),
+                    Some(&byte) if !rules.ends[usize::from(byte)] => {
+                        return Err(Fault::AfterQuote(after));
+                    }
+                    _ => return Ok(self.take(field, after)),
+                }
+            }
+            let start = self.at;
+            let mut from = start;
+            let end = loop {
+                let rest = &text[from..];
+                let Some(length) = rest.iter().position(|&b| rules.ends[usize::from(b)]) else {
+                    if !ended {
+                        return Ok(Step::More);
+                    }
+                    break text.len();
+                };
+                let end = from + length;
+                // A comment starts a word; within one its character is data.
+                let within = end > start && !is_blank(text[end - 1], delimiter);
+                if !(Some(text[end]) == rules.comment && within) {
+                    break end;
+                }
+                from = end + 1;
+            };
+            let blanks = text[start..end].iter().rev();
+            let blanks = blanks.take_while(|&&b| is_blank(b, delimiter)).count();
+            let mut field = Field::empty(start);
+            field.end = end - blanks;
+            let step = self.take(field, end);
+            if text.get(end) == Some(&delimiter) {
+                self.at += 1;
+                self.after = After::Delimiter;
+            }
+            return Ok(step);
+        }
+    }
+
+    /// The field whose first quote stands somewhere, if its last one is here.
+    fn quoted(&self, text: &[u8], open: usize, ended: bool) -> Result<Option<Field>, Fault> {
+        let start = open + 1;
+        let (mut from, mut doubled) = (start, false);
+        let end = loop {
+            let Some(length) = memchr(b'"', &text[from..]) else {
+                return if ended {
+                    Err(Fault::OpenQuote)
+                } else {
+                    Ok(None)
+                };
+            };
+            let end = from + length;
+            match text.get(end + 1) {
+                Some(b'"') => (from, doubled) = (end + 2, true),
+                None if !ended => return Ok(None),
+                _ => break end,
+            }
+        };
+        Ok(Some(Field {
+            start,
+            end,
+            quoted: true,
+            doubled,
+            lines: line_ends(&text[start..end]),
+        }))
+    }
+
+    /// Goes on behind a field.
+    #[inline]
+    fn take(&mut self, field: Field, at: usize) -> Step {
+        if self.fields == 0 {
+            self.row_line = self.line;
+        }
+        if field.lines > 0 {
+            self.line += field.lines;
+            (self.line_start, self.dropped) = (at, 0);
+        }
+        self.at = at;
+        self.fields += 1;
+        self.after = After::Field;
+        Step::Field(field)
+    }
+
+    /// Looks whether the comment here may be a row whose first field starts like one.
+    #[cold]
+    fn doubt(&mut self, text: &[u8], delimiter: u8) {
+        let rest = &text[self.at + 1..];
+        let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let delimiters = rest[..end].iter().filter(|&&byte| byte == delimiter);
+        let alike = match self.last_row {
+            0 => rest.first().is_some_and(u8::is_ascii_digit),
+            fields => delimiters.clone().count() + 1 == fields,
+        };
+        if alike && delimiters.count() > 0 {
+            self.doubtful = self.doubtful.or(Some(self.line));
+        }
+    }
+
+    /// Passes over a comment, up to the end of its line or of the text.
+    fn pass_comment(&mut self, text: &[u8]) {
+        let end = memchr2(b'\n', b'\r', &text[self.at..]);
+        self.in_comment = end.is_none();
+        self.at = end.map_or(text.len(), |end| self.at + end);
+    }
+
+    /// Passes over the end of a line and begins a row, unless the text may go on with LF.
+    #[inline]
+    pub(super) fn end_line(&mut self, text: &[u8], ended: bool) -> bool {
+        if text[self.at] == b'\r' {
+            match text.get(self.at + 1) {
+                None if !ended => return false,
+                Some(b'\n') => self.at += 1,
+                _ => {}
+            }
+        }
+        self.begin_line(self.at + 1);
+        true
+    }
+
+    #[inline]
+    fn begin_line(&mut self, at: usize) {
+        self.at = at;
+        self.line += 1;
+        (self.line_start, self.dropped) = (at, 0);
+        if self.fields > 0 {
+            self.last_row = std::mem::take(&mut self.fields);
+        }
+        self.after = After::Nothing;
+    }
+
+    /// What comes where the buffer ends. A last line needs no end.
+    fn text_end(&mut self, ended: bool) -> Step {
+        if !ended {
+            return Step::More;
+        }
+        self.after = After::Nothing;
+        match std::mem::take(&mut self.fields) {
+            0 => Step::End,
+            fields => Step::RowEnd(fields),
+        }
+    }
+
+    /// Forgets the bytes that were read.
+    pub(super) fn drop_before(&mut self, buffer: &[u8]) {
+        self.dropped += characters(&buffer[self.line_start..self.at]);
+        self.line_start = 0;
+    }
+
+    /// The column of a byte of the line, as an editor counts.
+    pub(super) fn column(&self, buffer: &[u8], at: usize) -> usize {
+        1 + self.dropped + characters(&buffer[self.line_start.min(at)..at])
+    }
+}
+
+impl Field {
+    fn empty(at: usize) -> Field {
+        Field {
+            start: at,
+            end: at,
+            quoted: false,
+            doubled: false,
+            lines: 0,
+        }
+    }
+}
+
+/// White space around a field of a table.
+#[inline]
+fn is_blank(byte: u8, delimiter: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\x0c') && byte != delimiter
+}
+
+/// The number of lines that end in some bytes.
+fn line_ends(bytes: &[u8]) -> u64 {
+    if memchr2(b'\n', b'\r', bytes).is_none() {
+        return 0;
+    }
+    let ends = bytes.iter().enumerate().filter(|&(at, &byte)| match byte {
+        b'\n' => true,
+        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    });
+    ends.count() as u64
+}
+
+/// The number of characters of UTF-8.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
+}
