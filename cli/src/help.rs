@@ -24,7 +24,8 @@ The first row of a table is its header if it holds words and no numbers. If it h
 word comes again below, it may be either: give --header or --no-header. A comment before the first \
 row, as numpy.savetxt writes it, can be the header too. Rows that are longer or shorter than the \
 others are an error, without --ragged. Where all rows have one field more than a header of two \
-names or more, they begin with the name of the row, as R writes them.
+names or more, they begin with the name of the row, as R writes them. A first column that alone \
+has no name is left out, unless --column names its number: it names the rows, as in pandas.
 
 A missing value is an error, without --missing. 1.#INF and 1.#IND, of old C libraries, are inf and \
 NaN. A field has up to 16 MiB.

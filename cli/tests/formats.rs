@@ -457,8 +457,8 @@ fn tables_have_columns() {
             "{line}"
         );
     }
-    assert_eq!(pass("reduce --delimiter ,", "1,000\n2"), "3");
-    assert_eq!(pass("reduce --delimiter ;", "1;2\n3"), "6");
+    assert_eq!(pass("reduce --delimiter ,", "1,000\n2,5"), "8");
+    assert_eq!(pass("reduce --delimiter ;", "1;2\n3;4"), "10");
     let file = npy_of("<i2", "(1,)", &[1, 0]);
     for option in ["--skip 1", "--column 2", "--delimiter ,"] {
         let error = fail_in(folder.path(), &format!("reduce {option}"), &file);

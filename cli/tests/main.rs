@@ -11,6 +11,7 @@ mod formats;
 mod histogram;
 #[cfg(feature = "ladder")]
 mod ladder;
+mod layout;
 mod manual;
 mod numbers;
 mod output;

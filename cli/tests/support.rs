@@ -68,6 +68,15 @@ pub(crate) fn fail_in(folder: &Path, line: &str, input: &[u8]) -> String {
         .to_owned()
 }
 
+/// What a command says about an input that it takes: its output and its notes.
+pub(crate) fn noted(line: &str, input: &str) -> (String, String) {
+    let output = run_in(Path::new("."), line, input.as_bytes());
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    assert!(output.status.success(), "{line}: {}", text(output.stderr));
+    let lines = text(output.stdout);
+    (lines.trim_end().replace('\n', " "), text(output.stderr))
+}
+
 /// A folder that is removed after the test, with files in it.
 pub(crate) fn folder(files: &[(&str, &[u8])]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -1,19 +1,10 @@
 //! Text and tables as people and programs write them.
 
-use crate::support::{fail_in, folder, pass, pass_in, run_in};
+use crate::support::{fail_in, folder, noted, pass, pass_in, run_in};
 use std::path::Path;
 
 fn fail(line: &str, input: &str) -> String {
     fail_in(Path::new("."), line, input.as_bytes())
-}
-
-/// What a command says about an input that it takes: its output and its notes.
-fn noted(line: &str, input: &str) -> (String, String) {
-    let output = run_in(Path::new("."), line, input.as_bytes());
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    assert!(output.status.success(), "{line}: {}", text(output.stderr));
-    let lines = text(output.stdout);
-    (lines.trim_end().replace('\n', " "), text(output.stderr))
 }
 
 /// Each text must read alike with every kind of line end.
@@ -176,7 +167,7 @@ fn rows_fit_their_header_or_are_refused() {
 fn quotes_end_where_they_should() {
     for (line, text, result) in [
         ("--delimiter ,", "\"1\",\"5\"\n", "6"),
-        ("--delimiter ,", "1 , \"5\" \n \"2\"", "8"),
+        ("--delimiter ,", "1 , \"5\" \n \"2\",3", "11"),
         (
             "--delimiter , --column Quantity",
             "\"Year\", \"Quantity\"\n2019, \"7\"\n2020, 8\n",
@@ -339,7 +330,10 @@ fn a_comma_before_the_fraction_is_read_where_it_is_said() {
     }
     for (line, text, message) in [
         ("", "1,5", "--decimal ,"),
-        ("", "1,5", "--thousands ,"),
+        ("", "1,500", "--thousands , if this is 1500"),
+        ("", "1.234,5", "--decimal , --thousands . if this is 1234.5"),
+        ("--decimal ,", "1.234,5", "--thousands . if this is 1234.5"),
+        ("", "1,23,4", "--thousands ,"),
         ("--decimal ,", "1.5", "`1.5` is not a number"),
         ("--decimal ,", "1.234", "--thousands ."),
         ("--thousands ,", "1,5", "`1,5` is not a number"),

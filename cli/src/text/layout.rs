@@ -2,16 +2,11 @@
 
 use super::lexer::{Dialect, Lexer, Step};
 use super::spelling::{Kind, Spelling};
+use super::survey::{First, MOST_COLUMNS, Survey, fields_of};
 use super::{Column, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
-use crate::input::Input;
-
-/// So many rows tell whether a column holds numbers at all.
-const TELLING_ROWS: usize = 1000;
-
-/// No table has more columns.
-const MOST_COLUMNS: usize = 1 << 20;
+use crate::logger;
 
 /// What was found out about a text before it is read.
 #[derive(Debug, Default)]
@@ -22,8 +17,43 @@ pub(super) struct Layout {
     pub(super) width: Option<Width>,
     /// The columns that are read, in this order.
     pub(super) columns: Vec<Found>,
-    /// The names of columns that hold no numbers, and are not read for that.
+    pub(super) left_out: LeftOut,
+}
+
+/// The columns that are not read, although the user named none.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// The first one, which holds the names of rows.
+    pub(super) row_names: bool,
+    /// The names of those without a number.
     pub(super) labels: Vec<String>,
+    /// The names of those with more words than numbers.
+    pub(super) mixed: Vec<String>,
+    /// The indices of those that held nothing as far as one looked.
+    pub(super) empty: Vec<usize>,
+}
+
+impl LeftOut {
+    /// Says what is not read.
+    pub(super) fn warn(&self, file: &str) {
+        let say = |what: &str| logger::warn(format_args!("{file}: {what}"));
+        if self.row_names {
+            say(
+                "the first column has no name: it names the rows, and is left out (--column 1- reads all)",
+            );
+        }
+        for (what, columns) in [
+            ("columns without numbers are left out", &self.labels),
+            (
+                "columns with more words than numbers are left out",
+                &self.mixed,
+            ),
+        ] {
+            if !columns.is_empty() {
+                say(&format!("{what}: {}", columns.join(", ")));
+            }
+        }
+    }
 }
 
 /// How many fields each row has.
@@ -54,257 +84,35 @@ struct Names {
     is_first_row: bool,
 }
 
-/// What the first row is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum First {
-    Header,
-    Data,
-    /// It can be either.
-    Unclear,
-}
-
-/// What stands at the start of a text.
-#[derive(Debug, Default)]
-struct Survey {
-    first: Vec<String>,
-    first_line: u64,
-    /// Whether the sample holds all of it.
-    is_whole: bool,
-    kinds: Vec<Kind>,
-    /// Comments before the first row, which can be headers.
-    comments: Vec<Vec<u8>>,
-    /// The rows after the first one.
-    rows: usize,
-    /// Their fewest fields and their most.
-    widths: Option<(usize, usize)>,
-    second_line: u64,
-    /// Whether each of them ends with an empty field.
-    ends_empty: bool,
-    /// What is in them.
-    columns: Vec<Contents>,
-}
-
-/// What the rows after the first have in a column.
-#[derive(Debug, Clone, Default)]
-struct Contents {
-    numbers: usize,
-    is_float: bool,
-    words: usize,
-    /// How many of the words begin like numbers: dates, for example.
-    digits: usize,
-    missing: usize,
-    /// Whether one of them is the word of the first row.
-    recurs: bool,
-}
-
-impl Contents {
-    /// Whether more rows would tell nothing.
-    fn is_settled(&self) -> bool {
-        self.is_float || self.numbers < self.words
+impl Names {
+    /// Whether the first column holds the names of rows: it alone has no name.
+    fn of_rows(&self) -> bool {
+        let mut named = self.names.iter().map(|name| !name.is_empty());
+        named.next() == Some(false) && named.all(|named| named)
     }
-}
-
-impl Survey {
-    fn of(lexer: &Lexer, spelling: &Spelling, wanted: &[Column]) -> Survey {
-        let mut survey = Survey {
-            ends_empty: true,
-            ..Survey::default()
-        };
-        let mut sample = lexer.sample();
-        let (mut row, mut index, mut last_empty) = (0, 0, false);
-        let mut unsettled = Vec::new();
-        loop {
-            match sample.step() {
-                Step::Field(field) if index < MOST_COLUMNS => {
-                    let bytes = sample.bytes(&field);
-                    last_empty = bytes.is_empty() && !field.quoted;
-                    if row == 0 {
-                        if index == 0 {
-                            let comments = comments(sample.before(&field), lexer.dialect.comment);
-                            survey.comments = comments;
-                            survey.first_line = sample.row_line();
-                        }
-                        survey.kinds.push(spelling.kind(&bytes));
-                        survey.first.push(text_of(&bytes));
-                    } else {
-                        survey.look_at(row, index, &bytes, spelling);
-                    }
-                    index += 1;
-                }
-                Step::Field(_) => index += 1,
-                Step::RowEnd(width) => {
-                    if row > 0 {
-                        let (least, most) = survey.widths.unwrap_or((width, width));
-                        survey.widths = Some((least.min(width), most.max(width)));
-                        survey.ends_empty &= last_empty;
-                    }
-                    if row == 1 {
-                        survey.second_line = sample.row_line();
-                    }
-                    row += 1;
-                    index = 0;
-                    if row == TELLING_ROWS {
-                        unsettled = survey.wanted(wanted);
-                    }
-                    if row >= TELLING_ROWS {
-                        unsettled.retain(|&column| !survey.columns[column].is_settled());
-                        if unsettled.is_empty() {
-                            break;
-                        }
-                    }
-                }
-                Step::More | Step::End => break,
-            }
-        }
-        survey.rows = row.saturating_sub(1);
-        survey.is_whole = row > 0 || survey.first.is_empty();
-        survey
-    }
-
-    fn look_at(&mut self, row: usize, index: usize, bytes: &[u8], spelling: &Spelling) {
-        if index >= self.columns.len() {
-            self.columns.resize(index + 1, Contents::default());
-        }
-        let contents = &mut self.columns[index];
-        if row > TELLING_ROWS {
-            if contents.is_settled() {
-                return;
-            }
-            if !spelling.is_of_floats(bytes) {
-                contents.missing += usize::from(bytes.is_empty());
-                return;
-            }
-        }
-        match spelling.kind(bytes) {
-            Kind::Missing => contents.missing += 1,
-            Kind::Integer => contents.numbers += 1,
-            Kind::Float => (contents.numbers, contents.is_float) = (contents.numbers + 1, true),
-            Kind::Word => {
-                contents.words += 1;
-                contents.digits += usize::from(!is_name(&String::from_utf8_lossy(bytes)));
-                let first = self.first.get(index);
-                contents.recurs |= first.is_some_and(|first| first.as_bytes() == bytes);
-            }
-        }
-    }
-
-    /// The columns that may be wanted, and some others.
-    fn wanted(&self, wanted: &[Column]) -> Vec<usize> {
-        let name = |index: usize| self.first.get(index).map_or("", |name| name);
-        let may_be = |index: &usize| {
-            // Where rows have names, columns move by one.
-            let named = [name(*index), name(index.saturating_sub(1))];
-            wanted.is_empty() || wanted.iter().any(|column| column.may_be(*index, &named))
-        };
-        (0..self.columns.len()).filter(may_be).collect()
-    }
-
-    /// Whether all rows have a field more than the first one, as where rows have names, and the
-    /// first row or these names are words. With one column the other can be a fraction as well,
-    /// behind a comma.
-    fn is_shifted(&self) -> bool {
-        let wider = self.first.len() + 1;
-        let has_words = self.kinds.contains(&Kind::Word) || {
-            let names = self.columns.first();
-            names.is_some_and(|names| names.numbers == 0 && names.words > 0)
-        };
-        wider > 2 && self.widths == Some((wider, wider)) && has_words
-    }
-
-    /// What the first row is, as far as one can see.
-    fn first_row(&self) -> First {
-        let has = |kind| self.kinds.contains(&kind);
-        let has_numbers = has(Kind::Integer) || has(Kind::Float);
-        if self.is_shifted() && !self.ends_empty {
-            return First::Header;
-        }
-        let words = self.kinds.iter().zip(&self.first).enumerate();
-        let words = words.filter(|(_, (kind, _))| **kind == Kind::Word);
-        if !has(Kind::Word) {
-            // Programs leave out the name of what names the rows.
-            let corner = self.first.len() > 1
-                && self.first[0].is_empty()
-                && self.rows > 0
-                && self.columns[0].missing == 0;
-            return if corner { First::Unclear } else { First::Data };
-        }
-        let recurs = |index: usize| self.columns.get(index).is_some_and(|below| below.recurs);
-        // A date above dates is one of them.
-        let is_like = |(index, (_, name)): (usize, (&Kind, &String))| {
-            let below = self.columns.get(index);
-            let all = |below: &Contents| below.words > 0 && below.digits == below.words;
-            !is_name(name) && below.is_some_and(all)
-        };
-        if words.clone().any(|(index, _)| recurs(index)) || words.clone().any(is_like) {
-            return First::Data;
-        }
-        if !has_numbers && words.clone().any(|(_, (_, name))| is_name(name)) {
-            return First::Header;
-        }
-        First::Unclear
-    }
-}
-
-/// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or
-/// a sign before it, and words that stand for a value in data are none.
-fn is_name(word: &str) -> bool {
-    const VALUES: [&str; 9] = [
-        "true", "false", "yes", "no", "nd", "n.d.", "n.a.", "nat", "bdl",
-    ];
-    let start = word.trim_start_matches(['(', '[', '_', ' ']);
-    start.starts_with(char::is_alphabetic) && !VALUES.contains(&word.to_lowercase().as_str())
-}
-
-/// The content of a field, as text.
-fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
-/// The lines of some bytes that are comments, without what they start with.
-fn comments(bytes: &[u8], comment: Option<u8>) -> Vec<Vec<u8>> {
-    let Some(comment) = comment else {
-        return Vec::new();
-    };
-    let lines = bytes.split(|&byte| matches!(byte, b'\n' | b'\r'));
-    let text = lines.filter_map(|line| line.trim_ascii().strip_prefix(&[comment]));
-    let content = text.map(|text| {
-        let marks = text.iter().take_while(|&&byte| byte == comment).count();
-        text[marks..].to_vec()
-    });
-    content.collect()
-}
-
-/// The fields of a line by itself.
-fn fields_of(line: &[u8], dialect: &Dialect) -> Vec<String> {
-    let dialect = Dialect {
-        comment: None,
-        ..dialect.clone()
-    };
-    let input = Input::reading("", std::io::Cursor::new(line.to_vec()));
-    let mut lexer = Lexer::new(input, dialect);
-    let mut fields = Vec::new();
-    if lexer.read_ahead(line.len() + 1).is_ok() {
-        let mut sample = lexer.sample();
-        while let Step::Field(field) = sample.step() {
-            fields.push(text_of(&sample.bytes(&field)));
-        }
-    }
-    fields
 }
 
 impl Layout {
-    /// What a text consists of. Without `columns`, all that hold numbers are read.
+    /// What a text consists of. Without `columns`, all that hold numbers are read. There is none if
+    /// the first row is too long to look at, and nothing about it is asked.
     pub(super) fn of(
         lexer: &mut Lexer,
         options: &TextArguments,
         spelling: &Spelling,
-    ) -> Result<Layout> {
+    ) -> Result<Option<Layout>> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let survey = Survey::of(lexer, spelling, &options.columns);
         if !survey.is_whole {
+            if options.columns.is_empty() && !options.header && !options.ragged {
+                return Ok(None);
+            }
+            let what = match survey.is_too_wide {
+                true => format!("has more than {MOST_COLUMNS} fields"),
+                false => format!("is longer than {} MiB", SAMPLE_BYTES >> 20),
+            };
             return Err(Failure::with_remedy(
                 format_args!("{}: line {}", lexer.input.name, survey.first_line),
-                format_args!("this row is longer than {} MiB", SAMPLE_BYTES >> 20),
+                format_args!("this row {what}, and columns are chosen by the first one"),
                 "give --delimiter, if it ends elsewhere",
             ));
         }
@@ -316,21 +124,26 @@ impl Layout {
             dialect: &lexer.dialect,
             skipped: lexer.skipped.as_deref(),
         };
-        planner.layout()
+        planner.layout().map(Some)
     }
 
-    /// Whether a text without a delimiter is a table for all that: the first row is a header, and
-    /// no number.
+    /// Whether a text without a delimiter is a table for all that: the first row looks like a
+    /// header, and holds no number outside of quotes.
     pub(super) fn is_evident(lexer: &mut Lexer, spelling: &Spelling) -> Result<bool> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let mut sample = lexer.sample();
         while let Step::Field(field) = sample.step() {
-            if spelling.kind(&sample.bytes(&field)) != Kind::Word {
+            if !field.quoted && spelling.kind(&sample.bytes(&field)) != Kind::Word {
                 return Ok(false);
             }
         }
         let survey = Survey::of(lexer, spelling, &[]);
-        Ok(survey.first_row() == First::Header && survey.rows > 0)
+        let can_be = match survey.first_row() {
+            First::Header => true,
+            First::Unclear => survey.is_quoted_alone(),
+            First::Data => false,
+        };
+        Ok(can_be && survey.rows > 0)
     }
 }
 
@@ -350,19 +163,33 @@ impl Planner<'_> {
         let names = self.names()?;
         let has_header = names.as_ref().is_some_and(|names| names.is_first_row);
         let width = self.width(names.as_ref(), has_header)?;
-        let fields = width
-            .as_ref()
-            .map_or(survey.first.len(), |width| width.fields);
+        let of_header = names.as_ref().filter(|_| has_header);
+        let fields = of_header.map_or(survey.first.len(), |names| names.names.len());
         let name = |index: usize| {
             let name = names.as_ref().and_then(|names| names.names.get(index));
             name.filter(|name| !name.is_empty()).cloned()
         };
-        let mut labels = Vec::new();
+        let mut left_out = LeftOut::default();
         let indices = if wanted.is_empty() {
+            left_out.row_names = fields > 1
+                && names.as_ref().is_some_and(|names| names.of_rows())
+                && (1..fields).any(|index| self.contents(index, has_header).0 > 0);
             let numbers = |index: &usize| {
-                let holds = self.holds_numbers(*index, has_header);
+                if left_out.row_names && *index == 0 {
+                    return false;
+                }
+                let (numbers, words) = self.contents(*index, has_header);
+                // What has no name and holds nothing lacks numbers, which is told.
+                let holds = numbers >= words && (numbers > 0 || words == 0 && !has_header);
                 if !holds {
-                    labels.push(name(*index).unwrap_or_else(|| (index + 1).to_string()));
+                    let title = name(*index).unwrap_or_else(|| (index + 1).to_string());
+                    match numbers {
+                        0 => left_out.labels.push(title),
+                        _ => left_out.mixed.push(title),
+                    }
+                    if words == 0 {
+                        left_out.empty.push(*index);
+                    }
                 }
                 holds
             };
@@ -371,7 +198,7 @@ impl Planner<'_> {
                 false => indices,
                 // What is wrong is said where the first field is read.
                 true => {
-                    labels.clear();
+                    left_out = LeftOut::default();
                     (0..fields).collect()
                 }
             }
@@ -397,14 +224,15 @@ impl Planner<'_> {
             has_header,
             width,
             columns: columns.collect(),
-            labels,
+            left_out,
         })
     }
 
     /// The names of the columns, if there are any.
     fn names(&self) -> Result<Option<Names>> {
         let (survey, options) = (self.survey, self.options);
-        let shift = survey.is_shifted() && !survey.ends_empty && !options.ragged;
+        let all_wider = survey.wider == survey.rows;
+        let shift = survey.is_shifted() && !survey.ends_empty && (all_wider || !options.ragged);
         let first = || {
             let mut names = survey.first.clone();
             if shift {
@@ -463,7 +291,11 @@ impl Planner<'_> {
             First::Data => comment(),
             First::Unclear if self.skipped_header() => comment(),
             // Commands print sizes before names; where a header has names, one comes first.
-            First::Unclear if self.dialect.delimiter.is_none() && self.starts_with_number() => {
+            First::Unclear
+                if self.dialect.delimiter.is_none()
+                    && self.starts_with_number()
+                    && !survey.is_quoted_alone() =>
+            {
                 comment()
             }
             First::Unclear => {
@@ -478,7 +310,14 @@ impl Planner<'_> {
                 if kinds.any(|(index, kind)| wanted(index) && *kind != Kind::Word) {
                     return Err(Failure::with_remedy(
                         format_args!("{}: line {}", self.file, survey.first_line),
-                        "this can be a header or the first row: it holds words and numbers",
+                        match survey.is_quoted_alone() {
+                            true => {
+                                "this can be a header or the first row: its numbers alone are quoted"
+                            }
+                            false => {
+                                "this can be a header or the first row: it holds words and numbers"
+                            }
+                        },
                         "give --header or --no-header",
                     ));
                 }
@@ -516,6 +355,15 @@ impl Planner<'_> {
     fn width(&self, names: Option<&Names>, has_header: bool) -> Result<Option<Width>> {
         let survey = self.survey;
         if self.options.ragged || survey.first.is_empty() {
+            let is_mixed = survey.wider < survey.rows && 2 * survey.wider > survey.rows;
+            if has_header && is_mixed {
+                return Err(Failure::with_remedy(
+                    format_args!("{}: line {}", self.file, survey.first_line),
+                    "most rows have a field more than this header: they may begin with names of \
+                     rows",
+                    "name all columns in the header, or skip it, with --skip 1 --no-header",
+                ));
+            }
             return Ok(None);
         }
         let fields = names.filter(|names| names.is_first_row);
@@ -561,8 +409,28 @@ impl Planner<'_> {
         {
             return Ok(vec![index]);
         }
-        if !is_single_number && let Some(index) = place(&column.0)? {
-            return Ok(vec![index]);
+        let mut ranges = Vec::new();
+        for (at, _) in column.0.match_indices(':') {
+            let (from, to) = (&column.0[..at], &column.0[at + 1..]);
+            if let (Some(from), Some(to)) = (place(from)?, place(to)?)
+                && from <= to
+            {
+                ranges.push(from..to + 1);
+            }
+        }
+        if !is_single_number {
+            ranges.extend(
+                column
+                    .range()
+                    .map(|(first, last)| first - 1..last.unwrap_or(fields.max(first))),
+            );
+            let named = place(&column.0)?;
+            if let Some(index) = named.filter(|_| ranges.is_empty()) {
+                return Ok(vec![index]);
+            }
+            if ranges.len() + usize::from(named.is_some()) > 1 {
+                return Err(self.two_meanings(column, named, &ranges));
+            }
         }
         if let Some((first, last)) = column.range() {
             let last = if column.is_single() {
@@ -598,15 +466,35 @@ impl Planner<'_> {
             }
             return Ok((first - 1..last).collect());
         }
-        for (at, _) in column.0.match_indices(':') {
-            let (from, to) = (&column.0[..at], &column.0[at + 1..]);
-            if let (Some(from), Some(to)) = (place(from)?, place(to)?)
-                && from <= to
-            {
-                return Ok((from..=to).collect());
-            }
+        match ranges.pop() {
+            Some(range) => Ok(range.collect()),
+            None => Err(self.no_column(column)),
         }
-        Err(self.no_column(column))
+    }
+
+    /// A name that can mean several columns.
+    fn two_meanings(
+        &self,
+        column: &Column,
+        named: Option<usize>,
+        ranges: &[std::ops::Range<usize>],
+    ) -> Failure {
+        let shown = |range: &std::ops::Range<usize>| {
+            format!("columns {} to {}", range.start + 1, range.end)
+        };
+        let name = named.map(|index| format!("column {}, which has this name", index + 1));
+        let meanings: Vec<_> = name.into_iter().chain(ranges.iter().map(shown)).collect();
+        Failure::with_remedy(
+            format_args!("--column {}", column.0),
+            format_args!("this can mean {}", meanings.join(", or ")),
+            match named {
+                Some(_) => format!(
+                    "give --column name:{}, or each number of the others",
+                    column.0
+                ),
+                None => "give the numbers of the columns".into(),
+            },
+        )
     }
 
     fn too_few(&self, column: &str, fields: usize) -> Failure {
@@ -641,18 +529,19 @@ impl Planner<'_> {
         )
     }
 
-    /// Whether a column holds numbers, or more of them than of other words.
-    fn holds_numbers(&self, index: usize, has_header: bool) -> bool {
+    /// How many numbers a column holds, and how many other words.
+    fn contents(&self, index: usize, has_header: bool) -> (usize, usize) {
         let below = self.survey.columns.get(index);
         let (mut numbers, mut words) = below.map_or((0, 0), |c| (c.numbers, c.words));
         if !has_header {
             match self.survey.kinds.get(index) {
                 Some(Kind::Integer | Kind::Float) => numbers += 1,
+                Some(Kind::Word) if self.survey.odd_numbers.contains(&index) => numbers += 1,
                 Some(Kind::Word) => words += 1,
                 _ => {}
             }
         }
-        numbers > 0 && numbers >= words
+        (numbers, words)
     }
 
     fn is_float(&self, index: usize, has_header: bool) -> bool {

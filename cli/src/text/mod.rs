@@ -34,6 +34,7 @@ mod layout;
 mod lexer;
 mod rows;
 mod spelling;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -43,9 +44,8 @@ pub(crate) use values::Values;
 use crate::args::TextArguments;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::logger;
 use crate::number::{DType, Number};
-use rows::{Rows, Sink};
+use rows::{Arrangement, Rows, Sink};
 use spelling::{Bad, Spelling};
 
 /// So much is looked through for the type of the numbers.
@@ -106,16 +106,6 @@ impl Column {
     }
 }
 
-/// Says which columns are not read.
-fn warn_of_labels(name: &str, labels: &[String]) {
-    if !labels.is_empty() {
-        let labels = labels.join(", ");
-        logger::warn(format_args!(
-            "{name}: columns without numbers are left out: {labels}"
-        ));
-    }
-}
-
 /// Where a text stands, and what is wrong with it.
 struct Mistake {
     place: String,
@@ -148,16 +138,10 @@ impl Text {
         options: &TextArguments,
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
-        let name = input.name.clone();
         let mut rows = Rows::open(input, options)?;
-        let has_header = options.header || !options.no_header && rows.has_evident_header()?;
-        let is_float = match options.columns.is_empty() && !has_header {
-            true => rows.take_all(options, dtype.is_none())?,
-            false => {
-                let layout = rows.choose(options)?;
-                warn_of_labels(&name, &layout.labels);
-                layout.columns.iter().any(|column| column.is_float)
-            }
+        let is_float = match rows.arrange(options, dtype.is_none())? {
+            Arrangement::Columns(columns) => columns.iter().any(|column| column.is_float),
+            Arrangement::Sequence { is_float } => is_float,
         };
         let inferred = dtype.is_none();
         let dtype = dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
@@ -230,29 +214,22 @@ impl Table {
         dtype: Option<DType>,
         gaps: Gaps,
     ) -> Result<Table> {
-        let name = input.name.clone();
         let mut rows = Rows::open(input, options)?;
         let of = |is_float| dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
-        let is_table = rows.has_delimiter()
-            || options.header
-            || !options.columns.is_empty()
-            || rows.has_evident_header()?;
-        let columns = if is_table {
-            let layout = rows.choose(options)?;
-            let columns = layout.columns.into_iter().map(|found| TableColumn {
-                number: found.index + 1,
-                name: found.name,
-                dtype: of(found.is_float),
-            });
-            warn_of_labels(&name, &layout.labels);
-            columns.collect()
-        } else {
-            let column = TableColumn {
+        let columns = match rows.arrange(options, dtype.is_none())? {
+            Arrangement::Columns(columns) => {
+                let columns = columns.into_iter().map(|found| TableColumn {
+                    number: found.index + 1,
+                    name: found.name,
+                    dtype: of(found.is_float),
+                });
+                columns.collect()
+            }
+            Arrangement::Sequence { is_float } => vec![TableColumn {
                 number: 1,
                 name: None,
-                dtype: of(rows.take_all(options, dtype.is_none())?),
-            };
-            vec![column]
+                dtype: of(is_float),
+            }],
         };
         Ok(Table {
             rows,

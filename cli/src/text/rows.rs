@@ -1,6 +1,6 @@
 //! The rows of a text: each is checked, and its fields that are wanted are handed on.
 
-use super::layout::{Layout, Width};
+use super::layout::{Found, Layout, Width};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::spelling::{Bad, Kind, Spelling};
 use super::{Mistake, SAMPLE_BYTES, shown};
@@ -29,12 +29,24 @@ pub(super) struct Rows {
     spelling: Spelling,
     plan: Plan,
     width: Option<Width>,
+    /// Whether rows may be of other lengths.
+    ragged: bool,
     has_header: bool,
+    /// Columns that are left out since they held nothing as far as one looked.
+    empty: Vec<usize>,
     /// Where the first row stands, or nothing before it was read.
     first_line: Option<u64>,
     pub(super) ended: bool,
     /// How many values were missing, in each lane.
     pub(super) missing: Vec<u64>,
+}
+
+/// What a text is read as.
+pub(super) enum Arrangement {
+    /// The columns of a table.
+    Columns(Vec<Found>),
+    /// All numbers, one behind the other.
+    Sequence { is_float: bool },
 }
 
 /// Which fields of a row are wanted.
@@ -115,12 +127,17 @@ impl Rows {
         if let Some(delimiter) = lexer.dialect.delimiter.filter(|&byte| spelling.uses(byte)) {
             check_quotes(&mut lexer, delimiter)?;
         }
+        if options.delimiter.is_none() && options.decimal == Some(b',') {
+            check_commas(&mut lexer, &spelling)?;
+        }
         Ok(Rows {
             lexer,
             spelling,
             plan: Plan::All,
             width: None,
+            ragged: options.ragged,
             has_header: false,
+            empty: Vec::new(),
             first_line: None,
             ended: false,
             missing: vec![0],
@@ -139,28 +156,23 @@ impl Rows {
         matches!(self.plan, Plan::All)
     }
 
-    /// Whether the first row can be nothing but a header.
-    pub(super) fn has_evident_header(&mut self) -> Result<bool> {
-        Layout::is_evident(&mut self.lexer, &self.spelling)
+    /// Chooses what is read. Whether a sequence is of floats is found out if that is `asked`.
+    pub(super) fn arrange(&mut self, options: &TextArguments, asked: bool) -> Result<Arrangement> {
+        let is_table = self.has_delimiter()
+            || options.header
+            || !options.columns.is_empty()
+            || !options.no_header && Layout::is_evident(&mut self.lexer, &self.spelling)?;
+        if is_table && let Some(layout) = Layout::of(&mut self.lexer, options, &self.spelling)? {
+            return Ok(Arrangement::Columns(self.choose(layout)?));
+        }
+        Ok(Arrangement::Sequence {
+            is_float: asked && self.has_floats()?,
+        })
     }
 
-    /// Chooses all fields, and says whether they are floats, if that is asked. The header of a
-    /// table with a single column is passed over.
-    pub(super) fn take_all(&mut self, options: &TextArguments, asked: bool) -> Result<bool> {
-        if !asked && !options.header && !self.has_delimiter() {
-            return Ok(false);
-        }
+    /// Whether a number near the start is a float.
+    fn has_floats(&mut self) -> Result<bool> {
         self.lexer.read_ahead(SAMPLE_BYTES)?;
-        let is_single = self.has_delimiter() && {
-            let mut sample = self.lexer.sample();
-            matches!(
-                (sample.step(), sample.step()),
-                (Step::Field(_), Step::RowEnd(1))
-            )
-        };
-        if options.header || is_single && !options.no_header && self.has_evident_header()? {
-            self.read_header()?;
-        }
         let mut sample = self.lexer.sample();
         loop {
             match sample.step() {
@@ -179,12 +191,11 @@ impl Rows {
         }
     }
 
-    /// Chooses the columns that are wanted, and passes over the header.
-    pub(super) fn choose(&mut self, options: &TextArguments) -> Result<Layout> {
-        let layout = Layout::of(&mut self.lexer, options, &self.spelling)?;
+    /// Takes the columns of a layout, and passes over the header.
+    fn choose(&mut self, layout: Layout) -> Result<Vec<Found>> {
         let indices: Vec<_> = layout.columns.iter().map(|column| column.index).collect();
         self.missing = vec![0; indices.len()];
-        self.width = layout.width.clone();
+        self.width = layout.width;
         self.plan = match indices[..] {
             [index] => Plan::One(index),
             _ => {
@@ -198,7 +209,9 @@ impl Rows {
         if layout.has_header {
             self.read_header()?;
         }
-        Ok(layout)
+        layout.left_out.warn(&self.lexer.input.name);
+        self.empty = layout.left_out.empty;
+        Ok(layout.columns)
     }
 
     fn read_header(&mut self) -> Result<()> {
@@ -217,6 +230,9 @@ impl Rows {
             match step {
                 Step::Field(field) => {
                     let Some(lane) = self.plan.lane(self.lexer.fields() - 1) else {
+                        if !self.empty.is_empty() {
+                            self.check_empty(&field)?;
+                        }
                         continue;
                     };
                     let bytes = self.lexer.bytes(&field);
@@ -248,6 +264,14 @@ impl Rows {
         match &self.width {
             Some(width) if width.fields != fields => return Err(self.other_width(width, fields)),
             Some(_) => {}
+            // The rows of a table are alike, also where the first one is too long to look at.
+            None if self.is_flat() && self.has_delimiter() && !self.ragged => {
+                self.width = Some(Width {
+                    fields,
+                    line: self.lexer.row_line(),
+                    row_names: false,
+                });
+            }
             None => {
                 for lane in self.plan.lacking(fields) {
                     let there = sink.take(lane, b"", &self.spelling);
@@ -273,6 +297,26 @@ impl Rows {
         Ok(())
     }
 
+    /// Fails if a column that seemed empty holds a number after all.
+    fn check_empty(&self, field: &Field) -> Result<()> {
+        let bytes = self.lexer.bytes(field);
+        let number = self.lexer.fields();
+        if bytes.is_empty()
+            || !self.empty.contains(&(number - 1))
+            || !matches!(self.spelling.kind(&bytes), Kind::Integer | Kind::Float)
+        {
+            return Ok(());
+        }
+        Err(Failure::with_remedy(
+            format_args!("{}: {}", self.lexer.input.name, self.lexer.place(field)),
+            format_args!(
+                "`{}` is the first number of a column that seemed empty",
+                shown(&bytes)
+            ),
+            "name the columns to read, with --column",
+        ))
+    }
+
     #[cold]
     fn other_width(&self, width: &Width, fields: usize) -> Failure {
         let place = format!("{}: line {}", self.lexer.input.name, self.lexer.row_line());
@@ -289,7 +333,8 @@ impl Rows {
                 width.fields,
                 width.line
             ),
-            "mend the row, or give --ragged: what is beyond is left out, what lacks is missing",
+            "mend the row, or give --ragged: what is beyond is left out, what lacks is missing \
+             (--missing skip)",
         )
     }
 
@@ -421,17 +466,27 @@ impl Rows {
 
     /// What to do about marks between the digits of a number: each may mean another thing.
     fn remedy_of_marks(&self, token: &[u8], quoted: bool) -> String {
-        let mut remedies = Vec::new();
-        if token.contains(&b',') {
-            remedies.push("--decimal , if a comma stands before the fraction");
-            remedies.push("--thousands , if it stands between thousands");
-            if !self.has_delimiter() && !quoted {
-                remedies.push("--delimiter , if it separates numbers");
+        let fitting = self.spelling.other_marks(token);
+        let mut remedies: Vec<String> = fitting
+            .into_iter()
+            .map(|(options, number)| format!("{options} if this is {number}"))
+            .collect();
+        let mark = |mark: u8| token.contains(&mark) && !self.spelling.uses(mark);
+        if remedies.is_empty() {
+            if mark(b',') {
+                remedies.push("--decimal , if a comma stands before the fraction".into());
+                remedies.push("--thousands , if it stands between thousands".into());
+            } else if mark(b'.') {
+                remedies.push("--thousands . if a point stands between thousands".into());
             }
-        } else if token.contains(&b'.') {
-            remedies.push("--thousands . if a point stands between thousands");
-        } else {
-            remedies.push("--thousands CHAR if this stands between thousands");
+        }
+        if mark(b',') && !self.has_delimiter() && !quoted {
+            remedies.push("--delimiter , if a comma separates numbers".into());
+        }
+        if remedies.is_empty() {
+            return "mend it: three digits stand between marks of thousands, and one mark before \
+                    a fraction"
+                .into();
         }
         format!("give {}", remedies.join(", "))
     }
@@ -457,6 +512,35 @@ fn check_quotes(lexer: &mut Lexer, delimiter: u8) -> Result<()> {
         format_args!("`{delimiter}` separates fields, and stands within no quotes, as in numbers"),
         "give another --delimiter, such as --delimiter ';', or --delimiter space",
     ))
+}
+
+/// Fails where commas are said to stand before fractions, and look as if they separated fields:
+/// those of a name in the first row, or of a .csv without a semicolon.
+fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
+    lexer.read_ahead(SAMPLE_BYTES)?;
+    let mut sample = lexer.sample();
+    let (mut fields, mut names, mut others) = (0, false, false);
+    while let Step::Field(field) = sample.step() {
+        let bytes = sample.bytes(&field);
+        fields += 1;
+        if bytes.contains(&b',') && !field.quoted {
+            match spelling.kind(&bytes) {
+                Kind::Word if !spelling.looks_like_number(&bytes) => names = true,
+                _ => others = true,
+            }
+        }
+    }
+    let is_single = lexer.dialect.delimiter.is_some() && fields == 1;
+    if names || others && is_single {
+        return Err(Failure::with_remedy(
+            &lexer.input.name,
+            "the commas of the first row may separate columns, and --decimal , says that they \
+             stand before fractions",
+            "give --delimiter ',' and leave --decimal out if they separate columns; else give \
+             --delimiter ';', or what separates them",
+        ));
+    }
+    Ok(())
 }
 
 /// The delimiter that a file's ending stands for.

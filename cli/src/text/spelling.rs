@@ -16,6 +16,7 @@ const MISSING: [&str; 20] = [
 #[derive(Debug, Clone)]
 pub(crate) struct Spelling {
     decimal: u8,
+    decimal_is_said: bool,
     /// What stands between groups of three digits.
     thousands: Option<char>,
     pub(super) missing: Missing,
@@ -61,6 +62,7 @@ impl Spelling {
         let numbers = own.iter().filter_map(|word| word.parse().ok());
         Ok(Spelling {
             decimal,
+            decimal_is_said: options.decimal.is_some(),
             thousands: options.thousands,
             missing: options.missing.unwrap_or_default(),
             own_numbers: numbers.collect(),
@@ -170,6 +172,48 @@ impl Spelling {
             *byte == self.decimal || matches!(byte, b'e' | b'E' | b'i' | b'I' | b'n' | b'N')
         };
         field.iter().any(of_float)
+    }
+
+    /// The options with which a field that is no number would be one, and that number.
+    pub(super) fn other_marks(&self, field: &[u8]) -> Vec<(String, String)> {
+        let field = field.trim_ascii();
+        let mut fitting = Vec::new();
+        for decimal in [b'.', b','] {
+            let mut is_plain = false;
+            for thousands in [None, Some(','), Some('.'), Some('\''), Some('_'), Some(' ')] {
+                let stays = (!self.decimal_is_said || decimal == self.decimal)
+                    && self.thousands.is_none_or(|said| thousands == Some(said));
+                let has_comma = decimal == b'.' || field.contains(&b',');
+                if !stays || !has_comma || is_plain || thousands == Some(decimal.into()) {
+                    continue;
+                }
+                let spelling = Spelling {
+                    decimal,
+                    thousands,
+                    ..self.clone()
+                };
+                let number = spelling.plain(field);
+                if f64::parse(&number).is_err() {
+                    continue;
+                }
+                is_plain = thousands.is_none();
+                let mut options = Vec::new();
+                if decimal != self.decimal {
+                    options.push(format!("--decimal {}", char::from(decimal)));
+                }
+                match thousands.filter(|_| thousands != self.thousands) {
+                    Some(' ') => options.push("--thousands space".into()),
+                    Some('\'') => options.push("--thousands \"'\"".into()),
+                    Some(mark) => options.push(format!("--thousands {mark}")),
+                    None => {}
+                }
+                if !options.is_empty() {
+                    let number = String::from_utf8_lossy(&number).into_owned();
+                    fitting.push((options.join(" "), number));
+                }
+            }
+        }
+        fitting
     }
 
     /// Whether a field would be a number with another character before the fraction, or between

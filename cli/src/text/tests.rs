@@ -126,8 +126,8 @@ fn a_missing_number_is_an_error() {
         );
     }
     assert_eq!(
-        parse_with::<u8>(b" 1 , 2 \n\n \n3\n", &csv()).unwrap(),
-        [1, 2, 3]
+        parse_with::<u8>(b" 1 , 2 \n\n \n3,4\n", &csv()).unwrap(),
+        [1, 2, 3, 4]
     );
 }
 
