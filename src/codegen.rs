@@ -44,6 +44,8 @@ pub use crate::primitives::sort::kernel::{
     SHORT as SORT_SHORT, SortArguments, SortPlan, SortShape, gather as sort_gather,
 };
 #[doc(hidden)]
+pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
+#[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
@@ -74,5 +76,6 @@ pub mod kernels {
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
     };
+    pub use crate::primitives::top::kernel::{Top, TopArguments};
     pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

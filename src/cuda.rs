@@ -73,6 +73,7 @@ pub use crate::primitives::select::cuda::{
     Partition, PartitionBy, Positions, Runs, Select, SelectBy, Unique,
 };
 pub use crate::primitives::sort::cuda::{ArgSort, Sort, SortPairs};
+pub use crate::primitives::top::cuda::TopK;
 pub use crate::primitives::weighted::cuda::{WeightedHistogram, WeightedHistogramOf};
 pub use cudarc;
 pub use disk_cache::without_disk_cache;

@@ -24,6 +24,7 @@
 //!      [`reduce_by_key`]: of each run of equal keys
 //!    - [`sort()`], [`sort_into`], [`sort_in_place`], [`sort_pairs`], [`sort_pairs_in_place`],
 //!      [`argsort`], [`argsort_into`], by one [`Order`]
+//!    - [`top_k`], [`bottom_k`], [`top_k_rows`], [`bottom_k_rows`], and [`TopK`] for streams
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
@@ -198,6 +199,7 @@ pub use primitives::sort::{
     Order, Sortable, argsort, argsort_into, sort, sort_in_place, sort_into, sort_pairs,
     sort_pairs_in_place,
 };
+pub use primitives::top::{Candidate, TopK, bottom_k, bottom_k_rows, top_k, top_k_rows};
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{

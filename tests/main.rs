@@ -47,6 +47,7 @@ mod streams_of_the_caller;
 #[cfg(feature = "cuda")]
 mod streams_on_the_gpu;
 mod support;
+mod top;
 mod where_rust_panics;
 #[cfg(feature = "cuda")]
 mod workspaces_on_the_gpu;

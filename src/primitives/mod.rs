@@ -28,4 +28,5 @@ pub(crate) mod scan;
 pub(crate) mod segmented;
 pub(crate) mod select;
 pub(crate) mod sort;
+pub(crate) mod top;
 pub(crate) mod weighted;

@@ -135,7 +135,7 @@ impl Modules {
 }
 
 /// `Order::code`, said again.
-fn code_of<K: Key>((_, descending, floats): (Order, bool, Floats)) -> u32 {
+pub(crate) fn code_of<K: Key>((_, descending, floats): (Order, bool, Floats)) -> u32 {
     let name = std::any::type_name::<K>();
     let mantissa = match name.rsplit("::").next() {
         Some("f32") => 23,

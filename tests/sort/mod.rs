@@ -1,9 +1,9 @@
 //! Sort: the standard library's stable sort by the same order, on every backend.
 
-mod cases;
+pub(crate) mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;
 mod cpu;
-mod emulated;
+pub(crate) mod emulated;
 #[cfg(feature = "cuda")]
 mod gpu;

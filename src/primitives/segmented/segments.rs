@@ -457,6 +457,19 @@ impl Rows {
     pub fn new(count: usize, len: usize) -> Rows {
         Rows { count, len }
     }
+
+    /// Their number and their length. An error unless they have so many items.
+    pub(crate) fn check(self, items: usize) -> Result<(usize, usize)> {
+        let Rows { count, len } = self;
+        if count.checked_mul(len) != Some(items) {
+            let fault = format!(
+                "are {count} of {len} items, but there are {items} items\n  remedy: give a source of as many items as all rows have"
+            );
+            let argument = "rows";
+            return Err(Error::Segments { argument, fault });
+        }
+        Ok((count, len))
+    }
 }
 
 #[doc(hidden)]
@@ -492,14 +505,7 @@ impl<P: Place> Segments<P> for Rows {
     }
 
     fn bind<'a>(&'a self, _: &mut P::Binder<'a>, items: usize) -> Result<RowsArguments> {
-        let Rows { count, len } = *self;
-        if count.checked_mul(len) != Some(items) {
-            let fault = format!(
-                "are {count} of {len} items, but there are {items} items\n  remedy: give a source of as many items as all rows have"
-            );
-            let argument = "rows";
-            return Err(Error::Segments { argument, fault });
-        }
+        let (count, len) = self.check(items)?;
         Ok(RowsArguments {
             length: len as u64,
             count: count as u64,

@@ -82,7 +82,7 @@ pub(super) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<
 }
 
 /// Sorts `keys`, and moves `values` along.
-pub(super) fn sort_pairs<K: Sortable, V: Element>(
+pub(crate) fn sort_pairs<K: Sortable, V: Element>(
     keys: &mut [K],
     values: &mut [V],
     map: KeyMap<K::Bits>,

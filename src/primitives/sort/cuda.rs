@@ -160,13 +160,45 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
     ///
     /// As [`Sort::load`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        let sort = SortPairs::load_lazily(context)?;
+        sort.sorter.load()?;
+        Ok(sort)
+    }
+
+    pub(crate) fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         const { Self::FITS };
-        let sorter = Sorter::lazily(context, SortShape::of_pairs::<K, V>(), false)?;
-        sorter.load()?;
         Ok(SortPairs {
-            sorter,
+            sorter: Sorter::lazily(context, SortShape::of_pairs::<K, V>(), false)?,
             types: PhantomData,
         })
+    }
+
+    /// What [`run_in_place`](SortPairs::run_in_place) needs for so many pairs, in bytes.
+    pub(crate) fn scratch_bytes(&self, len: usize) -> usize {
+        self.sorter.plan(len).scratch(0, false).end as usize
+    }
+
+    /// Enqueues the sorting of keys and values at two addresses.
+    ///
+    /// # Safety
+    ///
+    /// So many lie there, in the kernels' context. From `scratch` on, a multiple of 256, there are
+    /// as many bytes as [`scratch_bytes`](SortPairs::scratch_bytes) says. All are the call's alone,
+    /// and stay until the work on the stream is done. The workspace serves the stream.
+    pub(crate) unsafe fn run_in_place(
+        &self,
+        stream: &CudaStream,
+        order: Order,
+        (keys, values, len): (u64, u64, usize),
+        scratch: u64,
+        workspace: WorkspaceArguments,
+    ) -> Result<()> {
+        let call = Call {
+            values: (values, values),
+            ..Call::of_keys::<K>(order, keys, keys, len)
+        };
+        // SAFETY: the caller's.
+        unsafe { self.sorter.run(stream, &call, scratch, workspace) }
     }
 
     /// The bytes of a [`Workspace`] that a call with `len` pairs needs.

@@ -1,11 +1,12 @@
 //! Sort: stable, by one order for all devices.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 mod order;
 
+pub(crate) use order::{Bits, KeyMap, Kind};
 pub use order::{Order, Sortable};
 
 use crate::device::Backend;

@@ -78,9 +78,14 @@ impl Order {
         }
     }
 
+    /// The same in a direction.
+    pub(crate) const fn turned(self, descending: bool) -> Order {
+        Order { descending, ..self }
+    }
+
     /// The order of numbers of a kind, as `SortOrder` in `kernels/sort.cuh` reads it.
     #[cfg(feature = "cuda")]
-    pub(super) fn code(self, kind: Kind) -> u32 {
+    pub(crate) fn code(self, kind: Kind) -> u32 {
         let (is_signed, mantissa) = match kind {
             Kind::Unsigned => (false, 0),
             Kind::Signed => (true, 0),
@@ -148,7 +153,7 @@ pub enum Kind {
 
 /// Unsigned integers, as which numbers are sorted.
 #[doc(hidden)]
-pub trait Bits: PrimInt + Element + std::fmt::Debug {
+pub trait Bits: PrimInt + Sortable<Bits = Self> + std::fmt::Debug {
     const BITS: u32;
 
     /// The lowest 8 bits.

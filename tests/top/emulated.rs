@@ -1,0 +1,282 @@
+//! In the emulator: every launch of top-k, with blocks that are far smaller than a GPU's.
+
+use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::sort::cases::{Key, ORDERS, PATTERNS, Pattern, assert_bits, by_places, keys, oracle};
+use crate::sort::emulated::code_of;
+use crate::support::workspace::{KEY, used_workspace};
+use warpfold::codegen::kernels::{Top, TopArguments};
+use warpfold::codegen::{Function, TopPlan, TopShape, TopWay, WorkspaceArguments};
+use warpfold::source::{Flagged, Form, Slice, SliceArguments};
+use warpfold::{Candidate, bytemuck, function};
+
+struct Chooser<F> {
+    shape: TopShape,
+    module: Module,
+    form: std::marker::PhantomData<F>,
+}
+
+/// What bounds the candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Bound {
+    Sampled,
+    /// So few are admitted that some are missed, or so many that they have no room.
+    TooTight,
+    TooWide,
+}
+
+type KeyOf<F> = <<F as Form>::Item as Candidate>::Key;
+
+impl<F: Form<Arguments = SliceArguments>> Chooser<F>
+where
+    F::Item: Candidate,
+    KeyOf<F>: Key,
+{
+    fn new(toolchain: &Toolchain, name: &str) -> Self {
+        let shape = Top::<F>::shape().small();
+        let kernel = Top::<F>::kernel(shape);
+        let source = kernel.source().unwrap();
+        Chooser {
+            shape,
+            module: toolchain.module(&format!("{name} top"), &source, kernel.functions()),
+            form: std::marker::PhantomData,
+        }
+    }
+
+    /// The first `k` of each row, `stored` in all, and how many are found in one.
+    fn run(
+        &self,
+        what: &str,
+        (code, seed): (u32, u64),
+        data: &[KeyOf<F>],
+        (rows, k): (usize, usize),
+        (bound, way): (Bound, TopWay),
+        stored: usize,
+    ) -> (Vec<KeyOf<F>>, Vec<u64>, u64) {
+        let columns = data.len() / rows.max(1);
+        let plan = TopPlan::new(self.shape, rows, columns, k);
+        let size = size_of::<KeyOf<F>>();
+        let mut script = Script::new();
+        script.seed(base_seed() + seed);
+        script.file("data", bytemuck::cast_slice(data));
+        script.filled(
+            "in",
+            align_of::<KeyOf<F>>() * (seed as usize % 3),
+            size_of_val(data),
+            "data",
+        );
+        script.buffer("values", 0, stored * size);
+        script.buffer("places", 0, stored * 8);
+        script.buffer("found", 0, 8);
+        let state = match bound {
+            Bound::TooTight => [0_u8; 64],
+            _ => [0xff; 64],
+        };
+        // Behind the bound stands the number of candidates, and whether there is a second filter.
+        let mut state = state.to_vec();
+        let (count, again) = (size.max(8) + 8, size.max(8) + 16);
+        state[count..count + 8].fill(0);
+        state[again..again + 8].fill(0);
+        script.file("state", &state);
+        script.filled("state", 0, 64, "state");
+        let groups = self.shape.capacity as usize;
+        script.buffer("sample_ranks", 0, groups * size);
+        script.buffer("sample_places", 0, groups * 8);
+        let room = if bound == Bound::TooWide {
+            k.max(1)
+        } else {
+            (8 * groups).min(columns)
+        };
+        script.buffer("ranks", 0, rows * room * size);
+        script.buffer("at", 0, rows * room * 8);
+        script.file("workspace", &used_workspace(64));
+        script.filled("workspace", 0, 64, "workspace");
+        let [rounds, lanes] = plan.sampling();
+        let arguments = TopArguments {
+            source: SliceArguments {
+                address: address("in", 0),
+            },
+            values: address("values", 0),
+            places: address("places", 0),
+            found: if rows == 1 { address("found", 0) } else { 0 },
+            length: columns as u64,
+            k: plan.k as u64,
+            state: address("state", 0),
+            sample_ranks: address("sample_ranks", 0),
+            sample_places: address("sample_places", 0),
+            ranks: address("ranks", 0),
+            at: address("at", 0),
+            room: room as u64,
+            workspace: WorkspaceArguments {
+                address: address("workspace", 0),
+                key: KEY.key,
+            },
+            row: 0,
+            order: code,
+            rounds,
+            lanes,
+            flags: 0,
+        };
+        let shape = self.shape;
+        let sorting = |blocks: u64, threads| Grid {
+            shared: shape.shared_bytes() as usize,
+            ..Grid::new(blocks, threads)
+        };
+        let mut launch = |function: &Function<_>, grid| {
+            script.launch(function.name, grid, &[Argument::of_struct(&arguments)]);
+        };
+        match way {
+            TopWay::Rows => launch(&Top::<F>::ROWS, sorting(rows as u64, shape.threads)),
+            _ => {
+                if bound == Bound::Sampled {
+                    let blocks = plan.sample_blocks().into();
+                    launch(&Top::<F>::SAMPLE, sorting(blocks, shape.filter_threads()));
+                }
+                launch(&Top::<F>::FILTER, Grid::new(3, shape.filter_threads()));
+                launch(&Top::<F>::FINISH, sorting(1, shape.threads));
+            }
+        }
+        script.save("values");
+        script.save("places");
+        if rows == 1 {
+            script.save("found");
+        }
+        let saved = script.run_to_the_end(what, &self.module);
+        let (values, rest) = saved.split_at(stored * size);
+        let (places, found) = rest.split_at(stored * 8);
+        let found = found.try_into().map_or(0, u64::from_ne_bytes);
+        (
+            bytemuck::pod_collect_to_vec(values),
+            bytemuck::pod_collect_to_vec(places),
+            found,
+        )
+    }
+}
+
+/// One row, by each way.
+fn check<K: Key + Candidate<Key = K>>(name: &str, lens: &[usize], patterns: &[Pattern]) {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let chooser = Chooser::<Slice<K>>::new(toolchain, name);
+    let mut seed = 0;
+    for &len in lens {
+        for &pattern in patterns {
+            // Each meets another bound.
+            let bounds = [
+                Bound::Sampled,
+                Bound::TooTight,
+                Bound::Sampled,
+                Bound::TooWide,
+            ];
+            {
+                let bound = bounds[seed as usize % 4];
+                seed += 1;
+                let order = ORDERS[seed as usize % 6];
+                let k = [1, 5, 64, 33][seed as usize % 4].min(len);
+                let keys: Vec<K> = keys(pattern, len, seed);
+                let expected = &oracle(order, &keys)[..k];
+                let way = match bound {
+                    Bound::Sampled if seed % 2 == 0 => TopWay::Rows,
+                    _ => TopWay::Filter,
+                };
+                let what = format!(
+                    "{name} {pattern:?} {len} {k} {:?} {bound:?} {way:?}",
+                    order.0
+                );
+                let code = code_of::<K>(order);
+                let (values, places, found) =
+                    chooser.run(&what, (code, seed), &keys, (1, k), (bound, way), k);
+                assert_eq!(found, k as u64, "{what}");
+                assert_eq!(places, expected, "{what}");
+                assert_bits(&values, &by_places(&keys, expected), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn top_of_u32s_in_the_emulator_begins_the_stable_sort() {
+    check::<u32>("u32", &[1, 64, 257, 700, 5003], &PATTERNS);
+}
+
+#[test]
+fn top_of_floats_in_the_emulator_begins_the_stable_sort() {
+    let patterns = [Pattern::Random, Pattern::Two, Pattern::Equal];
+    check::<f32>("f32", &[33, 300, 3001], &patterns);
+    check::<f64>("f64", &[1000], &patterns);
+}
+
+#[test]
+fn top_of_other_sizes_in_the_emulator_begins_the_stable_sort() {
+    check::<u8>("u8", &[300, 4000], &[Pattern::Random, Pattern::Equal]);
+    check::<i128>("i128", &[300, 1500], &[Pattern::Random, Pattern::Rising]);
+}
+
+/// Short rows, and rows that are sampled.
+#[test]
+fn rows_in_the_emulator_are_chosen_from_one_by_one() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let chooser = Chooser::<Slice<i16>>::new(toolchain, "i16");
+    for (seed, (rows, columns, k)) in [(5, 7, 7), (3, 700, 20), (2, 3001, 1)]
+        .into_iter()
+        .enumerate()
+    {
+        let keys: Vec<i16> = keys(Pattern::Random, rows * columns, seed as u64);
+        let code = code_of::<i16>(ORDERS[1]);
+        let what = format!("{rows} rows of {columns}, {k}");
+        let way = (Bound::Sampled, TopWay::Rows);
+        let (values, places, _) =
+            chooser.run(&what, (code, seed as u64), &keys, (rows, k), way, rows * k);
+        for (row, keys) in keys.chunks_exact(columns).enumerate() {
+            let expected = &oracle(ORDERS[1], keys)[..k];
+            assert_eq!(&places[row * k..][..k], expected, "{what}");
+            assert_eq!(&values[row * k..][..k], by_places(keys, expected), "{what}");
+        }
+    }
+}
+
+#[function]
+fn even(x: u32) -> bool {
+    x & 1 == 0
+}
+
+/// Also if fewer have a flag than are wanted.
+#[test]
+fn items_without_a_flag_in_the_emulator_are_passed_over() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let chooser = Chooser::<Flagged<even, Slice<u32>>>::new(toolchain, "flagged");
+    for (seed, len) in [40, 300, 3000].into_iter().enumerate() {
+        for few in [false, true] {
+            let mut keys: Vec<u32> = keys(Pattern::Random, len, seed as u64);
+            if few {
+                keys.iter_mut()
+                    .enumerate()
+                    .for_each(|(i, key)| *key = *key << 1 | u32::from(i % 20 != 3));
+            }
+            let k = 60.min(len);
+            let mut expected = oracle(ORDERS[0], &keys);
+            expected.retain(|&place| keys[place as usize] % 2 == 0);
+            expected.truncate(k);
+            for way in [TopWay::Rows, TopWay::Filter] {
+                let what = format!("{len} {few} {way:?}");
+                let code = code_of::<u32>(ORDERS[0]);
+                let bound = (Bound::Sampled, way);
+                let (values, places, found) = chooser.run(
+                    &what,
+                    (code, seed as u64),
+                    &keys,
+                    (1, k),
+                    bound,
+                    expected.len(),
+                );
+                assert_eq!(found, expected.len() as u64, "{what}");
+                assert_eq!(places, expected, "{what}");
+                assert_eq!(values, by_places(&keys, &expected), "{what}");
+            }
+        }
+    }
+}
