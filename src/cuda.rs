@@ -69,6 +69,7 @@ pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
 pub use crate::primitives::segmented::cuda::SegmentedReduce;
+pub use crate::primitives::segmented::scan::cuda::SegmentedScan;
 pub use crate::primitives::select::cuda::{
     Partition, PartitionBy, Positions, Runs, Select, SelectBy, Unique,
 };

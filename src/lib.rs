@@ -187,7 +187,8 @@ pub use primitives::scan::{
 pub use primitives::segmented::{Cut, OffsetsArguments, RowsArguments};
 pub use primitives::segmented::{
     Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf, reduce_by_key,
-    reduce_by_key_with, segmented_reduce, segmented_reduce_from,
+    reduce_by_key_with, segmented_reduce, segmented_reduce_from, segmented_scan,
+    segmented_scan_in_place, segmented_scan_into,
 };
 pub use primitives::select::{
     Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,

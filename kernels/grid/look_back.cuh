@@ -64,13 +64,21 @@ struct TileSums {
     /// longer: a compiler that is short of registers makes such reads one after the other.
     template <bool SPARING = false, int COUNT>
     __device__ __forceinline__ void wait(const u64 (&tiles)[COUNT], A (&values)[COUNT]) const {
+        wait_unless<SPARING>([] { return false; }, tiles, values);
+    }
+
+    /// The same, until something has failed, which all lanes must see alike. Then there are no
+    /// values, and it returns false.
+    template <bool SPARING = false, int COUNT, class Failed>
+    __device__ __forceinline__ bool wait_unless(const Failed& failed, const u64 (&tiles)[COUNT],
+                                                A (&values)[COUNT]) const {
         Packet packets[COUNT][CHUNKS];
-        bool missing[COUNT][CHUNKS], there = false;
+        bool missing[COUNT][CHUNKS], there;
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++) missing[k][i] = true;
-        while (any_lane(!there)) {
+        for (;;) {
             there = true;
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
@@ -85,6 +93,8 @@ struct TileSums {
                     missing[k][i] = packets[k][i].parts[1] != tag;
                     there = there && !missing[k][i];
                 }
+            if (!any_lane(!there)) break;
+            if (failed()) return false;
         }
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
@@ -93,6 +103,7 @@ struct TileSums {
             for (int i = 0; i < CHUNKS; i++) sum.chunks[i] = packets[k][i].parts[0];
             values[k] = sum.value;
         }
+        return true;
     }
 };
 

@@ -35,7 +35,9 @@ struct alignas(16) WorkspaceHeader {
     /// Counters start at the tag. If anything else stands here, the number taken is far too large.
     u64 tickets;
     u32 ended, unused;
-    u64 more[4];
+    /// The tag of the last launch that gave up.
+    u64 failed;
+    u64 more[3];
 
     /// Reads the state in one access. A late block may read it while the last one resets it; such a
     /// block needs nothing more of it.

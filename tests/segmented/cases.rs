@@ -3,7 +3,7 @@
 use crate::support::data::{Random, Sample};
 use crate::support::oracle;
 use std::ops::Range;
-use warpfold::Monoid;
+use warpfold::{Monoid, Prefixes};
 
 /// Offsets with a name.
 pub(super) struct Case {
@@ -15,7 +15,7 @@ pub(super) struct Case {
 
 impl Case {
     /// Segments of these lengths, after `before` items and followed by `after`.
-    fn new(name: &'static str, lengths: &[usize], before: usize, after: usize) -> Case {
+    pub(super) fn new(name: &'static str, lengths: &[usize], before: usize, after: usize) -> Case {
         let mut offsets = vec![before as u64];
         for &length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length as u64);
@@ -50,6 +50,53 @@ impl Case {
     pub(super) fn folds<T: Sample, Op: Monoid<T>>(&self, items: &[T], init: Option<T>) -> Vec<T> {
         let fold = |segment| oracle::reduce::<T, Op>(&items[segment], init);
         self.segments().map(fold).collect()
+    }
+
+    /// What the law gives for the items of each segment alone. Items of none stay as they are.
+    pub(super) fn scans<T: Sample, Op: Monoid<T>>(&self, items: &[T], form: Form<T>) -> Vec<T> {
+        let mut results = items[..self.items].to_vec();
+        for segment in self.segments() {
+            results[segment.clone()].copy_from_slice(&form.scan::<Op>(&items[segment]));
+        }
+        results
+    }
+}
+
+/// Which prefixes a scan gives, so that tests can look at it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form<T> {
+    pub(super) inclusive: bool,
+    pub(super) init: Option<T>,
+}
+
+impl<T: Sample> Form<T> {
+    /// All of them.
+    pub(super) fn all(init: T) -> [Form<T>; 4] {
+        let form = |inclusive, init| Form { inclusive, init };
+        [
+            form(false, None),
+            form(true, None),
+            form(false, Some(init)),
+            form(true, Some(init)),
+        ]
+    }
+
+    pub(super) fn prefixes(self) -> Prefixes<T> {
+        let prefixes = match self.inclusive {
+            false => Prefixes::exclusive(),
+            true => Prefixes::inclusive(),
+        };
+        match self.init {
+            Some(init) => prefixes.from(init),
+            None => prefixes,
+        }
+    }
+
+    pub(super) fn scan<Op: Monoid<T>>(self, items: &[T]) -> Vec<T> {
+        match self.inclusive {
+            false => oracle::exclusive::<T, Op>(items, self.init),
+            true => oracle::inclusive::<T, Op>(items, self.init),
+        }
     }
 }
 

@@ -6,3 +6,7 @@ mod emulated;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
 mod on_the_host;
+mod scans_emulated;
+#[cfg(feature = "cuda")]
+mod scans_on_the_gpu;
+mod scans_on_the_host;

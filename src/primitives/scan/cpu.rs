@@ -47,7 +47,7 @@ impl<'a, T: Element> Output<'a, T> {
         Output::Into(unsafe { &mut *(&raw mut *output as *mut [MaybeUninit<T>]) })
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Output::Into(output) => output.len(),
             Output::InPlace(data) => data.len(),
@@ -55,7 +55,7 @@ impl<'a, T: Element> Output<'a, T> {
     }
 
     /// The places, with the items in them.
-    fn filled(self, input: &Items<'_, T>) -> &'a mut [T] {
+    pub(crate) fn filled(self, input: &Items<'_, T>) -> &'a mut [T] {
         match self {
             Output::InPlace(data) => data,
             Output::Into(output) => {
@@ -67,7 +67,7 @@ impl<'a, T: Element> Output<'a, T> {
     }
 
     /// The first `len` places, which the rest then starts after.
-    fn take(&mut self, len: usize) -> Output<'a, T> {
+    pub(crate) fn take(&mut self, len: usize) -> Output<'a, T> {
         match self {
             Output::Into(output) => Output::Into(output.split_off_mut(..len).expect("so many")),
             Output::InPlace(data) => Output::InPlace(data.split_off_mut(..len).expect("so many")),

@@ -1,7 +1,7 @@
 //! Scan: all prefixes of an array.
 
 pub(crate) mod candidates;
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;

@@ -21,7 +21,7 @@ const MOST: usize = 1 << 16;
 const STRETCHES_PER_THREAD: usize = 8;
 
 /// Segments of more items are long: all threads fold each of them.
-const LONG: usize = 1 << 17;
+pub(super) const LONG: usize = 1 << 17;
 
 /// The items that are evaluated at a time, unless a segment has more.
 const WINDOW: usize = 1 << 11;
@@ -42,7 +42,7 @@ impl<C: Cut> Bounds<'_, C> {
 
     /// Where segment `i` starts.
     #[inline(always)]
-    fn start(&self, i: usize) -> usize {
+    pub(super) fn start(&self, i: usize) -> usize {
         assert!(i <= self.count);
         // SAFETY: there are so many; the rest `new` was promised.
         unsafe { C::bound(self.arguments, i) }
@@ -50,14 +50,14 @@ impl<C: Cut> Bounds<'_, C> {
 
     /// The items of segment `i`. Unchecked offsets may fall.
     #[inline(always)]
-    fn items(&self, i: usize) -> Range<usize> {
+    pub(super) fn items(&self, i: usize) -> Range<usize> {
         let (start, end) = (self.start(i), self.start(i + 1));
         start..end.max(start)
     }
 
     /// How many segments start before entry `diagonal` of the list of all items and starts, where a
     /// start comes before the item that it stands at.
-    fn starts_before(&self, diagonal: usize) -> usize {
+    pub(super) fn starts_before(&self, diagonal: usize) -> usize {
         let (mut low, mut high) = (0, self.count.min(diagonal));
         while low < high {
             let middle = low + (high - low) / 2;
@@ -68,6 +68,12 @@ impl<C: Cut> Bounds<'_, C> {
         }
         low
     }
+}
+
+/// The items and segments of a stretch, where there are `all` together.
+pub(super) fn stretch_of(all: usize) -> usize {
+    let share = all / (STRETCHES_PER_THREAD * rayon::current_num_threads());
+    share.clamp(LEAST, MOST)
 }
 
 /// The fold of each segment.
@@ -83,8 +89,7 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>, C: Cut>(
         .map_err(|_| Error::OutOfHostMemory { requested })?;
     let room = &mut output.spare_capacity_mut()[..bounds.count];
     let all = items.len() + bounds.count;
-    let share = all / (STRETCHES_PER_THREAD * rayon::current_num_threads());
-    let stretch = share.clamp(LEAST, MOST);
+    let stretch = stretch_of(all);
     if all <= stretch {
         let mut worker = Worker::<T, Op>::new(init);
         in_rust_mode(|| worker.fold(items, bounds, 0, room));

@@ -245,7 +245,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
 }
 
 /// The most items of a call: numbers of units have 32 bits.
-const MOST_ITEMS: u64 = 1 << 38;
+pub(super) const MOST_ITEMS: u64 = 1 << 38;
 
 /// Folds each segment on a GPU's stream.
 ///

@@ -2,7 +2,7 @@
 
 use super::segments::Cut;
 use crate::definitions::Definitions;
-use crate::engine::accumulator_layout;
+use crate::engine::{HEADER_BYTES, accumulator_layout};
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_monoid,
     bind_source,
@@ -71,6 +71,70 @@ fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     let monoid = bind_monoid::<T, Op>(definitions);
     minijinja::context! {
         arguments => ArgumentsOf::<T, F, C>::cuda(),
+        segments => C::cuda(),
+        ..minijinja::context! { ..source, ..monoid }
+    }
+}
+
+/// The kernel that scans each segment of sources of a form with `Op`; `C` says how segments are
+/// given.
+#[derive(Debug)]
+pub struct SegmentedScan<T, Op, F = Slice<T>, C = super::OffsetsOf<u64>>(Named<(T, Op, F, C)>);
+
+arguments! {
+    /// What the kernel takes.
+    pub struct SegmentedScanArguments<S, C, A> {
+        /// What is scanned.
+        pub source: S => "Source",
+        /// Where segments lie.
+        pub segments: C => "Segments",
+        /// The results.
+        pub out: u64 => "Element*",
+        /// Where blocks exchange the sums of units.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// What comes first in each segment, or else is shown where nothing does.
+        pub init: A => "Operand<T>::Type",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// Whether an item takes part in its own result.
+        pub inclusive: u32 => "u32",
+    }
+}
+
+/// The arguments of a scan of a form `F`, by segments given as `C`.
+pub(crate) type ScanArgumentsOf<T, F, C> = SegmentedScanArguments<
+    <F as Form>::Arguments,
+    <C as Cut>::Arguments,
+    <T as Element>::Accumulator,
+>;
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, F, C> {
+    /// The function.
+    pub const SCAN: Function<ScanArgumentsOf<T, F, C>> = Function::new("segmented_scan");
+
+    /// The kernel.
+    pub fn kernel(policy: SegmentedPolicy) -> Kernel {
+        let functions = const { &[Self::SCAN.name] };
+        Kernel::new(
+            "segmented_scan.cu.jinja",
+            functions,
+            &bind_scan::<T, Op, F, C>,
+        )
+        .parameter("warps", policy.warps.into())
+        .parameter("rows", policy.rows.into())
+        .parameter("blocks", policy.blocks.into())
+        .parameter("unit", policy.unit.into())
+        .operator::<Op>()
+    }
+}
+
+fn bind_scan<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    let monoid = bind_monoid::<T, Op>(definitions);
+    minijinja::context! {
+        arguments => ScanArgumentsOf::<T, F, C>::cuda(),
         segments => C::cuda(),
         ..minijinja::context! { ..source, ..monoid }
     }
@@ -157,5 +221,18 @@ impl SegmentedPolicy {
             tails,
             end: tails + most * u64::from(self.unit.ilog2()) * sum,
         }
+    }
+
+    /// The bytes of a workspace for a scan of so many items of type `T`: a packet of 16 bytes for
+    /// each 8 bytes of the sum of a unit, of 32 units, and so on.
+    pub fn scan_bytes<T: Element>(self, items: usize) -> usize {
+        let mut nodes = items as u64 / u64::from(self.unit);
+        let mut slots = 0;
+        while nodes > 0 {
+            slots += nodes + 1;
+            nodes /= 32;
+        }
+        let packets = accumulator_layout::<T>().size().div_ceil(8);
+        HEADER_BYTES + slots.next_multiple_of(32) as usize * packets * 16
     }
 }

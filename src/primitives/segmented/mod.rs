@@ -5,9 +5,11 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 mod keys;
+pub(crate) mod scan;
 mod segments;
 
 pub use keys::{reduce_by_key, reduce_by_key_with};
+pub use scan::{segmented_scan, segmented_scan_in_place, segmented_scan_into};
 #[doc(hidden)]
 pub use segments::{Cut, OffsetsArguments, RowsArguments};
 pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf};
