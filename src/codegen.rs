@@ -22,8 +22,8 @@ pub use crate::engine::{
 };
 #[doc(hidden)]
 pub use crate::engine::{
-    Chunks, HEADER_BYTES, Launch, Plan, ReducePlan, ScanPlan, SharePlan, Step, WavePlan,
-    WorkspaceKey, has_functions_of_sums,
+    Chunks, HEADER_BYTES, Launch, Layouts, Plan, ReducePlan, ScanPlan, SharePlan, Step, WavePlan,
+    WorkspaceKey,
 };
 pub use crate::operator::cost;
 #[doc(hidden)]
@@ -34,15 +34,8 @@ pub use crate::primitives::histogram::plan::HistogramPolicy;
 pub use crate::primitives::histogram::plan::{
     HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
 };
-#[doc(hidden)]
-pub use crate::primitives::merge::kernel::{
-    MERGE, MergeArguments, MergeShape, SORT_RUNS, SORT_TILES, merge as merge_kernel,
-    merge_by as merge_by_kernel, sort_by as sort_by_kernel,
-};
 pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
-#[doc(hidden)]
-pub use crate::primitives::search::search_kernels;
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{
@@ -66,8 +59,6 @@ pub mod translated {
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
-    #[doc(hidden)]
-    pub use crate::primitives::distinct::OfOneRank;
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
         Histogram, HistogramArguments, HistogramArgumentsOf, PlacesOf, SumsOf, Weight, WeightedForm,
@@ -86,8 +77,6 @@ pub mod kernels {
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
     };
-    #[doc(hidden)]
-    pub use crate::primitives::sort::{Asked, Bits, KeyMap, Kind, Parts, RankOf};
     pub use crate::primitives::top::kernel::{Top, TopArguments};
     pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

@@ -12,7 +12,7 @@ use warpfold::codegen::kernels::{
     RunParts, Sides,
 };
 use warpfold::codegen::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Order, Primitive,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, Primitive,
     RowPolicy, WavePolicy, source,
 };
 use warpfold::cuda::nvrtc::{self, Target};
@@ -62,8 +62,10 @@ impl Visitor for Sources {
         for primitive in Primitive::ALL {
             let mut engines = vec![Engine::Levels];
             let block = match primitive {
-                Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, 0),
-                Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
+                Primitive::Reduce => {
+                    BlockPolicy::for_reduce(Layouts::of_slice::<T>(), 90, Order::Law, 0)
+                }
+                Primitive::Scan => BlockPolicy::for_scan(Layouts::of_slice::<T>(), 90, 0),
             };
             engines.extend(block.map(Engine::Block));
             let is_like_another = matrix::is_like_another::<T, Op>();
@@ -76,7 +78,8 @@ impl Visitor for Sources {
                 let rows = RowPolicy::of_reduce::<T>(order);
                 engines.push(Engine::Rows(rows));
                 if order == Order::Law && TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
-                    let all = RowPolicy::for_ordered_reduce::<Slice<T>>(90).into_iter();
+                    let all =
+                        RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90).into_iter();
                     let others = all.filter(|(_, policy)| *policy != rows);
                     engines.extend(others.map(|(_, policy)| Engine::Rows(policy)));
                 }
@@ -84,13 +87,13 @@ impl Visitor for Sources {
                 let [short, long] = [false, true].map(RowPolicy::of_scan::<T>);
                 engines.push(Engine::Rows(short));
                 if TypeId::of::<Op>() == TypeId::of::<ops::Add>() {
-                    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
+                    let at_once = RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, 0);
                     // The first one is that for short inputs.
                     let others = at_once.into_iter().skip(1).chain([long]);
                     let others = others.filter(|policy| *policy != short).map(Engine::Rows);
                     engines.extend(others);
                 }
-                let shares = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
+                let shares = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
                 engines.extend(shares.map(|costly| Engine::Shares(costly.shares)));
                 let wave = WavePolicy::of::<T>();
                 engines.extend(wave.map(Engine::Wave));
@@ -222,9 +225,10 @@ fn widest(x: [f32; 5]) -> [f64; 8] {
 impl Sources {
     fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(&mut self) {
         let order = Order::of::<T, Op>();
-        let costly = CostlyReducePolicy::of::<F>(90, u32::MAX).filter(|_| order == Order::Law);
+        let costly = CostlyReducePolicy::of(Layouts::of::<F>(), 90, u32::MAX)
+            .filter(|_| order == Order::Law);
         let costly = costly.into_iter().flat_map(|costly| costly.rows);
-        let cheap = RowPolicy::for_reduce::<F>(90, order);
+        let cheap = RowPolicy::for_reduce(Layouts::of::<F>(), 90, order);
         for rows in costly.map(|(_, rows)| rows).chain([cheap]) {
             self.push::<kernels::Reduce<T, Op, F>>(Engine::Rows(rows));
         }
@@ -414,7 +418,7 @@ fn check_shared_memory<T: Element, Op: Monoid<T>>() {
     let anywhere = policy.anywhere::<T>().expect("a policy");
     for policy in [policy, other, anywhere] {
         let mut text = source::<kernels::Scan<T, Op>>(Engine::Wave(policy)).unwrap();
-        let bytes = policy.shared_bytes::<T>();
+        let bytes = policy.shared_bytes(Layouts::of_slice::<T>());
         // Tiles that start before an unaligned slice need no room beside it.
         text += "constexpr int SPARE = user::Engine::LEADS ? 16 * user::Engine::STAGES : 0;\n";
         text += &format!("static_assert(sizeof(user::Engine::Shared) + SPARE == {bytes});\n");
@@ -475,7 +479,7 @@ fn sources_need_two_options() {
     if !unsafe { sys::is_culib_present() } {
         return skip("nvrtc", "cudarc does not find it");
     }
-    let costly = CostlyScanPolicy::of::<Slice<[u8; 4]>>(90, u32::MAX).unwrap();
+    let costly = CostlyScanPolicy::of(Layouts::of_slice::<[u8; 4]>(), 90, u32::MAX).unwrap();
     let wave = WavePolicy::of::<[u8; 4]>().unwrap();
     let mut sources = blocks();
     sources.reduce::<[u8; 4], Mixed, Slice<[u8; 4]>>();

@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    CostlyScanPolicy, Definitions, Engine, Kernels, Order, RowPolicy, SharePolicy, WavePolicy, Way,
-    kernels, source, with_kernels,
+    CostlyScanPolicy, Definitions, Engine, Kernels, Layouts, Order, RowPolicy, SharePolicy,
+    WavePolicy, Way, kernels, source, with_kernels,
 };
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
@@ -451,7 +451,7 @@ fn a_policy_for_another_order_is_an_error() {
 /// What the estimate of an operator's cost decides, and what a policy has to be.
 #[test]
 fn costly_operators_have_the_shares_engine() {
-    let of = |capability, cost| CostlyScanPolicy::of::<Slice<f32>>(capability, cost);
+    let of = |capability, cost| CostlyScanPolicy::of(Layouts::of_slice::<f32>(), capability, cost);
     let long_ones = of(90, 14).expect("costs 14 instructions");
     assert!(of(90, 13).is_none() && of(75, u32::MAX).is_none());
     // The more an operator costs, the shorter are inputs for which the engine is the fastest.
@@ -460,11 +460,11 @@ fn costly_operators_have_the_shares_engine() {
         .into();
     assert!(from.is_sorted_by(|a, b| a > b) && from[3] == 0);
     assert!(long_ones.short.is_empty() && !of(90, 48).unwrap().short.is_empty());
-    assert!(CostlyScanPolicy::of::<Slice<[f32; 11]>>(90, u32::MAX).is_none());
+    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[f32; 11]>(), 90, u32::MAX).is_none());
     // Each part counts where elements are no words: five bytes, but not eight.
-    assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 30).is_none());
-    assert!(CostlyScanPolicy::of::<Slice<[u8; 5]>>(90, 300).is_some());
-    assert!(CostlyScanPolicy::of::<Slice<[u8; 8]>>(90, 30).is_some());
+    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 5]>(), 90, 30).is_none());
+    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 5]>(), 90, 300).is_some());
+    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 8]>(), 90, 30).is_some());
     let policy = long_ones.shares;
     for (what, wrong) in [
         ("powers of two", SharePolicy { rows: 3, ..policy }),
@@ -555,7 +555,9 @@ fn the_wave_engine_has_policies_up_to_64_bytes() {
     fn first_of_twelve(item: [u32; 12]) -> u32 {
         item[0]
     }
-    assert!(WavePolicy::for_form::<Map<first_of_twelve, Slice<[u32; 12]>>>(90).is_none());
+    assert!(
+        WavePolicy::for_form(Layouts::of::<Map<first_of_twelve, Slice<[u32; 12]>>>(), 90).is_none()
+    );
     let runs_on = Engine::Wave(WavePolicy::of::<f32>().expect("a policy"));
     for (capability, runs) in [
         (75, false),

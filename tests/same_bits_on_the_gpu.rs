@@ -6,12 +6,11 @@ use crate::support::{gpu, oracle, skip, stream};
 use rayon::prelude::*;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Order, Policy, Primitive, RowPolicy,
-    WavePolicy, cost,
+    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Layouts, Order, Policy, Primitive,
+    RowPolicy, WavePolicy, cost,
 };
 use warpfold::cuda::cudarc::driver::DeviceRepr;
 use warpfold::cuda::{Reduce, Scan, Workspace};
-use warpfold::source::Slice;
 use warpfold::{Device, Monoid, ops};
 
 /// Compares reduce and the forms of scan with the oracle at every boundary of the tiles.
@@ -227,7 +226,8 @@ fn check_scans<T: Sample, Op: Monoid<T>>(device: &Device) {
 }
 
 fn check_held<T: Sample, Op: Monoid<T>>(device: &Device) {
-    let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90, cost::<T, Op>()).into_iter();
+    let policies =
+        RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, cost::<T, Op>()).into_iter();
     let held: Vec<usize> = policies
         .map(|policy| 132 * policy.at_once() as usize)
         .collect();
@@ -263,8 +263,9 @@ fn check_blocks<T: Sample + DeviceRepr, Op: Monoid<T>>() {
         return;
     };
     let costs = [0, u32::MAX - 1];
-    let reduce = costs.map(|cost| BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, cost));
-    let scan = costs.map(|cost| BlockPolicy::for_scan::<Slice<T>>(90, cost));
+    let reduce =
+        costs.map(|cost| BlockPolicy::for_reduce(Layouts::of_slice::<T>(), 90, Order::Law, cost));
+    let scan = costs.map(|cost| BlockPolicy::for_scan(Layouts::of_slice::<T>(), 90, cost));
     let lengths = |policy: BlockPolicy| {
         let (run, most) = (policy.run as usize, policy.elements() as usize);
         let part = 32 * run;
@@ -352,7 +353,8 @@ fn check_blocks<T: Sample + DeviceRepr, Op: Monoid<T>>() {
 }
 
 fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
-    let costly = [89, u32::MAX].map(|cost| CostlyReducePolicy::of::<Slice<T>>(90, cost));
+    let costly =
+        [89, u32::MAX].map(|cost| CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost));
     let policies = costly.into_iter().flatten().flat_map(|costly| costly.rows);
     let lengths = [1, 31, 1000, 4096, 70_001, 1 << 20, 1_500_001];
     check_reductions_by::<T, Op, _>(policies.map(|(_, policy)| policy), lengths);
@@ -360,7 +362,7 @@ fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
 
 /// Blocks that take chunks in turn, whatever the length.
 fn check_turns<T: Sample + DeviceRepr, Op: Monoid<T>, const N: usize>(lengths: [usize; N]) {
-    let policies = RowPolicy::for_ordered_reduce::<Slice<T>>(90).into_iter();
+    let policies = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90).into_iter();
     let in_turn = policies.filter(|(_, policy)| policy.in_turn);
     check_reductions_by::<T, Op, _>(in_turn.map(|(_, policy)| policy), lengths);
 }
@@ -425,7 +427,7 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
         oracle::inclusive::<T, Op>(&data, None),
     ];
     let mut engines = vec![Engine::Levels, Engine::Rows(RowPolicy::of_scan::<T>(true))];
-    let at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
+    let at_once = RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, 0);
     engines.extend(at_once.into_iter().map(Engine::Rows));
     let (major, minor) = context.compute_capability().unwrap();
     if Engine::Wave(policy).runs_on((10 * major + minor) as u32) {
@@ -436,7 +438,7 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
             &format!("compute capability {major}.{minor} has no wave engine"),
         );
     }
-    let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
+    let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
     if let Some(CostlyScanPolicy {
         short,
         middle,

@@ -610,7 +610,7 @@ fn places_that_do_not_fit_are_not_packed() {
 fn the_kernels_of_statistics_compile() {
     use crate::support::matrix::is_drawn;
     use crate::support::skip;
-    use warpfold::codegen::{Engine, Order, RowPolicy, kernels, source};
+    use warpfold::codegen::{Engine, Layouts, Order, RowPolicy, kernels, source};
     use warpfold::cuda::nvrtc::{self, Target};
     use warpfold::ops::Min;
     use warpfold::source::{Form, Slice};
@@ -622,7 +622,7 @@ fn the_kernels_of_statistics_compile() {
     }
 
     fn compile<T: Element, Op: Monoid<T>, F: Form<Item = T>>() {
-        let policy = RowPolicy::for_reduce::<F>(90, Order::of::<T, Op>());
+        let policy = RowPolicy::for_reduce(Layouts::of::<F>(), 90, Order::of::<T, Op>());
         let text = source::<kernels::Reduce<T, Op, F>>(Engine::Rows(policy)).unwrap();
         let name = std::any::type_name::<F>();
         if !is_drawn(name, false) {

@@ -9,7 +9,7 @@ use warpfold::codegen::kernels::{
     RunParts, Scan, Select, Sides,
 };
 use warpfold::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Order, RowPolicy, WavePolicy, source,
+    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, RowPolicy, WavePolicy, source,
 };
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
 use warpfold::{Binned, Monoid};
@@ -85,18 +85,19 @@ impl<T: Number> Work<T> for Rendering {
             }
             Name::ReduceLevels => render::<Reduce<T, Op>>(Engine::Levels),
             Name::ReduceBlock => {
-                let policy = BlockPolicy::for_reduce::<Slice<T>>(CAPABILITY, Order::Law, 0);
+                let policy =
+                    BlockPolicy::for_reduce(Layouts::of_slice::<T>(), CAPABILITY, Order::Law, 0);
                 render::<Reduce<T, Op>>(Engine::Block(policy.expect("numbers are short")))
             }
             Name::ScanBlock => {
-                let policy = BlockPolicy::for_scan::<Slice<T>>(CAPABILITY, 0);
+                let policy = BlockPolicy::for_scan(Layouts::of_slice::<T>(), CAPABILITY, 0);
                 render::<Scan<T, Op>>(Engine::Block(policy.expect("numbers are short")))
             }
             Name::Scan => render::<Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false))),
             Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
             Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),
             Name::ScanShares => {
-                let costly = CostlyScanPolicy::of::<Slice<T>>(CAPABILITY, u32::MAX);
+                let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
                 let policy = costly.expect("numbers have up to 8 bytes").shares;
                 render::<Scan<T, Op>>(Engine::Shares(policy))
             }

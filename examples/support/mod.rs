@@ -12,7 +12,7 @@ use warpfold::{Buffer, Device, Element, Result};
 #[cfg(test)]
 use warpfold::{
     Monoid, Source,
-    codegen::{Engine, Kernels, Order, RowPolicy, kernels, source},
+    codegen::{Engine, Kernels, Layouts, Order, RowPolicy, kernels, source},
 };
 
 /// A real text: the largest source file of this repository.
@@ -147,7 +147,7 @@ where
     Op: Monoid<T>,
     S: Source<Device, Item = T>,
 {
-    let policy = RowPolicy::for_reduce::<S::Form>(90, Order::of::<T, Op>());
+    let policy = RowPolicy::for_reduce(Layouts::of::<S::Form>(), 90, Order::of::<T, Op>());
     check_cuda::<kernels::Reduce<T, Op, S::Form>>(policy);
 }
 
@@ -159,7 +159,7 @@ where
     Op: Monoid<T>,
     S: Source<Device, Item = T>,
 {
-    let policy = RowPolicy::for_scan::<S::Form>(90, false);
+    let policy = RowPolicy::for_scan(Layouts::of::<S::Form>(), 90, false);
     check_cuda::<kernels::Scan<T, Op, S::Form>>(policy);
 }
 

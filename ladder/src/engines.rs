@@ -7,8 +7,8 @@ use std::any::type_name;
 use warpfold::bytemuck::{cast_slice, pod_collect_to_vec};
 use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    self, Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey,
+    self, Engine, Layouts, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy,
+    RowPolicy, ScanPlan, WavePlan, WavePolicy, WorkspaceArguments, WorkspaceKey,
 };
 use warpfold::ladder::Problem;
 use warpfold::source::{Form, Map, Slice, SliceArguments, Zip, ZipArguments};
@@ -128,10 +128,16 @@ impl<T: Number> Call<'_, T> {
         order: Order,
         source: F::Arguments,
     ) -> Result<(Vec<T>, Record)> {
-        let rows = RowPolicy::for_reduce::<F>(90, order);
+        let rows = RowPolicy::for_reduce(Layouts::of::<F>(), 90, order);
         let policies = (rows, ReducePolicy::of::<T>());
-        let plan = ReducePlan::new::<T>(policies, order, self.length, MULTIPROCESSORS);
-        let bytes = ReducePlan::workspace_bytes::<T>(policies, self.length);
+        let plan = ReducePlan::new(
+            Layouts::of_slice::<T>(),
+            policies,
+            order,
+            self.length,
+            MULTIPROCESSORS,
+        );
+        let bytes = ReducePlan::workspace_bytes(Layouts::of_slice::<T>(), policies, self.length);
         let mut script = self.script(1, bytes);
         let arguments = ReduceArguments {
             source,
@@ -153,7 +159,7 @@ impl<T: Number> Call<'_, T> {
     fn scan(&self) -> Result<(Vec<T>, Record)> {
         let policy = RowPolicy::of_scan::<T>(true);
         let plan = ScanPlan::new(policy, self.length, false, MULTIPROCESSORS);
-        let bytes = ScanPlan::workspace_bytes::<T>(policy, self.length);
+        let bytes = ScanPlan::workspace_bytes(Layouts::of_slice::<T>(), policy, self.length);
         let mut script = self.script(self.length, bytes);
         let arguments = self.scan_arguments(bytes, plan.by_ticket);
         let grid = Grid {
@@ -171,11 +177,11 @@ impl<T: Number> Call<'_, T> {
 
     fn wave(&self, policy: WavePolicy) -> Result<(Vec<T>, Record)> {
         let plan = WavePlan::new(policy, self.length);
-        let bytes = plan.workspace_bytes::<T>();
+        let bytes = plan.workspace_bytes(Layouts::of_slice::<T>());
         let mut script = self.script(self.length, bytes);
         let arguments = self.scan_arguments(bytes, true);
         let grid = Grid {
-            shared: policy.shared_bytes::<T>() as usize,
+            shared: policy.shared_bytes(Layouts::of_slice::<T>()) as usize,
             ..Grid::new(
                 plan.tiles(false).min(MULTIPROCESSORS.into()),
                 plan.threads(),
@@ -204,7 +210,7 @@ impl<T: Number> Call<'_, T> {
     }
 
     fn levels(&self, kernels: &Kernels, primitive: Primitive) -> Result<(Vec<T>, Record)> {
-        let plan = Plan::new::<T>(primitive, self.length);
+        let plan = Plan::new(Layouts::of_slice::<T>(), primitive, self.length);
         let results = match primitive {
             Primitive::Reduce => 1,
             Primitive::Scan => self.length,

@@ -7,11 +7,11 @@ use crate::orders::{AnyOrder, InOrder};
 use crate::{Number, Result};
 use std::cell::RefCell;
 use std::sync::Arc;
-use warpfold::codegen::{Engine, Order, RowPolicy, WavePolicy};
+use warpfold::codegen::{Engine, Layouts, Order, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
 use warpfold::cuda::{Reduce, Scan, Workspace, allocate, download, require_timing, upload};
 use warpfold::ladder::{self, Kernel, Loaded, Problem, Runner, Step};
-use warpfold::source::{Slice, Source};
+use warpfold::source::Source;
 use warpfold::{Error, Monoid, Prefixes, map, zip};
 
 /// A GPU, with the input and the kernels of the ladder on it.
@@ -157,7 +157,7 @@ impl<T: Number> Gpu<T> {
                 _ => return Ok(None),
             },
             (Problem::Scan, ..) => {
-                let policy = RowPolicy::for_scan::<Slice<T>>(self.capability, true);
+                let policy = RowPolicy::for_scan(Layouts::of_slice::<T>(), self.capability, true);
                 self.scan::<Op>(Engine::Rows(policy))
             }
         }
@@ -168,7 +168,11 @@ impl<T: Number> Gpu<T> {
         &self,
         source: impl Fn() -> S,
     ) -> Result<Timed<T>> {
-        let policy = RowPolicy::for_reduce::<S::Form>(self.capability, Order::of::<T, O>());
+        let policy = RowPolicy::for_reduce(
+            Layouts::of::<S::Form>(),
+            self.capability,
+            Order::of::<T, O>(),
+        );
         self.reduce::<O, S>(Engine::Rows(policy), source)
     }
 

@@ -234,21 +234,23 @@ impl Gpu {
         bytes: usize,
         enqueue: impl FnOnce(&CudaStream, &mut Workspace) -> Result<()>,
     ) -> Result<()> {
-        let stream = &self.0.stream;
-        let mut kept = self
-            .0
-            .workspace
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.workspace(bytes)?;
+        enqueue(&self.0.stream, kept.as_mut().expect("it was made"))
+    }
+
+    /// The workspace that is kept, with at least `bytes` bytes.
+    fn workspace(&self, bytes: usize) -> Result<MutexGuard<'_, Option<Workspace>>> {
+        let kept = self.0.workspace.lock();
+        let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
         if kept
             .as_ref()
             .is_none_or(|workspace| workspace.bytes() < bytes)
         {
             // Freed first: the old and the new one need not fit at once.
             *kept = None;
-            *kept = Some(Workspace::new(stream, bytes)?);
+            *kept = Some(Workspace::new(&self.0.stream, bytes)?);
         }
-        enqueue(stream, kept.as_mut().expect("made above"))
+        Ok(kept)
     }
 }
 

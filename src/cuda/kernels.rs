@@ -297,7 +297,7 @@ mod tests {
     use crate::codegen::kernels::Reduce;
     use crate::cuda::Workspace;
     use crate::cuda::levels::{Call, enqueue};
-    use crate::engine::{Engine, Plan, Primitive};
+    use crate::engine::{Engine, Layouts, Plan, Primitive};
     use crate::ops::{Add, Max};
     use crate::render::Kernels;
     use crate::source::{Slice, SliceArguments};
@@ -363,7 +363,7 @@ mod tests {
         let kernels = Loaded::from_image(&kernel, &context, Target::Ptx(oldest), image).unwrap();
 
         let data: Vec<f32> = (0..100_003_u32).map(|i| i as f32 * 0.37 - 5.0).collect();
-        let plan = Plan::new::<f32>(Primitive::Reduce, data.len());
+        let plan = Plan::new(Layouts::of_slice::<f32>(), Primitive::Reduce, data.len());
         let input = stream.clone_htod(&data).unwrap();
         let mut output = stream.alloc_zeros::<f32>(1).unwrap();
         let bytes = plan.workspace_bytes();

@@ -2,7 +2,7 @@
 
 use super::kernels::Loaded;
 use super::launch::{Grid, blocks, launch};
-use crate::engine::{Plan, has_functions_of_sums};
+use crate::engine::{Layouts, Plan, Step};
 use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
 use crate::source::{Form, SliceArguments};
 use crate::{Element, Result};
@@ -34,52 +34,81 @@ pub(crate) unsafe fn enqueue<T: Element, F: Form<Item = T>>(
     plan: &Plan,
     call: &Call<F::Arguments, T::Accumulator>,
 ) -> Result<()> {
-    let address = |level: usize| call.workspace.address + plan.offset(level) as u64;
-    for launched in plan.launches().filter(|launch| launch.blocks > 0) {
-        let (level, length) = (launched.level, plan.length(launched.level));
-        let grid = Grid::new(blocks(launched.blocks, length)?, launched.threads, 0);
-        let above = if level + 1 < plan.levels() {
-            address(level + 1)
-        } else {
-            0
-        };
+    let sums = Layouts::of::<F>().has_functions_of_sums();
+    each_launch(plan, call.workspace.address, &mut |launch| {
+        let Launched {
+            function,
+            grid,
+            length,
+            level,
+            above,
+        } = launch;
         let seeded = u32::from(call.seeded);
-        let inclusive = u32::from(call.inclusive || level > 0);
         // SAFETY: the arguments are what the function takes; the caller vouches for the addresses.
         unsafe {
-            if level == 0 {
-                let arguments = LevelArguments {
-                    source: call.source,
-                    length,
-                    out: call.output,
-                    above,
-                    init: call.init,
-                    seeded,
-                    inclusive,
-                };
-                run(
-                    kernels,
-                    stream,
-                    launched.step.function(false),
-                    grid,
-                    arguments,
-                )?;
-            } else {
-                let arguments = LevelArguments {
-                    source: SliceArguments {
-                        address: address(level),
-                    },
-                    length,
-                    out: address(level),
-                    above,
-                    init: call.init,
-                    seeded,
-                    inclusive,
-                };
-                let name = launched.step.function(has_functions_of_sums::<T, F>());
-                run(kernels, stream, name, grid, arguments)?;
+            match level {
+                None => {
+                    let arguments = LevelArguments {
+                        source: call.source,
+                        length,
+                        out: call.output,
+                        above,
+                        init: call.init,
+                        seeded,
+                        inclusive: u32::from(call.inclusive),
+                    };
+                    run(kernels, stream, function.function(false), grid, arguments)
+                }
+                Some(address) => {
+                    let arguments = LevelArguments {
+                        source: SliceArguments { address },
+                        length,
+                        out: address,
+                        above,
+                        init: call.init,
+                        seeded,
+                        inclusive: 1,
+                    };
+                    run(kernels, stream, function.function(sums), grid, arguments)
+                }
             }
         }
+    })
+}
+
+/// One launch of a plan.
+struct Launched {
+    function: Step,
+    grid: Grid,
+    length: u64,
+    /// Where the level lies that is read, unless it is the input.
+    level: Option<u64>,
+    /// Where the level above lies; 0 if there is none.
+    above: u64,
+}
+
+/// Calls `enqueue` with the launches of a plan whose levels lie in a workspace. It is compiled once
+/// for all types.
+fn each_launch(
+    plan: &Plan,
+    workspace: u64,
+    enqueue: &mut dyn FnMut(Launched) -> Result<()>,
+) -> Result<()> {
+    let address = |level: usize| workspace + plan.offset(level) as u64;
+    for launch in plan.launches().filter(|launch| launch.blocks > 0) {
+        let (level, length) = (launch.level, plan.length(launch.level));
+        let above = level + 1;
+        enqueue(Launched {
+            function: launch.step,
+            grid: Grid::new(blocks(launch.blocks, length)?, launch.threads, 0),
+            length,
+            level: (level > 0).then(|| address(level)),
+            above: if above < plan.levels() {
+                address(above)
+            } else {
+                0
+            },
+        })?;
     }
     Ok(())
 }

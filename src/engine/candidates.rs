@@ -5,11 +5,10 @@
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
 use super::{
-    Engine, Explanation, LaunchShape, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, SharePlan, WavePlan, WavePolicy,
+    Engine, Explanation, LaunchShape, Layouts, Order, Plan, Primitive, ReducePlan, ReducePolicy,
+    RowPolicy, ScanPlan, SharePlan, WavePlan, WavePolicy,
 };
-use crate::source::Form;
-use crate::{Element, Error, Result};
+use crate::{Error, Result};
 
 /// What the choice depends on, of one call.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +69,9 @@ pub(crate) struct Blocks {
     pub(crate) overlaps: bool,
 }
 
-impl Cut {
+impl<K> Chosen<'_, K> {
     /// The one launch. Levels have several.
-    pub(crate) fn blocks<T: Element>(&self, extent: Extent) -> Option<Blocks> {
+    pub(crate) fn blocks(&self, extent: Extent) -> Option<Blocks> {
         let Extent { inclusive, .. } = extent;
         let blocks = |count, threads| Blocks {
             count,
@@ -81,7 +80,7 @@ impl Cut {
             by_ticket: false,
             overlaps: true,
         };
-        Some(match self {
+        Some(match &self.cut {
             Cut::Levels => return None,
             Cut::Block(threads) => blocks(1, *threads),
             Cut::Chunks(plan) => blocks(plan.blocks.into(), plan.threads),
@@ -90,7 +89,7 @@ impl Cut {
                 ..blocks(plan.blocks, 32 * plan.warps)
             },
             Cut::Shares(plan) => Blocks {
-                shared_bytes: plan.shared_bytes::<T>(),
+                shared_bytes: plan.shared_bytes(self.layouts),
                 by_ticket: plan.by_ticket(inclusive),
                 overlaps: plan.overlaps(inclusive, extent.multiprocessors),
                 ..blocks(plan.tiles(inclusive), plan.threads())
@@ -125,6 +124,7 @@ pub(crate) enum Does {
 /// nothing if only the choice is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidates<K> {
+    layouts: Layouts,
     does: Does,
     list: Vec<Candidate<K>>,
 }
@@ -145,6 +145,7 @@ pub(crate) struct Chosen<'a, K> {
     pub(crate) engine: Engine,
     pub(crate) cut: Cut,
     fits: Fits,
+    layouts: Layouts,
 }
 
 /// The number of blocks of a grid, if there can be one.
@@ -160,8 +161,9 @@ pub(crate) fn blocks_of_grid(blocks: u64, length: u64) -> Result<u32> {
 const MOST_MULTIPROCESSORS: u32 = 1024;
 
 impl<K> Candidates<K> {
-    pub(crate) fn new(does: Does) -> Candidates<K> {
+    pub(crate) fn new(layouts: Layouts, does: Does) -> Candidates<K> {
         Candidates {
+            layouts,
             does,
             list: Vec::new(),
         }
@@ -198,6 +200,7 @@ impl<K> Candidates<K> {
                 engine: candidate.engine,
                 cut,
                 fits: candidate.fits,
+                layouts: self.layouts,
             })
         });
         fitting.next().expect("the last candidate takes all calls")
@@ -269,37 +272,39 @@ impl<K> Candidates<K> {
         }
     }
 
-    /// The bytes of a workspace for `len` items or fewer, on any GPU. Blocks exchange sums of type
-    /// `T`.
-    pub(crate) fn workspace_bytes<T: Element>(&self, len: usize) -> usize {
+    /// The bytes of a workspace for `len` items or fewer, on any GPU.
+    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
+        let layouts = self.layouts;
         let mut most = 0;
         for candidate in &self.list {
             let bytes = match (candidate.engine, self.does) {
                 // It is asked first.
                 (Engine::Block(policy), _) if len as u64 <= policy.elements() => return 0,
                 (Engine::Block(_), _) => 0,
-                (Engine::Levels, does) => Plan::new::<T>(does.primitive(), len).workspace_bytes(),
+                (Engine::Levels, does) => {
+                    Plan::new(layouts, does.primitive(), len).workspace_bytes()
+                }
                 (Engine::Rows(policy), Does::Fold { cut, .. }) => {
                     // Those for shorter inputs count, too: so the bytes grow with the length.
                     let len = match candidate.fits {
                         Fits::UpTo(most) => len.min(usize::try_from(most).unwrap_or(usize::MAX)),
                         _ => len,
                     };
-                    ReducePlan::workspace_bytes::<T>((policy, cut), len)
+                    ReducePlan::workspace_bytes(layouts, (policy, cut), len)
                 }
                 (Engine::Rows(policy), Does::Each) => {
-                    let bytes = ScanPlan::workspace_bytes::<T>(policy, len);
+                    let bytes = ScanPlan::workspace_bytes(layouts, policy, len);
                     match candidate.fits {
                         Fits::InOneBlock => 0,
                         Fits::AtOnce => {
                             let blocks = u64::from(MOST_MULTIPROCESSORS * policy.blocks);
-                            bytes.min(ScanPlan::workspace_bytes_for::<T>(policy, blocks))
+                            bytes.min(ScanPlan::workspace_bytes_for(layouts, policy, blocks))
                         }
                         _ => bytes,
                     }
                 }
-                (Engine::Shares(policy), _) => SharePlan::new(policy, len).workspace_bytes::<T>(),
-                (Engine::Wave(policy), _) => WavePlan::new(policy, len).workspace_bytes::<T>(),
+                (Engine::Shares(policy), _) => SharePlan::new(policy, len).workspace_bytes(layouts),
+                (Engine::Wave(policy), _) => WavePlan::new(policy, len).workspace_bytes(layouts),
             };
             most = most.max(bytes);
         }
@@ -311,11 +316,7 @@ impl<K> Candidates<K> {
     /// # Errors
     ///
     /// Those of a call with so many items.
-    pub(crate) fn explain<T: Element, F: Form>(
-        &self,
-        name: &'static str,
-        extent: Extent,
-    ) -> Result<Explanation> {
+    pub(crate) fn explain(&self, name: &'static str, extent: Extent) -> Result<Explanation> {
         if let Does::Fold { .. } = self.does
             && extent.len as u64 > ReducePlan::MOST_ITEMS
         {
@@ -324,8 +325,8 @@ impl<K> Candidates<K> {
                 most: ReducePlan::MOST_ITEMS,
             });
         }
-        let chosen = self.choose(extent);
-        let launches = match chosen.cut.blocks::<T>(extent) {
+        let (chosen, layouts) = (self.choose(extent), self.layouts);
+        let launches = match chosen.blocks(extent) {
             Some(blocks) => vec![LaunchShape {
                 function: format!("{name}_{}", chosen.engine.name()),
                 blocks: blocks.count,
@@ -333,9 +334,9 @@ impl<K> Candidates<K> {
                 shared_bytes: blocks.shared_bytes,
             }],
             None => {
-                let plan = Plan::new::<T>(self.does.primitive(), extent.len);
+                let plan = Plan::new(layouts, self.does.primitive(), extent.len);
                 let launches = plan.launches().filter(|launch| launch.blocks > 0);
-                let is_sums = |level| level > 0 && super::has_functions_of_sums::<T, F>();
+                let is_sums = |level| level > 0 && layouts.has_functions_of_sums();
                 let shape = |launch: super::Launch| LaunchShape {
                     function: launch.step.function(is_sums(launch.level)).to_owned(),
                     blocks: launch.blocks,
@@ -353,7 +354,7 @@ impl<K> Candidates<K> {
             len: extent.len,
             engine: chosen.engine,
             launches,
-            workspace_bytes: self.workspace_bytes::<T>(extent.len),
+            workspace_bytes: self.workspace_bytes(extent.len),
             because: chosen.reason(extent),
             depends: vec![
                 ("multiprocessors", extent.multiprocessors.to_string()),

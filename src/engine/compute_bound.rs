@@ -4,9 +4,7 @@
 use super::rows::run_of;
 use super::tuning::plans::{A_PART, MOST_REGISTERS, TOO_COSTLY};
 use super::tuning::rows;
-use super::{Engine, Order, ReducePolicy, RowPolicy, SharePolicy, Way, accumulator_bytes};
-use crate::Element;
-use crate::source::Form;
+use super::{Engine, Layouts, Order, ReducePolicy, RowPolicy, SharePolicy, Way};
 
 /// The policies for scans by a costly operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +25,12 @@ impl CostlyScanPolicy {
     /// The policies for a form and an operator of some cost on GPUs of a compute capability,
     /// such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
     /// the shares engine.
-    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
-        let accumulator = accumulator_bytes::<F::Item>();
+    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
+        let accumulator = layouts.accumulator_bytes();
         let mut rows = rows::tables(capability).costly_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
-        let shares = SharePolicy::of::<F>(&row.long)?;
-        let bytes = size_of::<<F::Item as Element>::Accumulator>() as u32;
+        let shares = SharePolicy::of(layouts, &row.long)?;
+        let bytes = layouts.sum_bytes as u32;
         let word = 1 << bytes.trailing_zeros();
         let parts = if word < 4 { bytes / word } else { 1 };
         let cost = cost.saturating_sub((parts - 1) * A_PART);
@@ -46,14 +44,14 @@ impl CostlyScanPolicy {
             return None;
         }
         let short = match is_alone {
-            true => CostlyScanPolicy::short::<F>(row, capability, cost),
+            true => CostlyScanPolicy::short(layouts, row, capability, cost),
             false => Vec::new(),
         };
         let held = short.last().map_or(0, |policy| policy.at_once());
         let middle = row.middle.iter().filter(|(_, most, _)| cost <= *most);
         let middle = middle.filter(|(items, ..)| *items > from.max(held));
         let middle =
-            middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of::<F>(row)?)));
+            middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of(layouts, row)?)));
         Some(CostlyScanPolicy {
             from,
             middle: middle.collect(),
@@ -63,12 +61,13 @@ impl CostlyScanPolicy {
     }
 
     /// The policies for what the GPU holds at once.
-    fn short<F: Form<Item: Element>>(
+    fn short(
+        layouts: Layouts,
         row: &rows::CostlyScanRow,
         capability: u32,
         cost: u32,
     ) -> Vec<RowPolicy> {
-        let at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
+        let at_once = RowPolicy::for_scans_at_once(layouts, capability, cost);
         let rows = row.short_rows.iter().filter(|(_, most)| cost <= *most);
         let mut short: Vec<_> = rows
             .map(|&(rows, _)| {
@@ -82,7 +81,7 @@ impl CostlyScanPolicy {
             })
             .collect();
         let held = short.last().map_or(0, |policy| policy.at_once());
-        let words = accumulator_bytes::<F::Item>().div_ceil(4);
+        let words = layouts.accumulator_bytes().div_ceil(4);
         let registers = |policy: RowPolicy| policy.run * policy.rows * words;
         let more = at_once
             .into_iter()
@@ -107,11 +106,8 @@ pub struct CostlyReducePolicy {
 impl CostlyReducePolicy {
     /// The policies for a form and an operator of some cost on GPUs of a compute capability,
     /// such as 90 for 9.0. `None` if it is as cheap as most.
-    pub fn of<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
-        let (accumulator, read) = (
-            accumulator_bytes::<F::Item>(),
-            crate::engine::rows::bytes_of::<F>(),
-        );
+    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
+        let (accumulator, read) = (layouts.accumulator_bytes(), layouts.bytes_read());
         let table = rows::tables(capability).costly_reduce;
         let fits =
             |row: &&rows::CostlyReduceRow| accumulator <= row.accumulator && row.read <= read;
@@ -119,13 +115,13 @@ impl CostlyReducePolicy {
         let row = table.iter().find(|row| {
             (row.accumulator, row.read) == (size.accumulator, size.read) && cost >= row.least
         })?;
-        let mut cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let mut cut = ReducePolicy::for_capability(layouts, capability);
         if let Some(sums) = row.sums {
             cut.sums_law = sums;
             cut = cut.with_sums(sums);
         }
         let policy = |(bytes, batch): &(u64, rows::BatchRow)| {
-            let run = run_of::<F>(0).max(batch.run);
+            let run = run_of(layouts.leaves, 0).max(batch.run);
             let rows = 1 << (batch.items / run).max(1).ilog2();
             let policy = RowPolicy {
                 sums: cut.sums_law,
@@ -139,10 +135,10 @@ impl CostlyReducePolicy {
         if longest == u64::MAX {
             cut.group_bytes = u64::MAX;
         } else if row.others == Way::Alone {
-            let cheap = RowPolicy::for_ordered_reduce::<F>(capability).into_iter();
+            let cheap = RowPolicy::for_ordered_reduce(layouts, capability).into_iter();
             rows.extend(cheap.filter(|&(bytes, _)| bytes > longest));
         } else {
-            let long = RowPolicy::for_reduce::<F>(capability, Order::Law);
+            let long = RowPolicy::for_reduce(layouts, capability, Order::Law);
             let way = row.others;
             rows.push((u64::MAX, RowPolicy { way, ..long }));
         }

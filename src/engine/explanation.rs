@@ -94,14 +94,23 @@ pub(crate) fn facts<T: Element, Op: Monoid<T>>(
     capability: u32,
     cost: u32,
 ) -> [(&'static str, String); 4] {
+    facts_of(capability, cost, size_of::<T>(), Op::COMMUTATIVE)
+}
+
+fn facts_of(
+    capability: u32,
+    cost: u32,
+    item_bytes: usize,
+    commutes: bool,
+) -> [(&'static str, String); 4] {
     let said = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
     [
         (
             "compute capability",
             format!("{}.{}", capability / 10, capability % 10),
         ),
-        ("bytes of an item", size_of::<T>().to_string()),
+        ("bytes of an item", item_bytes.to_string()),
         ("cost", format!("{cost} instructions")),
-        ("commutes", said(Op::COMMUTATIVE)),
+        ("commutes", said(commutes)),
     ]
 }

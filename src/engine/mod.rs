@@ -6,6 +6,7 @@ pub(crate) mod block;
 pub(crate) mod candidates;
 pub(crate) mod compute_bound;
 mod explanation;
+mod layouts;
 pub(crate) mod levels;
 pub(crate) mod rows;
 pub(crate) mod shares;
@@ -19,7 +20,9 @@ pub use block::BlockPolicy;
 pub use compute_bound::{CostlyReducePolicy, CostlyScanPolicy};
 pub(crate) use explanation::facts;
 pub use explanation::{Explanation, LaunchShape};
-pub use levels::{Launch, Plan, Policy, Step, has_functions_of_sums};
+pub use layouts::Layouts;
+pub(crate) use layouts::bytes_read;
+pub use levels::{Launch, Plan, Policy, Step};
 pub use rows::chunks::{Chunks, ReducePlan};
 pub use rows::tiles::ScanPlan;
 pub use rows::{ReducePolicy, RowPolicy, Way};
@@ -161,11 +164,6 @@ pub(crate) fn accumulator_layout<T: Element>() -> Layout {
         Ok(words) if !is_number => words,
         _ => layout,
     }
-}
-
-/// Its size.
-fn accumulator_bytes<T: Element>() -> u32 {
-    accumulator_layout::<T>().size() as u32
 }
 
 /// The number of tiles. Those of an inclusive scan end with one that is not full.

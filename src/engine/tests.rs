@@ -8,7 +8,11 @@ use crate::source::{Map, Slice, Zip};
 #[test]
 fn a_scan_goes_up_to_one_tile_and_down_again() {
     let tile = Policy::of::<f32>(Primitive::Scan).tile();
-    let plan = Plan::new::<f32>(Primitive::Scan, (tile * tile + 1) as usize);
+    let plan = Plan::new(
+        Layouts::of_slice::<f32>(),
+        Primitive::Scan,
+        (tile * tile + 1) as usize,
+    );
     let steps: Vec<_> = plan
         .launches()
         .map(|l| (l.step, l.level, l.blocks))
@@ -27,7 +31,11 @@ fn a_scan_goes_up_to_one_tile_and_down_again() {
 #[test]
 fn a_reduction_leaves_less_than_a_tile() {
     let tile = Policy::of::<u8>(Primitive::Reduce).tile();
-    let plan = Plan::new::<u8>(Primitive::Reduce, (tile * tile) as usize);
+    let plan = Plan::new(
+        Layouts::of_slice::<u8>(),
+        Primitive::Reduce,
+        (tile * tile) as usize,
+    );
     assert_eq!(
         (plan.levels(), plan.length(1), plan.length(2)),
         (3, tile, 1)
@@ -41,7 +49,7 @@ fn a_reduction_leaves_less_than_a_tile() {
 #[test]
 fn the_longest_input_has_a_plan() {
     for primitive in Primitive::ALL {
-        let plan = Plan::new::<[u8; 64]>(primitive, usize::MAX);
+        let plan = Plan::new(Layouts::of_slice::<[u8; 64]>(), primitive, usize::MAX);
         assert!(plan.levels() <= MAX_LEVELS);
     }
 }
@@ -61,20 +69,29 @@ fn a_workspace_serves_all_shorter_inputs() {
                     for inclusive in [false, true] {
                         let plan = ScanPlan::new(policy, length, inclusive, multiprocessors);
                         if plan.blocks > 1 {
-                            needed =
-                                needed.max(ScanPlan::workspace_bytes_for::<T>(policy, plan.blocks));
+                            needed = needed.max(ScanPlan::workspace_bytes_for(
+                                Layouts::of_slice::<T>(),
+                                policy,
+                                plan.blocks,
+                            ));
                         }
                     }
-                    granted = granted.max(ScanPlan::workspace_bytes::<T>(policy, length));
+                    granted = granted.max(ScanPlan::workspace_bytes(
+                        Layouts::of_slice::<T>(),
+                        policy,
+                        length,
+                    ));
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
-            let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX);
+            let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
             assert_eq!(costly.is_some(), size_of::<T::Accumulator>() <= 40);
             if let Some(CostlyScanPolicy { middle, shares, .. }) = costly {
                 assert!(middle.iter().map(|(most, _)| most).is_sorted());
                 for shares in middle.into_iter().map(|(_, shares)| shares).chain([shares]) {
-                    let bytes = |length| SharePlan::new(shares, length).workspace_bytes::<T>();
+                    let bytes = |length| {
+                        SharePlan::new(shares, length).workspace_bytes(Layouts::of_slice::<T>())
+                    };
                     assert!(lengths().map(bytes).is_sorted());
                 }
             }
@@ -82,9 +99,10 @@ fn a_workspace_serves_all_shorter_inputs() {
                 let rows = RowPolicy::of_reduce::<T>(order);
                 (order, (rows, ReducePolicy::of::<T>()))
             });
-            let by_law = RowPolicy::for_ordered_reduce::<Slice<T>>(90).into_iter();
+            let by_law = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90).into_iter();
             let cheap = by_law.map(|(_, rows)| (Order::Law, (rows, ReducePolicy::of::<T>())));
-            let costly = [89, u32::MAX].map(|cost| CostlyReducePolicy::of::<Slice<T>>(90, cost));
+            let costly = [89, u32::MAX]
+                .map(|cost| CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost));
             let costly =
                 costly
                     .into_iter()
@@ -96,14 +114,21 @@ fn a_workspace_serves_all_shorter_inputs() {
             for (order, rows) in usual.into_iter().chain(cheap).chain(costly) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
-                    let plan = ReducePlan::new::<T>(rows, order, length, multiprocessors);
+                    let plan = ReducePlan::new(
+                        Layouts::of_slice::<T>(),
+                        rows,
+                        order,
+                        length,
+                        multiprocessors,
+                    );
                     if plan.blocks > 1 {
                         // The last block has room for the sums of 32 nodes.
                         assert!(has_room(plan, rows.0), "{length}: {plan:?}");
                         let sums = plan.chunks.count.max(plan.blocks - 1).into();
-                        needed = needed.max(sums_bytes::<T>(sums, MOST_AT_ONCE));
+                        needed =
+                            needed.max(sums_bytes(Layouts::of_slice::<T>(), sums, MOST_AT_ONCE));
                     }
-                    let bytes = ReducePlan::workspace_bytes::<T>(rows, length);
+                    let bytes = ReducePlan::workspace_bytes(Layouts::of_slice::<T>(), rows, length);
                     assert!(bytes >= granted, "reduce {length}: {bytes} < {granted}");
                     granted = bytes;
                     assert!(needed <= granted, "reduce {length}: {needed} > {granted}");
@@ -125,7 +150,8 @@ fn a_workspace_serves_all_shorter_inputs() {
 /// it: its blocks would crowd where there is room.
 #[test]
 fn launches_overlap_unless_their_blocks_would_crowd() {
-    let costly = CostlyScanPolicy::of::<Slice<f32>>(90, u32::MAX).expect("elements are small");
+    let costly =
+        CostlyScanPolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX).expect("elements are small");
     let policy = costly.shares;
     let overlaps = |tiles: u64| {
         let plan = SharePlan::new(policy, (tiles * policy.tile()) as usize);
@@ -155,7 +181,7 @@ fn the_packets_of_every_tile_lie_in_the_workspace() {
                     })
                 });
                 let end = HEADER_BYTES as u64 + 16 * (1 + last.max().expect("a tile"));
-                let given = plan.workspace_bytes::<T>() as u64;
+                let given = plan.workspace_bytes(Layouts::of_slice::<T>()) as u64;
                 assert!(
                     end <= given,
                     "{tiles} tiles, waves of {wave}: {end} > {given}"
@@ -172,15 +198,21 @@ fn the_packets_of_every_tile_lie_in_the_workspace() {
 fn the_workspace_is_under_one_percent_of_the_input() {
     fn check<T: Element>() {
         for primitive in Primitive::ALL {
-            let plan = Plan::new::<T>(primitive, 1 << 24);
+            let plan = Plan::new(Layouts::of_slice::<T>(), primitive, 1 << 24);
             assert_small::<T>(plan.workspace_bytes());
         }
         for long in [false, true] {
             let policy = RowPolicy::of_scan::<T>(long);
-            assert_small::<T>(ScanPlan::workspace_bytes::<T>(policy, 1 << 24));
+            assert_small::<T>(ScanPlan::workspace_bytes(
+                Layouts::of_slice::<T>(),
+                policy,
+                1 << 24,
+            ));
         }
         if let Some(policy) = WavePolicy::of::<T>() {
-            assert_small::<T>(WavePlan::new(policy, 1 << 24).workspace_bytes::<T>());
+            assert_small::<T>(
+                WavePlan::new(policy, 1 << 24).workspace_bytes(Layouts::of_slice::<T>()),
+            );
         }
     }
     fn assert_small<T: Element>(workspace: usize) {
@@ -204,17 +236,32 @@ fn the_workspace_is_under_one_percent_of_the_input() {
 /// at once than the usual one, so there must be fewer chunks.
 #[test]
 fn policies_by_themselves_have_room_for_their_chunks() {
-    let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");
+    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+        .expect("nothing costs more");
     for (_, rows) in costly.rows {
         let usual = ReducePolicy::of::<f32>();
         let cut = usual.with_sums(rows.sums);
         for length in [1_500_001, 1 << 28, (1 << 31) + 5] {
-            let plan = ReducePlan::new::<f32>((rows, cut), Order::Law, length, 132);
+            let plan = ReducePlan::new(
+                Layouts::of_slice::<f32>(),
+                (rows, cut),
+                Order::Law,
+                length,
+                132,
+            );
             assert!(has_room(plan, rows), "{length}: {plan:?}");
         }
         // It does make a difference where blocks take them in turn.
         let in_turn = rows.taking_turns();
-        let plan = |cut| ReducePlan::new::<f32>((in_turn, cut), Order::Law, 1 << 28, 132);
+        let plan = |cut| {
+            ReducePlan::new(
+                Layouts::of_slice::<f32>(),
+                (in_turn, cut),
+                Order::Law,
+                1 << 28,
+                132,
+            )
+        };
         assert!(!has_room(plan(usual), rows));
         assert!(has_room(plan(cut), rows));
     }
@@ -230,9 +277,12 @@ fn has_room(plan: ReducePlan, rows: RowPolicy) -> bool {
 /// long the input is. By cheap operators, blocks take the chunks of long inputs in turn.
 #[test]
 fn costly_operators_take_no_further_chunks() {
-    let costly = CostlyReducePolicy::of::<Slice<f32>>(90, u32::MAX).expect("nothing costs more");
+    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+        .expect("nothing costs more");
     let (_, long) = *costly.rows.last().expect("one for long inputs");
-    let plan = |policy, length| ReducePlan::new::<f32>(policy, Order::Law, length, 132);
+    let plan = |policy, length| {
+        ReducePlan::new(Layouts::of_slice::<f32>(), policy, Order::Law, length, 132)
+    };
     for length in [100_000_000, (1 << 30) + 5] {
         let groups = plan((long, costly.cut), length);
         assert!(groups.chunks.count <= groups.blocks * groups.chunks.at_once);
@@ -245,15 +295,21 @@ fn costly_operators_take_no_further_chunks() {
 /// few: many wait for memory.
 #[test]
 fn short_items_in_large_accumulators_are_costly_only_if_few() {
-    let of = CostlyReducePolicy::of::<Map<widened, Slice<f32>>>;
+    let of = |capability, cost| {
+        CostlyReducePolicy::of(Layouts::of::<Map<widened, Slice<f32>>>(), capability, cost)
+    };
     let wide = of(90, u32::MAX).expect("nothing costs more");
     let [(most, _), (_, middle), (u64::MAX, long)] = wide.rows[..] else {
         panic!("{wide:?}")
     };
-    assert!(most < 128 << 20 && wide.cut == ReducePolicy::for_capability::<[f64; 3]>(90));
-    let cheap = RowPolicy::for_ordered_reduce::<Map<widened, Slice<f32>>>(90);
+    assert!(
+        most < 128 << 20
+            && wide.cut == ReducePolicy::for_capability(Layouts::of_slice::<[f64; 3]>(), 90)
+    );
+    let cheap = RowPolicy::for_ordered_reduce(Layouts::of::<Map<widened, Slice<f32>>>(), 90);
     assert_eq!(cheap, [(128 << 20, middle), (u64::MAX, long)]);
-    let whole = CostlyReducePolicy::of::<Slice<[f64; 3]>>(90, u32::MAX).expect("as costly");
+    let whole =
+        CostlyReducePolicy::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX).expect("as costly");
     assert!(
         whole
             .rows
@@ -267,12 +323,14 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
 /// The code of cheap operators on large elements is short anyway.
 #[test]
 fn costly_operators_on_large_elements_have_compact_code() {
-    let of = CostlyReducePolicy::of::<Slice<[f32; 12]>>;
+    let of = |capability, cost| {
+        CostlyReducePolicy::of(Layouts::of_slice::<[f32; 12]>(), capability, cost)
+    };
     let policies = of(90, 40).expect("costs 40 instructions").rows;
     let [(_, rows), (u64::MAX, long)] = policies[..] else {
         panic!("one policy is for long inputs, and one for all others")
     };
-    let cheap = RowPolicy::for_reduce::<Slice<[f32; 12]>>(90, Order::Law);
+    let cheap = RowPolicy::for_reduce(Layouts::of_slice::<[f32; 12]>(), 90, Order::Law);
     assert_eq!([rows.way, cheap.way], [Way::Compact, Way::Alone]);
     assert_eq!(long, rows.taking_turns());
     assert!(of(90, 39).is_none());
@@ -293,46 +351,97 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
     // Of bytes, some short inputs and long ones; of 2 and 8 bytes, all but some short ones; of 4,
     // some.
     assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<u8>>(90)),
+        runs(RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90)),
         [16, 32, 16, 32]
     );
     assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<u16>>(90)),
+        runs(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<u16>(),
+            90
+        )),
         [16, 8, 16]
     );
     assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<f32>>(90)),
+        runs(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<f32>(),
+            90
+        )),
         [4, 8, 4, 8]
     );
     assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<f64>>(90)),
+        runs(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<f64>(),
+            90
+        )),
         [4, 2, 4]
     );
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 3]>>(90)), 4);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 4]>>(90)), 2);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[u8; 6]>>(90)), 8);
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 9]>>(90)), 1);
+    assert_eq!(
+        run(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[f32; 3]>(),
+            90
+        )),
+        4
+    );
+    assert_eq!(
+        run(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[f32; 4]>(),
+            90
+        )),
+        2
+    );
+    assert_eq!(
+        run(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[u8; 6]>(),
+            90
+        )),
+        8
+    );
+    assert_eq!(
+        run(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[f32; 9]>(),
+            90
+        )),
+        1
+    );
     // Long inputs of 32 bytes have runs of two elements.
     assert_eq!(
-        runs(RowPolicy::for_ordered_reduce::<Slice<[f64; 4]>>(90)),
+        runs(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[f64; 4]>(),
+            90
+        )),
         [1, 2]
     );
     // Four of 20 bytes fill five words of 16 bytes.
-    assert_eq!(run(RowPolicy::for_ordered_reduce::<Slice<[f32; 5]>>(90)), 4);
-    let two_slices = RowPolicy::for_ordered_reduce::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>;
+    assert_eq!(
+        run(RowPolicy::for_ordered_reduce(
+            Layouts::of_slice::<[f32; 5]>(),
+            90
+        )),
+        4
+    );
+    let two_slices = |capability| {
+        RowPolicy::for_ordered_reduce(
+            Layouts::of::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>(),
+            capability,
+        )
+    };
     assert_eq!(run(two_slices(90)), 4);
-    let costly = CostlyReducePolicy::of::<Slice<f64>>(90, u32::MAX).expect("nothing costs more");
+    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
+        .expect("nothing costs more");
     assert_eq!(run(costly.rows), 4);
-    assert_eq!(RowPolicy::for_reduce::<Slice<f64>>(90, Order::Any).run, 2);
+    assert_eq!(
+        RowPolicy::for_reduce(Layouts::of_slice::<f64>(), 90, Order::Any).run,
+        2
+    );
 }
 
 /// Between the ranges of lengths that have kernels of their own, all others have the usual one.
 #[test]
 fn an_element_may_have_several_ranges_of_lengths() {
-    let policies = RowPolicy::for_ordered_reduce::<Slice<u8>>(90);
+    let policies = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
     let lengths: Vec<u64> = policies.iter().map(|(most, _)| *most).collect();
     assert_eq!(lengths, [32 << 10, 5 << 18, 16 << 20, 128 << 20, u64::MAX]);
-    let usual = RowPolicy::for_reduce::<Slice<u8>>(90, Order::Law);
+    let usual = RowPolicy::for_reduce(Layouts::of_slice::<u8>(), 90, Order::Law);
     let is_usual = policies.iter().map(|(_, policy)| *policy == usual);
     assert_eq!(
         is_usual.collect::<Vec<_>>(),
@@ -347,12 +456,24 @@ fn elements_whose_runs_are_shifted_have_ranges_of_their_own() {
         let fits = |&&(most, _): &&(u64, RowPolicy)| 100 << 20 <= most;
         policies.iter().find(fits).expect("one for all lengths").1
     };
-    let shifted = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<[u16; 2]>>(90));
-    let whole = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<f32>>(90));
+    let shifted = of_100_mib(RowPolicy::for_ordered_reduce(
+        Layouts::of_slice::<[u16; 2]>(),
+        90,
+    ));
+    let whole = of_100_mib(RowPolicy::for_ordered_reduce(
+        Layouts::of_slice::<f32>(),
+        90,
+    ));
     assert_eq!([shifted.warps, whole.warps], [16, 32]);
     assert_eq!(shifted.elements(), whole.elements());
-    let shifted = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<[u16; 4]>>(90));
-    let whole = of_100_mib(RowPolicy::for_ordered_reduce::<Slice<f64>>(90));
+    let shifted = of_100_mib(RowPolicy::for_ordered_reduce(
+        Layouts::of_slice::<[u16; 4]>(),
+        90,
+    ));
+    let whole = of_100_mib(RowPolicy::for_ordered_reduce(
+        Layouts::of_slice::<f64>(),
+        90,
+    ));
     assert_eq!([shifted.warps, whole.warps], [32, 16]);
     assert_eq!(4 * shifted.elements(), whole.elements());
 }
@@ -369,7 +490,7 @@ fn widened(x: f32) -> [f64; 3] {
 
 /// The policy of long inputs in the law's order, by a cheap operator.
 fn long_cheap<T: Element>() -> RowPolicy {
-    let mut policies = RowPolicy::for_ordered_reduce::<Slice<T>>(90);
+    let mut policies = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90);
     policies.pop().expect("one for long inputs").1
 }
 
@@ -384,7 +505,13 @@ fn the_last_chunks_are_shorter() {
         let lengths = (0..3000).map(|i| first + i * first / 97 + i);
         let mut are_long = 0;
         for (length, multiprocessors) in lengths.zip([132, 114, 16, 7].into_iter().cycle()) {
-            let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+            let plan = ReducePlan::new(
+                Layouts::of_slice::<T>(),
+                (rows, policy),
+                Order::Law,
+                length,
+                multiprocessors,
+            );
             let chunks = plan.chunks;
             assert!(length as u64 - chunks.elements() < 1 << chunks.log_length);
             if chunks.long_ones == 0 {
@@ -410,15 +537,21 @@ fn the_last_chunks_are_shorter() {
 #[test]
 fn the_longest_reductions_have_plans() {
     fn check<T: Element>() {
-        let groups = CostlyReducePolicy::of::<Slice<T>>(90, u32::MAX).expect("it costs enough");
+        let groups = CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX)
+            .expect("it costs enough");
         let (_, grouped) = *groups.rows.last().expect("one for long inputs");
         let in_turn = (long_cheap::<T>(), ReducePolicy::of::<T>());
         let powers = (33..=ReducePlan::MOST_ITEMS.ilog2()).map(|power| 1 << power);
         let lengths = powers.flat_map(|length| [length - 1, length, length / 7]);
         for (length, multiprocessors) in lengths.flat_map(|length| [(length, 132), (length, 4)]) {
             for (rows, policy) in [in_turn, (grouped, groups.cut)] {
-                let plan =
-                    ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+                let plan = ReducePlan::new(
+                    Layouts::of_slice::<T>(),
+                    (rows, policy),
+                    Order::Law,
+                    length,
+                    multiprocessors,
+                );
                 let chunks = plan.chunks;
                 assert!(length as u64 - chunks.elements() <= u32::MAX.into());
                 let log_part = rows.elements().ilog2() + chunks.log_batches;
@@ -464,8 +597,8 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
 /// Short inputs of bytes have the same policies by operators of three instructions and more.
 #[test]
 fn long_inputs_of_bytes_have_groups_unless_the_operator_is_cheap() {
-    let cheap = RowPolicy::for_ordered_reduce::<Slice<u8>>(90);
-    let of = CostlyReducePolicy::of::<Slice<u8>>;
+    let cheap = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
+    let of = |capability, cost| CostlyReducePolicy::of(Layouts::of_slice::<u8>(), capability, cost);
     let costly = of(90, 3).expect("it costs enough").rows;
     let [same @ .., (_, middle), (u64::MAX, long)] = &costly[..] else {
         panic!("{costly:?}")
@@ -484,7 +617,13 @@ fn groups_of_chunks_share_the_work() {
         let (policy, multiprocessors) = (ReducePolicy::of::<T>(), 132);
         let rows = RowPolicy::of_reduce::<T>(Order::Law);
         for length in (1..400).map(|i| i * 32_768 + 1) {
-            let plan = ReducePlan::new::<T>((rows, policy), Order::Law, length, multiprocessors);
+            let plan = ReducePlan::new(
+                Layouts::of_slice::<T>(),
+                (rows, policy),
+                Order::Law,
+                length,
+                multiprocessors,
+            );
             let (at_once, chunks) = (plan.chunks.at_once, plan.chunks.count);
             let rest = u32::from(length as u64 > plan.chunks.elements());
             assert!(plan.blocks <= multiprocessors, "{length}: {plan:?}");
@@ -514,7 +653,7 @@ fn groups_of_chunks_share_the_work() {
             RowPolicy::of_reduce::<T>(Order::Law),
             ReducePolicy::of::<T>(),
         );
-        let plan = ReducePlan::new::<T>(policy, Order::Law, length, 132);
+        let plan = ReducePlan::new(Layouts::of_slice::<T>(), policy, Order::Law, length, 132);
         let chunks = plan.chunks;
         (plan.threads, chunks.at_once, chunks.count, plan.blocks)
     }

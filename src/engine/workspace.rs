@@ -1,7 +1,7 @@
 //! The start of a workspace, as the host makes it. `kernels/grid/workspace.cuh` says what it is
 //! for.
 
-use crate::Element;
+use super::Layouts;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,19 +59,19 @@ pub(crate) const MOST_AT_ONCE: u64 = 128;
 
 /// The bytes of a workspace for this many sums. Each 8 bytes of a sum take a packet of 16. There is
 /// room for whole groups of as many sums as a warp reads at once.
-pub(crate) fn sums_bytes<T: Element>(sums: u64, at_once: u64) -> usize {
-    let packets = size_of::<T::Accumulator>().div_ceil(8);
+pub(crate) fn sums_bytes(layouts: Layouts, sums: u64, at_once: u64) -> usize {
+    let packets = layouts.sum_bytes.div_ceil(8);
     HEADER_BYTES + sums.next_multiple_of(at_once) as usize * packets * 16
 }
 
 /// The size of the workspace in bytes for the sums of so many tiles, of groups of tiles, of groups
 /// of groups; a lane reads `sums` of them at once.
-pub(in crate::engine) fn summed_bytes<T: Element>(sums: u32, tiles: u64) -> usize {
+pub(in crate::engine) fn summed_bytes(layouts: Layouts, sums: u32, tiles: u64) -> usize {
     let radix = u64::from(32 * sums);
     let levels = std::iter::successors(Some(tiles), |&nodes| {
         (nodes >= radix).then_some(nodes / radix)
     });
-    sums_bytes::<T>(levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
+    sums_bytes(layouts, levels.map(|nodes| nodes + 1).sum(), MOST_AT_ONCE)
 }
 
 #[cfg(test)]

@@ -49,6 +49,30 @@ pub struct Kernel {
 
 type Bind = dyn Fn(&mut Definitions) -> Variables + Sync;
 
+/// A function that binds, as a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Binding {
+    bind: &'static Bind,
+    id: TypeId,
+    name: &'static str,
+}
+
+impl Binding {
+    /// That of a function item.
+    pub(crate) fn of<B>(bind: &'static B) -> Binding
+    where
+        B: Fn(&mut Definitions) -> Variables + Sync + 'static,
+    {
+        // So its type says all that it does.
+        const { assert!(size_of::<B>() == 0, "`bind` captures nothing") };
+        Binding {
+            bind,
+            id: TypeId::of::<B>(),
+            name: type_name::<B>(),
+        }
+    }
+}
+
 /// What tells a kernel from all others: those of one identity have one source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
@@ -71,20 +95,27 @@ impl Kernel {
     where
         B: Fn(&mut Definitions) -> Variables + Sync + 'static,
     {
-        // So its type says all that it does.
-        const { assert!(size_of::<B>() == 0, "`bind` captures nothing") };
+        Kernel::bound(template, functions, Binding::of(bind))
+    }
+
+    /// As [`new`](Kernel::new). It is compiled once for all types.
+    pub(crate) fn bound(
+        template: &'static str,
+        functions: &'static [&'static str],
+        binding: Binding,
+    ) -> Kernel {
         Kernel {
             identity: Identity {
                 template,
                 engine: None,
                 parameters: Vec::new(),
-                bound_by: TypeId::of::<B>(),
+                bound_by: binding.id,
             },
             functions,
-            operator: type_name::<B>(),
+            operator: binding.name,
             has_fast_paths: false,
             takes_all_shared_memory: false,
-            bind,
+            bind: binding.bind,
         }
     }
 
@@ -106,8 +137,14 @@ impl Kernel {
 
     /// With a type that its errors name: the operator, or what else the user wrote.
     #[must_use]
-    pub(crate) fn operator<Op: ?Sized>(mut self) -> Kernel {
-        self.operator = type_name::<Op>();
+    pub(crate) fn operator<Op: ?Sized>(self) -> Kernel {
+        self.named(type_name::<Op>())
+    }
+
+    /// With the name of such a type.
+    #[must_use]
+    pub(crate) fn named(mut self, operator: &'static str) -> Kernel {
+        self.operator = operator;
         self
     }
 

@@ -3,7 +3,7 @@
 use super::Variables;
 use super::arguments::{Arguments, arguments};
 use crate::Element;
-use crate::engine::{Policy, Primitive, has_functions_of_sums};
+use crate::engine::{Layouts, Policy, Primitive};
 use crate::source::{Form, SliceArguments};
 
 arguments! {
@@ -27,10 +27,8 @@ arguments! {
 }
 
 /// The functions of a primitive's source.
-pub(crate) fn level_functions<T: Element, F: Form>(
-    primitive: Primitive,
-) -> &'static [&'static str] {
-    match (primitive, has_functions_of_sums::<T, F>()) {
+pub(crate) fn level_functions(primitive: Primitive, layouts: Layouts) -> &'static [&'static str] {
+    match (primitive, layouts.has_functions_of_sums()) {
         (Primitive::Reduce, false) => &["reduce_tiles", "reduce_finish"],
         (Primitive::Reduce, true) => &["reduce_tiles", "reduce_finish", "reduce_sums"],
         (Primitive::Scan, false) => &["reduce_tiles", "scan_tiles"],
@@ -65,5 +63,9 @@ pub(crate) fn bind_levels<T: Element, F: Form<Item = T>>(primitive: Primitive) -
         LevelArguments::<F::Arguments, T::Accumulator>::cuda(),
         LevelArguments::<SliceArguments, T::Accumulator>::cuda(),
     ];
-    bind(policies, arguments, has_functions_of_sums::<T, F>())
+    bind(
+        policies,
+        arguments,
+        Layouts::of::<F>().has_functions_of_sums(),
+    )
 }

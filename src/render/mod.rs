@@ -10,8 +10,8 @@ pub use arguments::{Arguments, Function, WorkspaceArguments};
 pub(crate) use arguments::{Field, Named, arguments, struct_text};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel::Identity;
+pub(crate) use kernel::{Binding, Variables, bind_source, joined};
 pub use kernel::{Kernel, Kernels, check};
-pub(crate) use kernel::{Variables, bind_source, joined};
 pub use levels::LevelArguments;
 pub(crate) use levels::{bind_levels, level_functions};
 

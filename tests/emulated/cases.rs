@@ -4,11 +4,10 @@ use crate::emulator::{Argument, Grid, Script, address};
 use crate::support::workspace::KEY;
 use warpfold::codegen::kernels::{ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Chunks, Engine, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy, RowPolicy,
-    ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments,
-    has_functions_of_sums,
+    Chunks, Engine, Layouts, LevelArguments, Order, Plan, Primitive, ReducePlan, ReducePolicy,
+    RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, WorkspaceArguments,
 };
-use warpfold::source::{Slice, SliceArguments};
+use warpfold::source::SliceArguments;
 use warpfold::{Element, Monoid};
 
 /// The most chunks that a reduction is cut into here, but for those with more than a warp reads at
@@ -103,7 +102,8 @@ impl Case {
             }
         };
         let blocks = plan(true).blocks.max(plan(false).blocks);
-        let workspace_bytes = ScanPlan::workspace_bytes_for::<T>(policy, blocks);
+        let workspace_bytes =
+            ScanPlan::workspace_bytes_for(Layouts::of_slice::<T>(), policy, blocks);
         script.filled("workspace", 0, workspace_bytes, "workspace");
         self.launch_twice::<T>(script, "scan_rows", (out, init), blocks < 20, |inclusive| {
             let plan = plan(inclusive);
@@ -130,14 +130,19 @@ impl Case {
         policy: WavePolicy,
     ) {
         let plan = WavePlan::new(policy, self.length);
-        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
+        script.filled(
+            "workspace",
+            0,
+            plan.workspace_bytes(Layouts::of_slice::<T>()),
+            "workspace",
+        );
         let few = plan.tiles(true) < 8;
         self.launch_twice::<T>(script, "scan_wave", (out, init), few, |inclusive| {
             let grid = Grid {
                 blocks: plan.tiles(inclusive).min(1 + self.length as u64 % 5),
                 threads: plan.threads(),
                 // No more than it uses.
-                shared: policy.shared_bytes::<T>() as usize,
+                shared: policy.shared_bytes(Layouts::of_slice::<T>()) as usize,
                 resident: 0,
             };
             (grid, true)
@@ -152,13 +157,18 @@ impl Case {
         policy: SharePolicy,
     ) {
         let plan = SharePlan::new(policy, self.length);
-        script.filled("workspace", 0, plan.workspace_bytes::<T>(), "workspace");
+        script.filled(
+            "workspace",
+            0,
+            plan.workspace_bytes(Layouts::of_slice::<T>()),
+            "workspace",
+        );
         let few = plan.tiles(true) < 20;
         self.launch_twice::<T>(script, "scan_shares", (out, init), few, |inclusive| {
             let grid = Grid {
                 blocks: plan.tiles(inclusive),
                 threads: plan.threads(),
-                shared: plan.shared_bytes::<T>() as usize,
+                shared: plan.shared_bytes(Layouts::of_slice::<T>()) as usize,
                 resident: 0,
             };
             (grid, plan.by_ticket(inclusive))
@@ -214,7 +224,8 @@ impl Case {
         init: T::Accumulator,
         policy: RowPolicy,
     ) {
-        let bytes = ScanPlan::workspace_bytes_for::<T>(policy, MANY_CHUNKS as u64 + 2);
+        let bytes =
+            ScanPlan::workspace_bytes_for(Layouts::of_slice::<T>(), policy, MANY_CHUNKS as u64 + 2);
         script.filled("workspace", 0, bytes, "workspace");
         for (number, plan) in self.reduce_plans::<T, Op>(policy).iter().enumerate() {
             let data = if number % 2 == 0 { "in" } else { "other" };
@@ -250,7 +261,8 @@ impl Case {
     /// more.
     fn reduce_plans<T: Element, Op: Monoid<T>>(&self, policy: RowPolicy) -> Vec<ReducePlan> {
         let (order, multiprocessors) = (Order::of::<T, Op>(), 1 + self.length as u32 % 3);
-        let plan = ReducePlan::new::<T>(
+        let plan = ReducePlan::new(
+            Layouts::of_slice::<T>(),
             (policy, ReducePolicy::of::<T>()),
             order,
             self.length,
@@ -362,7 +374,7 @@ impl Case {
         out: &'static str,
         init: T::Accumulator,
     ) {
-        let plan = Plan::new::<T>(self.primitive, self.length);
+        let plan = Plan::new(Layouts::of_slice::<T>(), self.primitive, self.length);
         script.buffer("workspace", 0, plan.workspace_bytes());
         let level = |k: usize| match k {
             0 => address("in", 0),
@@ -382,7 +394,7 @@ impl Case {
             };
             let function = launch
                 .step
-                .function(k > 0 && has_functions_of_sums::<T, Slice<T>>());
+                .function(k > 0 && Layouts::of_slice::<T>().has_functions_of_sums());
             let grid = Grid::new(launch.blocks, launch.threads);
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
         }

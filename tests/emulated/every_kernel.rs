@@ -11,11 +11,10 @@ use crate::support::workspace::used_workspace;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Order, Plan, Policy, Primitive, RowPolicy,
-    SharePolicy, WavePolicy, Way, kernels, source,
+    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, Plan, Policy, Primitive,
+    RowPolicy, SharePolicy, WavePolicy, Way, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
-use warpfold::source::Slice;
 use warpfold::{Element, Monoid};
 
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
@@ -66,7 +65,7 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
             engines.extend(anywhere.map(tiny).map(Engine::Wave));
         }
         // The first is that of short inputs. Some differ in warps and blocks alone.
-        let mut at_once = RowPolicy::for_scans_at_once::<Slice<T>>(90, 0);
+        let mut at_once = RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, 0);
         at_once.dedup_by_key(|policy| (policy.rows, policy.batch));
         let at_once = at_once.into_iter().skip(1).map(Engine::Rows);
         let ordered = [
@@ -93,22 +92,22 @@ fn engines<T: Element, Op: Monoid<T>>(primitive: Primitive) -> Vec<Engine> {
 
 /// The rows engine as it reduces long inputs in the law's order.
 fn of_long_inputs<T: Element>() -> RowPolicy {
-    let mut policies = RowPolicy::for_ordered_reduce::<Slice<T>>(90);
+    let mut policies = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90);
     policies.pop().expect("the last is for long inputs").1
 }
 
 /// The block engine as it is chosen.
 fn in_one_block<T: Element>(primitive: Primitive) -> Option<BlockPolicy> {
     match primitive {
-        Primitive::Reduce => BlockPolicy::for_reduce::<Slice<T>>(90, Order::Law, 0),
-        Primitive::Scan => BlockPolicy::for_scan::<Slice<T>>(90, 0),
+        Primitive::Reduce => BlockPolicy::for_reduce(Layouts::of_slice::<T>(), 90, Order::Law, 0),
+        Primitive::Scan => BlockPolicy::for_scan(Layouts::of_slice::<T>(), 90, 0),
     }
 }
 
 /// The shares engine with small tiles, of which many can be tested: with the fewest warps, and with
 /// so many that each of its tasks has one.
 fn shares<T: Element>() -> Vec<SharePolicy> {
-    let Some(costly) = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX) else {
+    let Some(costly) = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX) else {
         return Vec::new();
     };
     let policy = |rows: u32, warps| SharePolicy {
@@ -426,7 +425,7 @@ fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
     if tile * tile <= 1 << 16 {
         lengths.push(tile * tile + tile + 3);
         assert_eq!(
-            Plan::new::<T>(primitive, tile * tile + tile + 3).levels(),
+            Plan::new(Layouts::of_slice::<T>(), primitive, tile * tile + tile + 3).levels(),
             3
         );
     }

@@ -17,11 +17,10 @@ use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
     Chunks, CostlyReducePolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels,
-    LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
+    Layouts, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
     WavePolicy, WorkspaceArguments, WorkspaceKey, source,
 };
 use warpfold::ops::Add;
-use warpfold::source::Slice;
 use warpfold::{CudaType, Element, Monoid, monoid};
 
 fn module<K: Kernels>(name: &str, engine: Engine, kernel: &'static str) -> Option<Module> {
@@ -55,7 +54,11 @@ fn check_scan<T: Sample, Op: Monoid<T>>(name: &str, policy: RowPolicy, lengths: 
         let (data, bytes) = (sample::<T>(length, seed), length * size_of::<T>());
         let inclusive = seed % 2 == 1;
         let plan = ScanPlan::with_warps(policy, length, inclusive, 1, 1);
-        let workspace = used_workspace(ScanPlan::workspace_bytes_for::<T>(policy, plan.blocks));
+        let workspace = used_workspace(ScanPlan::workspace_bytes_for(
+            Layouts::of_slice::<T>(),
+            policy,
+            plan.blocks,
+        ));
         let mut script = script(&data, &workspace);
         script.seed(base_seed() + seed);
         script.filled("in", 0, bytes, "data");
@@ -104,14 +107,16 @@ fn policies_of_costly_operators() {
         if !is_drawn(&format!("costly {name}"), name == "f32") {
             return;
         }
-        let costly = CostlyScanPolicy::of::<Slice<T>>(90, u32::MAX).expect("elements are small");
+        let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX)
+            .expect("elements are small");
         for short in costly.short {
             let tile = short.elements() as usize;
             let name = format!("costly scan {name} of {} rows", short.rows);
             check_scan::<T, Op>(&name, short, &[tile - 1, 3 * tile + 5]);
         }
         for cost in [89, u32::MAX] {
-            let costly = CostlyReducePolicy::of::<Slice<T>>(90, cost).expect("elements are small");
+            let costly = CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost)
+                .expect("elements are small");
             for (bytes, rows) in costly.rows {
                 let batch = rows.elements() as usize;
                 let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
@@ -227,7 +232,11 @@ fn check_reductions<T: Sample, Op: Monoid<T>>(
     for (seed, &(length, warps, log_batches)) in (0..).zip(cuts) {
         let data = sample::<T>(length, seed);
         let plan = ReducePlan::with_chunks(rows, length, warps, log_batches, 5);
-        let sums = ScanPlan::workspace_bytes_for::<T>(rows, u64::from(plan.chunks.count));
+        let sums = ScanPlan::workspace_bytes_for(
+            Layouts::of_slice::<T>(),
+            rows,
+            u64::from(plan.chunks.count),
+        );
         let mut script = script(&data, &used_workspace(sums));
         script.seed(base_seed() + seed);
         script.filled("in", 0, length * size_of::<T>(), "data");
@@ -325,7 +334,7 @@ fn reductions_end_if_blocks_start_in_order() {
         if order == Order::Any {
             plan.chunks = Chunks::NONE;
         }
-        let sums = ScanPlan::workspace_bytes_for::<[u32; 3]>(rows, 64);
+        let sums = ScanPlan::workspace_bytes_for(Layouts::of_slice::<[u32; 3]>(), rows, 64);
         for (seed, resident) in (0..).zip([1, 2, 3, 8]) {
             let mut script = script(&data, &used_workspace(sums));
             script.seed(base_seed() + seed);
@@ -436,7 +445,7 @@ fn what_nothing_set_is_not_taken_for_a_sum() {
             first_tag: u64::from_ne_bytes([byte; 8]),
             ..KEY
         };
-        let workspace = used_workspace_of(key, plan.workspace_bytes::<u32>());
+        let workspace = used_workspace_of(key, plan.workspace_bytes(Layouts::of_slice::<u32>()));
         assert!(workspace.len() > HEADER_BYTES);
         let mut script = script(&data, &workspace);
         script.seed(base_seed() + u64::from(byte));
@@ -457,7 +466,7 @@ fn what_nothing_set_is_not_taken_for_a_sum() {
             by_ticket: 1,
         };
         let grid = Grid {
-            shared: policy.shared_bytes::<u32>() as usize,
+            shared: policy.shared_bytes(Layouts::of_slice::<u32>()) as usize,
             ..Grid::new(3, plan.threads())
         };
         script.launch("scan_wave", grid, &[Argument::of_struct(&arguments)]);

@@ -12,9 +12,9 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    BlockPolicy, Chunks, CostlyScanPolicy, Engine, Kernels, LevelArguments, Order, Plan, Primitive,
-    ReducePlan, ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy,
-    source,
+    BlockPolicy, Chunks, CostlyScanPolicy, Engine, Kernels, Layouts, LevelArguments, Order, Plan,
+    Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan,
+    WavePolicy, source,
 };
 use warpfold::ops::Add;
 use warpfold::source::{
@@ -147,9 +147,9 @@ pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
     let order = Order::of::<T, Op>();
     let rows = RowPolicy {
         in_turn: order == Order::Law,
-        ..RowPolicy::for_reduce::<F>(90, order)
+        ..RowPolicy::for_reduce(Layouts::of::<F>(), 90, order)
     };
-    let block = BlockPolicy::for_reduce::<F>(90, Order::Law, 0).map(Engine::Block);
+    let block = BlockPolicy::for_reduce(Layouts::of::<F>(), 90, Order::Law, 0).map(Engine::Block);
     for engine in [Engine::Rows(rows)].into_iter().chain(block) {
         let name = format!("{name} {}", engine.name());
         let drawn = drawn_module::<kernels::Reduce<T, Op, F>>(toolchain, &name, engine);
@@ -183,7 +183,8 @@ fn check_reduction<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
             Engine::Block(policy) => vec![ReducePlan::in_one_block(policy.threads(length))],
             Engine::Rows(policy) => {
                 let cut = ReducePolicy::of::<T>();
-                let usual = ReducePlan::new::<T>((policy, cut), order, length, 2);
+                let usual =
+                    ReducePlan::new(Layouts::of_slice::<T>(), (policy, cut), order, length, 2);
                 let by_law = policy.taking_turns();
                 let cut = ReducePlan::with_chunks(by_law, length, 1, 0, 3);
                 let is_cut = cut.blocks > 1 && cut.chunks.count < 40;
@@ -233,16 +234,16 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
-    let [short, long] = [false, true].map(|long| RowPolicy::for_scan::<F>(90, long));
+    let [short, long] = [false, true].map(|long| RowPolicy::for_scan(Layouts::of::<F>(), 90, long));
     let mut engines = vec![Engine::Rows(short), Engine::Rows(long)];
-    let wave = WavePolicy::for_form::<F>(90);
+    let wave = WavePolicy::for_form(Layouts::of::<F>(), 90);
     engines.extend(wave.map(tiny).map(Engine::Wave));
-    let anywhere = wave.and_then(WavePolicy::anywhere_of::<F>);
+    let anywhere = wave.and_then(|wave| wave.anywhere_of(Layouts::of::<F>()));
     engines.extend(anywhere.map(tiny).map(Engine::Wave));
     engines.dedup();
-    engines.extend(BlockPolicy::for_scan::<F>(90, 0).map(Engine::Block));
+    engines.extend(BlockPolicy::for_scan(Layouts::of::<F>(), 90, 0).map(Engine::Block));
     // Eight rows a warp, loaded two at a time: shares of three levels.
-    let costly = CostlyScanPolicy::of::<F>(90, u32::MAX);
+    let costly = CostlyScanPolicy::of(Layouts::of::<F>(), 90, u32::MAX);
     engines.extend(costly.map(|costly| {
         Engine::Shares(SharePolicy {
             rows: 8,
@@ -326,7 +327,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
                     arguments.by_ticket = u32::from(plan.by_ticket(inclusive));
                     arguments.workspace = workspace_of(plan.tiles(inclusive));
                     Grid {
-                        shared: plan.shared_bytes::<T>() as usize,
+                        shared: plan.shared_bytes(Layouts::of_slice::<T>()) as usize,
                         ..Grid::new(plan.tiles(inclusive), plan.threads())
                     }
                 }
@@ -379,7 +380,7 @@ fn check_levels<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &
         let mut expected = Vec::new();
         for (number, length) in [1, 33, MOST].into_iter().enumerate() {
             let source = (case.arguments)(length);
-            let plan = Plan::new::<T>(primitive, length);
+            let plan = Plan::new(Layouts::of_slice::<T>(), primitive, length);
             place(&mut script, case, length, number);
             script.buffer("workspace", 0, plan.workspace_bytes());
             let results = match primitive {

@@ -9,11 +9,10 @@ use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Chunks, CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Order, ReducePlan, ReducePolicy,
-    RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
+    Chunks, CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Layouts, Order, ReducePlan,
+    ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max};
-use warpfold::source::Slice;
 
 /// A kernel that needs a workspace for this many elements, and how it is launched.
 struct Call {
@@ -99,7 +98,11 @@ fn calls() -> Vec<Call> {
                 resident: if by_ticket { 2 } else { plan.blocks as u32 },
                 ..Grid::new(plan.blocks, 32 * plan.warps)
             },
-            workspace_bytes: ScanPlan::workspace_bytes_for::<u32>(rows, plan.blocks),
+            workspace_bytes: ScanPlan::workspace_bytes_for(
+                Layouts::of_slice::<u32>(),
+                rows,
+                plan.blocks,
+            ),
             plan: None,
             takes: by_ticket,
             counts: false,
@@ -127,13 +130,14 @@ fn calls() -> Vec<Call> {
             resident: 2,
             ..Grid::new(2, plan.threads())
         },
-        workspace_bytes: plan.workspace_bytes::<u32>(),
+        workspace_bytes: plan.workspace_bytes(Layouts::of_slice::<u32>()),
         plan: None,
         takes: true,
         counts: true,
     });
 
-    let costly = CostlyScanPolicy::of::<Slice<u32>>(90, u32::MAX).expect("elements are small");
+    let costly =
+        CostlyScanPolicy::of(Layouts::of_slice::<u32>(), 90, u32::MAX).expect("elements are small");
     let shares = SharePolicy {
         rows: 2,
         batch: 2,
@@ -148,11 +152,11 @@ fn calls() -> Vec<Call> {
         kernel: "scan_shares",
         length,
         grid: Grid {
-            shared: plan.shared_bytes::<u32>() as usize,
+            shared: plan.shared_bytes(Layouts::of_slice::<u32>()) as usize,
             resident: 2,
             ..Grid::new(plan.tiles(false), plan.threads())
         },
-        workspace_bytes: plan.workspace_bytes::<u32>(),
+        workspace_bytes: plan.workspace_bytes(Layouts::of_slice::<u32>()),
         plan: None,
         takes: true,
         counts: false,
@@ -184,7 +188,8 @@ fn calls() -> Vec<Call> {
                 resident: plan.blocks,
                 ..Grid::new(u64::from(plan.blocks), plan.threads)
             },
-            workspace_bytes: ReducePlan::workspace_bytes::<u32>(
+            workspace_bytes: ReducePlan::workspace_bytes(
+                Layouts::of_slice::<u32>(),
                 (rows, ReducePolicy::of::<u32>()),
                 1 << 20,
             ),
@@ -309,7 +314,7 @@ fn data_is_never_taken_for_a_tag() {
     let rows = RowPolicy::of_scan::<u64>(false);
     let length = 3 * rows.elements() as usize + 1;
     let plan = ScanPlan::with_warps(rows, length, false, u32::MAX, 1);
-    let bytes = ScanPlan::workspace_bytes_for::<u64>(rows, plan.blocks);
+    let bytes = ScanPlan::workspace_bytes_for(Layouts::of_slice::<u64>(), rows, plan.blocks);
     let module = module::<kernels::Scan<u64, Max>>(toolchain, "data", Engine::Rows(rows));
     let data = sample::<u64>(length, 3);
     // A caller can know everything but the key and the tags that are drawn with it.

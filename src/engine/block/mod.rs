@@ -1,9 +1,7 @@
 //! *Block*: short inputs, by one block, with little code.
 
 use super::tuning::rows;
-use super::{Order, accumulator_bytes};
-use crate::Element;
-use crate::source::Form;
+use super::{Layouts, Order};
 
 /// What the block engine ([`Engine::Block`](super::Engine::Block)) holds: all of a short input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,26 +15,27 @@ pub struct BlockPolicy {
 impl BlockPolicy {
     /// The policy of a reduction of a form, by an operator of some cost, on GPUs
     /// of a compute capability. `None` if another engine is faster.
-    pub fn for_reduce<F: Form<Item: Element>>(
+    pub fn for_reduce(
+        layouts: Layouts,
         capability: u32,
         order: Order,
         cost: u32,
     ) -> Option<BlockPolicy> {
         let tables = rows::tables(capability);
         // In any order the rows engine has few steps, too, and reads long elements better.
-        if order == Order::Any && accumulator_bytes::<F::Item>() > tables.block_any {
+        if order == Order::Any && layouts.accumulator_bytes() > tables.block_any {
             return None;
         }
-        BlockPolicy::of::<F>(tables.block_reduce, cost)
+        BlockPolicy::of(layouts, tables.block_reduce, cost)
     }
 
     /// The policy of a scan, likewise.
-    pub fn for_scan<F: Form<Item: Element>>(capability: u32, cost: u32) -> Option<BlockPolicy> {
-        BlockPolicy::of::<F>(rows::tables(capability).block_scan, cost)
+    pub fn for_scan(layouts: Layouts, capability: u32, cost: u32) -> Option<BlockPolicy> {
+        BlockPolicy::of(layouts, rows::tables(capability).block_scan, cost)
     }
 
-    fn of<F: Form<Item: Element>>(table: &[rows::BlockRow], cost: u32) -> Option<BlockPolicy> {
-        let accumulator = accumulator_bytes::<F::Item>();
+    fn of(layouts: Layouts, table: &[rows::BlockRow], cost: u32) -> Option<BlockPolicy> {
+        let accumulator = layouts.accumulator_bytes();
         let mut rows = table.iter();
         let row = rows.find(|row| accumulator <= row.accumulator && cost < row.costs_less)?;
         Some(BlockPolicy {

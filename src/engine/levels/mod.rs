@@ -6,10 +6,9 @@
 
 use super::tuning::row_for;
 use super::workspace::HEADER_BYTES;
-use super::{Primitive, accumulator_layout, widens};
+use super::{Layouts, Primitive};
 use crate::Element;
 use crate::element::assert_element_size;
-use crate::source::Form;
 
 /// The most levels there can be: a tile has at least 256 elements, so 8 levels hold 2^64.
 pub(super) const MAX_LEVELS: usize = 8;
@@ -37,7 +36,12 @@ impl Policy {
     /// The policy for elements of type `T`.
     pub fn of<T: Element>(primitive: Primitive) -> Policy {
         const { assert_element_size::<T>() };
-        let size = size_of::<T>() as u32;
+        Policy::for_size(primitive, size_of::<T>())
+    }
+
+    /// The policy for elements of so many bytes.
+    fn for_size(primitive: Primitive, bytes: usize) -> Policy {
+        let size = bytes as u32;
         let table = match primitive {
             Primitive::Reduce => REDUCE,
             Primitive::Scan => SCAN,
@@ -80,12 +84,6 @@ impl Step {
     }
 }
 
-/// Whether the levels above the input have functions of their own: they read sums, and the input's
-/// functions read something else.
-pub fn has_functions_of_sums<T: Element, F: Form>() -> bool {
-    widens::<T>() || !F::LEAVES.plain
-}
-
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
@@ -112,17 +110,17 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for `length` elements of type `T`.
-    pub fn new<T: Element>(primitive: Primitive, length: usize) -> Plan {
+    pub fn new(layouts: Layouts, primitive: Primitive, length: usize) -> Plan {
         let mut plan = Plan {
             primitive,
-            element: Policy::of::<T>(primitive),
-            sums: Policy::of::<T::Accumulator>(primitive),
-            accumulator_bytes: accumulator_layout::<T>().size(),
+            element: Policy::for_size(primitive, layouts.item.size()),
+            sums: Policy::for_size(primitive, layouts.sum_bytes),
+            accumulator_bytes: layouts.accumulator.size(),
             lengths: [0; MAX_LEVELS],
             levels: 1,
         };
         plan.lengths[0] = length as u64;
-        debug_assert!(widens::<T>() || plan.element == plan.sums);
+        debug_assert!(layouts.widens || plan.element == plan.sums);
         loop {
             let top = plan.levels - 1;
             // A scan is done when one tile is left. A reduction is done when less than one is left:

@@ -1,8 +1,7 @@
 //! How a reduction in one launch is cut up.
 
-use crate::Element;
 use crate::engine::tuning::plans::{BYTES_A_CHUNK, CHUNK_BYTES, FEWEST_WARPS, groups};
-use crate::engine::{MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, Way, sums_bytes};
+use crate::engine::{Layouts, MOST_AT_ONCE, Order, ReducePolicy, RowPolicy, Way, sums_bytes};
 
 /// One reduction in a single launch: the number of blocks, and in the law's order, how the input is
 /// cut into chunks.
@@ -82,13 +81,14 @@ impl ReducePlan {
 
     /// The plan for `length` elements of type `T`, no more than [`MOST_ITEMS`](Self::MOST_ITEMS),
     /// on a GPU of this many multiprocessors, with a kernel that was compiled with `rows`.
-    pub fn new<T: Element>(
+    pub fn new(
+        layouts: Layouts,
         (rows, policy): (RowPolicy, ReducePolicy),
         order: Order,
         length: usize,
         multiprocessors: u32,
     ) -> ReducePlan {
-        let length = (length, size_of::<T>());
+        let length = (length, layouts.item.size());
         ReducePlan::of((rows, policy), order, length, multiprocessors)
     }
 
@@ -289,7 +289,8 @@ impl ReducePlan {
 
     /// The size of the workspace in bytes: 0 for short inputs. It grows with the length, so it is
     /// enough for all plans for shorter inputs.
-    pub fn workspace_bytes<T: Element>(
+    pub fn workspace_bytes(
+        layouts: Layouts,
         (rows, policy): (RowPolicy, ReducePolicy),
         length: usize,
     ) -> usize {
@@ -300,7 +301,7 @@ impl ReducePlan {
         // Chunks that are taken in turn may have two lengths.
         let lengths = 1 + u64::from(rows.in_turn);
         let sums = batches.min(lengths * u64::from(policy.chunks));
-        sums_bytes::<T>(sums, MOST_AT_ONCE)
+        sums_bytes(layouts, sums, MOST_AT_ONCE)
     }
 }
 

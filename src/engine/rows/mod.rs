@@ -5,6 +5,5 @@ pub(crate) mod chunks;
 mod policy;
 pub(crate) mod tiles;
 
-pub(crate) use policy::bytes_of;
 pub(in crate::engine) use policy::run_of;
 pub use policy::{ReducePolicy, RowPolicy, Way};

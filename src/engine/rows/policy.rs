@@ -2,11 +2,10 @@
 //! the numbers.
 
 use crate::Element;
-use crate::element::assert_element_size;
 use crate::engine::tuning::plans::MOST_BLOCKS_WIDENED;
 use crate::engine::tuning::{row_for, rows};
-use crate::engine::{Order, UNKNOWN, accumulator_bytes};
-use crate::source::{Form, Leaves, Slice};
+use crate::engine::{Layouts, Order, UNKNOWN};
+use crate::source::Leaves;
 
 /// What a warp of the rows engine ([`Engine::Rows`](crate::engine::Engine::Rows)) holds at once:
 /// rows of 32 runs, one a lane.
@@ -54,15 +53,18 @@ const RUN_BYTES: u32 = 64;
 impl RowPolicy {
     /// The policy of a reduction of elements of type `T`, if no GPU is known.
     pub fn of_reduce<T: Element>(order: Order) -> RowPolicy {
-        RowPolicy::for_reduce::<Slice<T>>(UNKNOWN, order)
+        RowPolicy::for_reduce(Layouts::of_slice::<T>(), UNKNOWN, order)
     }
 
     /// The policy of a reduction of a form on GPUs of a compute capability, such as 90 for 9.0: how
     /// many bytes its warps have under way.
-    pub fn for_reduce<F: Form<Item: Element>>(capability: u32, order: Order) -> RowPolicy {
-        let (run, size) = (run_of_reduce::<F>(capability, order), bytes_of::<F>());
+    pub fn for_reduce(layouts: Layouts, capability: u32, order: Order) -> RowPolicy {
+        let (run, size) = (
+            run_of_reduce(layouts, capability, order),
+            layouts.bytes_read(),
+        );
         let table = rows::tables(capability);
-        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let cut = ReducePolicy::for_capability(layouts, capability);
         let most = cut.most_threads / 32;
         let (bytes, warps, sums) = match order {
             Order::Any => (table.reduce_any / cut.most_threads, most, cut.sums_any),
@@ -82,8 +84,8 @@ impl RowPolicy {
 
     /// The policy of a reduction in any order, by an operator of some
     /// [`cost`](crate::operator::cost).
-    pub fn for_any_order<F: Form<Item: Element>>(capability: u32, cost: u32) -> RowPolicy {
-        let policy = RowPolicy::for_reduce::<F>(capability, Order::Any);
+    pub fn for_any_order(layouts: Layouts, capability: u32, cost: u32) -> RowPolicy {
+        let policy = RowPolicy::for_reduce(layouts, capability, Order::Any);
         let is_costly = cost >= rows::tables(capability).one_by_one;
         let way = if is_costly { Way::OneByOne } else { policy.way };
         RowPolicy { way, ..policy }
@@ -91,18 +93,18 @@ impl RowPolicy {
 
     /// The policies of a reduction in the law's order, each for inputs whose items have up to so
     /// many bytes together, from short ones to all others.
-    pub fn for_ordered_reduce<F: Form<Item: Element>>(capability: u32) -> Vec<(u64, RowPolicy)> {
-        let usual = RowPolicy::for_reduce::<F>(capability, Order::Law);
-        let size = bytes_of::<F>();
+    pub fn for_ordered_reduce(layouts: Layouts, capability: u32) -> Vec<(u64, RowPolicy)> {
+        let usual = RowPolicy::for_reduce(layouts, capability, Order::Law);
+        let size = layouts.bytes_read();
         let table = rows::tables(capability).reduce_ranges.iter();
-        let is_shifted = align_of::<F::Item>() < 4;
+        let is_shifted = layouts.item.align() < 4;
         let ranges = table.filter(|row| {
-            [size, accumulator_bytes::<F::Item>()] == [row.element; 2]
+            [size, layouts.accumulator_bytes()] == [row.element; 2]
                 && row.shifted.is_none_or(|shifted| shifted == is_shifted)
         });
         let mut policies = Vec::new();
         for row in ranges {
-            let run = run_of_bytes::<F>(row.run);
+            let run = run_of_bytes(layouts, row.run);
             let rows = 1 << (row.bytes / (run * size)).max(1).ilog2();
             let within = RowPolicy {
                 run,
@@ -120,7 +122,7 @@ impl RowPolicy {
         if policies.last().is_none_or(|&(to, _)| to < u64::MAX) {
             policies.push((u64::MAX, usual));
         }
-        let cut = ReducePolicy::for_capability::<F::Item>(capability);
+        let cut = ReducePolicy::for_capability(layouts, capability);
         RowPolicy::in_turn_beyond(cut.group_bytes, policies)
     }
 
@@ -173,17 +175,17 @@ impl RowPolicy {
 
     /// The policy of a scan of elements of type `T`, if no GPU is known.
     pub fn of_scan<T: Element>(long: bool) -> RowPolicy {
-        RowPolicy::for_scan::<Slice<T>>(UNKNOWN, long)
+        RowPolicy::for_scan(Layouts::of_slice::<T>(), UNKNOWN, long)
     }
 
     /// The policy of a scan of a form on GPUs of a compute capability. Short inputs fill the GPU
     /// less than once, so latency counts: their trees stay in registers. For long inputs it counts
     /// how much the GPU holds at once.
-    pub fn for_scan<F: Form<Item: Element>>(capability: u32, long: bool) -> RowPolicy {
+    pub fn for_scan(layouts: Layouts, capability: u32, long: bool) -> RowPolicy {
         let rows = rows::tables(capability).scan;
-        let accumulator = accumulator_bytes::<F::Item>();
+        let accumulator = layouts.accumulator_bytes();
         let row = row_for(rows, |row| row.accumulator, accumulator);
-        let run = RowPolicy::run_of_scan::<F>();
+        let run = RowPolicy::run_of_scan(layouts.leaves, layouts.item.size());
         // Never more elements than there are registers for.
         let fitting = |rows: u32, words: u32| rows.min(1 << (words / run).max(1).ilog2());
         let (rows, batch, blocks) = if long {
@@ -204,19 +206,19 @@ impl RowPolicy {
     /// The policies of scans of a form, by an operator of some [`cost`](crate::operator::cost),
     /// that a GPU of some compute capability holds at once, from those that hold little to those
     /// that hold much. The first by which it holds all is the fastest.
-    pub fn for_scans_at_once<F: Form<Item: Element>>(capability: u32, cost: u32) -> Vec<RowPolicy> {
-        let mut short = RowPolicy::for_scan::<F>(capability, false);
+    pub fn for_scans_at_once(layouts: Layouts, capability: u32, cost: u32) -> Vec<RowPolicy> {
+        let mut short = RowPolicy::for_scan(layouts, capability, false);
         let rows = rows::tables(capability).scan;
-        let accumulator = accumulator_bytes::<F::Item>();
+        let accumulator = layouts.accumulator_bytes();
         let row = row_for(rows, |row| row.accumulator, accumulator);
-        let is_widened = accumulator >= 2 * bytes_of::<F>();
+        let is_widened = accumulator >= 2 * layouts.bytes_read();
         // A register for each part of an accumulator, unless words hold several accumulators.
         let part = 4.min(1 << accumulator.trailing_zeros());
         let in_registers = match accumulator {
             ..=2 => accumulator,
             _ => 4 * accumulator / part,
         };
-        let run_bytes = short.run * in_registers.max(bytes_of::<F>());
+        let run_bytes = short.run * in_registers.max(layouts.bytes_read());
         let of_row = |held: &rows::HeldRow| {
             let [rows, batch] = [held.bytes, held.batch].map(|bytes| bytes / run_bytes);
             Some(RowPolicy {
@@ -252,19 +254,19 @@ impl RowPolicy {
     }
 
     /// The elements of a run of a select or a histogram.
-    pub(crate) fn run_of<F: Form>() -> u32 {
-        run_of::<F>(0)
+    pub(crate) fn run_of(leaves: Leaves) -> u32 {
+        run_of(leaves, 0)
     }
 
     /// The elements that a run of a reduction may have.
-    pub(crate) fn runs_of_reduce<F: Form>(order: Order) -> [u32; 2] {
-        let run = run_of::<F>(0);
+    pub(crate) fn runs_of_reduce(layouts: Layouts, order: Order) -> [u32; 2] {
+        let run = run_of(layouts.leaves, 0);
         [run, if order == Order::Law { 2 * run } else { run }]
     }
 
     /// The elements of a run of what also holds results: a scan, or what is stored as it is.
-    pub(crate) fn run_of_scan<F: Form>() -> u32 {
-        run_of::<F>(size_of::<F::Item>())
+    pub(crate) fn run_of_scan(leaves: Leaves, item: usize) -> u32 {
+        run_of(leaves, item)
     }
 
     /// What is wrong with a policy, if anything, where runs may have so many elements.
@@ -303,12 +305,12 @@ impl RowPolicy {
 
 /// The items of a run: whole words of 16 bytes of every slice under a form, unless a lane would
 /// have to hold too much of one of them, or of the `results`, in bytes.
-pub(in crate::engine) fn run_of<F: Form>(results: usize) -> u32 {
+pub(in crate::engine) fn run_of(leaves: Leaves, results: usize) -> u32 {
     let Leaves {
         granule, largest, ..
-    } = F::LEAVES;
+    } = leaves;
     let largest = largest.max(results) as u32;
-    let mut run = if F::LEAVES.bytes == 0 {
+    let mut run = if leaves.bytes == 0 {
         4
     } else {
         16 / granule as u32
@@ -321,26 +323,21 @@ pub(in crate::engine) fn run_of<F: Form>(results: usize) -> u32 {
 
 /// The elements of a run of a reduction on GPUs of a compute capability. In the law's order the
 /// table may ask for longer ones, if elements come from one slice and their size is a power of two.
-pub(in crate::engine) fn run_of_reduce<F: Form>(capability: u32, order: Order) -> u32 {
+pub(in crate::engine) fn run_of_reduce(layouts: Layouts, capability: u32, order: Order) -> u32 {
     if order == Order::Any {
-        return run_of::<F>(0);
+        return run_of(layouts.leaves, 0);
     }
     let table = rows::tables(capability).reduce_law;
-    run_of_bytes::<F>(row_for(table, |row| row.element, bytes_of::<F>()).run)
+    run_of_bytes(
+        layouts,
+        row_for(table, |row| row.element, layouts.bytes_read()).run,
+    )
 }
 
 /// The elements of a run of up to so many bytes, or of the usual one if that is longer.
-fn run_of_bytes<F: Form>(bytes: u32) -> u32 {
-    let elements = (bytes / bytes_of::<F>()).max(1);
-    run_of::<F>(0).max(1 << elements.ilog2())
-}
-
-/// The bytes that are read for an item; for what is read nowhere, those of the item.
-pub(crate) fn bytes_of<F: Form>() -> u32 {
-    match F::LEAVES.bytes {
-        0 => size_of::<F::Item>() as u32,
-        bytes => bytes.min(64) as u32,
-    }
+fn run_of_bytes(layouts: Layouts, bytes: u32) -> u32 {
+    let elements = (bytes / layouts.bytes_read()).max(1);
+    run_of(layouts.leaves, 0).max(1 << elements.ilog2())
 }
 
 /// How a reduction in one launch is cut up, by the size of what is folded.
@@ -381,13 +378,12 @@ impl ReducePolicy {
 
     /// The policy for elements of type `T`, if no GPU is known.
     pub fn of<T: Element>() -> ReducePolicy {
-        ReducePolicy::for_capability::<T>(UNKNOWN)
+        ReducePolicy::for_capability(Layouts::of_slice::<T>(), UNKNOWN)
     }
 
     /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
-    pub fn for_capability<T: Element>(capability: u32) -> ReducePolicy {
-        const { assert_element_size::<T>() };
-        let accumulator = size_of::<T::Accumulator>() as u32;
+    pub fn for_capability(layouts: Layouts, capability: u32) -> ReducePolicy {
+        let accumulator = layouts.sum_bytes as u32;
         row_for(rows::tables(capability).chunks, |row| row.0, accumulator).1
     }
 }

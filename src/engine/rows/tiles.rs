@@ -1,9 +1,8 @@
 //! How what has a result for each item is cut into tiles: a scan, a select.
 
-use crate::Element;
 use crate::engine::tuning::plans::{ALONE_WARPS, LONG_ROUNDS, LONG_WARPS, MOST_BLOCKS};
 use crate::engine::workspace::summed_bytes;
-use crate::engine::{RowPolicy, tiles};
+use crate::engine::{Layouts, RowPolicy, tiles};
 
 /// One scan by the rows engine (`Engine::Rows`): a single launch, of a block a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +76,7 @@ impl ScanPlan {
 
     /// The size of the workspace in bytes, for this length and all shorter ones: the header, and 16
     /// bytes for each 8 of the sums of tiles, of groups of tiles, of groups of groups.
-    pub fn workspace_bytes<T: Element>(policy: RowPolicy, length: usize) -> usize {
+    pub fn workspace_bytes(layouts: Layouts, policy: RowPolicy, length: usize) -> usize {
         let most = policy.warps;
         if length as u64 <= policy.elements() * u64::from(most.min(ALONE_WARPS)) {
             return 0;
@@ -86,11 +85,11 @@ impl ScanPlan {
         let shortest = policy.elements() * u64::from(most.min(LONG_WARPS));
         let [.., (_, few)] = MOST_BLOCKS;
         let tiles = (length as u64 / shortest).max(few) + 1;
-        ScanPlan::workspace_bytes_for::<T>(policy, tiles)
+        ScanPlan::workspace_bytes_for(layouts, policy, tiles)
     }
 
     /// The size of the workspace in bytes for this many blocks.
-    pub fn workspace_bytes_for<T: Element>(policy: RowPolicy, blocks: u64) -> usize {
-        summed_bytes::<T>(policy.sums, blocks)
+    pub fn workspace_bytes_for(layouts: Layouts, policy: RowPolicy, blocks: u64) -> usize {
+        summed_bytes(layouts, policy.sums, blocks)
     }
 }

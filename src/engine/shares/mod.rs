@@ -4,11 +4,8 @@ mod plan;
 
 pub use plan::SharePlan;
 
-use super::rows::bytes_of;
 use super::tuning::rows;
-use super::{RowPolicy, accumulator_bytes};
-use crate::Element;
-use crate::source::Form;
+use super::{Layouts, RowPolicy};
 
 /// What a block of the shares engine ([`Engine::Shares`](super::Engine::Shares)) holds: a tile in
 /// shared memory.
@@ -31,10 +28,10 @@ impl SharePolicy {
     const SHARED_BYTES: u32 = 99 << 10;
 
     /// The policy of a row for a form; `None` if its tiles do not fit.
-    pub(super) fn of<F: Form<Item: Element>>(row: &rows::ShareRow) -> Option<SharePolicy> {
-        let run = RowPolicy::run_of_scan::<F>();
+    pub(super) fn of(layouts: Layouts, row: &rows::ShareRow) -> Option<SharePolicy> {
+        let run = RowPolicy::run_of_scan(layouts.leaves, layouts.item.size());
         let rows = (row.share / run).clamp(1, 32);
-        let batch = (row.bytes / (run * bytes_of::<F>())).clamp(1, rows);
+        let batch = (row.bytes / (run * layouts.bytes_read())).clamp(1, rows);
         let policy = SharePolicy {
             run,
             rows,
@@ -42,7 +39,7 @@ impl SharePolicy {
             warps: row.warps,
             blocks: row.blocks,
         };
-        policy.fault::<F::Item>(run).is_none().then_some(policy)
+        policy.fault(layouts, run).is_none().then_some(policy)
     }
 
     /// The elements of a tile, a power of two.
@@ -57,15 +54,15 @@ impl SharePolicy {
 
     /// The bytes of shared memory of a block, for elements of type `T`: a tile with at least 16
     /// bytes more for each lane, 167 sums and one for each warp, and two numbers.
-    pub fn shared_bytes<T: Element>(self) -> u32 {
-        let sums = |count: u32| (count * accumulator_bytes::<T>()).next_multiple_of(16);
+    pub fn shared_bytes(self, layouts: Layouts) -> u32 {
+        let sums = |count: u32| (count * layouts.accumulator_bytes()).next_multiple_of(16);
         let share = 16 * ((sums(self.run * self.rows) / 16 + 1) | 1);
         self.threads() * share + sums(5 * 32) + sums(self.warps + 1) + sums(6) + 32
     }
 
     /// What is wrong with a policy for elements of type `T`, if anything, where runs have
     /// `proper_run` elements.
-    pub(crate) fn fault<T: Element>(self, proper_run: u32) -> Option<&'static str> {
+    pub(crate) fn fault(self, layouts: Layouts, proper_run: u32) -> Option<&'static str> {
         let SharePolicy {
             run,
             rows,
@@ -86,7 +83,7 @@ impl SharePolicy {
             Some("a block has 2 to 16 warps")
         } else if blocks == 0 || blocks * self.threads() > 2048 {
             Some("a multiprocessor runs a block at least, and 2048 threads at most")
-        } else if self.shared_bytes::<T>() > Self::SHARED_BYTES {
+        } else if self.shared_bytes(layouts) > Self::SHARED_BYTES {
             Some("a block has at most 99 KiB of shared memory")
         } else {
             None

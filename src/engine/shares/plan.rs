@@ -1,9 +1,8 @@
 //! How the shares engine cuts an input up.
 
 use super::SharePolicy;
-use crate::Element;
-use crate::engine::tiles;
 use crate::engine::workspace::summed_bytes;
+use crate::engine::{Layouts, tiles};
 
 /// One call of the shares engine: a single launch.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +42,8 @@ impl SharePlan {
     }
 
     /// The size of the workspace in bytes, for this length and all shorter ones.
-    pub fn workspace_bytes<T: Element>(&self) -> usize {
-        summed_bytes::<T>(1, self.tiles(true))
+    pub fn workspace_bytes(&self, layouts: Layouts) -> usize {
+        summed_bytes(layouts, 1, self.tiles(true))
     }
 
     /// The number of threads of a block.
@@ -53,7 +52,7 @@ impl SharePlan {
     }
 
     /// The bytes of shared memory of a block.
-    pub fn shared_bytes<T: Element>(&self) -> u32 {
-        self.policy.shared_bytes::<T>()
+    pub fn shared_bytes(&self, layouts: Layouts) -> u32 {
+        self.policy.shared_bytes(layouts)
     }
 }

@@ -5,13 +5,11 @@ mod plan;
 
 pub use plan::WavePlan;
 
-use super::accumulator_bytes;
 use super::tuning::row_for;
 use super::tuning::wave::{self, WaveRow};
-use super::{UNKNOWN, accumulator_layout};
+use super::{Layouts, UNKNOWN};
 use crate::Element;
-use crate::element::assert_element_size;
-use crate::source::{Form, Leaves, Slice};
+use crate::source::{Form, Leaves};
 use std::alloc::Layout;
 
 /// The shape of the wave engine's blocks, and of the tiles that they pass from warp to warp.
@@ -52,15 +50,15 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn of_scan<F: Form<Item: Element>>() -> Shape {
-        Shape::of::<F, F::Item>(accumulator_layout::<F::Item>())
+    pub(crate) fn of_scan(layouts: Layouts) -> Shape {
+        Shape::of(layouts.leaves, layouts.item.size(), layouts.accumulator)
     }
 
     /// What is folded are counts of 64 bits.
     pub(crate) fn of_select<T: Element, F: Form>() -> Shape {
         Shape {
             select: Some(0),
-            ..Shape::of::<F, T>(Layout::new::<u64>())
+            ..Shape::of(F::LEAVES, size_of::<T>(), Layout::new::<u64>())
         }
     }
 
@@ -68,14 +66,14 @@ impl Shape {
     pub(crate) fn of_runs<T: Element, F: Form>() -> Shape {
         Shape {
             select: Some(2),
-            ..Shape::of::<F, T>(Layout::new::<[u64; 2]>())
+            ..Shape::of(F::LEAVES, size_of::<T>(), Layout::new::<[u64; 2]>())
         }
     }
 
-    fn of<F: Form, T>(accumulator: Layout) -> Shape {
+    fn of(leaves: Leaves, item: usize, accumulator: Layout) -> Shape {
         Shape {
-            leaves: F::LEAVES,
-            item: size_of::<T>() as u32,
+            leaves,
+            item: item as u32,
             accumulator: (accumulator.size() as u32, accumulator.align() as u32),
             select: None,
         }
@@ -105,52 +103,52 @@ impl WavePolicy {
     /// The policy for elements of type `T` on GPUs of a compute capability, such as 90 for 9.0.
     /// `None` as for [`for_form`](WavePolicy::for_form).
     pub fn for_capability<T: Element>(capability: u32) -> Option<WavePolicy> {
-        WavePolicy::for_form::<Slice<T>>(capability)
+        WavePolicy::for_form(Layouts::of_slice::<T>(), capability)
     }
 
     /// The policy for a scan of a form on GPUs of a compute capability. `None` if no short run
     /// takes a multiple of 16 bytes of every slice and of the results; if the slices take more than
     /// 40 bytes for an item, and more than the item; or if the copy engine cannot fetch the form.
-    pub fn for_form<F: Form<Item: Element>>(capability: u32) -> Option<WavePolicy> {
-        const { assert_element_size::<F::Item>() };
+    pub fn for_form(layouts: Layouts, capability: u32) -> Option<WavePolicy> {
         WavePolicy::for_shape(
             wave::scans(capability),
             SCAN_RUN_BYTES,
-            Shape::of_scan::<F>(),
+            Shape::of_scan(layouts),
         )
     }
 
     /// The same for an operator that `commutes` or not, of some [`cost`](crate::operator::cost):
     /// some want another shape.
-    pub(crate) fn for_operator<F: Form<Item: Element>>(
+    pub(crate) fn for_operator(
+        layouts: Layouts,
         capability: u32,
         commutes: bool,
         cost: u32,
     ) -> Option<WavePolicy> {
-        let size = (F::LEAVES.bytes as u32).max(size_of::<F::Item>() as u32);
+        let size = (layouts.leaves.bytes as u32).max(layouts.item.size() as u32);
         match wave::scans_by(capability, size, commutes, cost) {
-            Some(rows) => WavePolicy::for_shape(rows, SCAN_RUN_BYTES, Shape::of_scan::<F>()),
-            None => WavePolicy::for_form::<F>(capability),
+            Some(rows) => WavePolicy::for_shape(rows, SCAN_RUN_BYTES, Shape::of_scan(layouts)),
+            None => WavePolicy::for_form(layouts, capability),
         }
     }
 
     /// The most tiles a multiprocessor with which the engine is the fastest, of those for what a
     /// GPU does not hold at once, for scans of a form by an operator that `commutes` or not, of
     /// some [`cost`](crate::operator::cost).
-    pub(crate) fn reach<F: Form<Item: Element>>(commutes: bool, cost: u32) -> u64 {
+    pub(crate) fn reach(layouts: Layouts, commutes: bool, cost: u32) -> u64 {
         let table = match commutes {
             true => wave::COMMUTING,
             false => wave::ORDERED,
         };
-        let accumulator = accumulator_bytes::<F::Item>();
+        let accumulator = layouts.accumulator_bytes();
         let mut rows = table.iter();
         let row = rows.find(|row| accumulator <= row.accumulator && cost <= row.cost);
         row.map_or(0, |row| row.tiles)
     }
 
     /// The same for an operator so costly that the shares engine takes what is longer.
-    pub(crate) fn reach_before_shares<F: Form<Item: Element>>() -> u64 {
-        let accumulator = accumulator_bytes::<F::Item>();
+    pub(crate) fn reach_before_shares(layouts: Layouts) -> u64 {
+        let accumulator = layouts.accumulator_bytes();
         row_for(wave::BEFORE_SHARES, |row| row.0, accumulator).1
     }
 
@@ -195,19 +193,19 @@ impl WavePolicy {
     /// The policy for input and output that start anywhere; `None` as for
     /// [`fitted`](WavePolicy::fitted).
     pub fn anywhere<T: Element>(self) -> Option<WavePolicy> {
-        self.anywhere_of::<Slice<T>>()
+        self.anywhere_of(Layouts::of_slice::<T>())
     }
 
     /// The same for a form.
-    pub fn anywhere_of<F: Form<Item: Element>>(self) -> Option<WavePolicy> {
+    pub fn anywhere_of(self, layouts: Layouts) -> Option<WavePolicy> {
         let anywhere = true;
-        WavePolicy { anywhere, ..self }.fitted_to(Shape::of_scan::<F>())
+        WavePolicy { anywhere, ..self }.fitted_to(Shape::of_scan(layouts))
     }
 
     /// The policy with as many of its stages as there is room for; `None` if its blocks cannot
     /// start with any number of them.
     pub fn fitted<T: Element>(self) -> Option<WavePolicy> {
-        self.fitted_to(Shape::of_scan::<Slice<T>>())
+        self.fitted_to(Shape::of_scan(Layouts::of_slice::<T>()))
     }
 
     fn fitted_to(self, shape: Shape) -> Option<WavePolicy> {
@@ -249,8 +247,8 @@ impl WavePolicy {
     }
 
     /// What a block uses of its shared memory for elements of type `T`.
-    pub fn shared_bytes<T: Element>(self) -> u32 {
-        self.shared_bytes_of(Shape::of_scan::<Slice<T>>())
+    pub fn shared_bytes(self, layouts: Layouts) -> u32 {
+        self.shared_bytes_of(Shape::of_scan(layouts))
     }
 
     /// What a block uses of its shared memory: the size of `WaveEngine::Shared` in

@@ -1,8 +1,7 @@
 //! How the wave engine cuts an input up.
 
 use super::WavePolicy;
-use crate::Element;
-use crate::engine::{sums_bytes, tiles};
+use crate::engine::{Layouts, sums_bytes, tiles};
 
 /// One call of the wave engine: a single launch.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +26,8 @@ impl WavePlan {
 
     /// The size of the workspace in bytes for elements of type `T`: the header, and 16 bytes for
     /// each 8 of every tile's sum. Sums come in whole waves, as they lie in memory.
-    pub fn workspace_bytes<T: Element>(&self) -> usize {
-        sums_bytes::<T>(self.tiles(true), self.policy.wave.into())
+    pub fn workspace_bytes(&self, layouts: Layouts) -> usize {
+        sums_bytes(layouts, self.tiles(true), self.policy.wave.into())
     }
 
     /// The number of threads of a block.

@@ -53,7 +53,9 @@ impl<F: Form<Item: Element>> Kernels for Collect<F> {
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of_scan::<F>()]),
+            Engine::Rows(policy) => {
+                policy.fault(&[RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>())])
+            }
             Engine::Levels | Engine::Block(_) | Engine::Wave(_) | Engine::Shares(_) => {
                 Some("only rows are stored")
             }

@@ -1,9 +1,8 @@
 //! What warps hold of what is stored. The numbers are by hand, from the benchmark on an NVIDIA
 //! H200; none was measured alone.
 
-use crate::engine::RowPolicy;
-use crate::engine::rows::bytes_of;
 use crate::engine::tuning::{Tables, choose};
+use crate::engine::{RowPolicy, bytes_read};
 use crate::source::Form;
 
 /// What warps hold of what is stored as it is.
@@ -31,8 +30,8 @@ impl RowPolicy {
     /// The policy for storing the items of a form on GPUs of a compute capability.
     pub fn for_collect<F: Form>(capability: u32) -> RowPolicy {
         let row = choose(ROWS, capability);
-        let run = RowPolicy::run_of_scan::<F>();
-        let size = bytes_of::<F>().max(size_of::<F::Item>() as u32);
+        let run = RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>());
+        let size = bytes_read(F::LEAVES, size_of::<F::Item>()).max(size_of::<F::Item>() as u32);
         let rows = 1 << (row.bytes / (run * size)).clamp(1, 32).ilog2();
         RowPolicy {
             blocks: row.blocks,

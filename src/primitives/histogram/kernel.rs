@@ -111,7 +111,7 @@ impl<C: Count, F: Form<Item: Counted>, R: BinRule> Kernels for Histogram<C, F, R
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<F>()]),
+            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of(F::LEAVES)]),
             _ => Some("histograms have the rows engine only"),
         }
     }
@@ -178,7 +178,9 @@ impl<F: Form<Item: Counted>, R: BinRule, W: Weight> Kernels for SumsOf<F, R, W> 
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<WeightedForm<F, W>>()]),
+            Engine::Rows(policy) => {
+                policy.fault(&[RowPolicy::run_of(<WeightedForm<F, W> as Form>::LEAVES)])
+            }
             _ => Some("histograms have the rows engine only"),
         }
     }

@@ -2,9 +2,8 @@
 //! benchmark on an NVIDIA H200; none was measured alone.
 
 use super::plan::HistogramPolicy;
-use crate::engine::RowPolicy;
-use crate::engine::rows::bytes_of;
 use crate::engine::tuning::{Tables, choose};
+use crate::engine::{RowPolicy, bytes_read};
 use crate::source::Form;
 
 /// What warps hold of a histogram.
@@ -48,9 +47,9 @@ impl RowPolicy {
     /// warps have under way. A block's counters may take all shared memory of a multiprocessor.
     pub fn for_histogram<F: Form>(capability: u32) -> RowPolicy {
         let row = choose(ROWS, capability);
-        let run = RowPolicy::run_of::<F>();
+        let run = RowPolicy::run_of(F::LEAVES);
         let rows = 1
-            << (row.bytes / (run * bytes_of::<F>()))
+            << (row.bytes / (run * bytes_read(F::LEAVES, size_of::<F::Item>())))
                 .clamp(1, row.rows)
                 .ilog2();
         RowPolicy {

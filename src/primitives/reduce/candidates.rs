@@ -3,46 +3,46 @@
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::tuning::scaled;
 use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, Engine, Explanation, Machine, Order, ReducePolicy, RowPolicy,
-    facts,
+    BlockPolicy, CostlyReducePolicy, Engine, Explanation, Layouts, Machine, Order, ReducePolicy,
+    RowPolicy, facts,
 };
 use crate::operator::cost;
-use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
 
 /// Those that are fastest on a GPU, in some order, for an operator that
 /// [costs](cost()) so many instructions.
-pub(super) fn for_operator<F: Form<Item: Element>, K>(
-    kernel: impl Fn(Engine) -> K,
+pub(super) fn for_operator<K>(
+    kernel: &dyn Fn(Engine) -> K,
+    layouts: Layouts,
     machine: Machine,
     order: Order,
     cost: u32,
 ) -> Candidates<K> {
     let capability = machine.capability;
     let costly = match order {
-        Order::Law => CostlyReducePolicy::of::<F>(capability, cost),
+        Order::Law => CostlyReducePolicy::of(layouts, capability, cost),
         Order::Any => None,
     };
-    let usual = || ReducePolicy::for_capability::<F::Item>(capability);
+    let usual = || ReducePolicy::for_capability(layouts, capability);
     let (rows, cut) = match (costly, order) {
         (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
-        (None, Order::Law) => (RowPolicy::for_ordered_reduce::<F>(capability), usual()),
+        (None, Order::Law) => (RowPolicy::for_ordered_reduce(layouts, capability), usual()),
         (None, Order::Any) => {
-            let rows = RowPolicy::for_any_order::<F>(capability, cost);
+            let rows = RowPolicy::for_any_order(layouts, capability, cost);
             (vec![(u64::MAX, rows)], usual())
         }
     };
     let group_bytes = scaled(cut.group_bytes, machine);
     let cut = ReducePolicy { group_bytes, ..cut };
-    let mut candidates = Candidates::new(does::<F>(order, cut));
-    if let Some(policy) = BlockPolicy::for_reduce::<F>(capability, order, cost) {
+    let mut candidates = Candidates::new(layouts, does(layouts, order, cut));
+    if let Some(policy) = BlockPolicy::for_reduce(layouts, capability, order, cost) {
         let engine = Engine::Block(policy);
         candidates.add(kernel(engine), engine, Fits::Always);
     }
     for (bytes, policy) in rows {
         let most = match bytes {
             u64::MAX => u64::MAX,
-            bytes => scaled(bytes, machine) / size_of::<F::Item>() as u64,
+            bytes => scaled(bytes, machine) / layouts.item.size() as u64,
         };
         let engine = Engine::Rows(policy);
         candidates.add(kernel(engine), engine, Fits::UpTo(most));
@@ -52,31 +52,32 @@ pub(super) fn for_operator<F: Form<Item: Element>, K>(
 
 /// One engine, for every call. The block engine has the rows engine beside it, for longer inputs.
 #[cfg(feature = "cuda")]
-pub(super) fn only<F: Form<Item: Element>, K>(
-    kernel: impl Fn(Engine) -> K,
+pub(super) fn only<K>(
+    kernel: &dyn Fn(Engine) -> K,
+    layouts: Layouts,
     capability: u32,
     order: Order,
     engine: Engine,
 ) -> Candidates<K> {
-    let cut = ReducePolicy::for_capability::<F::Item>(capability);
+    let cut = ReducePolicy::for_capability(layouts, capability);
     let cut = match engine {
         Engine::Rows(policy) => cut.with_sums(policy.sums),
         _ => cut,
     };
-    let mut candidates = Candidates::new(does::<F>(order, cut));
+    let mut candidates = Candidates::new(layouts, does(layouts, order, cut));
     candidates.add(kernel(engine), engine, Fits::Always);
     if let Engine::Block(_) = engine {
-        let engine = Engine::Rows(RowPolicy::for_reduce::<F>(capability, order));
+        let engine = Engine::Rows(RowPolicy::for_reduce(layouts, capability, order));
         candidates.add(kernel(engine), engine, Fits::Always);
     }
     candidates
 }
 
-fn does<F: Form>(order: Order, cut: ReducePolicy) -> Does {
+fn does(layouts: Layouts, order: Order, cut: ReducePolicy) -> Does {
     Does::Fold {
         order,
         cut,
-        item_bytes: size_of::<F::Item>(),
+        item_bytes: layouts.item.size(),
     }
 }
 
@@ -91,9 +92,8 @@ pub fn explain_reduce<T: Element, Op: Monoid<T>>(
 ) -> Result<Explanation> {
     let (order, cost) = (Order::of::<T, Op>(), cost::<T, Op>());
     let capability = machine.capability;
-    let candidates = for_operator::<Slice<T>, ()>(|_| (), machine, order, cost);
-    let explanation =
-        candidates.explain::<T, Slice<T>>("reduce", extent(len, machine.multiprocessors))?;
+    let candidates = for_operator(&|_| (), Layouts::of_slice::<T>(), machine, order, cost);
+    let explanation = candidates.explain("reduce", extent(len, machine.multiprocessors))?;
     Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
 }
 

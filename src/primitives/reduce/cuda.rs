@@ -11,7 +11,7 @@ use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Cut};
 use crate::engine::{
-    Chunks, Engine, Explanation, Machine, Order, Plan, Primitive, ReducePlan, facts,
+    Chunks, Engine, Explanation, Layouts, Machine, Order, Plan, Primitive, ReducePlan, facts,
 };
 use crate::operator::cost;
 use crate::render::{Function, Kernel, Kernels as _, Named, check};
@@ -138,7 +138,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let kernels = &self.kernels;
         let extent = candidates::extent(len, kernels.multiprocessors);
-        let explanation = kernels.candidates.explain::<T, F>("reduce", extent)?;
+        let explanation = kernels.candidates.explain("reduce", extent)?;
         let capability = context_capability(&kernels.context)?;
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost::<T, Op>())))
     }
@@ -213,7 +213,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         };
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
         let (order, cost) = (operator.order, (operator.cost)());
-        let candidates = candidates::for_operator::<F, _>(kernel, machine, order, cost);
+        let candidates =
+            candidates::for_operator(&kernel, Layouts::of::<F>(), machine, order, cost);
         Self::new(context, candidates, operator)
     }
 
@@ -227,7 +228,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         (operator.check)(engine)?;
         let (capability, order) = (context_capability(context)?, operator.order);
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
-        let candidates = candidates::only::<F, _>(kernel, capability, order, engine);
+        let candidates = candidates::only(&kernel, Layouts::of::<F>(), capability, order, engine);
         let kernels = Self::new(context, candidates, operator)?;
         kernels.load_all()?;
         Ok(kernels)
@@ -256,7 +257,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
 
     /// See [`Reduce::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        self.candidates.workspace_bytes::<T>(len)
+        self.candidates.workspace_bytes(len)
     }
 
     /// See [`Reduce::enqueue_from`].
@@ -321,8 +322,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         let extent = candidates::extent(len, self.multiprocessors);
         let chosen = self.candidates.choose(extent);
         let loaded = chosen.kernel.get(&self.context)?;
-        let Some(blocks) = chosen.cut.blocks::<T>(extent) else {
-            let plan = Plan::new::<T>(Primitive::Reduce, len);
+        let Some(blocks) = chosen.blocks(extent) else {
+            let plan = Plan::new(Layouts::of::<F>(), Primitive::Reduce, len);
             // SAFETY: the caller's.
             return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
         };

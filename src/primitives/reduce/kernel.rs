@@ -2,11 +2,11 @@
 
 use crate::definitions::Definitions;
 use crate::engine::Chunks;
-use crate::engine::{Engine, Order, Primitive, RowPolicy, Way};
+use crate::engine::{Engine, Layouts, Order, Primitive, RowPolicy, Way};
 use crate::render::Named;
 use crate::render::{
-    Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
-    bind_source, joined, level_functions,
+    Arguments, Binding, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels,
+    bind_monoid, bind_source, joined, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -76,28 +76,33 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Reduce<T, Op, F> 
     const NAME: &'static str = "reduce";
 
     fn kernel(engine: Engine) -> Kernel {
-        let bind = &bind::<T, Op, F>;
-        let kernel = match engine {
-            Engine::Levels => Kernel::new(
-                "reduce/levels.cu.jinja",
-                level_functions::<T, F>(Primitive::Reduce),
-                &bind_for_levels::<T, Op, F>,
-            ),
-            Engine::Block(_) => Kernel::new("reduce/block.cu.jinja", &[BLOCK], bind),
-            Engine::Rows(_) | Engine::Wave(_) | Engine::Shares(_) => {
-                Kernel::new("reduce/rows.cu.jinja", &[ROWS], bind)
-            }
-        };
-        kernel.engine(engine).operator::<Op>()
+        let bind = Binding::of(&bind::<T, Op, F>);
+        let for_levels = Binding::of(&bind_for_levels::<T, Op, F>);
+        kernel_of(engine, Layouts::of::<F>(), bind, for_levels).operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
-        fault_in::<F>(engine, Order::of::<T, Op>())
+        fault_in(engine, Order::of::<T, Op>(), Layouts::of::<F>())
     }
 }
 
+/// The kernel for an engine, by what binds for one launch and for the levels engine.
+fn kernel_of(engine: Engine, layouts: Layouts, bind: Binding, for_levels: Binding) -> Kernel {
+    let (template, functions, bind): (_, &[_], _) = match engine {
+        Engine::Levels => {
+            let functions = level_functions(Primitive::Reduce, layouts);
+            ("reduce/levels.cu.jinja", functions, for_levels)
+        }
+        Engine::Block(_) => ("reduce/block.cu.jinja", &[BLOCK], bind),
+        Engine::Rows(_) | Engine::Wave(_) | Engine::Shares(_) => {
+            ("reduce/rows.cu.jinja", &[ROWS], bind)
+        }
+    };
+    Kernel::bound(template, functions, bind).engine(engine)
+}
+
 /// What is wrong with an engine for a reduction in an order.
-fn fault_in<F: Form<Item: Element>>(engine: Engine, order: Order) -> Option<&'static str> {
+fn fault_in(engine: Engine, order: Order, layouts: Layouts) -> Option<&'static str> {
     match engine {
         Engine::Levels => None,
         Engine::Rows(RowPolicy { in_turn: true, .. }) if order == Order::Any => {
@@ -108,7 +113,7 @@ fn fault_in<F: Form<Item: Element>>(engine: Engine, order: Order) -> Option<&'st
             (Order::Any, Way::Compact | Way::Grouped) => {
                 Some("compact and grouped reductions are those in the law's order")
             }
-            (order, _) => policy.fault(&RowPolicy::runs_of_reduce::<F>(order)),
+            (order, _) => policy.fault(&RowPolicy::runs_of_reduce(layouts, order)),
         },
         Engine::Block(policy) => policy.fault(),
         Engine::Wave(_) | Engine::Shares(_) => Some("the engine scans only"),

@@ -28,6 +28,9 @@ pub(crate) fn blocks_of(position: u64, len: usize) -> Vec<Block> {
     blocks(position, len, u64::BITS - 1).collect()
 }
 
+/// Enqueues the copy of a chunk, with its number, to its lane.
+type Bring<'a, E> = dyn Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E> + 'a;
+
 impl Gpu {
     /// Appends the sums of `len` elements at an address.
     ///
@@ -58,7 +61,7 @@ impl Gpu {
             let read = |start, to: &mut [T]| copy(&piece[start..], to);
             return self.push_read::<T, Op, Error>(piece.len(), read, counter);
         }
-        self.push_chunks::<T, Op, Error>(piece.len(), counter, |lanes, number, chunk| {
+        self.push_chunks::<T, Op, Error>(piece.len(), counter, &|lanes, number, chunk| {
             // SAFETY: it is pinned. Dropping the lanes waits for the copy.
             unsafe { lanes.upload_from(number, &piece[chunk]) }
         })
@@ -81,7 +84,7 @@ impl Gpu {
             // SAFETY: the memory is this GPU's, and freed on its stream.
             return Ok(unsafe { self.push::<T, Op>(piece.address(), len, counter) }?);
         }
-        self.push_chunks::<T, Op, E>(len, counter, |lanes, number, chunk| {
+        self.push_chunks::<T, Op, E>(len, counter, &|lanes, number, chunk| {
             let to = lanes.room::<T>(number, chunk.len())?;
             fill_in_parts(to, |start, to| read(chunk.start + start, to))?;
             Ok(lanes.upload(number)?)
@@ -93,7 +96,7 @@ impl Gpu {
         &self,
         len: usize,
         counter: &mut Counter<T::Accumulator>,
-        bring: impl Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E>,
+        bring: &Bring<E>,
     ) -> std::result::Result<(), E> {
         let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
         let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());

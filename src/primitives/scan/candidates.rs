@@ -2,11 +2,10 @@
 
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::{
-    BlockPolicy, CostlyScanPolicy, Engine, Explanation, Machine, RowPolicy, SharePolicy,
+    BlockPolicy, CostlyScanPolicy, Engine, Explanation, Layouts, Machine, RowPolicy, SharePolicy,
     WavePolicy, facts,
 };
 use crate::operator::cost;
-use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
 
 /// Longer elements do not leave a thread enough registers for its tree.
@@ -14,23 +13,24 @@ const LARGEST_IN_ONE_LAUNCH: usize = 16;
 
 /// Those that are fastest on GPUs of a compute capability, for an operator that `commutes` or not,
 /// and [costs](cost()) so many instructions.
-pub(super) fn for_operator<F: Form<Item: Element>, K: Clone>(
-    kernel: impl Fn(Engine) -> K,
+pub(super) fn for_operator<K: Clone>(
+    kernel: &dyn Fn(Engine) -> K,
+    layouts: Layouts,
     capability: u32,
     commutes: bool,
     cost: u32,
 ) -> Candidates<K> {
-    let mut list = Builder::<_, K>::new(kernel);
-    if let Some(policy) = BlockPolicy::for_scan::<F>(capability, cost) {
+    let mut list = Builder::new(kernel, layouts);
+    if let Some(policy) = BlockPolicy::for_scan(layouts, capability, cost) {
         list.add(Engine::Block(policy), Fits::Always);
     }
-    let wave = WavePolicy::for_operator::<F>(capability, commutes, cost)
+    let wave = WavePolicy::for_operator(layouts, capability, commutes, cost)
         .filter(|&policy| Engine::Wave(policy).runs_on(capability));
-    let costly = CostlyScanPolicy::of::<F>(capability, cost);
+    let costly = CostlyScanPolicy::of(layouts, capability, cost);
     // Between what the GPU holds at once and what other engines take.
-    let between = |list: &mut Builder<_, K>, reach: u64| {
+    let between = |list: &mut Builder<K>, reach: u64| {
         if let Some(policy) = wave.filter(|_| reach > 0) {
-            list.add_wave::<F>(policy, Fits::Tiles(reach));
+            list.add_wave(policy, Fits::Tiles(reach));
         }
     };
     if let Some(costly) = &costly
@@ -39,16 +39,16 @@ pub(super) fn for_operator<F: Form<Item: Element>, K: Clone>(
         for &policy in &costly.short {
             list.add(Engine::Rows(policy), Fits::AtOnce);
         }
-        between(&mut list, WavePolicy::reach_before_shares::<F>());
+        between(&mut list, WavePolicy::reach_before_shares(layouts));
         list.add_shares(costly);
         return list.candidates;
     }
-    let mut at_once = RowPolicy::for_scans_at_once::<F>(capability, cost);
-    if size_of::<<F::Item as Element>::Accumulator>() > LARGEST_IN_ONE_LAUNCH {
+    let mut at_once = RowPolicy::for_scans_at_once(layouts, capability, cost);
+    if layouts.sum_bytes > LARGEST_IN_ONE_LAUNCH {
         for policy in at_once {
             list.add(Engine::Rows(policy), Fits::AtOnce);
         }
-        between(&mut list, WavePolicy::reach::<F>(commutes, cost));
+        between(&mut list, WavePolicy::reach(layouts, commutes, cost));
         list.add(Engine::Levels, Fits::Always);
         return list.candidates;
     }
@@ -57,16 +57,17 @@ pub(super) fn for_operator<F: Form<Item: Element>, K: Clone>(
     let shares_follow = enough.is_some();
     at_once.truncate(enough.map_or(usize::MAX, |last| last + 1));
     let wave = wave.filter(|_| !shares_follow);
-    let wave_follows = wave.is_some_and(|wave| wave.anywhere || wave.anywhere_of::<F>().is_some());
+    let wave_follows =
+        wave.is_some_and(|wave| wave.anywhere || wave.anywhere_of(layouts).is_some());
     if !shares_follow && !wave_follows {
-        at_once.push(RowPolicy::for_scan::<F>(capability, true));
+        at_once.push(RowPolicy::for_scan(layouts, capability, true));
     }
     if let Some(costly) = &costly {
         list.add_shares(costly);
     }
     list.add_rows_around(at_once, |list| {
         if let Some(policy) = wave {
-            list.add_wave::<F>(policy, Fits::Always);
+            list.add_wave(policy, Fits::Always);
         }
     });
     list.candidates
@@ -75,13 +76,14 @@ pub(super) fn for_operator<F: Form<Item: Element>, K: Clone>(
 /// One engine, for every call. The wave engine has the rows engine beside it, for addresses that it
 /// cannot have, and the block engine, for longer inputs.
 #[cfg(any(feature = "cuda", test))]
-pub(super) fn only<F: Form<Item: Element>, K: Clone>(
-    kernel: impl Fn(Engine) -> K,
+pub(super) fn only<K: Clone>(
+    kernel: &dyn Fn(Engine) -> K,
+    layouts: Layouts,
     capability: u32,
     engine: Engine,
 ) -> Candidates<K> {
-    let mut list = Builder::<_, K>::new(kernel);
-    let rows = |long| RowPolicy::for_scan::<F>(capability, long);
+    let mut list = Builder::new(kernel, layouts);
+    let rows = |long| RowPolicy::for_scan(layouts, capability, long);
     match engine {
         Engine::Levels => list.add(engine, Fits::Always),
         Engine::Shares(_) => list.add(engine, Fits::Always),
@@ -91,23 +93,25 @@ pub(super) fn only<F: Form<Item: Element>, K: Clone>(
             list.add_rows_around(vec![rows(true)], |_| ());
         }
         Engine::Wave(policy) => {
-            list.add_wave::<F>(policy, Fits::Always);
+            list.add_wave(policy, Fits::Always);
             list.add_rows_around(vec![rows(false), rows(true)], |_| ());
         }
     }
     list.candidates
 }
 
-struct Builder<M, K> {
-    kernel: M,
+struct Builder<'a, K> {
+    kernel: &'a dyn Fn(Engine) -> K,
+    layouts: Layouts,
     candidates: Candidates<K>,
 }
 
-impl<M: Fn(Engine) -> K, K: Clone> Builder<M, K> {
-    fn new(kernel: M) -> Self {
+impl<'a, K: Clone> Builder<'a, K> {
+    fn new(kernel: &'a dyn Fn(Engine) -> K, layouts: Layouts) -> Self {
         Builder {
             kernel,
-            candidates: Candidates::new(Does::Each),
+            layouts,
+            candidates: Candidates::new(layouts, Does::Each),
         }
     }
 
@@ -116,10 +120,10 @@ impl<M: Fn(Engine) -> K, K: Clone> Builder<M, K> {
     }
 
     /// The wave engine, and the one for unaligned addresses, which is loaded when one is met.
-    fn add_wave<F: Form<Item: Element>>(&mut self, policy: WavePolicy, fits: Fits) {
+    fn add_wave(&mut self, policy: WavePolicy, fits: Fits) {
         self.add(Engine::Wave(policy), fits);
         if !policy.anywhere
-            && let Some(anywhere) = policy.anywhere_of::<F>()
+            && let Some(anywhere) = policy.anywhere_of(self.layouts)
         {
             let engine = Engine::Wave(anywhere);
             let kernel = (self.kernel)(engine);
@@ -168,14 +172,20 @@ pub fn explain_scan<T: Element, Op: Monoid<T>>(
 ) -> Result<Explanation> {
     let cost = cost::<T, Op>();
     let (capability, commutes) = (machine.capability, Op::COMMUTATIVE);
-    let candidates = for_operator::<Slice<T>, ()>(|_| (), capability, commutes, cost);
+    let candidates = for_operator(
+        &|_| (),
+        Layouts::of_slice::<T>(),
+        capability,
+        commutes,
+        cost,
+    );
     let extent = Extent {
         len,
         inclusive,
         aligned: true,
         multiprocessors: machine.multiprocessors,
     };
-    let explanation = candidates.explain::<T, Slice<T>>("scan", extent)?;
+    let explanation = candidates.explain("scan", extent)?;
     Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
 }
 

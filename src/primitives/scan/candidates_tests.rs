@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::candidates::Cut;
-use crate::engine::{Plan, Primitive};
+use crate::engine::{Layouts, Plan, Primitive};
 
 /// The number of multiprocessors of an H100 and of an H200.
 const MULTIPROCESSORS: u32 = 132;
@@ -12,7 +12,13 @@ const COSTLY: u32 = 100;
 
 /// Nothing is rendered: the engine stands for its kernel.
 fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Candidates<Engine> {
-    for_operator::<Slice<T>, _>(|engine| engine, capability, commutes, cost)
+    for_operator(
+        &|engine| engine,
+        Layouts::of_slice::<T>(),
+        capability,
+        commutes,
+        cost,
+    )
 }
 
 /// Of an exclusive scan of aligned slices.
@@ -124,7 +130,7 @@ fn a_scan_has_some_kernels() {
 #[test]
 fn widened_items() {
     fn policies<T: Element>() -> Vec<u32> {
-        let policies = RowPolicy::for_scans_at_once::<Slice<T>>(90, CHEAP);
+        let policies = RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, CHEAP);
         policies.iter().map(|policy| policy.blocks).collect()
     }
     assert!(policies::<f32>().contains(&6));
@@ -254,20 +260,20 @@ fn the_cost_decides_on_the_shape_of_blocks() {
 
 #[test]
 fn one_engine_takes_everything() {
-    let only = |engine| only::<Slice<f32>, _>(|engine| engine, 90, engine);
+    let only = |engine| only(&|engine| engine, Layouts::of_slice::<f32>(), 90, engine);
     let names = |engine| names(&only(engine));
     assert_eq!(names(Engine::Levels), ["levels"; 3]);
-    let rows = RowPolicy::for_scan::<Slice<f32>>(90, true);
+    let rows = RowPolicy::for_scan(Layouts::of_slice::<f32>(), 90, true);
     assert_eq!(
         names(Engine::Rows(rows)),
         ["rows", "rows", "rows, in turns"]
     );
-    let costly = CostlyScanPolicy::of::<Slice<f32>>(90, COSTLY).unwrap();
+    let costly = CostlyScanPolicy::of(Layouts::of_slice::<f32>(), 90, COSTLY).unwrap();
     assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
-    let wave = WavePolicy::for_form::<Slice<f32>>(90).unwrap();
+    let wave = WavePolicy::for_form(Layouts::of_slice::<f32>(), 90).unwrap();
     assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);
     // A block is for short inputs alone.
-    let block = BlockPolicy::for_scan::<Slice<f32>>(90, CHEAP).unwrap();
+    let block = BlockPolicy::for_scan(Layouts::of_slice::<f32>(), 90, CHEAP).unwrap();
     assert_eq!(
         names(Engine::Block(block)),
         ["block", "rows", "rows, in turns"]
@@ -292,13 +298,15 @@ fn workspaces_are_large_enough() {
                 needed = needed.max(match choice.cut {
                     Cut::Rows(plan) if plan.blocks == 1 => 0,
                     Cut::Rows(plan) => 8 * packets * plan.blocks as usize,
-                    Cut::Shares(plan) => plan.workspace_bytes::<T>(),
-                    Cut::Wave(plan) => plan.workspace_bytes::<T>(),
+                    Cut::Shares(plan) => plan.workspace_bytes(Layouts::of_slice::<T>()),
+                    Cut::Wave(plan) => plan.workspace_bytes(Layouts::of_slice::<T>()),
                     Cut::Block(..) => 0,
                     Cut::Chunks(_) => unreachable!("a scan has a result for each item"),
-                    Cut::Levels => Plan::new::<T>(Primitive::Scan, len).workspace_bytes(),
+                    Cut::Levels => {
+                        Plan::new(Layouts::of_slice::<T>(), Primitive::Scan, len).workspace_bytes()
+                    }
                 });
-                let has = engines.workspace_bytes::<T>(len);
+                let has = engines.workspace_bytes(len);
                 assert!(has >= needed, "{len} elements: {has} bytes of {needed}");
             }
         }

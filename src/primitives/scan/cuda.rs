@@ -12,7 +12,7 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{DeviceArray, Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Extent};
-use crate::engine::{Engine, Explanation, Plan, Primitive, WavePolicy, facts};
+use crate::engine::{Engine, Explanation, Layouts, Plan, Primitive, WavePolicy, facts};
 use crate::operator::cost;
 use crate::render::{Function, Kernels as _, Named, check};
 use crate::source::{Form, Slice, Source};
@@ -108,7 +108,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         require_driver()?;
         let capability = context_capability(context)?;
         let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>());
-        let candidates = candidates::for_operator::<F, _>(Self::lazy, capability, commutes, cost);
+        let candidates =
+            candidates::for_operator(&Self::lazy, Layouts::of::<F>(), capability, commutes, cost);
         Kernels::new(context, candidates, Op::identity).map(Scan::with)
     }
 
@@ -128,7 +129,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         require_driver()?;
         check::<kernel::Scan<T, Op, F>>(engine)?;
         let capability = context_capability(context)?;
-        let candidates = candidates::only::<F, _>(Self::lazy, capability, engine);
+        let candidates = candidates::only(&Self::lazy, Layouts::of::<F>(), capability, engine);
         let scan = Scan::with(Kernels::new(context, candidates, Op::identity)?);
         scan.kernels.load_all()?;
         Ok(scan)
@@ -165,7 +166,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
             aligned: true,
             multiprocessors: kernels.multiprocessors,
         };
-        let explanation = kernels.candidates.explain::<T, F>("scan", extent)?;
+        let explanation = kernels.candidates.explain("scan", extent)?;
         let capability = context_capability(&kernels.context)?;
         let cost = cost::<T, Op>();
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
@@ -216,7 +217,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
 
     /// See [`Scan::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        self.candidates.workspace_bytes::<T>(len)
+        self.candidates.workspace_bytes(len)
     }
 
     /// See [`Scan::enqueue`].
@@ -315,8 +316,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         };
         let chosen = self.candidates.choose(extent);
         let kernels = chosen.kernel.get(&self.context)?;
-        let Some(blocks) = chosen.cut.blocks::<T>(extent) else {
-            let plan = Plan::new::<T>(Primitive::Scan, len);
+        let Some(blocks) = chosen.blocks(extent) else {
+            let plan = Plan::new(Layouts::of::<F>(), Primitive::Scan, len);
             // SAFETY: the caller's.
             return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
         };

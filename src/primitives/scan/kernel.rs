@@ -1,11 +1,11 @@
 //! The kernels of scans, and what they take.
 
 use crate::definitions::Definitions;
-use crate::engine::{Engine, Primitive, RowPolicy, Shape};
+use crate::engine::{Engine, Layouts, Primitive, RowPolicy, Shape};
 use crate::render::Named;
 use crate::render::{
-    Arguments, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels, bind_monoid,
-    bind_source, joined, level_functions,
+    Arguments, Binding, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels,
+    bind_monoid, bind_source, joined, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -94,33 +94,49 @@ fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     joined(source, bind_monoid::<T, Op>(definitions))
 }
 
+/// The kernel for an engine, by what binds for one launch and for the levels engine.
+fn kernel_of(
+    engine: Engine,
+    layouts: Layouts,
+    (bind, for_levels): (Binding, Binding),
+    leads: bool,
+) -> Kernel {
+    let kernel = match engine {
+        Engine::Levels => {
+            let functions = level_functions(Primitive::Scan, layouts);
+            Kernel::bound("scan/levels.cu.jinja", functions, for_levels)
+        }
+        Engine::Rows(_) => Kernel::bound("scan/rows.cu.jinja", &[ROWS], bind),
+        Engine::Block(_) => Kernel::bound("scan/block.cu.jinja", &[BLOCK], bind),
+        Engine::Wave(policy) => Kernel::bound("scan/wave.cu.jinja", &[WAVE], bind)
+            .parameter("leads", (policy.anywhere && leads).into()),
+        Engine::Shares(policy) => Kernel::bound("scan/shares.cu.jinja", &[SHARES], bind)
+            .parameter("shared_bytes", policy.shared_bytes(layouts).into()),
+    };
+    kernel.engine(engine)
+}
+
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
     const NAME: &'static str = "scan";
 
     fn kernel(engine: Engine) -> Kernel {
-        let bind = &bind::<T, Op, F>;
-        let kernel = match engine {
-            Engine::Levels => Kernel::new(
-                "scan/levels.cu.jinja",
-                level_functions::<T, F>(Primitive::Scan),
-                &bind_for_levels::<T, Op, F>,
-            ),
-            Engine::Rows(_) => Kernel::new("scan/rows.cu.jinja", &[ROWS], bind),
-            Engine::Block(_) => Kernel::new("scan/block.cu.jinja", &[BLOCK], bind),
-            Engine::Wave(policy) => Kernel::new("scan/wave.cu.jinja", &[WAVE], bind)
-                .parameter("leads", (policy.anywhere && leads::<T, Op, F>()).into()),
-            Engine::Shares(policy) => Kernel::new("scan/shares.cu.jinja", &[SHARES], bind)
-                .parameter("shared_bytes", policy.shared_bytes::<T>().into()),
-        };
-        kernel.engine(engine).operator::<Op>()
+        let bind = Binding::of(&bind::<T, Op, F>);
+        let for_levels = Binding::of(&bind_for_levels::<T, Op, F>);
+        let leads = leads::<T, Op, F>();
+        kernel_of(engine, Layouts::of::<F>(), (bind, for_levels), leads).operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
         match engine {
             Engine::Levels => None,
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of_scan::<F>()]),
-            Engine::Wave(policy) => policy.fault(Shape::of_scan::<F>()),
-            Engine::Shares(policy) => policy.fault::<T>(RowPolicy::run_of_scan::<F>()),
+            Engine::Rows(policy) => {
+                policy.fault(&[RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>())])
+            }
+            Engine::Wave(policy) => policy.fault(Shape::of_scan(Layouts::of::<F>())),
+            Engine::Shares(policy) => policy.fault(
+                Layouts::of_slice::<T>(),
+                RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>()),
+            ),
             Engine::Block(policy) if policy.warps > 16 => {
                 Some("a block that scans has up to 16 warps")
             }

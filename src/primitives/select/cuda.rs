@@ -194,7 +194,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
         let capability = context_capability(context)?;
-        let candidates = candidates::for_outputs::<T, F, O, _>(Self::lazy, capability);
+        let candidates = candidates::for_outputs::<T, F, O, _>(&Self::lazy, capability);
         Select::with(context, candidates)
     }
 
@@ -219,7 +219,11 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
                 unreachable!("`check` refuses them")
             }
         };
-        Select::with(context, candidates::only(Self::lazy, rows, wave))?.loaded()
+        Select::with(
+            context,
+            candidates::only::<T, F, O, _>(&Self::lazy, rows, wave),
+        )?
+        .loaded()
     }
 
     fn with(context: &Arc<CudaContext>, candidates: Candidates<Lazy>) -> Result<Self> {
@@ -245,11 +249,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        if kernel::Select::<T, F, O>::MEASURES {
-            self.candidates.workspace_bytes::<[u64; 2]>(len)
-        } else {
-            self.candidates.workspace_bytes::<u64>(len)
-        }
+        self.candidates.workspace_bytes(len)
     }
 
     /// What a call for `len` aligned items does: engine, launches, workspace, and what the choice
@@ -261,8 +261,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let capability = context_capability(&self.context)?;
         let extent = self.extent(len, true);
-        let explain = candidates::explain::<T, F, O, Lazy>;
-        explain(&self.candidates, capability, extent)
+        candidates::explain(&self.candidates, capability, extent)
     }
 
     fn extent(&self, len: usize, aligned: bool) -> Extent {
@@ -322,7 +321,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         let extent = self.extent(len, F::is_aligned(&arguments.source, WavePolicy::ALIGN));
         let chosen = self.candidates.choose(extent);
         let kernels = chosen.kernel.get(&self.context)?;
-        let blocks = chosen.cut.blocks::<u64>(extent);
+        let blocks = chosen.blocks(extent);
         let blocks = blocks.expect("a select takes one launch");
         arguments.by_ticket = u32::from(blocks.by_ticket);
         let grid = Grid::of(blocks, len)?;

@@ -5,9 +5,10 @@ use crate::definitions::Definitions;
 use crate::engine::{Engine, RowPolicy, Shape, WavePolicy};
 use crate::render::Named;
 use crate::render::{
-    Arguments, Function, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_source,
+    Arguments, Binding, Function, Kernel, Kernels, Variables, WorkspaceArguments, arguments,
+    bind_source,
 };
-use crate::source::Form;
+use crate::source::{Form, Leaves};
 
 /// What selects store: a type without values.
 pub trait Outputs: std::fmt::Debug + 'static {
@@ -44,6 +45,11 @@ outputs! {
     /// to the next.
     RunParts: true, false, true;
 }
+
+/// The name of the rows engine's function.
+const ROWS: &str = "select_rows";
+/// The name of the wave engine's function.
+const WAVE: &str = "select_wave";
 
 /// The kernels of the selects from sources of a form.
 #[derive(Debug)]
@@ -135,9 +141,9 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     }
 
     /// The rows engine's function.
-    pub const ROWS: Function<SelectArguments<F::Arguments>> = Function::new("select_rows");
+    pub const ROWS: Function<SelectArguments<F::Arguments>> = Function::new(ROWS);
     /// The wave engine's function.
-    pub const WAVE: Function<SelectArguments<F::Arguments>> = Function::new("select_wave");
+    pub const WAVE: Function<SelectArguments<F::Arguments>> = Function::new(WAVE);
 }
 
 fn bind<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
@@ -162,27 +168,44 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Kernels for Select<T, F,
     const NAME: &'static str = "select";
 
     fn kernel(engine: Engine) -> Kernel {
-        let bind = &bind::<T, F, O>;
-        let kernel = match engine {
-            Engine::Wave(_) => Kernel::new("select/wave.cu.jinja", &[Self::WAVE.name], bind),
-            _ => Kernel::new("select/rows.cu.jinja", &[Self::ROWS.name], bind),
-        };
-        kernel.engine(engine).operator::<F>()
+        kernel_of(engine, Binding::of(&bind::<T, F, O>)).operator::<F>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
-        match engine {
-            Engine::Levels | Engine::Block(_) => Some("the engine reduces and scans only"),
-            Engine::Shares(_) => Some("the engine scans only"),
-            Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of::<F>()]),
-            Engine::Wave(_) if !F::LEAVES.kept => Some("the items are not those of a slice"),
-            Engine::Wave(_) if O::PLACES && !O::KEPT => Some("the items are positions"),
-            Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),
-            Engine::Wave(policy) if O::OTHERS && policy.batch < policy.rows => {
-                Some("a partition takes all rows of a warp at once")
-            }
-            Engine::Wave(policy) if Self::MEASURES => policy.fault(Shape::of_runs::<T, F>()),
-            Engine::Wave(policy) => policy.fault(Shape::of_select::<T, F>()),
+        let shape = match Self::MEASURES {
+            true => Shape::of_runs::<T, F>(),
+            false => Shape::of_select::<T, F>(),
+        };
+        fault_of(engine, F::LEAVES, [O::KEPT, O::OTHERS, O::PLACES], shape)
+    }
+}
+
+/// The kernel for an engine.
+fn kernel_of(engine: Engine, bind: Binding) -> Kernel {
+    let kernel = match engine {
+        Engine::Wave(_) => Kernel::bound("select/wave.cu.jinja", &[WAVE], bind),
+        _ => Kernel::bound("select/rows.cu.jinja", &[ROWS], bind),
+    };
+    kernel.engine(engine)
+}
+
+/// What is wrong with an engine for a select that stores what its outputs say.
+fn fault_of(
+    engine: Engine,
+    leaves: Leaves,
+    [kept, others, places]: [bool; 3],
+    shape: Shape,
+) -> Option<&'static str> {
+    match engine {
+        Engine::Levels | Engine::Block(_) => Some("the engine reduces and scans only"),
+        Engine::Shares(_) => Some("the engine scans only"),
+        Engine::Rows(policy) => policy.fault(&[RowPolicy::run_of(leaves)]),
+        Engine::Wave(_) if !leaves.kept => Some("the items are not those of a slice"),
+        Engine::Wave(_) if places && !kept => Some("the items are positions"),
+        Engine::Wave(policy) if policy.anywhere => Some("the slice starts at a multiple of 16"),
+        Engine::Wave(policy) if others && policy.batch < policy.rows => {
+            Some("a partition takes all rows of a warp at once")
         }
+        Engine::Wave(policy) => policy.fault(shape),
     }
 }

@@ -322,26 +322,6 @@ impl Device {
         Ok(unsafe { self.store_new::<T, F, Kept>(arguments, len) }?.kept)
     }
 
-    /// How many items have a flag.
-    ///
-    /// # Safety
-    ///
-    /// As for [`store`](Device::store).
-    #[cfg(feature = "cuda")]
-    unsafe fn count_flags<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<usize> {
-        // SAFETY: the caller's.
-        let count = unsafe {
-            self.reduce_bound::<u64, crate::ops::Add, crate::source::Map<flag_of<T>, F>>(
-                arguments, len, None,
-            )
-        }?;
-        Ok(count as usize)
-    }
-
     /// Stores what `O` names in new buffers. On the CPU they grow. On a GPU there is
     /// room for all items, or for those that were counted.
     ///
@@ -373,8 +353,11 @@ impl Device {
                 let (mut new, kept, others) = match New::reserve::<O>(self, len, len) {
                     Ok(new) => (new, len, len),
                     Err(Error::OutOfMemory { .. }) => {
+                        // Without room anywhere a select counts.
+                        let nowhere = Targets::default();
                         // SAFETY: the caller's.
-                        let kept = unsafe { self.count_flags::<T, F>(arguments, len) }?;
+                        let kept =
+                            unsafe { self.store::<T, F, O>(arguments, len, nowhere, false) }?;
                         let others = len - kept;
                         (New::reserve::<O>(self, kept, others)?, kept, others)
                     }
@@ -471,13 +454,6 @@ impl<T: Element> New<T> {
             lengths: Buffer::reserve(device, room(O::KEPT && O::PLACES, kept))?,
         })
     }
-}
-
-/// 1 for an item that has a flag.
-#[cfg(feature = "cuda")]
-#[crate::function]
-fn flag_of<T: Element>(_item: T, flag: bool) -> u64 {
-    flag as u64
 }
 
 /// An error if there were more items than room.

@@ -103,7 +103,7 @@ impl<F: Form<Item: Candidate>> Top<F> {
 
     /// How the kernels are cut.
     pub fn shape() -> TopShape {
-        let run = RowPolicy::run_of_scan::<F>();
+        let run = RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>());
         let size = (F::LEAVES.bytes.max(size_of::<F::Item>())) as u32;
         TopShape {
             key_bytes: size_of::<<F::Item as Candidate>::Key>(),

@@ -4,10 +4,9 @@
 mod wave_sm_90;
 
 use crate::Element;
-use crate::engine::rows::bytes_of;
 use crate::engine::tuning::{Tables, WaveRow, choose};
-use crate::engine::{RowPolicy, Shape, WavePolicy};
-use crate::source::Form;
+use crate::engine::{RowPolicy, Shape, WavePolicy, bytes_read};
+use crate::source::{Form, Leaves};
 
 /// What warps hold of a select, or of what is like it. Counts are folded.
 #[derive(Debug)]
@@ -64,16 +63,20 @@ const RUN_BYTES: u32 = 80;
 impl RowPolicy {
     /// The policy of a select from a form on GPUs of a compute capability.
     pub fn for_select<F: Form>(capability: u32) -> RowPolicy {
-        RowPolicy::of_select::<F>(choose(ROWS, capability))
+        RowPolicy::of_select(choose(ROWS, capability), F::LEAVES, size_of::<F::Item>())
     }
 
     /// The policy of a long select that stores positions alone.
     pub fn for_positions<F: Form>(capability: u32) -> RowPolicy {
-        RowPolicy::of_select::<F>(choose(POSITIONS, capability))
+        RowPolicy::of_select(
+            choose(POSITIONS, capability),
+            F::LEAVES,
+            size_of::<F::Item>(),
+        )
     }
 
-    fn of_select<F: Form>(row: &SelectRow) -> RowPolicy {
-        let (run, size) = (RowPolicy::run_of::<F>(), bytes_of::<F>());
+    fn of_select(row: &SelectRow, leaves: Leaves, item: usize) -> RowPolicy {
+        let (run, size) = (RowPolicy::run_of(leaves), bytes_read(leaves, item));
         let rows = (row.bytes / (run * size)).min(row.items / run);
         let rows = 1 << rows.clamp(1, row.rows).ilog2();
         let holds_more = rows * run * size > row.bytes;
@@ -90,13 +93,17 @@ impl WavePolicy {
     /// The policy for a select of items of type `T` from a form; `None` as for
     /// [`for_form`](WavePolicy::for_form), or if the items are not those of a slice.
     pub fn for_select<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
-        WavePolicy::for_packing::<F>(choose(WAVES, capability), Shape::of_select::<T, F>())
+        WavePolicy::for_packing(
+            choose(WAVES, capability),
+            F::LEAVES,
+            Shape::of_select::<T, F>(),
+        )
     }
 
     /// The same for a select that stores the other items too: a partition.
     pub fn for_partition<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         let shape = Shape::of_select::<T, F>();
-        let policy = WavePolicy::for_packing::<F>(choose(PARTITIONS, capability), shape)?;
+        let policy = WavePolicy::for_packing(choose(PARTITIONS, capability), F::LEAVES, shape)?;
         // A warp takes all its rows at once.
         Some(WavePolicy {
             batch: policy.rows,
@@ -106,16 +113,20 @@ impl WavePolicy {
 
     /// The same for a select that stores positions and lengths of runs too.
     pub fn for_runs<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
-        WavePolicy::for_packing::<F>(choose(WAVES, capability), Shape::of_runs::<T, F>())
+        WavePolicy::for_packing(
+            choose(WAVES, capability),
+            F::LEAVES,
+            Shape::of_runs::<T, F>(),
+        )
     }
 
-    fn for_packing<F: Form>(table: &[WaveRow], shape: Shape) -> Option<WavePolicy> {
-        F::LEAVES.kept.then_some(())?;
+    fn for_packing(table: &[WaveRow], leaves: Leaves, shape: Shape) -> Option<WavePolicy> {
+        leaves.kept.then_some(())?;
         let policy = WavePolicy::for_shape(table, RUN_BYTES, shape)?;
         // A warp has few values to hold, and waits for shared memory most of the time: the more
         // rows it has under way, the better. Runs read their neighbours too.
         let batch = policy.rows.min((32 / policy.run).max(1));
-        let reducers = match F::LEAVES.before {
+        let reducers = match leaves.before {
             0 => policy.reducers,
             _ => policy.warps.min(8),
         };
