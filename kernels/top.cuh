@@ -12,8 +12,10 @@
 // itself, which is slow, and right. Which places are drawn depends on the length alone, so all runs
 // are alike.
 //
-// Short inputs, and rows of a matrix, take one block each, which does all of this by itself. More
-// than a block sorts are sorted by the launches of sort.cuh: by their places, and then by rank.
+// Short inputs, and rows of a matrix, take one block each, which does all of this by itself. Up to
+// some millions take one launch: every block draws the same sample, and the last one to end
+// finishes. More than a block sorts are sorted by the launches of sort.cuh: by their places, and
+// then by rank.
 #pragma once
 #include "grid/workspace.cuh"
 #include "machine/words.cuh"
@@ -176,6 +178,17 @@ struct TopK {
         __device__ __forceinline__ u64 end() const { return length; }
     };
 
+    /// The least of each group of samples. Of some there may be none.
+    struct InShared {
+        u64 count, length;
+
+        __device__ __forceinline__ bool get(u64 i, Ranked& to) const {
+            to = sorted((u32)i);
+            return !to.is_none();
+        }
+        __device__ __forceinline__ u64 end() const { return length; }
+    };
+
     // ---- narrowing down by digits: one block ---------------------------------------------------
 
     /// All bits from `shift` on.
@@ -214,7 +227,7 @@ struct TopK {
             u64 to = reader.count - from < PIECE ? reader.count : from + PIECE;
             if (thread < DIGITS) s.counts[thread] = 0;
             __syncthreads();
-            for (u64 i = from + thread; i < to; i += THREADS) {
+            for (u64 i = from + thread; i < to; i += blockDim.x) {
                 Ranked item;
                 u32 digit;
                 if (reader.get(i, item) && digit_of(item, digit)) atomicAdd(&s.counts[digit], 1u);
@@ -247,13 +260,14 @@ struct TopK {
     }
 
     /// A bound that admits at least the first k, and at most `room`; all of them if there are no
-    /// more. `room` is not below k. All threads call, and get it.
+    /// more. `room` is not below k. All threads call, and get it. Blocks may be of any size from
+    /// DIGITS threads on.
     template <class Reader>
     static __device__ __forceinline__ Ranked narrow(const Reader& reader, u64 k, u64 room) {
         Shared& s = shared();
         B any = 0, all = LAST;
         u64 there = 0;
-        for (u64 i = threadIdx.x; i < reader.count; i += THREADS) {
+        for (u64 i = threadIdx.x; i < reader.count; i += blockDim.x) {
             Ranked item;
             if (!reader.get(i, item)) continue;
             any |= item.rank;
@@ -272,7 +286,7 @@ struct TopK {
         }
         __syncthreads();
         any = 0, all = LAST, there = 0;
-        for (int warp = 0; warp < THREADS / WARP; warp++) {
+        for (u32 warp = 0; warp < blockDim.x / WARP; warp++) {
             any |= s.any[warp];
             all &= s.all[warp];
             there += s.sums[warp];
@@ -322,24 +336,55 @@ struct TopK {
         shared().places[i] = item.place;
     }
 
-    /// Sorts the first `count` of what is in shared memory, a power of two: Batcher's bitonic sort.
+    static __device__ __forceinline__ Ranked shuffle_xor(const Ranked& item, int by) {
+        union {
+            B rank;
+            u32 words[(sizeof(B) + 3) / 4];
+        } both;
+        both.words[0] = 0;
+        both.rank = item.rank;
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof(B) + 3) / 4; i++)
+            both.words[i] = __shfl_xor_sync(ALL_LANES, both.words[i], by);
+        return {both.rank, __shfl_xor_sync(ALL_LANES, item.place, by)};
+    }
+
+    /// Sorts the first `count` of what is in shared memory, a power of two from 32 on, and no more
+    /// than there are threads. No two are equal. A warp sorts what its lanes have, by Batcher's
+    /// bitonic sort. Then neighbouring runs are merged: an item's place is its place in its own run
+    /// and the number of items before it in the other one.
     static __device__ __forceinline__ void sort(u32 count) {
+        u32 at = threadIdx.x;
+        bool mine = at < count;
         __syncthreads();
-        for (u32 width = 2; width <= count; width *= 2)
-            for (u32 step = width / 2; step > 0; step /= 2) {
-                for (u32 i = threadIdx.x; i < count / 2; i += blockDim.x) {
-                    u32 low = 2 * i - (i & (step - 1)), high = low + step;
-                    Ranked a = sorted(low), b = sorted(high);
-                    if (b.before(a) == ((low & width) == 0)) {
-                        set(low, b);
-                        set(high, a);
-                    }
+        if (mine) {
+            Ranked own = sorted(at);
+#pragma unroll
+            for (int width = 2; width <= WARP; width *= 2)
+#pragma unroll
+                for (int step = width / 2; step > 0; step /= 2) {
+                    Ranked other = shuffle_xor(own, step);
+                    bool keeps_first = ((lane() & width) == 0) == ((lane() & step) == 0);
+                    if (other.before(own) == keeps_first) own = other;
                 }
-                // Steps of up to a warp stay within what the warp itself has.
-                u32 next = step > 1 ? step / 2 : width;
-                if (step > WARP || next > WARP) __syncthreads();
-                else __syncwarp();
+            set(at, own);
+        }
+        for (u32 width = WARP; width < count; width *= 2) {
+            __syncthreads();
+            Ranked own = Ranked::none();
+            u32 pair = at & ~(2 * width - 1), other = pair + (~at & width), before = 0;
+            if (mine) {
+                own = sorted(at);
+                for (u32 step = width / 2; step > 0; step /= 2)
+                    if (sorted(other + before + step - 1).before(own)) before += step;
+                if (sorted(other + before).before(own)) before++;
             }
+            __syncthreads();
+            if (mine) {
+                at = pair + (at & (width - 1)) + before;
+                set(at, own);
+            }
+        }
         __syncthreads();
     }
 
@@ -355,6 +400,7 @@ struct TopK {
         Shared& s = shared();
         u32 least = CAPACITY < 256 ? CAPACITY : 256;
         u32 room = power_of_two(call.k > least ? call.k : least);
+        if (reader.count <= CAPACITY) room = CAPACITY;
         Ranked bound = narrow(reader, call.k, room);
         if (threadIdx.x == 0) s.kept = 0;
         __syncthreads();
@@ -364,8 +410,10 @@ struct TopK {
                 set(atomicAdd(&s.kept, 1u), item);
         }
         __syncthreads();
-        u32 kept = s.kept, count = power_of_two(kept);
-        for (u32 i = kept + threadIdx.x; i < count; i += THREADS) set(i, Ranked::none());
+        u32 kept = s.kept, count = power_of_two(kept > WARP ? kept : WARP);
+        // What fills up comes after every item, and no two are equal.
+        for (u32 i = kept + threadIdx.x; i < count; i += THREADS)
+            set(i, {LAST, NOWHERE - CAPACITY + i});
         sort(count);
         u32 stored = kept < call.k ? kept : (u32)call.k;
         for (u32 i = threadIdx.x; i < stored; i += THREADS) {
@@ -410,14 +458,15 @@ struct TopK {
         return least;
     }
 
-    /// The bound, given the least of each group in shared memory. Sorts them.
+    /// The bound, given the least of each group in shared memory. All threads call.
     static __device__ __forceinline__ Ranked bound_of(const Call& call, u64 length) {
-        sort(GROUPS);
         // So many groups hold one of the first k, at most; their number varies by its root.
         u64 hit = ((u64)GROUPS << rounds_for(call, length)) * call.k / length + 1, root = 1;
         while (root * root < hit) root++;
         u64 number = hit + 6 * root + 8;
-        return number <= GROUPS ? sorted((u32)number - 1) : Ranked::none();
+        __syncthreads();
+        if (number > GROUPS) return Ranked::none();
+        return narrow(InShared{GROUPS, length}, number, number + number / 4);
     }
     /// The upper 64 bits of a product, or 1 less.
     static __device__ __forceinline__ u64 upper_half(u64 a, u64 b) {
@@ -433,7 +482,7 @@ struct TopK {
     // ---- the filter ----------------------------------------------------------------------------
 
     /// Stores the items of a row that the bound admits. Each warp takes every so manyth chunk.
-    /// `take` counts them, and says where a warp's first one goes.
+    /// `take` counts them, and says where a lane's first one goes.
     template <class Take>
     static __device__ __forceinline__ void filter(const Call& call, const Ranks& ranks, u64 base,
                                                   u64 length, const Ranked& bound, u64 warp,
@@ -457,50 +506,73 @@ struct TopK {
                 }
             if (!any_lane(some)) continue;
 
-            u32 own = 0;
-            u64 at = 0;
-#pragma unroll 1
-            for (int storing = 0; storing < 2; storing++) {
+            u64 hits = 0;
 #pragma unroll
-                for (int row = 0; row < ROWS; row++)
+            for (int row = 0; row < ROWS; row++)
 #pragma unroll
-                    for (int i = 0; i < RUN; i++) {
-                        Item item = rows.item(row, i);
-                        B rank = ranks.rank(bits_of(OfItem::key(item)));
-                        int offset = (row * WARP + (int)lane()) * RUN + i;
-                        u64 place = start + offset;
-                        if (!OfItem::there(item) || offset >= here || !bound.admits(rank, place))
-                            continue;
-                        if (storing == 0) {
-                            own++;
-                            continue;
-                        }
-                        if (at < call.room) {
-                            to_ranks[at] = rank;
-                            to_places[at] = place;
-                        }
-                        at++;
-                    }
-                if (storing == 1) break;
-                u32 end = own;
-#pragma unroll
-                for (int by = 1; by < WARP; by *= 2) {
-                    u32 other = __shfl_up_sync(ALL_LANES, end, by);
-                    if (lane() >= by) end += other;
+                for (int i = 0; i < RUN; i++) {
+                    Item item = rows.item(row, i);
+                    B rank = ranks.rank(bits_of(OfItem::key(item)));
+                    int offset = (row * WARP + (int)lane()) * RUN + i;
+                    bool hit = OfItem::there(item) && bound.admits(rank, start + offset);
+                    if (hit && offset < here) hits |= (u64)1 << (row * RUN + i);
                 }
-                u32 sum = __shfl_sync(ALL_LANES, end, WARP - 1);
-                if (sum == 0) break;
-                u64 first = 0;
-                if (lane() == 0) first = take((u64)sum);
-                at = __shfl_sync(ALL_LANES, first, 0) + (end - own);
-            }
+            u64 at = take((u32)__popcll(hits));
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+#pragma unroll
+                for (int i = 0; i < RUN; i++) {
+                    if ((hits >> (row * RUN + i) & 1) == 0) continue;
+                    if (at < call.room) {
+                        to_ranks[at] = ranks.rank(bits_of(OfItem::key(rows.item(row, i))));
+                        to_places[at] = start + (row * WARP + lane()) * RUN + i;
+                    }
+                    at++;
+                }
         }
     }
+    static_assert(RUN * ROWS <= 64);
+
+    /// Counts what a block's lanes store.
+    struct TakeInBlock {
+        __device__ __forceinline__ u64 operator()(u32 count) const {
+            return count == 0 ? 0 : atomicAdd(&shared().taken, (u64)count);
+        }
+    };
+    /// Counts what the lanes of all blocks store: an addition a warp.
+    struct TakeInGrid {
+        u64* counter;
+        /// Where it started.
+        u64 origin;
+
+        __device__ __forceinline__ u64 operator()(u32 count) const {
+            u32 end = count;
+#pragma unroll
+            for (int by = 1; by < WARP; by *= 2) {
+                u32 other = __shfl_up_sync(ALL_LANES, end, by);
+                if (lane() >= by) end += other;
+            }
+            u32 sum = __shfl_sync(ALL_LANES, end, WARP - 1);
+            if (sum == 0) return 0;
+            u64 first = 0;
+            if (lane() == 0) first = add_relaxed(counter, sum) - origin;
+            return __shfl_sync(ALL_LANES, first, 0) + (end - count);
+        }
+    };
 
     // ---- a block a row -------------------------------------------------------------------------
 
     /// Rows of up to so many items are narrowed down as they are.
     static constexpr u64 DIRECT = 4 * CAPACITY;
+
+    /// The bound by a sample that the block takes by itself.
+    static __device__ __forceinline__ Ranked bound_by_block(const Call& call, const Ranks& ranks,
+                                                            u64 base, u64 length) {
+        if (!can_sample(call, length)) return Ranked::none();
+        for (u32 group = threadIdx.x; group < GROUPS; group += THREADS)
+            set(group, sample(call, ranks, base, length, group, 0, 1));
+        return bound_of(call, length);
+    }
 
     static __device__ __forceinline__ void run_row(const Call& call) {
         u64 row = call.row + blockIdx.x, base = row * call.length;
@@ -509,16 +581,13 @@ struct TopK {
         Ranks ranks = Ranks::of(call.order);
         InSource source{call.source, ranks, base, length};
         if (length <= DIRECT) return finish(call, source, row);
-        for (u32 group = threadIdx.x; group < GROUPS; group += THREADS)
-            set(group, sample(call, ranks, base, length, group, 0, 1));
         if (threadIdx.x == 0) s.taken = 0;
-        Ranked bound = can_sample(call, length) ? bound_of(call, length) : Ranked::none();
+        Ranked bound = bound_by_block(call, ranks, base, length);
         __syncthreads();
         B* to_ranks = call.ranks + row * call.room;
         u64* to_places = call.at + row * call.room;
-        auto take = [](u64 count) { return atomicAdd(&shared().taken, count); };
         filter(call, ranks, base, length, bound, warp_index(), THREADS / WARP, to_ranks, to_places,
-               take);
+               TakeInBlock{});
         __syncthreads();
         u64 count = s.taken;
         if (is_right(call, bound, count)) {
@@ -532,6 +601,40 @@ struct TopK {
     static __device__ __forceinline__ bool is_right(const Call& call, const Ranked& bound,
                                                     u64 count) {
         return count <= call.room && (count >= call.k || bound.is_none());
+    }
+
+    // ---- one launch of many blocks -------------------------------------------------------------
+
+    /// Every block takes the sample by itself, and reads its share of the items. The last one to
+    /// end finishes.
+    static __device__ __forceinline__ void run_once(const Call& call) {
+        Shared& s = shared();
+        u64 length = length_of(call), base = call.row * call.length;
+        Ranks ranks = Ranks::of(call.order);
+        if (threadIdx.x == 0) s.below = call.workspace.tag();
+        __syncthreads();
+        u64 tag = s.below;
+        __syncthreads();
+        Ranked bound = bound_by_block(call, ranks, base, length);
+        WorkspaceHeader* header = call.workspace.header;
+        u64 warp = (u64)warp_index() * gridDim.x + blockIdx.x;
+        filter(call, ranks, base, length, bound, warp, (u64)gridDim.x * (THREADS / WARP),
+               call.ranks, call.at, TakeInGrid{&header->tickets, tag});
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            s.last = header->end(tag);
+            if (s.last) {
+                s.below = load_relaxed(&header->tickets) - tag;
+                header->reset(tag, call.workspace.key);
+            }
+        }
+        __syncthreads();
+        if (!s.last) return;
+        u64 count = s.below;
+        __syncthreads();
+        if (is_right(call, bound, count))
+            finish(call, InMemory{call.ranks, call.at, count, length}, call.row);
+        else finish(call, InSource{call.source, ranks, base, length}, call.row);
     }
 
     // ---- many blocks ---------------------------------------------------------------------------
@@ -589,12 +692,10 @@ struct TopK {
     static __device__ __forceinline__ void run_filter(const Call& call) {
         if (call.again && call.state->again == 0) return;
         Ranks ranks = Ranks::of(call.order);
-        typename Call::State* state = call.state;
-        auto take = [=](u64 count) { return add_relaxed(&state->count, count); };
         u64 warp = (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
         u64 warps = (u64)gridDim.x * (blockDim.x / WARP);
         filter(call, ranks, call.row * call.length, length_of(call), bound_in(call), warp, warps,
-               call.ranks, call.at, take);
+               call.ranks, call.at, TakeInGrid{&call.state->count, 0});
     }
 
     static __device__ __forceinline__ void run_finish(const Call& call) {

@@ -126,6 +126,7 @@ where
         };
         match way {
             TopWay::Rows => launch(&Top::<F>::ROWS, sorting(rows as u64, shape.threads)),
+            TopWay::Once => launch(&Top::<F>::ONCE, sorting(3, shape.threads)),
             _ => {
                 if bound == Bound::Sampled {
                     let blocks = plan.sample_blocks().into();
@@ -176,8 +177,8 @@ fn check<K: Key + Candidate<Key = K>>(name: &str, lens: &[usize], patterns: &[Pa
                 let keys: Vec<K> = keys(pattern, len, seed);
                 let expected = &oracle(order, &keys)[..k];
                 let way = match bound {
-                    Bound::Sampled if seed % 2 == 0 => TopWay::Rows,
-                    _ => TopWay::Filter,
+                    Bound::TooTight => TopWay::Filter,
+                    _ => [TopWay::Rows, TopWay::Once, TopWay::Filter][seed as usize % 3],
                 };
                 let what = format!(
                     "{name} {pattern:?} {len} {k} {:?} {bound:?} {way:?}",
@@ -261,7 +262,7 @@ fn items_without_a_flag_in_the_emulator_are_passed_over() {
             let mut expected = oracle(ORDERS[0], &keys);
             expected.retain(|&place| keys[place as usize] % 2 == 0);
             expected.truncate(k);
-            for way in [TopWay::Rows, TopWay::Filter] {
+            for way in [TopWay::Rows, TopWay::Once, TopWay::Filter] {
                 let what = format!("{len} {few} {way:?}");
                 let code = code_of::<u32>(ORDERS[0]);
                 let bound = (Bound::Sampled, way);

@@ -47,8 +47,8 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 ///
 /// # Launches
 ///
-/// Short inputs take one launch of one block, and rows one of a block a row. Longer inputs take
-/// three: the first draws a sample and bounds what can be among the first `k`; the second reads all
+/// Short inputs take one launch of one block, and rows one of a block a row. Up to some millions of
+/// items take one launch, too. Longer inputs take three: the first draws a sample and bounds what can be among the first `k`; the second reads all
 /// items once, and stores those within the bound; the third sorts them. If the bound was wrong,
 /// which is less likely than 10^-9, the last one finds the items by itself, slowly.
 ///
@@ -134,7 +134,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     fn bytes(&self, plan: TopPlan) -> usize {
         let room = plan.room();
         let sorts = match plan.way() {
-            TopWay::Rows | TopWay::Filter => 0,
+            TopWay::Rows | TopWay::Once | TopWay::Filter => 0,
             _ => {
                 256 + self
                     .by_place
@@ -420,6 +420,14 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         };
         let most = FILTER_BLOCKS * kernels.multiprocessors();
         let threads = shape.filter_threads();
+        if way == TopWay::Once {
+            // Each warp has a chunk, if there are enough multiprocessors.
+            let chunks = (plan.columns as u64).div_ceil(shape.chunk());
+            let blocks = chunks.div_ceil(u64::from(shape.threads / 32));
+            let blocks = blocks.clamp(1, kernels.multiprocessors().into()) as u32;
+            let grid = Grid::new(blocks, shape.threads, shape.shared_bytes());
+            return run(&Top::<F>::ONCE, grid, arguments);
+        }
         if way == TopWay::Sort {
             let grid = shared_out(plan.columns as u64, 256, 2 * most);
             run(&Top::<F>::ALL, grid, arguments)?;

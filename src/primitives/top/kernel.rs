@@ -59,6 +59,8 @@ pub struct Top<F>(Named<F>);
 impl<F: Form<Item: Candidate>> Top<F> {
     /// A block a row.
     pub const ROWS: Function<TopArguments<F::Arguments>> = Function::new("top_rows");
+    /// A sample, a filter and a sort in one launch.
+    pub const ONCE: Function<TopArguments<F::Arguments>> = Function::new("top_once");
     /// Finds a bound.
     pub const SAMPLE: Function<TopArguments<F::Arguments>> = Function::new("top_sample");
     /// Stores candidates.
@@ -77,6 +79,7 @@ impl<F: Form<Item: Candidate>> Top<F> {
         let functions = const {
             &[
                 Self::ROWS.name,
+                Self::ONCE.name,
                 Self::SAMPLE.name,
                 Self::FILTER.name,
                 Self::FINISH.name,
@@ -189,6 +192,8 @@ pub struct TopPlan {
 pub enum TopWay {
     /// A block a row.
     Rows,
+    /// One launch of as many blocks as there are multiprocessors.
+    Once,
     /// A sample, a filter, and one block that sorts.
     Filter,
     /// The same, and the candidates are sorted by other launches.
@@ -237,12 +242,16 @@ impl TopPlan {
                 false => TopWay::FilterAndSort,
             };
         }
+        let alone = match self.columns <= ONCE_ITEMS {
+            true => TopWay::Once,
+            false => TopWay::Filter,
+        };
         // A multiprocessor reads some hundredth of what all of them do.
         let in_blocks = self.columns * self.rows.div_ceil(BLOCKS_AT_ONCE);
         let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / BLOCKS_AT_ONCE);
-        match self.columns <= 16 * capacity || in_blocks <= in_launches {
+        match self.columns <= 4 * capacity || (self.rows > 1 && in_blocks <= in_launches) {
             true => TopWay::Rows,
-            false => TopWay::Filter,
+            false => alone,
         }
     }
 
@@ -254,6 +263,7 @@ impl TopPlan {
         let rounds = (self.columns / groups / least).max(1);
         let rounds = match self.way() {
             TopWay::Rows => rounds,
+            TopWay::Once => (self.columns / groups / (SPACING / 8)).clamp(1, 8),
             _ => rounds.min((self.columns / groups / most).max(512)),
         };
         let rounds = rounds.next_power_of_two().ilog2();
@@ -273,7 +283,7 @@ impl TopPlan {
         match self.way() {
             TopWay::Rows if self.columns <= 4 * capacity => 0,
             TopWay::Rows => (8 * capacity).min(self.columns),
-            TopWay::Filter => (32 * capacity).min(self.columns),
+            TopWay::Once | TopWay::Filter => (32 * capacity).min(self.columns),
             TopWay::FilterAndSort => (3 * self.k + 32 * capacity).min(self.columns),
             TopWay::Sort => self.columns,
         }
@@ -291,7 +301,8 @@ impl TopPlan {
         let groups = self.shape.capacity as usize;
         let way = self.way();
         let rows = if way == TopWay::Rows { self.rows } else { 1 };
-        let groups = if way == TopWay::Rows { 0 } else { groups };
+        let in_memory = matches!(way, TopWay::Filter | TopWay::FilterAndSort);
+        let groups = if in_memory { groups } else { 0 };
         let candidates = rows * self.room();
         let scratch = TopScratch {
             state: room(1, STATE_BYTES),
@@ -315,7 +326,10 @@ impl TopPlan {
 const BLOCKS_AT_ONCE: usize = 132;
 
 /// The items that a block reads in the time that the launches of a long call take at least.
-const LAUNCHES_ITEMS: usize = 300_000;
+const LAUNCHES_ITEMS: usize = 100_000;
+
+/// Up to so many items take one launch.
+const ONCE_ITEMS: usize = 1 << 21;
 
 /// Between so many items lies a sample, at most: more would cost more than it saves.
 const SPACING: usize = 1 << 10;
