@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Show neither progress nor warnings; errors stay
+    /// Show neither progress nor warnings; errors stay, and what says that data may be lost
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -499,6 +499,10 @@ pub(crate) struct TextArguments {
 
     /// What to do about missing values: NA, N/A, null, -, ?, nothing at all, and the like
     /// [default: error]
+    ///
+    /// One that is skipped takes part in nothing, and keeps its place: reduce, stats and histogram
+    /// leave it out of its column alone, positions count it, scan leaves its field empty (NA
+    /// in a column by itself and between white space), and select keeps no row that has one.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) missing: Option<Missing>,
 

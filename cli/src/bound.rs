@@ -1,5 +1,6 @@
 //! Bounds and edges that a user writes. Beside integers they are exact, whatever their size.
 
+use crate::failure::Failure;
 use crate::number::{BadNumber, Number};
 
 /// Up to here every integer is an `f64`.
@@ -14,6 +15,25 @@ pub(crate) struct Bound {
     floor: i128,
     /// How far it lies above that integer: less than 1, and 0 only if it is an integer.
     part: f64,
+}
+
+/// What a bound that is no number can be: a date.
+pub(crate) fn bad_bound(place: &str, text: &str) -> Failure {
+    let cause = format!("`{text}` is not a number");
+    let mut parts = text.split(['-', '/']);
+    let is_date = text.len() >= 8
+        && parts.clone().count() >= 3
+        && parts.all(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    match is_date {
+        true => Failure::with_remedy(
+            place,
+            cause,
+            format_args!(
+                "times are integers of their unit: give numpy.datetime64('{text}', UNIT).astype(int)"
+            ),
+        ),
+        false => Failure::at(place, cause),
+    }
 }
 
 impl Bound {

@@ -3,13 +3,14 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
+use crate::logger;
+use crate::npy::Times;
 use crate::number::{DType, with_number};
-use crate::numbers::{AHEAD, Numbers, PIECE};
+use crate::numbers::Numbers;
+use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
 use crate::text::{Gaps, Table, Values};
 use std::io::{Seek, Write};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 use tempfile::SpooledTempFile;
 
 /// A column is kept in memory up to this size, and in a temporary file beyond.
@@ -24,6 +25,8 @@ pub(crate) struct Columns {
     pub(crate) format: Format,
     /// The lengths of the axes of an array, where they are known beforehand.
     pub(crate) shape: Option<Vec<usize>>,
+    /// What the numbers of an array are if they are times or durations.
+    pub(crate) times: Option<Times>,
     /// What separates the columns of a table, if it is not white space.
     pub(crate) delimiter: Option<u8>,
     lasting: bool,
@@ -76,11 +79,16 @@ impl Columns {
                 number: 1,
                 dtype: numbers.dtype,
             };
+            if let Some(times) = &numbers.times {
+                let message = format!("{name}: the numbers are {times}, read as integers");
+                logger::remark("note", message);
+            }
             return Ok(Columns {
                 name,
                 columns: vec![column],
                 format,
                 shape: numbers.shape.clone(),
+                times: numbers.times.clone(),
                 delimiter: None,
                 lasting,
                 source: Source::Numbers(numbers.into()),
@@ -97,6 +105,7 @@ impl Columns {
             columns: columns.collect(),
             format,
             shape: None,
+            times: None,
             delimiter: table.delimiter(),
             lasting,
             source: Source::Table(table.into()),
@@ -181,47 +190,27 @@ impl Columns {
     }
 
     /// All pieces, each column as numbers of some type. They are read while others are worked on.
-    pub(crate) fn pieces(mut self, dtypes: Vec<DType>) -> Pieces {
-        let (sender, receiver) = sync_channel(AHEAD);
-        let missing = vec![0; self.columns.len()];
-        thread::spawn(move || {
-            loop {
-                let piece = self.read(&dtypes);
-                let last = piece.as_ref().map_or(true, |piece| piece.last);
-                if last {
-                    // The bar goes before a result is shown.
-                    drop(self);
-                    let _ = sender.send(piece);
-                    break;
-                }
-                // Nobody waits any more if the work has failed.
-                if sender.send(piece).is_err() {
-                    break;
-                }
-            }
-        });
-        Pieces {
-            receiver,
-            missing,
-            ended: false,
-        }
+    pub(crate) fn pieces(self, dtypes: Vec<DType>) -> Pieces<Vec<Values>> {
+        read_ahead(self, move |columns| columns.read(&dtypes))
     }
 
-    fn read(&mut self, dtypes: &[DType]) -> Result<Piece> {
+    fn read(&mut self, dtypes: &[DType]) -> Result<Piece<Vec<Values>>> {
         match &mut self.source {
-            Source::Numbers(numbers) => {
-                let values = with_number!(dtypes[0], A => Values::from(numbers.read::<A>()?));
+            Source::Numbers(numbers) => with_number!(dtypes[0], A => {
+                let piece = numbers.read::<A>()?;
                 Ok(Piece {
-                    last: values.len() < PIECE,
-                    values: vec![values],
-                    missing: vec![0],
+                    values: vec![Values::from(piece.values)],
+                    absent: piece.absent,
+                    missing: piece.missing,
+                    last: piece.last,
                 })
-            }
+            }),
             Source::Table(table) => {
                 let values = table.read(PIECE)?;
                 let values = values.into_iter().zip(dtypes);
                 let values: Vec<_> = values.map(|(values, dtype)| values.cast(*dtype)).collect();
                 Ok(Piece {
+                    absent: table.take_absent(),
                     missing: (0..values.len())
                         .map(|column| table.missing(column))
                         .collect(),
@@ -230,46 +219,5 @@ impl Columns {
                 })
             }
         }
-    }
-}
-
-/// The values of some rows, column by column.
-struct Piece {
-    values: Vec<Values>,
-    /// How many were missing so far.
-    missing: Vec<u64>,
-    last: bool,
-}
-
-/// The pieces of all columns, in order.
-pub(crate) struct Pieces {
-    receiver: Receiver<Result<Piece>>,
-    /// How many values were missing so far, in each column.
-    pub(crate) missing: Vec<u64>,
-    ended: bool,
-}
-
-impl Iterator for Pieces {
-    type Item = Result<Vec<Values>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let piece = self
-            .receiver
-            .recv()
-            .expect("the reader ends with a last piece or a failure");
-        Some(match piece {
-            Ok(piece) => {
-                self.ended = piece.last;
-                self.missing = piece.missing;
-                Ok(piece.values)
-            }
-            Err(failure) => {
-                self.ended = true;
-                Err(failure)
-            }
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! What `warpfold select` keeps: intervals, and what lies outside them.
 
 use crate::args::Condition;
-use crate::bound::Bound;
+use crate::bound::{Bound, bad_bound};
 use crate::failure::{Failure, Result};
 use crate::number::{BadNumber, DType, Number};
 use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
@@ -148,8 +148,8 @@ impl Condition {
     fn integers(&self, (least, greatest): (i128, i128)) -> Result<(Option<(i128, i128)>, bool)> {
         let read = |name: &str, value: &Option<String>| -> Result<Option<Bound>> {
             let Some(text) = value else { return Ok(None) };
-            let bad = |_| Failure::at(name, format_args!("`{text}` is not a number"));
-            Ok(Some(Bound::parse(text).map_err(bad)?))
+            let bound = Bound::parse(text).map_err(|_| bad_bound(name, text))?;
+            Ok(Some(bound))
         };
         let only = |value: Bound| {
             let value = value.integer();

@@ -93,6 +93,20 @@ pub(crate) fn product<C: Number>(values: &[C]) -> i128 {
     factors.fold(1, i128::saturating_mul)
 }
 
+/// The `f64` nearest to `sum / count`; of two, the even one.
+pub(crate) fn mean(sum: i128, count: u64) -> f64 {
+    let (magnitude, count) = (sum.unsigned_abs(), u128::from(count.max(1)));
+    if magnitude == 0 {
+        return 0.0;
+    }
+    // At least 64 bits of the quotient, and a last one that says whether anything is left over.
+    let shift = magnitude.leading_zeros();
+    let shifted = magnitude << shift;
+    let quotient = (shifted / count) | u128::from(!shifted.is_multiple_of(count));
+    let mean = quotient as f64 * 0.5_f64.powi(shift as i32);
+    if sum < 0 { -mean } else { mean }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +118,23 @@ mod tests {
         let wide =
             || proptest::strategy::Strategy::prop_map(words(), |(low, high)| Wide { low, high });
         assert_monoid::<Wide, Total>(wide());
+    }
+
+    /// Each of these divides in `f64` what was rounded before, and is off by some units.
+    #[test]
+    fn means_are_rounded_once() {
+        for (sum, count, expected) in [
+            (0, 0, 0.0),
+            (10, 4, 2.5),
+            (-1, 3, -1.0 / 3.0),
+            (i128::from(u64::MAX) * 3, 3, u64::MAX as f64),
+            (9_007_199_254_740_993 * 3, 3, 9_007_199_254_740_992.0),
+            (9_007_199_254_740_993 * 3 + 1, 3, 9_007_199_254_740_994.0),
+            (9_007_199_254_740_995, 1, 9_007_199_254_740_996.0),
+            (1, u64::MAX, 1.0 / u64::MAX as f64),
+        ] {
+            assert_eq!(mean(sum, count), expected, "{sum} / {count}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::args::{Format, InputArguments, TextArguments};
 use crate::input::Input;
 use crate::number::{DType, Number};
-use crate::numbers::{Numbers, PIECE};
+use crate::numbers::Numbers;
 use crate::text::Column;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -28,8 +28,8 @@ fn read<T: Number>(bytes: &[u8], format: Format, options: &InputArguments) -> Op
     let mut all = Vec::new();
     loop {
         let piece = numbers.read::<T>().ok()?;
-        all.extend_from_slice(&piece);
-        if piece.len() < PIECE {
+        all.extend_from_slice(&piece.values);
+        if piece.last {
             return Some(all);
         }
     }

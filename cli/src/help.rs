@@ -27,7 +27,10 @@ others are an error, without --ragged. Where all rows have one field more than a
 names or more, they begin with the name of the row, as R writes them. A first column that alone \
 has no name is left out, unless --column names its number: it names the rows, as in pandas.
 
-A missing value is an error, without --missing. 1.#INF and 1.#IND, of old C libraries, are inf and \
+A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
+keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \
+between white space), and select keeps no row that has one; reduce, stats, histogram and unique \
+leave it out of its own column. 1.#INF and 1.#IND, of old C libraries, are inf and \
 NaN. A field has up to 16 MiB.
 
 "
@@ -41,6 +44,8 @@ macro_rules! sums {
 Sums and products of integers have 64 bits, i64 or u64, as in NumPy. One that is out of range is \
 an error: --accumulate f64 rounds, --wrapping computes modulo 2^64. Products of floats are f64: in \
 f32 a long one strays. Sums of floats have the type of the elements. --accumulate chooses another. \
+If a part of a sum or product of finite floats is out of range, the result is infinite or NaN, and \
+a warning says so. \
 Products of integers are computed on the CPU.
 
 "

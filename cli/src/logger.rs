@@ -37,14 +37,26 @@ pub(crate) fn warn(message: fmt::Arguments<'_>) {
     }
 }
 
-/// Writes a remark about an input, unless the user wants none. Some results read their input twice:
-/// a remark that was made is not made again.
+/// What was said of inputs. Some results read theirs twice: what was said is not said again.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Writes a remark about an input, unless the user wants none.
 pub(crate) fn remark(level: &str, message: String) {
-    static MADE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let is_quiet = QUIET.load(Ordering::Relaxed);
-    let is_new =
-        |mut made: std::sync::MutexGuard<'_, BTreeSet<String>>| made.insert(message.clone());
-    if !is_quiet && MADE.lock().is_ok_and(is_new) {
+    if !QUIET.load(Ordering::Relaxed) {
+        show_once(level, message);
+    }
+}
+
+/// Writes a warning that the result may not be what the user thinks, whatever the user wants.
+pub(crate) fn insist(message: String) {
+    show_once("warning", message);
+}
+
+fn show_once(level: &str, message: String) {
+    let is_new = SAID
+        .lock()
+        .is_ok_and(|mut said| said.insert(message.clone()));
+    if is_new {
         show(level, format_args!("{message}"));
     }
 }

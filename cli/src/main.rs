@@ -25,6 +25,7 @@ mod npy;
 mod number;
 mod numbers;
 mod output;
+mod pieces;
 mod progress;
 mod raw;
 mod source;

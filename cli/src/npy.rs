@@ -9,6 +9,7 @@ use crate::logger;
 use crate::number::{DType, Number};
 use clap::ValueEnum;
 use header::{Description, Dictionary};
+use std::fmt;
 use std::io::{Cursor, Read};
 use warpfold::bytemuck;
 
@@ -37,10 +38,32 @@ pub(crate) struct Header {
     pub(crate) big_endian: bool,
     /// Whether they are truth values: any byte but 0 is 1.
     pub(crate) truth: bool,
-    /// Whether they are times or durations, which can be NaT.
-    pub(crate) time: bool,
+    /// What they are if they are times or durations, which can be NaT.
+    pub(crate) times: Option<Times>,
     /// Whether the first axis runs fastest.
     pub(crate) fortran_order: bool,
+}
+
+/// Times or durations, which are integers of some unit: NumPy's code for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Times(String);
+
+impl Times {
+    /// Whether they are durations, which can be added up.
+    pub(crate) fn are_durations(&self) -> bool {
+        self.0.starts_with('m')
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.are_durations() {
+            "timedelta64"
+        } else {
+            "datetime64"
+        };
+        write!(f, "{name}{}", &self.0[2..])
+    }
 }
 
 /// Reads a header, and leaves `input` at the first element.
@@ -130,6 +153,7 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
     };
     let truth = code == "b1";
     let time = code.starts_with("M8") || code.starts_with("m8");
+    let times = time.then(|| Times(code.into()));
     let known = DType::value_variants().iter().copied().find(|&dtype| {
         code_of(dtype) == Some(code) || truth && dtype == DType::U8 || time && dtype == DType::I64
     });
@@ -156,7 +180,7 @@ fn interpret(dictionary: Dictionary, name: &str) -> Result<Header> {
         count,
         big_endian: order == ">" && dtype.size() > 1,
         truth,
-        time,
+        times,
         fortran_order: fortran_order && axes > 1 && count > 0,
         shape,
     })
@@ -275,7 +299,7 @@ impl Elements {
                 .iter_mut()
                 .for_each(|byte| *byte = u8::from(*byte != 0));
         }
-        if self.header.time {
+        if self.header.times.is_some() {
             self.refuse_nat(bytemuck::cast_slice(&values))?;
         }
         self.left -= values.len();
@@ -320,7 +344,7 @@ impl Elements {
     /// Whether several threads can read the elements at once, as they lie in the file.
     pub(crate) fn is_shareable(&self) -> bool {
         let header = &self.header;
-        !header.big_endian && !header.truth && !header.time && self.input.is_shareable()
+        !header.big_endian && !header.truth && header.times.is_none() && self.input.is_shareable()
     }
 
     /// The elements, for several threads.
@@ -407,9 +431,12 @@ pub(crate) fn check_output(dtype: DType, name: &str) -> Result<()> {
 
 /// The length of the header is such that the elements start at a multiple of 64 bytes, as NumPy
 /// has it.
-pub(crate) fn header_bytes(dtype: DType, shape: &[usize]) -> Vec<u8> {
+pub(crate) fn header_bytes(dtype: DType, times: Option<&Times>, shape: &[usize]) -> Vec<u8> {
     let order = if dtype.size() == 1 { '|' } else { '<' };
-    let code = code_of(dtype).unwrap_or_default();
+    let code = match times {
+        Some(times) => &times.0,
+        None => code_of(dtype).unwrap_or_default(),
+    };
     let shape = show_shape(shape);
     let mut text =
         format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': {shape}, }}");

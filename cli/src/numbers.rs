@@ -3,21 +3,13 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
-use crate::npy;
+use crate::npy::{self, Times};
 use crate::number::{DType, Number, with_number};
+use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
 use crate::raw;
 use crate::text::{Table, Text, Values};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 use warpfold::bytemuck;
-
-/// The numbers in a piece, but for the last: enough to keep all cores busy, and few enough to stay
-/// in their caches.
-pub(crate) const PIECE: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
-
-/// Pieces that wait to be worked on.
-pub(crate) const AHEAD: usize = 2;
 
 /// An input whose type is known, and of which no more was read than that needs.
 pub(crate) struct Numbers {
@@ -27,6 +19,8 @@ pub(crate) struct Numbers {
     pub(crate) dtype: DType,
     /// The lengths of the axes, where they are known beforehand.
     pub(crate) shape: Option<Vec<usize>>,
+    /// What they are if they are times or durations.
+    pub(crate) times: Option<Times>,
     /// Whether they can be read again.
     pub(crate) lasting: bool,
     source: Source,
@@ -53,6 +47,7 @@ impl Numbers {
     /// The numbers in some bytes of a format.
     pub(crate) fn of(input: Input, format: Format, options: &InputArguments) -> Result<Numbers> {
         let (name, lasting) = (input.name.clone(), input.lasting);
+        let mut times = None;
         let (source, dtype, shape) = match format {
             Format::Npy => {
                 let elements = npy::Elements::open(input)?;
@@ -64,6 +59,7 @@ impl Numbers {
                         "leave --dtype out; an .npy file knows its type",
                     ));
                 }
+                times = elements.header().times.clone();
                 (Source::Npy(elements), held, Some(shape))
             }
             Format::Raw => {
@@ -83,6 +79,7 @@ impl Numbers {
             name,
             dtype,
             shape,
+            times,
             lasting,
             source,
         })
@@ -94,33 +91,32 @@ impl Numbers {
             name: name.into(),
             dtype,
             shape: None,
+            times: None,
             lasting,
             source: Source::Column(table),
         }
     }
 
-    /// Reads the next piece, as numbers of some type. A short one is the last.
-    pub(crate) fn read<A: Number>(&mut self) -> Result<Vec<A>> {
+    /// Reads the next piece, as numbers of some type.
+    pub(crate) fn read<A: Number>(&mut self) -> Result<Piece<Vec<A>>> {
         with_number!(self.dtype, T => {
-            let values: Vec<T> = match &mut self.source {
-                Source::Npy(elements) => elements.read(PIECE)?,
-                Source::Raw(input) => raw::read(input, PIECE)?,
-                Source::Text(text) => text.read(PIECE)?,
-                // Where values are missing, rows are more than values.
+            let whole = |values: Vec<T>| (values.len() < PIECE, values);
+            let (mut absent, mut missing) = (vec![Vec::new()], vec![0]);
+            let (last, values) = match &mut self.source {
+                Source::Npy(elements) => whole(elements.read(PIECE)?),
+                Source::Raw(input) => whole(raw::read(input, PIECE)?),
+                Source::Text(text) => {
+                    let values = text.read(PIECE)?;
+                    (absent, missing) = (vec![text.take_absent()], vec![text.missing()]);
+                    (text.ended(), values)
+                }
                 Source::Column(table) => {
-                    let mut values = Vec::new();
-                    while values.len() < PIECE && !table.ended() {
-                        let more = table.read(PIECE - values.len())?.pop();
-                        let more = more.map_or_else(Vec::new, Values::into_vec);
-                        match values.is_empty() {
-                            true => values = more,
-                            false => values.extend(more),
-                        }
-                    }
-                    values
+                    let values = table.read(PIECE)?.pop();
+                    (absent, missing) = (table.take_absent(), vec![table.missing(0)]);
+                    (table.ended(), values.map_or_else(Vec::new, Values::into_vec))
                 }
             };
-            Ok(cast_all(values))
+            Ok(Piece { values: cast_all(values), absent, missing, last })
         })
     }
 
@@ -140,27 +136,8 @@ impl Numbers {
     }
 
     /// All pieces, which are read while others are worked on.
-    pub(crate) fn pieces<A: Number>(mut self) -> Pieces<A> {
-        let (sender, receiver) = sync_channel(AHEAD);
-        thread::spawn(move || {
-            loop {
-                let piece = self.read::<A>();
-                if ends(&piece) {
-                    // The bar goes before a result is shown.
-                    drop(self);
-                    let _ = sender.send(piece);
-                    break;
-                }
-                // Nobody waits any more if the work has failed.
-                if sender.send(piece).is_err() {
-                    break;
-                }
-            }
-        });
-        Pieces {
-            receiver,
-            ended: false,
-        }
+    pub(crate) fn pieces<A: Number>(self) -> Pieces<Vec<A>> {
+        read_ahead(self, Self::read::<A>)
     }
 }
 
@@ -168,33 +145,6 @@ impl Numbers {
 fn is_whole(input: &Input, dtype: DType) -> bool {
     let size = dtype.size() as u64;
     input.is_shareable() && input.remaining().is_some_and(|bytes| bytes % size == 0)
-}
-
-/// Whether nothing comes after a piece.
-fn ends<A>(piece: &Result<Vec<A>>) -> bool {
-    piece.as_ref().map_or(true, |piece| piece.len() < PIECE)
-}
-
-/// The pieces of an input, in order. All but the last have [`PIECE`] numbers.
-pub(crate) struct Pieces<A> {
-    receiver: Receiver<Result<Vec<A>>>,
-    ended: bool,
-}
-
-impl<A> Iterator for Pieces<A> {
-    type Item = Result<Vec<A>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let piece = self
-            .receiver
-            .recv()
-            .expect("the reader ends with a short piece or a failure");
-        self.ended = ends(&piece);
-        Some(piece)
-    }
 }
 
 /// Numbers in another type.

@@ -135,7 +135,11 @@ fn edges_of_integers_are_integers() {
         ("edges.npy", &file),
         ("times.npy", &npy_of("<M8[ns]", "(2,)", &bytes)),
     ]);
-    let counted = pass_in(folder.path(), "histogram --edges edges.npy times.npy", b"");
+    let counted = pass_in(
+        folder.path(),
+        "histogram -q --edges edges.npy times.npy",
+        b"",
+    );
     assert_eq!(counted, b"1700000000000000001,1700000000000000002,2\n");
 }
 

@@ -9,6 +9,7 @@ mod explain;
 mod files;
 mod formats;
 mod histogram;
+mod honesty;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod layout;

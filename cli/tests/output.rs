@@ -236,8 +236,69 @@ fn times_are_integers() {
     for descr in ["<M8[ns]", "<m8[s]", "<M8[D]", "<M8"] {
         let file = npy_of(descr, "(2,)", &bytes);
         let here = Path::new(".");
-        assert_eq!(pass_in(here, "reduce --op min", &file), b"-2\n", "{descr}");
-        assert_eq!(pass_in(here, "reduce", &file), b"3\n", "{descr}");
+        assert_eq!(
+            pass_in(here, "reduce -q --op min", &file),
+            b"-2\n",
+            "{descr}"
+        );
+        assert_eq!(pass_in(here, "reduce -q", &file), b"3\n", "{descr}");
+    }
+}
+
+/// What unit times have is said, and kept where they are written again.
+#[test]
+fn times_keep_their_unit() {
+    let bytes: Vec<u8> = [5_i64, 7].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let days = npy_of("<M8[D]", "(2,)", &bytes);
+    let seconds = npy_of("<M8[s]", "(2,)", &bytes);
+    let folder = folder(&[
+        ("days.npy", &days),
+        ("seconds.npy", &seconds),
+        ("plain.npy", &npy_of("<i8", "(2,)", &bytes)),
+    ]);
+    let run = |line: &str| String::from_utf8(pass_in(folder.path(), line, b"")).unwrap();
+    let output = run_in(folder.path(), "reduce --op max days.npy", b"");
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "warpfold: note: days.npy: the numbers are datetime64[D], read as integers\n"
+    );
+    assert_eq!(
+        run("reduce -q --op max --json days.npy"),
+        "{\"dtype\":\"i64\",\"unit\":\"datetime64[D]\",\"value\":7}\n"
+    );
+    for command in ["select --gt 0", "unique", "scan --op max"] {
+        run(&format!("{command} -q days.npy -o same.npy"));
+        let same = std::fs::read(folder.path().join("same.npy")).unwrap();
+        assert!(same == days, "{command}");
+    }
+    let table = run("stats -q days.npy seconds.npy");
+    assert!(
+        table.contains("unit     datetime64[D]  datetime64[s]\n"),
+        "{table}"
+    );
+    assert!(run("stats -q --json days.npy").contains("\"unit\":\"datetime64[D]\""));
+    for (edges, data) in [("days", "seconds"), ("days", "plain")] {
+        let error = fail_in(
+            folder.path(),
+            &format!("histogram -q --edges {edges}.npy {data}.npy"),
+            b"",
+        );
+        assert!(
+            error.contains("the edges are datetime64[D], and the numbers"),
+            "{error}"
+        );
+    }
+    assert_eq!(run("histogram -q --edges days.npy days.npy"), "5,7,2\n");
+    for line in [
+        "select -q --ge 2020-01-01 days.npy",
+        "histogram -q --edges 2020-01-01,2021-01-01 days.npy",
+        "histogram -q --range 2020-01-01 2021-01-01 days.npy",
+    ] {
+        let error = fail_in(folder.path(), line, b"");
+        assert!(
+            error.contains("numpy.datetime64('2020-01-01', UNIT).astype(int)"),
+            "{line}: {error}"
+        );
     }
 }
 

@@ -7,8 +7,11 @@ use crate::columns::{Column, Columns};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::input::SharedFile;
+use crate::logger;
+use crate::npy::Times;
 use crate::number::{BadNumber, DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::cast_all;
+use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use std::marker::PhantomData;
 use warpfold::{Device, Element, Monoid, Prefixes, Reducer, Scanner};
@@ -26,7 +29,8 @@ pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     let columns = results(&job.columns, &accumulations);
     let delimiter = job.columns.delimiter;
     let (output, format) = (job.output, job.output_format);
-    let mut results = Results::new(output, format, &columns, delimiter, Some(Vec::new()))?;
+    let results = Results::new(output, format, &columns, delimiter, Some(Vec::new()))?;
+    let mut results = results.times(times_of(op, &job.columns));
     // A sum that is checked is made by the CPU's threads, and a product by one.
     let checked = accumulations[0].checked;
     let may_share = !checked || job.device.is_cpu() && op == Operator::Add;
@@ -59,7 +63,7 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
     if !inclusive && arguments.op.picks() && arguments.init.is_none() {
         return Err(no_extreme("the first result of --exclusive", arguments.op));
     }
-    let (job, accumulations) = open(arguments, None, Some(Gaps::Together))?;
+    let (job, accumulations) = open(arguments, None, Some(Gaps::Apart))?;
     let mut scans = Vec::new();
     for (column, accumulation) in job.columns.columns.iter().zip(&accumulations) {
         scans.push(Start::of(arguments, &job, column, *accumulation).scan(inclusive)?);
@@ -71,21 +75,29 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
         true => None,
         false => shape,
     };
-    let mut results = Results::new(output, format, &columns, delimiter, shape)?;
+    let results = Results::new(output, format, &columns, delimiter, shape)?;
+    let mut results = results.times(times_of(arguments.op, &job.columns));
     let types = accumulations.iter().map(|accumulation| accumulation.dtype);
-    for piece in job.columns.pieces(types.collect()) {
+    let mut pieces = job.columns.pieces(types.collect());
+    while let Some(piece) = pieces.next() {
         let (mut outputs, mut overflow) = (Vec::new(), None);
-        for (scan, values) in scans.iter_mut().zip(piece?) {
-            let (output, failure) = scan.push(values)?;
+        for ((scan, values), absent) in scans.iter_mut().zip(piece?).zip(&pieces.absent) {
+            let (output, failure) = scan.push(values, absent)?;
             outputs.push(output);
             overflow = overflow.or(failure);
         }
-        results.write(outputs)?;
+        results.write_spread(outputs, &pieces.absent)?;
         if let Some(failure) = overflow {
             return Err(failure);
         }
     }
     results.finish()
+}
+
+/// What the results are if the numbers are times or durations. The sum of times is none.
+fn times_of(op: Operator, columns: &Columns) -> Option<Times> {
+    let times = columns.times.clone();
+    times.filter(|times| op.picks() || op == Operator::Add && times.are_durations())
 }
 
 /// The columns of the results.
@@ -236,6 +248,26 @@ trait Fold {
     fn value(&self) -> Result<Values>;
 }
 
+/// Whether a number is neither infinite nor NaN.
+fn is_finite<T: Number>(number: T) -> bool {
+    !T::DTYPE.is_float() || number.cast::<f64>().is_finite()
+}
+
+/// Says that a fold of finite numbers left the range of its type on the way. What it gives then
+/// depends on the bracketing: an infinity, or NaN where that meets 0 or the other infinity.
+fn warn_of_range<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
+    let dtype = T::DTYPE;
+    let value = value.to_value().text();
+    let wider = match dtype {
+        DType::F64 => "",
+        _ => "; --accumulate f64 has a wider range",
+    };
+    logger::insist(format!(
+        "{name}: {what} is {value}, and all numbers are finite: a part of the fold is out of the \
+         range of {dtype}{wider}"
+    ));
+}
+
 /// One number in the type of the results.
 fn single<C: Number>(value: C, dtype: DType) -> Values {
     with_number!(dtype, T => Values::from(vec![value.cast::<T>()]))
@@ -254,6 +286,8 @@ struct Reducing<C: Element, Op: Monoid<C>> {
     op: Operator,
     dtype: DType,
     name: String,
+    /// Whether all numbers so far are finite.
+    finite: bool,
 }
 
 impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
@@ -262,6 +296,7 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Fold>> {
         Ok(Box::new(Reducing {
             reducer: self.start.device.reducer::<C, Op>(),
+            finite: self.init.is_none_or(is_finite),
             init: self.init,
             op: self.start.op,
             dtype: self.start.accumulation.dtype,
@@ -272,12 +307,20 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
 
 impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
     fn push(&mut self, values: Values) -> Result<()> {
-        Ok(self.reducer.push_slice(&values.into_vec::<C>())?)
+        let values = values.into_vec::<C>();
+        self.finite = self.finite && values.iter().copied().all(is_finite);
+        Ok(self.reducer.push_slice(&values)?)
     }
 
     fn push_file(&mut self, file: &SharedFile) -> Result<()> {
         self.reducer
-            .push_read(file.count, |start, to| file.read(start, to))
+            .push_read(file.count, |start, to| file.read(start, to))?;
+        if !is_finite(self.reducer.value()) {
+            with_number!(file.dtype, T => file.blocks::<T>(0, file.count, |block| {
+                self.finite = self.finite && block.iter().copied().all(is_finite);
+            }))?;
+        }
+        Ok(())
     }
 
     fn value(&self) -> Result<Values> {
@@ -288,6 +331,12 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
             }
             None => self.reducer.value(),
         };
+        with_number!(self.dtype, T => {
+            let value: T = value.cast();
+            if self.finite && !is_finite(value) {
+                warn_of_range(&self.name, "the result", value);
+            }
+        });
         Ok(single(value, self.dtype))
     }
 }
@@ -356,7 +405,7 @@ impl<C: Number> Fold for Checked<C> {
 /// A scan of numbers that come in pieces.
 trait Scan {
     /// The results for the next numbers, and a failure if there are fewer.
-    fn push(&mut self, values: Values) -> Result<(Values, Option<Failure>)>;
+    fn push(&mut self, values: Values, absent: &[usize]) -> Result<(Values, Option<Failure>)>;
 }
 
 /// A scan, except its operator.
@@ -374,8 +423,10 @@ struct Running<C: Element, Op: Monoid<C>> {
     inclusive: bool,
     accumulation: Accumulation,
     name: String,
-    /// How many results there were.
+    /// The places of the pieces before, those without a result too.
     done: usize,
+    /// Whether all numbers so far are finite, and all results.
+    finite: bool,
 }
 
 impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
@@ -402,13 +453,15 @@ impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
             accumulation: start.accumulation,
             name: start.name,
             done: 0,
+            finite: self.init.is_none_or(is_finite),
         }))
     }
 }
 
 impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
-    fn push(&mut self, values: Values) -> Result<(Values, Option<Failure>)> {
+    fn push(&mut self, values: Values, absent: &[usize]) -> Result<(Values, Option<Failure>)> {
         let piece = values.into_vec::<C>();
+        let infinite = piece.iter().position(|&number| !is_finite(number));
         let items = match self.accumulation.checked {
             true => piece.clone(),
             false => Vec::new(),
@@ -418,17 +471,47 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
         let mut prefixes = piece.into_vec()?;
         let overflow = self.steps.overflow(&items, &prefixes, self.inclusive);
         prefixes.truncate(overflow.unwrap_or(prefixes.len()));
-        self.done += prefixes.len();
+        let place = Places::of(absent).place(prefixes.len());
         let failure = overflow.map(|_| {
             let what = format!(
                 "the result for the number at position {}, from 0,",
-                self.done
+                self.done + place
             );
             self.accumulation.overflow(&self.name, what)
         });
-        let dtype = self.accumulation.dtype;
-        let values = with_number!(dtype, T => Values::from(cast_all::<C, T>(prefixes)));
+        let values = with_number!(self.accumulation.dtype, T => {
+            let results = cast_all::<C, T>(prefixes);
+            self.warn_of_range(infinite, &results, absent);
+            Values::from(results)
+        });
+        self.done += place;
         Ok((values, failure))
+    }
+}
+
+impl<C: Number, Op: Monoid<C>> Running<C, Op> {
+    /// Warns of the first result that is not finite, if all numbers in it are. Of the numbers of the
+    /// piece, one may be infinite.
+    fn warn_of_range<T: Number>(
+        &mut self,
+        infinite: Option<usize>,
+        results: &[T],
+        absent: &[usize],
+    ) {
+        if !self.finite {
+            return;
+        }
+        let numbers = infinite.map_or(results.len(), |at| at + usize::from(!self.inclusive));
+        let place = results
+            .iter()
+            .take(numbers)
+            .position(|&result| !is_finite(result));
+        if let Some(result) = place {
+            let at = self.done + Places::of(absent).place(result);
+            let what = format!("the result at position {at}, from 0,");
+            warn_of_range(&self.name, what, results[result]);
+        }
+        self.finite = infinite.is_none() && place.is_none();
     }
 }
 

@@ -12,7 +12,7 @@ mod unique;
 use crate::args::{Command, FileArguments, OutputFormat};
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
-use crate::npy;
+use crate::npy::{self, Times};
 use crate::number::DType;
 use crate::output::{Output, TableWriter, Writer};
 use crate::progress;
@@ -149,11 +149,26 @@ impl Results {
         })
     }
 
-    fn write(&mut self, mut columns: Vec<Values>) -> Result<()> {
+    /// Says that the numbers are times or durations.
+    fn times(self, times: Option<Times>) -> Results {
         match self {
-            Results::Table(writer) => writer.write(&columns),
+            Results::One(writer) => Results::One(writer.times(times)),
+            table => table,
+        }
+    }
+
+    fn write(&mut self, columns: Vec<Values>) -> Result<()> {
+        self.write_spread(columns, &[])
+    }
+
+    /// Writes numbers, but for places that are absent.
+    fn write_spread(&mut self, mut columns: Vec<Values>, absent: &[Vec<usize>]) -> Result<()> {
+        match self {
+            Results::Table(writer) => writer.write(&columns, absent),
             Results::One(writer) => match columns.pop() {
-                Some(values) => writer.write_values(values),
+                Some(values) => {
+                    writer.write_values(values, absent.first().map_or(&[], Vec::as_slice))
+                }
                 None => Ok(()),
             },
         }

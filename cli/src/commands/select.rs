@@ -6,6 +6,7 @@ use crate::columns::Column;
 use crate::failure::Result;
 use crate::number::{DType, with_number};
 use crate::output::Writer;
+use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use warpfold::Device;
 
@@ -27,18 +28,23 @@ pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool)
     if positions {
         let mut writer = Writer::new(output, format, DType::U64, None);
         let mut start = 0;
-        for piece in job.columns.pieces(types) {
+        let mut pieces = job.columns.pieces(types);
+        while let Some(piece) = pieces.next() {
             let piece = piece?;
-            let count = piece[0].len() as u64;
-            let places = rows(device, &mut filters, piece)?;
-            let places: Vec<u64> = places.iter().map(|place| place + start).collect();
-            writer.write(&places)?;
-            start += count;
+            let count = piece[0].len() + pieces.absent[0].len();
+            let rows = rows(device, &mut filters, piece)?;
+            let mut places = Places::of(&pieces.absent[0]);
+            let places = rows
+                .iter()
+                .map(|&row| start + places.place(row as usize) as u64);
+            writer.write(&places.collect::<Vec<u64>>())?;
+            start += count as u64;
         }
         return writer.finish();
     }
     let delimiter = job.columns.delimiter;
-    let mut results = Results::new(output, format, &columns, delimiter, None)?;
+    let results = Results::new(output, format, &columns, delimiter, None)?;
+    let mut results = results.times(job.columns.times.clone());
     for piece in job.columns.pieces(types) {
         let kept = match <[Values; 1]>::try_from(piece?) {
             Ok([values]) => vec![filters[0](device, values, Wanted::Numbers)?],

@@ -5,12 +5,14 @@ use super::{choose_device, print};
 use crate::args::{Format, StatsArguments};
 use crate::columns::Columns;
 use crate::condition::Kept;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, End, Number, Work, with_number};
+use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use crate::value::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use warpfold::statistics::{Estimate, MomentsReducer};
+use warpfold::statistics::{Estimate, Moments, MomentsReducer};
 use warpfold::{Buffer, Device, Monoid};
 
 /// Prints a table: a line for each statistic, a column for each column of each file.
@@ -38,6 +40,7 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
         let input = Columns::open(*file, &arguments.input, Some(Gaps::Apart))?;
         let (columns, is_text) = (input.columns.clone(), input.format == Format::Text);
         let file = file.map_or_else(|| input.name.clone(), |file| file.display().to_string());
+        let unit = input.times.as_ref().map(ToString::to_string);
         let types = input.dtypes();
         let mut statistics: Vec<Box<dyn Statistics>> = Vec::new();
         for dtype in &types {
@@ -46,9 +49,11 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
             }));
         }
         let mut pieces = input.pieces(types);
-        for piece in pieces.by_ref() {
-            for (statistics, values) in statistics.iter_mut().zip(piece?) {
-                statistics.push(values)?;
+        while let Some(piece) = pieces.next() {
+            for ((statistics, values), absent) in
+                statistics.iter_mut().zip(piece?).zip(&pieces.absent)
+            {
+                statistics.push(values, absent)?;
             }
         }
         let missing = pieces
@@ -64,6 +69,7 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
             all.push(Shown {
                 name,
                 dtype: column.dtype,
+                unit: unit.clone(),
                 names: &names,
                 values: statistics.values(missing, &levels)?,
             });
@@ -97,6 +103,8 @@ const NAMES: [&str; 10] = [
 struct Shown<'a> {
     name: String,
     dtype: DType,
+    /// Of times and durations.
+    unit: Option<String>,
     names: &'a [String],
     /// In the order of their names.
     values: Vec<Value>,
@@ -107,6 +115,9 @@ impl Serialize for Shown<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &self.name)?;
         map.serialize_entry("dtype", &self.dtype.to_string())?;
+        if let Some(unit) = &self.unit {
+            map.serialize_entry("unit", unit)?;
+        }
         for (name, value) in self.names.iter().zip(&self.values) {
             map.serialize_entry(name, value)?;
         }
@@ -122,7 +133,8 @@ fn json(columns: &[Shown<'_>]) -> String {
 
 /// Statistics of numbers that come in pieces.
 trait Statistics {
-    fn push(&mut self, values: Values) -> Result<()>;
+    /// Takes numbers, and the places among them that are absent.
+    fn push(&mut self, values: Values, absent: &[usize]) -> Result<()>;
 
     /// In the order of their names. So many values were missing, if that can be.
     fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>>;
@@ -133,6 +145,8 @@ struct Of<T: Number> {
     device: Device,
     estimate: Estimate,
     count: u64,
+    /// Where the next piece starts: those that are absent have places, too.
+    places: u64,
     nan: u64,
     min: Extreme<T>,
     max: Extreme<T>,
@@ -148,6 +162,7 @@ impl<T: Number> Of<T> {
             device: device.clone(),
             estimate,
             count: 0,
+            places: 0,
             nan: 0,
             min: Extreme::new(End::Least),
             max: Extreme::new(End::Greatest),
@@ -159,7 +174,7 @@ impl<T: Number> Of<T> {
 }
 
 impl<T: Number> Statistics for Of<T> {
-    fn push(&mut self, values: Values) -> Result<()> {
+    fn push(&mut self, values: Values, absent: &[usize]) -> Result<()> {
         let piece = values.into_vec::<T>();
         if !T::DTYPE.is_float() {
             self.sum += piece.iter().map(|value| value.to_integer()).sum::<i128>();
@@ -172,9 +187,11 @@ impl<T: Number> Statistics for Of<T> {
         if T::DTYPE.is_float() {
             self.nan += Kept::<T>::nan().count(device, &values)? as u64;
         }
-        self.min.look_at(device, &values, self.count)?;
-        self.max.look_at(device, &values, self.count)?;
+        let place = |number| self.places + Places::of(absent).place(number) as u64;
+        self.min.look_at(device, &values, place)?;
+        self.max.look_at(device, &values, place)?;
         self.count += values.len() as u64;
+        self.places += (values.len() + absent.len()) as u64;
         self.moments.push::<T>(&values)?;
         Ok(())
     }
@@ -201,16 +218,30 @@ impl<T: Number> Statistics for Of<T> {
             number(self.max.value),
             place(self.max.place),
             match T::DTYPE.is_float() {
-                true => Value::Double(moments.sum()),
+                true => Value::Double(sum_of(&moments, self.count)),
                 false => Value::Integer(self.sum),
             },
-            of_some(1, moments.mean()),
+            of_some(
+                1,
+                match T::DTYPE.is_float() {
+                    true => moments.mean(),
+                    false => exact::mean(self.sum, self.count),
+                },
+            ),
             of_some(least, moments.std_dev(self.estimate)),
         ];
         if let Some(quantiles) = self.quantiles {
             values.extend(quantiles.at(levels)?);
         }
         Ok(values)
+    }
+}
+
+/// The sum. Where that of finite numbers overflows on the way, their mean does not.
+fn sum_of(moments: &Moments, count: u64) -> f64 {
+    match moments.sum().is_finite() || !moments.mean().is_finite() {
+        true => moments.sum(),
+        false => moments.mean() * count as f64,
     }
 }
 
@@ -231,8 +262,13 @@ impl<T: Number> Extreme<T> {
         }
     }
 
-    /// Looks at a piece that starts at a position.
-    fn look_at(&mut self, device: &Device, values: &Buffer<T>, start: u64) -> Result<()> {
+    /// Looks at a piece. `place_of` says where a number of it stands in the whole input.
+    fn look_at(
+        &mut self,
+        device: &Device,
+        values: &Buffer<T>,
+        place_of: impl Fn(usize) -> u64,
+    ) -> Result<()> {
         let is_min = self.end == End::Least;
         let place = match is_min {
             true => device.arg_min(values)?,
@@ -246,7 +282,7 @@ impl<T: Number> Extreme<T> {
             !is_nan(old) && (is_nan(new) || if is_min { new < old } else { new > old })
         };
         if self.place.is_none_or(|(old, _)| beats(old)) {
-            self.place = Some((here, start + place as u64));
+            self.place = Some((here, place_of(place)));
         }
         self.value = Some(match self.value {
             Some(old) => T::with_extreme(self.end, Combination(old, here))?,
@@ -281,12 +317,14 @@ impl<T: Number> Work<T> for Combination<T> {
 /// The table of some columns. A single one needs no name.
 fn table(names: &[String], columns: &[Shown<'_>]) -> String {
     let has_heading = columns.len() > 1;
+    let has_unit = columns.iter().any(|column| column.unit.is_some());
     let texts: Vec<Vec<String>> = columns
         .iter()
         .map(|column| {
             let name = has_heading.then(|| column.name.clone());
+            let unit = has_unit.then(|| column.unit.clone().unwrap_or_else(|| "-".into()));
             let values = column.values.iter().map(|value| value.text());
-            name.into_iter().chain(values).collect()
+            name.into_iter().chain(unit).chain(values).collect()
         })
         .collect();
     let width = |texts: &[String]| {
@@ -303,6 +341,7 @@ fn table(names: &[String], columns: &[Shown<'_>]) -> String {
     for (line, name) in has_heading
         .then_some("")
         .into_iter()
+        .chain(has_unit.then_some("unit"))
         .chain(names)
         .enumerate()
     {

@@ -5,6 +5,7 @@ use crate::args::{OutputFormat, UniqueArguments};
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, with_number};
 use crate::output::{Output, Writer};
+use crate::pieces::Places;
 use crate::text::Gaps;
 use std::path::Path;
 use warpfold::Device;
@@ -46,18 +47,23 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
     let [mut counts, mut starts] =
         others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
     let counted = arguments.count || counts.is_some() || starts.is_some();
-    let mut writer = Writer::new(job.output, format, dtype, None);
+    let mut writer = Writer::new(job.output, format, dtype, None).times(numbers.times.clone());
     if arguments.count {
         writer = writer.counted();
     }
     with_number!(dtype, T => {
-        let mut open = None;
+        let (mut open, mut places) = (None, 0);
         let mut pieces = numbers.pieces::<T>();
         loop {
             let piece = pieces.next().transpose()?;
             let ended = piece.is_none();
             let runs = match piece {
-                Some(piece) => Runs::of(device, piece, &mut open, counted)?,
+                Some(piece) => {
+                    let count = piece.len() + pieces.absent[0].len();
+                    let start = places;
+                    places += count as u64;
+                    Runs::of(device, piece, &mut open, start, &pieces.absent[0], counted)?
+                }
                 None => Runs::last(open.take()),
             };
             if arguments.count {
@@ -109,11 +115,14 @@ impl<T: Number> Runs<T> {
     }
 
     /// The runs of a piece, but for the last, after the open one of the piece before. The first of
-    /// the piece may go on with that. Without `counted`, starts and lengths are left out.
+    /// the piece may go on with that. The piece starts at a place, and some of its places have no
+    /// number. Without `counted`, starts and lengths are left out.
     fn of(
         device: &Device,
         mut piece: Vec<T>,
         open: &mut Option<Run<T>>,
+        start: u64,
+        absent: &[usize],
         counted: bool,
     ) -> Result<Runs<T>> {
         if piece.is_empty() {
@@ -139,14 +148,16 @@ impl<T: Number> Runs<T> {
                 lengths: Vec::new(),
             }
         };
-        if let Some(run) = before {
-            let first = run.start + run.length - 1;
-            runs.starts.iter_mut().for_each(|start| *start += first);
-            if let (Some(start), Some(length)) = (runs.starts.first_mut(), runs.lengths.first_mut())
-            {
-                *start = run.start;
-                *length += run.length - 1;
-            }
+        let mut places = Places::of(absent);
+        for first in &mut runs.starts {
+            let number = (*first as usize).saturating_sub(usize::from(before.is_some()));
+            *first = start + places.place(number) as u64;
+        }
+        if let Some(run) = before
+            && let (Some(start), Some(length)) = (runs.starts.first_mut(), runs.lengths.first_mut())
+        {
+            *start = run.start;
+            *length += run.length - 1;
         }
         *open = runs.items.pop().map(|item| Run {
             item,

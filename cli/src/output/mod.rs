@@ -135,6 +135,15 @@ impl Output {
         Ok(())
     }
 
+    /// Keeps all that is written until it is whole: a part of it would be of no use. To be called
+    /// before anything is written.
+    pub(crate) fn keep_all(&mut self) -> Result<()> {
+        if !matches!(self.sink, Sink::File(_)) {
+            self.spool = Some(tempfile::tempfile().map_err(|error| spool_failure(&error))?);
+        }
+        Ok(())
+    }
+
     /// Writes other bytes in place of the first ones.
     pub(crate) fn write_start(&mut self, bytes: &[u8]) -> Result<()> {
         match (&mut self.spool, &mut self.sink) {

@@ -4,14 +4,18 @@ use super::Output;
 use crate::args::OutputFormat;
 use crate::columns::Column;
 use crate::failure::{Failure, Result};
-use crate::npy;
+use crate::npy::{self, Times};
 use crate::number::{DType, Number, with_number};
+use crate::pieces::Places;
 use crate::text::Values;
 use crate::value::Value;
 use warpfold::bytemuck;
 
 /// Text is handed on in pieces of about this size.
 const CHUNK_BYTES: usize = 1 << 16;
+
+/// What stands for an absent number where an empty field could not be seen.
+const ABSENT: &[u8] = b"NA";
 
 /// Writes numbers piece by piece.
 pub(crate) struct Writer {
@@ -23,6 +27,8 @@ pub(crate) struct Writer {
     /// How many numbers a line of text has, and what separates them.
     row: usize,
     separator: u8,
+    /// What the numbers are if they are times or durations.
+    times: Option<Times>,
     /// Whether each number comes with a count.
     counted: bool,
     /// Whether there are two axes, of rows and columns.
@@ -52,6 +58,7 @@ impl Writer {
             dtype,
             shape,
             row,
+            times: None,
             counted: false,
             is_table: false,
             written: 0,
@@ -67,6 +74,11 @@ impl Writer {
             is_table: true,
             ..self
         }
+    }
+
+    /// Says that the numbers are times or durations.
+    pub(crate) fn times(self, times: Option<Times>) -> Writer {
+        Writer { times, ..self }
     }
 
     /// Takes a count beside each number.
@@ -97,7 +109,10 @@ impl Writer {
                     (false, false) => ("values", "["),
                     (false, true) => ("runs", "["),
                 };
-                let start = format!("{{\"dtype\":\"{}\",\"{name}\":{open}", self.dtype);
+                self.output.keep_all()?;
+                let unit = self.times.as_ref();
+                let unit = unit.map_or(String::new(), |times| format!("\"unit\":\"{times}\","));
+                let start = format!("{{\"dtype\":\"{}\",{unit}\"{name}\":{open}", self.dtype);
                 self.output.write(start.as_bytes())
             }
             OutputFormat::Raw | OutputFormat::Text => Ok(()),
@@ -107,11 +122,13 @@ impl Writer {
     /// The header of an .npy file. It is as long for every length of one axis.
     fn header(&self) -> Vec<u8> {
         match &self.shape {
-            Some(shape) => npy::header_bytes(self.dtype, shape),
-            None if self.is_table => {
-                npy::header_bytes(self.dtype, &[self.written / self.row, self.row])
-            }
-            None => npy::header_bytes(self.dtype, &[self.written]),
+            Some(shape) => npy::header_bytes(self.dtype, self.times.as_ref(), shape),
+            None if self.is_table => npy::header_bytes(
+                self.dtype,
+                self.times.as_ref(),
+                &[self.written / self.row, self.row],
+            ),
+            None => npy::header_bytes(self.dtype, self.times.as_ref(), &[self.written]),
         }
     }
 
@@ -135,9 +152,36 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes numbers of the type that was said.
-    pub(crate) fn write_values(&mut self, values: Values) -> Result<()> {
-        with_number!(self.dtype, T => self.write::<T>(&values.into_vec()))
+    /// Writes numbers of the type that was said, and `NA` where one is absent.
+    pub(crate) fn write_values(&mut self, values: Values, absent: &[usize]) -> Result<()> {
+        if absent.is_empty() {
+            return with_number!(self.dtype, T => self.write::<T>(&values.into_vec()));
+        }
+        let cells = cells(values.len(), absent);
+        if self.format.is_binary() {
+            let values = spread(&self.output.name, &values, &cells)?;
+            return self.write_values(values, &[]);
+        }
+        self.begin()?;
+        let json = self.format == OutputFormat::Json;
+        for cell in cells {
+            if json && self.written > 0 {
+                self.text.push(b',');
+            }
+            match (cell, json) {
+                (Some(at), false) => values.append_text(at, &mut self.text),
+                (Some(at), true) => append_json(values.value(at), &mut self.text),
+                (None, true) => append_json(Value::Nothing, &mut self.text),
+                // An empty line would be passed over where it is read.
+                (None, false) => self.text.extend_from_slice(ABSENT),
+            }
+            if !json {
+                self.text.push(b'\n');
+            }
+            self.written += 1;
+            self.hand_on(CHUNK_BYTES)?;
+        }
+        self.hand_on(0)
     }
 
     /// Writes numbers of the type of the output.
@@ -274,8 +318,9 @@ impl TableWriter {
             writer.binary = Some(Writer::new(output, format, dtype, None).rows(columns.len()));
             return Ok(writer);
         }
-        writer.output = Some(output);
+        let output = writer.output.insert(output);
         if writer.json {
+            output.keep_all()?;
             let titles: Vec<_> = columns.iter().map(Column::title).collect();
             let dtypes: Vec<_> = columns
                 .iter()
@@ -298,9 +343,29 @@ impl TableWriter {
         Ok(writer)
     }
 
-    /// Writes some rows, column by column: as many as the shortest column has.
-    pub(crate) fn write(&mut self, columns: &[Values]) -> Result<()> {
-        let rows = columns.iter().map(Values::len).min().unwrap_or(0);
+    /// Writes some rows, column by column: as many as the shortest column has. What is absent from
+    /// a column leaves an empty field.
+    pub(crate) fn write(&mut self, columns: &[Values], absent: &[Vec<usize>]) -> Result<()> {
+        let cells: Option<Vec<_>> = absent.iter().any(|absent| !absent.is_empty()).then(|| {
+            let columns = columns.iter().zip(absent);
+            columns
+                .map(|(values, absent)| cells(values.len(), absent))
+                .collect()
+        });
+        if let (Some(writer), Some(cells)) = (&self.binary, &cells) {
+            let name = &writer.output.name;
+            let spread = columns
+                .iter()
+                .zip(cells)
+                .map(|(values, cells)| spread(name, values, cells));
+            let spread: Vec<_> = spread.collect::<Result<_>>()?;
+            return self.write(&spread, &[]);
+        }
+        let rows = match &cells {
+            Some(cells) => cells.iter().map(Vec::len).min(),
+            None => columns.iter().map(Values::len).min(),
+        };
+        let rows = rows.unwrap_or(0);
         if let Some(writer) = &mut self.binary {
             return with_number!(writer.dtype, T => {
                 let columns: Vec<Vec<T>> =
@@ -320,9 +385,16 @@ impl TableWriter {
                     self.text
                         .push(if self.json { b',' } else { self.separator });
                 }
-                match self.json {
-                    true => append_json(values.value(row), &mut self.text),
-                    false => values.append_text(row, &mut self.text),
+                let at = match &cells {
+                    Some(cells) => cells[place][row],
+                    None => Some(row),
+                };
+                match (self.json, at) {
+                    (true, Some(at)) => append_json(values.value(at), &mut self.text),
+                    (true, None) => append_json(Value::Nothing, &mut self.text),
+                    (false, Some(at)) => values.append_text(at, &mut self.text),
+                    (false, None) if self.separator == b' ' => self.text.extend_from_slice(ABSENT),
+                    (false, None) => {}
                 }
             }
             self.text.push(if self.json { b']' } else { b'\n' });
@@ -354,6 +426,28 @@ impl TableWriter {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// Which of so many numbers stands in each place: none where one is absent.
+fn cells(count: usize, absent: &[usize]) -> Vec<Option<usize>> {
+    let mut cells = vec![None; Places::of(absent).place(count)];
+    let mut places = Places::of(absent);
+    (0..count).for_each(|number| cells[places.place(number)] = Some(number));
+    cells
+}
+
+/// The numbers in their places, for formats that have no empty field.
+fn spread(name: &str, values: &Values, cells: &[Option<usize>]) -> Result<Values> {
+    values.spread(cells).ok_or_else(|| {
+        Failure::with_remedy(
+            name,
+            format_args!(
+                "a missing value keeps its place, and {} has no NaN for it",
+                values.dtype()
+            ),
+            "give --dtype f64, or write text, .csv or .json",
+        )
+    })
 }
 
 /// A name as CSV has it.

@@ -26,9 +26,10 @@
 //! ```
 //!
 //! Missing values: with `--missing error`, the default, the first one is an error; with `nan` it is
-//! a NaN; with `skip` it is left out. Then [`Gaps`] says whether its row is left out in all
-//! columns, or columns may differ in length. When the text ends, what was skipped is told on the
-//! standard error, once for each file.
+//! a NaN; with `skip` it takes part in nothing, but keeps its place: positions count it. [`Gaps`]
+//! says whether its row is left out in all columns, or columns may differ in length; the places are
+//! handed out beside the values. When the text ends, what was skipped is told on the standard
+//! error, once for each file.
 
 mod layout;
 mod lexer;
@@ -127,6 +128,7 @@ impl Mistake {
 pub(crate) struct Text {
     rows: Rows,
     inferred: bool,
+    absent: Vec<usize>,
 }
 
 impl Text {
@@ -145,19 +147,52 @@ impl Text {
         };
         let inferred = dtype.is_none();
         let dtype = dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
-        Ok((Text { rows, inferred }, dtype))
+        let absent = Vec::new();
+        Ok((
+            Text {
+                rows,
+                inferred,
+                absent,
+            },
+            dtype,
+        ))
     }
 
     /// Reads up to so many numbers. Fewer are the last.
     pub(crate) fn read<T: Number>(&mut self, count: usize) -> Result<Vec<T>> {
-        let mut values = Sequence(Vec::new(), count);
-        self.rows.read(&mut values, self.inferred)?;
-        Ok(values.0)
+        let mut sequence = Sequence {
+            values: Vec::new(),
+            absent: Vec::new(),
+            most: count,
+        };
+        self.rows.read(&mut sequence, self.inferred)?;
+        self.absent = sequence.absent;
+        Ok(sequence.values)
+    }
+
+    /// The places, among those that were read last, whose value was skipped.
+    pub(crate) fn take_absent(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.absent)
+    }
+
+    /// How many values were missing so far.
+    pub(crate) fn missing(&self) -> u64 {
+        self.rows.missing.iter().sum()
+    }
+
+    /// Whether all numbers were read.
+    pub(crate) fn ended(&self) -> bool {
+        self.rows.ended
     }
 }
 
 /// Up to so many numbers.
-struct Sequence<T>(Vec<T>, usize);
+struct Sequence<T> {
+    values: Vec<T>,
+    /// The places that lack one.
+    absent: Vec<usize>,
+    most: usize,
+}
 
 impl<T: Number> Sink for Sequence<T> {
     fn dtype(&self, _: usize) -> DType {
@@ -166,17 +201,22 @@ impl<T: Number> Sink for Sequence<T> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.0.len() >= self.1
+        self.values.len() + self.absent.len() >= self.most
     }
 
     #[inline]
     fn take(&mut self, _: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
         let number = spelling.number::<T>(field)?;
-        self.0.extend(number);
+        match number {
+            Some(number) => self.values.push(number),
+            None => self.absent.push(self.values.len() + self.absent.len()),
+        }
         Ok(number.is_some())
     }
 
-    fn end_row(&mut self) {}
+    fn end_row(&mut self) -> bool {
+        true
+    }
 }
 
 /// Whether a row with a gap is left out as a whole, when missing values are skipped.
@@ -194,6 +234,7 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<TableColumn>,
     gaps: Gaps,
     inferred: bool,
+    absent: Vec<Vec<usize>>,
 }
 
 /// A column of a table.
@@ -236,6 +277,7 @@ impl Table {
             columns,
             gaps,
             inferred: dtype.is_none(),
+            absent: Vec::new(),
         })
     }
 
@@ -250,13 +292,21 @@ impl Table {
             // Each word that has no place is a row of its own.
             is_flat: self.rows.is_flat(),
             together: self.gaps == Gaps::Together,
+            absent: vec![Vec::new(); self.columns.len()],
             has_gap: false,
             whole: 0,
             rows: 0,
             most: rows,
         };
         self.rows.read(&mut chunk, self.inferred)?;
+        self.absent = chunk.absent;
         Ok(chunk.values)
+    }
+
+    /// The places, among the rows that were read last, that each column skipped: with
+    /// [`Gaps::Together`] all columns the same.
+    pub(crate) fn take_absent(&mut self) -> Vec<Vec<usize>> {
+        std::mem::take(&mut self.absent)
     }
 
     /// What separates the columns, if it is not white space.
@@ -280,6 +330,8 @@ struct Chunk {
     values: Vec<Values>,
     is_flat: bool,
     together: bool,
+    /// The rows that each column lacks.
+    absent: Vec<Vec<usize>>,
     /// Whether the row lacks a value so far.
     has_gap: bool,
     /// The rows that lack none.
@@ -301,26 +353,31 @@ impl Sink for Chunk {
     #[inline]
     fn take(&mut self, lane: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
         let there = self.values[lane].push(field, spelling)?;
-        self.has_gap |= !there;
+        if !there {
+            self.has_gap = true;
+            if self.is_flat || !self.together {
+                self.absent[lane].push(self.rows);
+            }
+        }
         self.rows += usize::from(self.is_flat);
         Ok(there)
     }
 
     #[inline]
-    fn end_row(&mut self) {
+    fn end_row(&mut self) -> bool {
         if self.is_flat {
-            return;
+            return true;
         }
-        self.rows += 1;
-        if self.together {
-            if std::mem::take(&mut self.has_gap) {
-                self.values
-                    .iter_mut()
-                    .for_each(|values| values.truncate(self.whole));
-            } else {
-                self.whole += 1;
+        let is_torn = self.together && std::mem::take(&mut self.has_gap);
+        if is_torn {
+            for (values, absent) in self.values.iter_mut().zip(&mut self.absent) {
+                values.truncate(self.whole);
+                absent.push(self.rows);
             }
         }
+        self.whole += usize::from(!is_torn);
+        self.rows += 1;
+        !is_torn
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::layout::{Found, Layout, Width};
 use super::lexer::{Dialect, Field, Lexer, Step};
-use super::spelling::{Bad, Kind, Spelling};
+use super::spelling::{self, Bad, Kind, Spelling};
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -20,7 +20,8 @@ pub(super) trait Sink {
     /// Takes a field, and says whether it held a value.
     fn take(&mut self, lane: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad>;
 
-    fn end_row(&mut self);
+    /// Says whether the row is kept.
+    fn end_row(&mut self) -> bool;
 }
 
 /// A text whose rows are read one after the other.
@@ -39,6 +40,10 @@ pub(super) struct Rows {
     pub(super) ended: bool,
     /// How many values were missing, in each lane.
     pub(super) missing: Vec<u64>,
+    /// How many rows were left out for that.
+    rows_left_out: u64,
+    /// Where the first integer stands that no `f64` holds.
+    rounded: Option<String>,
 }
 
 /// What a text is read as.
@@ -141,6 +146,8 @@ impl Rows {
             first_line: None,
             ended: false,
             missing: vec![0],
+            rows_left_out: 0,
+            rounded: None,
         })
     }
 
@@ -237,7 +244,16 @@ impl Rows {
                     };
                     let bytes = self.lexer.bytes(&field);
                     match sink.take(lane, &bytes, &self.spelling) {
-                        Ok(true) => {}
+                        Ok(true) => {
+                            if bytes.len() > spelling::EXACT_DIGITS
+                                && inferred
+                                && self.rounded.is_none()
+                                && sink.dtype(lane) == DType::F64
+                                && self.spelling.is_rounded(&bytes)
+                            {
+                                self.rounded = Some(self.lexer.place(&field));
+                            }
+                        }
                         Ok(false) => self.missing[lane] += 1,
                         Err(bad) => {
                             let place = self.lexer.place(&field);
@@ -293,7 +309,7 @@ impl Rows {
                 }
             }
         }
-        sink.end_row();
+        self.rows_left_out += u64::from(!sink.end_row());
         Ok(())
     }
 
@@ -339,16 +355,19 @@ impl Rows {
     }
 
     fn tell_what_is_left_out(&self) {
+        let name = &self.lexer.input.name;
         let is_said = self.lexer.dialect.comment_is_said;
         if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
-            logger::remark(
-                "warning",
-                format!(
-                    "{}: line {line} starts with # and is left out as a comment: --no-comments \
-                     reads it, --comment '#' says that it is one",
-                    self.lexer.input.name
-                ),
-            );
+            logger::insist(format!(
+                "{name}: line {line}: what follows # looks like data, and is left out as a \
+                 comment: --no-comments reads it, --comment '#' says that it is one"
+            ));
+        }
+        if let Some(place) = &self.rounded {
+            logger::insist(format!(
+                "{name}: {place}: this integer is beyond 2^53, and rounded to f64, the type that \
+                 the other values need"
+            ));
         }
         let missing: u64 = self.missing.iter().sum();
         if missing > 0 && self.spelling.missing == Missing::Skip {
@@ -356,9 +375,13 @@ impl Rows {
                 1 => "1 missing value was".into(),
                 _ => format!("{missing} missing values were"),
             };
+            let rows = match self.rows_left_out {
+                0 => String::new(),
+                rows => format!(", and {} with them", counted(rows as usize, "row")),
+            };
             logger::remark(
                 "note",
-                format!("{}: {values} skipped", self.lexer.input.name),
+                format!("{}: {values} skipped{rows}", self.lexer.input.name),
             );
         }
     }
@@ -426,7 +449,7 @@ impl Rows {
                     ),
                     BadNumber::NotANumber if self.has_comment(token) => (
                         cause,
-                        Some(match self.has_delimiter() {
+                        Some(match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
                             true => "if this ends with a comment, give --comment '#'".into(),
                             false => "a comment starts with a word: put a space before it".into(),
                         }),

@@ -12,6 +12,9 @@ const MISSING: [&str; 20] = [
     "missing", "-", "--", ".", "..", "?", "–", "—",
 ];
 
+/// Integers of so many digits are all `f64`s.
+pub(super) const EXACT_DIGITS: usize = 15;
+
 /// How numbers are written.
 #[derive(Debug, Clone)]
 pub(crate) struct Spelling {
@@ -145,6 +148,19 @@ impl Spelling {
         number.is_some_and(|number| {
             self.own_numbers.contains(&number) || self.missing == Missing::Skip && number.is_nan()
         })
+    }
+
+    /// Whether a field is an integer that no `f64` holds.
+    #[cold]
+    pub(super) fn is_rounded(&self, field: &[u8]) -> bool {
+        let field = self.plain(field.trim_ascii());
+        let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+"));
+        let digits = digits.unwrap_or(&field);
+        digits.iter().all(u8::is_ascii_digit)
+            && str::from_utf8(digits).is_ok_and(|digits| match digits.parse::<i128>() {
+                Ok(value) => value as f64 as i128 != value,
+                Err(_) => !digits.is_empty(),
+            })
     }
 
     /// Whether a byte may stand within a number as well as between fields.

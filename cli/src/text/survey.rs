@@ -265,8 +265,7 @@ fn is_name(word: &str) -> bool {
 
 /// The bytes before a comment.
 fn before_comment(bytes: &[u8], comment: Option<u8>) -> &[u8] {
-    let starts = |pair: &[u8]| pair[0].is_ascii_whitespace() && Some(pair[1]) == comment;
-    let end = bytes.windows(2).position(starts);
+    let end = bytes.iter().position(|&byte| Some(byte) == comment);
     &bytes[..end.unwrap_or(bytes.len())]
 }
 

@@ -60,6 +60,21 @@ macro_rules! values {
                 }
             }
 
+            /// The numbers in their places, and NaN in those that are absent; nothing if the type
+            /// has no NaN.
+            pub(crate) fn spread(&self, cells: &[Option<usize>]) -> Option<Values> {
+                if !self.dtype().is_float() && cells.contains(&None) {
+                    return None;
+                }
+                Some(match self {
+                    $(Values::$name(values) => {
+                        let nan = <$number as Number>::from_float(f64::NAN);
+                        let cells = cells.iter();
+                        Values::$name(cells.map(|cell| cell.map_or(nan, |at| values[at])).collect())
+                    })*
+                })
+            }
+
             /// None of a type.
             pub(crate) fn of(dtype: DType) -> Values {
                 match dtype {

@@ -45,6 +45,20 @@ use crate::{Device, Element, Monoid, Result};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
+/// # Where a part is out of range
+///
+/// A part of a sum or a product can be out of the range of its type though the whole is not. That
+/// part is infinite, and so is the result; or it is NaN, where an infinity meets 0 or the other
+/// infinity. Another bracketing can give another result:
+///
+/// ```
+/// use warpfold::{ops::Mul, reduce};
+/// let x = [0.0, 1e200, 1e200, 1e200];
+/// assert!(reduce::<f64, Mul>(&x)?.is_nan()); // (0 × 1e200) × (1e200 × 1e200)
+/// assert_eq!(x.iter().product::<f64>(), 0.0);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
 /// # Products of floats
 ///
 /// A product of `n` `f32` near 1 (1 ± 10^-5, say) comes out too small, by n / 2^27 of itself: 0.7%

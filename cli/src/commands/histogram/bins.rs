@@ -1,9 +1,10 @@
 //! The bins to count in: those that the user names, or those over a range of numbers.
 
 use crate::args::InputArguments;
-use crate::bound::{Bound, float_text};
+use crate::bound::{Bound, bad_bound, float_text};
 use crate::failure::{Failure, Result};
-use crate::number::{BadNumber, DType, Number, with_number};
+use crate::npy::Times;
+use crate::number::{Number, with_number};
 use crate::numbers::Numbers;
 use crate::value::Value;
 use std::path::Path;
@@ -12,8 +13,7 @@ use warpfold::Bins;
 /// The two ends of a range.
 pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
     let read = |text: &String| {
-        let bad = |bad: BadNumber| Failure::at("--range", bad.describe(text, DType::F64));
-        let end = Bound::parse(text.trim()).map_err(bad)?;
+        let end = Bound::parse(text.trim()).map_err(|_| bad_bound("--range", text))?;
         match end.float.is_finite() {
             true => Ok(end),
             false => Err(Failure::at("--range", format_args!("{text} is not finite"))),
@@ -31,21 +31,23 @@ pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
 }
 
 /// A list of edges, or those in a file.
-pub(super) fn read_edges(given: &str) -> Result<Vec<Bound>> {
+pub(super) fn read_edges(given: &str) -> Result<(Vec<Bound>, Option<Times>)> {
     let path = Path::new(given);
+    let mut times = None;
     let edges: Vec<Bound> = if path.is_file() {
         let options = InputArguments {
             flatten: true,
             ..InputArguments::default()
         };
         let numbers = Numbers::open(Some(path), &options)?;
+        times = numbers.times.clone();
         with_number!(numbers.dtype, T => {
             let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
             pieces.concat().into_iter().map(Bound::of).collect()
         })
     } else {
         let parse = |edge: &str| {
-            Bound::parse(edge).map_err(|bad| {
+            Bound::parse(edge).map_err(|_| {
                 let looks_like_path = !given.contains(',') || edge.contains(['/', '\\']);
                 match looks_like_path && Path::new(edge).extension().is_some() {
                     true => Failure::with_remedy(
@@ -53,7 +55,7 @@ pub(super) fn read_edges(given: &str) -> Result<Vec<Bound>> {
                         format_args!("there is no file `{edge}`"),
                         "give the name of a file, or a list of numbers such as 0,1,2.5",
                     ),
-                    false => Failure::at("--edges", bad.describe(edge, DType::F64)),
+                    false => bad_bound("--edges", edge),
                 }
             })
         };
@@ -79,7 +81,7 @@ pub(super) fn read_edges(given: &str) -> Result<Vec<Bound>> {
         ));
     }
     match edges.windows(2).position(|pair| !pair[0].is_below(pair[1])) {
-        None => Ok(edges),
+        None => Ok((edges, times)),
         Some(place) => Err(Failure::with_remedy(
             "--edges",
             format_args!(

@@ -13,6 +13,7 @@ use crate::input::Input;
 use crate::number::{DType, End, Number, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer, quoted};
+use crate::pieces::Places;
 use crate::text::Gaps;
 use bins::{Plan, read_edges, read_range};
 use chart::{Histogram, width_of_terminal};
@@ -31,6 +32,7 @@ const KEPT_BYTES: usize = 64 << 20;
 /// Counts. All that can fail early does so, before the long work.
 pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
     let edges = arguments.edges.as_deref().map(read_edges).transpose()?;
+    let (edges, edge_times) = edges.map_or((None, None), |(edges, times)| (Some(edges), times));
     let range = arguments.range.as_deref().map(read_range).transpose()?;
     let svg = arguments.svg.as_deref().map(open_chart).transpose()?;
     let check = |dtype: DType| match arguments.bincount && dtype.is_float() {
@@ -47,6 +49,28 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         Some(Gaps::Apart),
         check,
     )?;
+    if let Some(svg) = &svg
+        && svg.is_same_file(&job.output)
+    {
+        return Err(Failure::with_remedy(
+            &svg.name,
+            "two results are to be written to this file",
+            "give each its own",
+        ));
+    }
+    if let Some(edges) = edge_times {
+        let numbers = job.columns.times.as_ref();
+        if numbers != Some(&edges) {
+            let numbers = numbers.map_or("plain numbers".into(), ToString::to_string);
+            return Err(Failure::with_remedy(
+                "--edges",
+                format_args!("the edges are {edges}, and the numbers {numbers}"),
+                "save both in one unit: numpy.save(file, x.astype('M8[s]'))",
+            ));
+        }
+    }
+    let unit = job.columns.times.as_ref();
+    let unit = unit.map_or(String::new(), |times| format!("\"unit\":\"{times}\","));
     let mut histograms = Vec::new();
     for (column, numbers) in job.columns.into_each("histogram")? {
         let dtype = column.dtype;
@@ -71,9 +95,14 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         }
         return write_all(&histograms, job.output_format, job.output);
     };
-    if let Some(output) = svg {
-        write_text(&histogram.svg(&output.name)?, output)?;
-    }
+    // All is made and written before a file gets its name.
+    let chart = svg
+        .map(|mut output| -> Result<Output> {
+            let chart = histogram.svg(&output.name)?;
+            output.write(chart.as_bytes())?;
+            Ok(output)
+        })
+        .transpose()?;
     match job.output_format {
         OutputFormat::Text if job.output.is_terminal() => {
             write_text(&histogram.bars(width_of_terminal()), job.output)
@@ -84,7 +113,10 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         }
         OutputFormat::Json => {
             let object = histogram.json();
-            write_text(&format!("{{\"dtype\":\"{dtype}\",{object}}}\n"), job.output)
+            write_text(
+                &format!("{{\"dtype\":\"{dtype}\",{unit}{object}}}\n"),
+                job.output,
+            )
         }
         format => {
             let shape = vec![histogram.counts.len()];
@@ -92,7 +124,8 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
             writer.write(&histogram.counts)?;
             writer.finish()
         }
-    }
+    }?;
+    chart.map_or(Ok(()), Output::finish)
 }
 
 /// Writes the histograms of several columns, each with its name.
@@ -159,12 +192,13 @@ fn count(
         };
         let mut counts = vec![0; plan.edges.len() - 1];
         let mut start = 0;
-        for piece in numbers.pieces::<B>() {
+        let mut pieces = numbers.pieces::<B>();
+        while let Some(piece) = pieces.next() {
             let piece = piece?;
             if arguments.bincount {
-                refuse_negative(&piece, start)?;
+                refuse_negative(&piece, start, &pieces.absent[0])?;
             }
-            start += piece.len();
+            start += piece.len() + pieces.absent[0].len();
             let Some(bins) = &plan.bins else { continue };
             let piece = device.upload_vec(piece)?;
             let of_piece = device.histogram::<u64, _>(&piece, bins)?.into_vec()?;
@@ -193,7 +227,7 @@ fn open_chart(path: &Path) -> Result<Output> {
 }
 
 /// What a bin for each value from 0 on cannot count.
-fn refuse_negative<B: Number>(piece: &[B], start: usize) -> Result<()> {
+fn refuse_negative<B: Number>(piece: &[B], start: usize, absent: &[usize]) -> Result<()> {
     if !B::DTYPE.is_signed() {
         return Ok(());
     }
@@ -205,7 +239,7 @@ fn refuse_negative<B: Number>(piece: &[B], start: usize) -> Result<()> {
         format_args!(
             "{}, the number at position {}, from 0, is negative, and bins begin at 0",
             piece[place].to_integer(),
-            start + place
+            start + Places::of(absent).place(place)
         ),
         "leave negative numbers out with `warpfold select --ge 0`, or give --range or --edges",
     ))
@@ -221,15 +255,17 @@ fn least_and_greatest<B: Number<Bound = B>>(
     let mut kept = SpooledTempFile::new(KEPT_BYTES);
     let mut range = None;
     let mut start = 0;
-    for piece in numbers.pieces::<B>() {
+    let mut pieces = numbers.pieces::<B>();
+    while let Some(piece) = pieces.next() {
         let piece = piece?;
         if piece.is_empty() {
-            break;
+            start += pieces.absent[0].len();
+            continue;
         }
         if arguments.bincount {
-            refuse_negative(&piece, start)?;
+            refuse_negative(&piece, start, &pieces.absent[0])?;
         }
-        start += piece.len();
+        start += piece.len() + pieces.absent[0].len();
         if !lasting {
             let written = kept.write_all(bytemuck::cast_slice(&piece));
             written.map_err(|error| Failure::at("a temporary file", error))?;

@@ -1,7 +1,7 @@
 //! From one step of a text to the next: where lines, rows and fields end.
 
-use super::LONG;
 use super::rules::Rules;
+use super::{KEPT_BYTES, LONG};
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
@@ -201,7 +201,11 @@ impl Cursor {
                     }
                 }
                 byte if byte.is_ascii_whitespace() => self.at += 1,
-                byte if rules.starts_comment(byte, &text[self.at..]) => self.in_comment = true,
+                byte if rules.starts_comment(byte, &text[self.at..]) => {
+                    if !self.begin_comment(text, ended, None) {
+                        return Ok(Step::More);
+                    }
+                }
                 b',' => {
                     if self.after != After::Field {
                         return Err(Fault::Comma);
@@ -298,8 +302,9 @@ impl Cursor {
                     continue;
                 }
                 if rules.starts_comment(byte, &text[self.at..]) {
-                    self.doubt(text, delimiter);
-                    self.in_comment = true;
+                    if !self.begin_comment(text, ended, Some(delimiter)) {
+                        return Ok(Step::More);
+                    }
                     continue;
                 }
             }
@@ -394,19 +399,58 @@ impl Cursor {
         Step::Field(field)
     }
 
-    /// Looks whether the comment here may be a row whose first field starts like one.
+    /// Begins a comment, once its line is in the buffer or enough of it. Takes note of one that may
+    /// be data.
     #[cold]
-    fn doubt(&mut self, text: &[u8], delimiter: u8) {
+    fn begin_comment(&mut self, text: &[u8], ended: bool, delimiter: Option<u8>) -> bool {
         let rest = &text[self.at + 1..];
-        let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-        let delimiters = rest[..end].iter().filter(|&&byte| byte == delimiter);
-        let alike = match self.last_row {
-            0 => rest.first().is_some_and(u8::is_ascii_digit),
-            fields => delimiters.clone().count() + 1 == fields,
-        };
-        if alike && delimiters.count() > 0 {
+        let end = memchr2(b'\n', b'\r', rest);
+        if end.is_none() && !ended && rest.len() < KEPT_BYTES {
+            return false;
+        }
+        let comment = &rest[..end.unwrap_or(rest.len())];
+        if self.is_doubtful(comment, delimiter) {
             self.doubtful = self.doubtful.or(Some(self.line));
         }
+        self.in_comment = true;
+        true
+    }
+
+    /// Whether a comment looks like a row, or the rest of one, whose first field starts with what
+    /// starts comments; or like the start of a row that goes on in the next line.
+    fn is_doubtful(&self, comment: &[u8], delimiter: Option<u8>) -> bool {
+        let has_digit = |word: &[u8]| {
+            let digits = word.strip_prefix(b"-").unwrap_or(word);
+            digits.first().is_some_and(u8::is_ascii_digit)
+        };
+        let Some(delimiter) = delimiter else {
+            let words = || {
+                comment
+                    .split(u8::is_ascii_whitespace)
+                    .filter(|word| !word.is_empty())
+            };
+            let (count, mut numbers) = (words().count(), words().filter(|word| has_digit(word)));
+            let is_attached = comment
+                .first()
+                .is_some_and(|byte| !byte.is_ascii_whitespace());
+            return is_attached
+                && match self.last_row {
+                    0 => count > 1 && has_digit(comment),
+                    fields => self.fields + count == fields && numbers.next().is_some(),
+                };
+        };
+        let quotes = comment.iter().filter(|&&byte| byte == b'"').count();
+        let opens = |pair: &[u8]| pair[0] == delimiter && pair[1] == b'"';
+        let is_quoted = comment.starts_with(b"\"") || comment.windows(2).any(opens);
+        if quotes % 2 == 1 && is_quoted {
+            return true;
+        }
+        let delimiters = comment.iter().filter(|&&byte| byte == delimiter).count();
+        delimiters > 0
+            && match self.last_row {
+                0 => has_digit(comment),
+                fields => delimiters + 1 == fields,
+            }
     }
 
     /// Passes over a comment, up to the end of its line or of the text.
