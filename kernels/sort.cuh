@@ -2,7 +2,6 @@
 // memory, as in Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for
 // GPUs" (2022).
 //
-//   KeyRanks      turns the bits of a number into an integer that grows as the order says
 //   SortTile      ranks the items of a tile by a digit, and moves them within the tile
 //   Sorter        begin, count, pass: the launches of a long sort
 //   BlockSorter   all passes in one block, for short inputs
@@ -16,71 +15,13 @@
 // Items move with the bits of their keys as they are, and each pass computes the digit anew. So
 // numbers that are equal to the order, such as -0 and +0, keep their bits and their places.
 #pragma once
-#include "machine/types.cuh"
+#include "machine/order.cuh"
 #include "machine/words.cuh"
 #include "grid/workspace.cuh"
 
 namespace warpfold {
 
 constexpr u32 SORT_DIGITS = 256;
-
-/// The order of keys, as the host packs it (`KeyMap` in src/primitives/sort/order.rs).
-struct SortOrder {
-    u32 code;
-
-    __device__ __forceinline__ bool descending() const { return (code & 1) != 0; }
-    __device__ __forceinline__ bool is_signed() const { return (code & 2) != 0; }
-    __device__ __forceinline__ bool is_total() const { return (code & 4) != 0; }
-    __device__ __forceinline__ bool nan_last() const { return (code & 8) != 0; }
-    __device__ __forceinline__ u32 mantissa() const { return code >> 8; }
-};
-
-/// A signed integer of as many bits.
-template <class B>
-struct SignedOf;
-template <> struct SignedOf<u8> { using Type = i8; };
-template <> struct SignedOf<u16> { using Type = i16; };
-template <> struct SignedOf<u32> { using Type = i32; };
-template <> struct SignedOf<u64> { using Type = i64; };
-template <> struct SignedOf<u128> { using Type = i128; };
-
-/// Turns the bits B of a number into its rank: an integer that grows as the order says.
-template <class B, bool FLOAT>
-struct KeyRanks {
-    static constexpr int BITS = 8 * (int)sizeof(B);
-    static constexpr B ALL = (B) ~(B)0, SIGN = (B)((B)1 << (BITS - 1));
-
-    /// What is turned at last, what counts as 0 besides 0, the greatest magnitude that is no NaN,
-    /// and the rank of NaN.
-    B flip, zero, infinity, nan;
-
-    static __device__ __forceinline__ KeyRanks of(SortOrder order) {
-        KeyRanks ranks;
-        B turned = order.descending() ? ALL : (B)0;
-        ranks.flip = (B)(turned ^ (order.is_signed() ? SIGN : (B)0));
-        ranks.zero = order.is_total() ? (B)0 : SIGN;
-        B infinity = (B)((B)((B)~SIGN >> order.mantissa()) << order.mantissa());
-        ranks.infinity = order.is_total() ? ALL : infinity;
-        ranks.nan = order.nan_last() ? ALL : (B)~turned;
-        return ranks;
-    }
-
-    __device__ __forceinline__ B rank(B bits) const {
-        if constexpr (!FLOAT) {
-            return (B)(bits ^ flip);
-        } else {
-            if (bits == zero) bits = 0;
-            // Of a negative number all bits are turned, of others the sign.
-            B spread = (B)((typename SignedOf<B>::Type)bits >> (BITS - 1));
-            B rank = (B)(bits ^ (B)(spread | SIGN) ^ flip);
-            return (B)(bits & (B)~SIGN) > infinity ? nan : rank;
-        }
-    }
-
-    __device__ __forceinline__ u32 digit(B bits, u32 shift) const {
-        return (u32)(B)(rank(bits) >> shift) & (SORT_DIGITS - 1);
-    }
-};
 
 /// A sort without values.
 struct NoValue {};

@@ -15,6 +15,7 @@
 //   prefetch(…)                 as in device.cuh, for each slice
 //   COUNTED, limit(length)      whether a number in memory limits the length, and the length then
 #pragma once
+#include "machine/order.cuh"
 #include "machine/words.cuh"
 
 namespace warpfold {

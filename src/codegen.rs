@@ -34,8 +34,15 @@ pub use crate::primitives::histogram::plan::HistogramPolicy;
 pub use crate::primitives::histogram::plan::{
     HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
 };
+#[doc(hidden)]
+pub use crate::primitives::merge::kernel::{
+    MERGE, MergeArguments, MergeShape, SORT_RUNS, SORT_TILES, merge as merge_kernel,
+    merge_by as merge_by_kernel, sort_by as sort_by_kernel,
+};
 pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
+#[doc(hidden)]
+pub use crate::primitives::search::search_kernels;
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{
@@ -59,6 +66,8 @@ pub mod translated {
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
+    #[doc(hidden)]
+    pub use crate::primitives::distinct::OfOneRank;
     pub use crate::primitives::histogram::guess::{FixedGuess, Guess};
     pub use crate::primitives::histogram::kernel::{
         Histogram, HistogramArguments, HistogramArgumentsOf, PlacesOf, SumsOf, Weight, WeightedForm,
@@ -77,6 +86,8 @@ pub mod kernels {
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
     };
+    #[doc(hidden)]
+    pub use crate::primitives::sort::{Asked, Bits, KeyMap, Kind, Parts, RankOf};
     pub use crate::primitives::top::kernel::{Top, TopArguments};
     pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

@@ -66,8 +66,10 @@ mod workspace;
 
 pub use crate::primitives::collect::cuda::Collect;
 pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
+pub use crate::primitives::merge::cuda::{Merge, SortBy};
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
+pub use crate::primitives::search::cuda::Search;
 pub use crate::primitives::segmented::cuda::SegmentedReduce;
 pub use crate::primitives::segmented::scan::cuda::SegmentedScan;
 pub use crate::primitives::select::cuda::{

@@ -23,7 +23,11 @@
 //!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments;
 //!      [`reduce_by_key`]: of each run of equal keys
 //!    - [`sort()`], [`sort_into`], [`sort_in_place`], [`sort_pairs`], [`sort_pairs_in_place`],
-//!      [`argsort`], [`argsort_into`], by one [`Order`]
+//!      [`argsort`], [`argsort_into`], by one [`Order`]; [`sort_by_key`],
+//!      [`sort_by_key_in_place`], [`argsort_by_key`]; [`sort_by`], [`sort_in_place_by`]
+//!    - [`merge()`], [`merge_by`]: of two sorted arrays
+//!    - [`lower_bound`], [`upper_bound`], [`is_sorted`], [`is_sorted_until`]: search in sorted data
+//!    - [`unique_sorted`], [`unique_counts`], [`group_by`]: of items in any order
 //!    - [`top_k`], [`bottom_k`], [`top_k_rows`], [`bottom_k_rows`], and [`TopK`] for streams
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
@@ -177,12 +181,15 @@ pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
 pub use primitives::collect::{collect, collect_into, map_in_place};
+pub use primitives::distinct::{Distinct, Groups, group_by, unique_counts, unique_sorted};
 pub use primitives::histogram::{Binned, Bins, Count, Counted, Integer, histogram};
+pub use primitives::merge::{merge, merge_by, sort_by, sort_in_place_by};
 pub use primitives::reduce::{Reducer, reduce, reduce_from};
 pub use primitives::scan::{
     Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
     scan_into,
 };
+pub use primitives::search::{is_sorted, is_sorted_until, lower_bound, upper_bound};
 #[doc(hidden)]
 pub use primitives::segmented::{Cut, OffsetsArguments, RowsArguments};
 pub use primitives::segmented::{
@@ -197,8 +204,8 @@ pub use primitives::select::{
     unique_into,
 };
 pub use primitives::sort::{
-    Order, Sortable, argsort, argsort_into, sort, sort_in_place, sort_into, sort_pairs,
-    sort_pairs_in_place,
+    Order, SortKey, Sortable, argsort, argsort_by_key, argsort_into, sort, sort_by_key,
+    sort_by_key_in_place, sort_in_place, sort_into, sort_pairs, sort_pairs_in_place,
 };
 pub use primitives::top::{Candidate, TopK, bottom_k, bottom_k_rows, top_k, top_k_rows};
 pub use primitives::weighted::histogram_weighted;

@@ -9,6 +9,7 @@ mod compaction;
 #[cfg(feature = "cuda")]
 mod compaction_on_the_gpu;
 mod concat;
+mod distinct;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
@@ -22,6 +23,7 @@ mod laws;
 #[cfg(feature = "cuda")]
 mod layer_on_the_gpu;
 mod math;
+mod merge;
 #[cfg(feature = "testing")]
 mod operator_laws;
 mod promises;
@@ -31,6 +33,7 @@ mod rooms;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
+mod search;
 mod segmented;
 mod select;
 mod slices;

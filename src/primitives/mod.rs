@@ -22,9 +22,12 @@
 #[cfg(test)]
 mod architectures_tests;
 pub(crate) mod collect;
+pub(crate) mod distinct;
 pub(crate) mod histogram;
+pub(crate) mod merge;
 pub(crate) mod reduce;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod segmented;
 pub(crate) mod select;
 pub(crate) mod sort;

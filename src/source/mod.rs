@@ -37,6 +37,7 @@ mod items;
 mod map;
 mod slice;
 mod strided;
+mod table;
 mod up_to;
 mod with;
 mod zip;
@@ -51,6 +52,7 @@ pub use with::{FlaggedWith, With, flagged_with, map_with};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
+pub(crate) use table::At;
 
 use crate::definitions::Definitions;
 use crate::{CudaType, Element, Result};

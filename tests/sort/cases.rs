@@ -82,7 +82,11 @@ macro_rules! floats {
 floats! { f32: u32, 23; f64: u64, 52; f16: u16, 10; bf16: u16, 7; }
 
 /// How the order compares, said by comparisons alone.
-fn compare<K: Key>((_, descending, floats): (Order, bool, Floats), a: K, b: K) -> Ordering {
+pub(crate) fn compare<K: Key>(
+    (_, descending, floats): (Order, bool, Floats),
+    a: K,
+    b: K,
+) -> Ordering {
     let turn = |ordering: Ordering| match descending {
         true => ordering.reverse(),
         false => ordering,

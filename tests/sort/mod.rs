@@ -1,5 +1,6 @@
 //! Sort: the standard library's stable sort by the same order, on every backend.
 
+mod by_key;
 pub(crate) mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;

@@ -236,6 +236,25 @@ impl Device {
         Ok(output)
     }
 
+    /// Where the items of a source lie in this device's memory: the source itself if it is a slice,
+    /// else a new buffer, which is to be kept as long.
+    ///
+    /// # Safety
+    ///
+    /// As for [`collect_bound`](Device::collect_bound).
+    pub(crate) unsafe fn lying<T: Element, F: Form<Item = T>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+    ) -> Result<(u64, Option<Buffer<T>>)> {
+        if let Some(address) = F::address(&arguments) {
+            return Ok((address, None));
+        }
+        // SAFETY: the caller's.
+        let items = unsafe { self.collect_bound::<T, F>(arguments, len) }?;
+        Ok((items.address(), Some(items)))
+    }
+
     fn collect_source_into<T: Element, S: Source<Device, Item = T>>(
         &self,
         input: S,

@@ -1,12 +1,16 @@
 //! Sort: stable, by one order for all devices.
 
+mod by_key;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 mod order;
 
-pub(crate) use order::{Bits, KeyMap, Kind};
+pub use by_key::{
+    Asked, Parts, RankOf, SortKey, argsort_by_key, sort_by_key, sort_by_key_in_place,
+};
+pub use order::{Bits, KeyMap, Kind};
 pub use order::{Order, Sortable};
 
 use crate::device::Backend;
@@ -142,15 +146,40 @@ pub fn sort_pairs_in_place<K: Sortable, V: Element>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
+/// Items are numbers, or tuples of up to six. Of tuples the first number decides, of equals the
+/// next. So columns sort a table, the first column first (NumPy's `lexsort` takes the last first):
+///
+/// ```
+/// use warpfold::{Order, argsort, zip};
+///
+/// let (city, price) = ([2_u8, 1, 2, 1], [3.5_f32, 9.0, 1.5, 2.0]);
+/// assert_eq!(argsort(zip(&city, &price), Order::ascending())?, [3, 1, 2, 0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
 /// Complexity and memory are those of [`sort_pairs`] with a value of 4 bytes (8 from 2^32 items
-/// on).
+/// on). A tuple is one integer if its numbers have up to 16 bytes together. A larger one takes a
+/// sort for each 16 bytes, from its last number to its first.
 ///
 /// # Errors
 ///
 /// As [`sort`](sort()).
-pub fn argsort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<u64>> {
-    let keys = collected(input)?;
-    keys.device.argsort(&keys, order)?.into_vec()
+pub fn argsort<K: SortKey>(input: impl Source<Item = K>, order: Order) -> Result<Vec<u64>> {
+    argsort_host(input, order)
+}
+
+fn argsort_host<K: SortKey, S: Source<Item = K>>(input: S, order: Order) -> Result<Vec<u64>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    let mut places = Buffer::reserve(&device, len)?;
+    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call. A
+    // place is written for each item.
+    unsafe {
+        K::argsort::<S::Form>(&device, (arguments, len), order, &mut places)?;
+        places.set_len(len);
+    }
+    places.into_vec()
 }
 
 /// Writes where each item of the sorted order stands over `output`. Otherwise as [`argsort`].
@@ -158,7 +187,7 @@ pub fn argsort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Resul
 /// # Errors
 ///
 /// As [`argsort`], and [`Error::Length`] if `output` has another length. Then it is as it was.
-pub fn argsort_into<K: Sortable>(
+pub fn argsort_into<K: SortKey>(
     input: impl Source<Item = K>,
     order: Order,
     output: &mut [u64],
@@ -169,7 +198,7 @@ pub fn argsort_into<K: Sortable>(
 }
 
 /// The items of a host source on the device that works on host data.
-fn collected<T: Element, S: Source<Item = T>>(input: S) -> Result<Buffer<T>> {
+pub(crate) fn collected<T: Element, S: Source<Item = T>>(input: S) -> Result<Buffer<T>> {
     let device = Device::for_host_data()?;
     let mut binder = HostBinder::new(&device);
     let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
@@ -292,7 +321,7 @@ impl Device {
 
     /// Where each item of the sorted order stands in the source, in a new buffer; see
     /// [`argsort`](crate::argsort()).
-    pub fn argsort<K: Sortable>(
+    pub fn argsort<K: SortKey>(
         &self,
         input: impl Source<Device, Item = K>,
         order: Order,
@@ -311,7 +340,7 @@ impl Device {
     /// # Errors
     ///
     /// Also [`Error::Length`] if `output` has another length. Then it is as it was.
-    pub fn argsort_into<K: Sortable>(
+    pub fn argsort_into<K: SortKey>(
         &self,
         input: impl Source<Device, Item = K>,
         order: Order,
@@ -323,7 +352,7 @@ impl Device {
     }
 
     /// Into the memory of a buffer, which has room for all places.
-    fn argsort_source<K: Sortable, S: Source<Device, Item = K>>(
+    fn argsort_source<K: SortKey, S: Source<Device, Item = K>>(
         &self,
         input: S,
         order: Order,
@@ -331,15 +360,25 @@ impl Device {
     ) -> Result<()> {
         let mut binder = DeviceBinder::new(self);
         let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        let (address, _collected) = match S::Form::address(&arguments) {
-            Some(address) => (address, None),
-            None => {
-                // SAFETY: the binder saw to it that all buffers are on this device; they are
-                // borrowed.
-                let keys = unsafe { self.collect_bound::<K, S::Form>(arguments, len) }?;
-                (keys.address(), Some(keys))
-            }
-        };
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { K::argsort::<S::Form>(self, (arguments, len), order, places) }
+    }
+
+    /// Writes a place for each number to the memory of a buffer.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory, with `len` items, which stays
+    /// borrowed. There is room for as many places.
+    unsafe fn argsort_numbers<K: Sortable, F: Form<Item = K>>(
+        &self,
+        arguments: F::Arguments,
+        len: usize,
+        order: Order,
+        places: &mut Buffer<u64>,
+    ) -> Result<()> {
+        // SAFETY: the caller's.
+        let (address, _collected) = unsafe { self.lying::<K, F>(arguments, len) }?;
         let to = places.address_mut();
         match &self.backend {
             // SAFETY: the keys lie there, borrowed; an empty slice has an address, too. There is

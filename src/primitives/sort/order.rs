@@ -83,19 +83,36 @@ impl Order {
         Order { descending, ..self }
     }
 
-    /// The order of numbers of a kind, as `SortOrder` in `kernels/sort.cuh` reads it.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn code(self, kind: Kind) -> u32 {
-        let (is_signed, mantissa) = match kind {
-            Kind::Unsigned => (false, 0),
-            Kind::Signed => (true, 0),
-            Kind::Float(mantissa) => (false, mantissa),
-        };
+    /// The order apart from the kind of numbers, in the bits that [`code`](Order::code) has for it.
+    pub(crate) fn flags(self) -> u32 {
         let is_total = self.floats == Floats::Total;
         let nan_last = self.floats == Floats::NanLast;
-        let flags = [self.descending, is_signed, is_total, nan_last];
+        let flags = [self.descending, false, is_total, nan_last];
         let flags = (0..).zip(flags).map(|(bit, flag)| u32::from(flag) << bit);
-        flags.sum::<u32>() | mantissa << 8
+        flags.sum()
+    }
+
+    /// The order that has these [`flags`](Order::flags).
+    #[inline(always)]
+    pub(crate) fn of_flags(flags: u32) -> Order {
+        Order {
+            descending: flags & 1 != 0,
+            floats: match flags & 12 {
+                0 => Floats::NanGreatest,
+                4 => Floats::Total,
+                _ => Floats::NanLast,
+            },
+        }
+    }
+
+    /// Whether numbers have one rank only if they have the same bits.
+    pub(crate) fn is_total(self) -> bool {
+        self.floats == Floats::Total
+    }
+
+    /// The order of numbers of a kind, as `SortOrder` in `kernels/machine/order.cuh` reads it.
+    pub(crate) fn code(self, kind: Kind) -> u32 {
+        self.flags() | kind.code()
     }
 
     /// Which of two numbers comes first: [`Less`](Ordering::Less) if `a` does.
@@ -151,6 +168,17 @@ pub enum Kind {
     Float(u32),
 }
 
+impl Kind {
+    /// The kind's bits in [`Order::code`].
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            Kind::Unsigned => 0,
+            Kind::Signed => 2,
+            Kind::Float(mantissa) => mantissa << 8,
+        }
+    }
+}
+
 /// Unsigned integers, as which numbers are sorted.
 #[doc(hidden)]
 pub trait Bits: PrimInt + Sortable<Bits = Self> + std::fmt::Debug {
@@ -158,6 +186,11 @@ pub trait Bits: PrimInt + Sortable<Bits = Self> + std::fmt::Debug {
 
     /// The lowest 8 bits.
     fn low_byte(self) -> usize;
+
+    /// The lowest bits of a wider integer.
+    fn of_wide(wide: u128) -> Self;
+
+    fn wide(self) -> u128;
 }
 
 macro_rules! bits {
@@ -168,6 +201,16 @@ macro_rules! bits {
             #[inline(always)]
             fn low_byte(self) -> usize {
                 usize::from(self as u8)
+            }
+
+            #[inline(always)]
+            fn of_wide(wide: u128) -> Self {
+                wide as $bits
+            }
+
+            #[inline(always)]
+            fn wide(self) -> u128 {
+                self as u128
             }
         }
     )*};
@@ -204,7 +247,8 @@ sortable! {
 }
 
 /// Turns the bits of a number into its *rank*: an integer that grows as the order says. Numbers
-/// that are equal have one rank. `Ranks` in `kernels/sort.cuh` is the same.
+/// that are equal have one rank. `KeyRanks` in
+/// `kernels/machine/order.cuh` is the same.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
