@@ -114,6 +114,7 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
 
     /// The first launch: every block has a tile.
     __device__ __forceinline__ void run() const {
+        if (this->is_beyond(blockIdx.x)) return;
         Tile tile = this->cut(blockIdx.x);
         Span span = this->span_of(tile);
         this->load(tile, span);

@@ -139,6 +139,12 @@ struct SegmentedScanner
 
     __device__ __forceinline__ void run() const {
         u64 tag = take_tile();
+        if (!this->is_beyond(shared().extra.tile)) scan_tile(tag);
+        if (threadIdx.x == 0 && workspace.header->end(tag))
+            workspace.header->reset(tag, workspace.key);
+    }
+
+    __device__ __forceinline__ void scan_tile(u64 tag) const {
         Tile tile = this->cut(shared().extra.tile);
         Span span = this->span_of(tile);
         this->load(tile, span);
@@ -155,8 +161,6 @@ struct SegmentedScanner
         } else if (threadIdx.x == 0) {
             store_relaxed(&workspace.header->failed, tag);
         }
-        if (threadIdx.x == 0 && workspace.header->end(tag))
-            workspace.header->reset(tag, workspace.key);
     }
 
     // ------------------------------------------------------------------------------------ take
@@ -190,7 +194,8 @@ struct SegmentedScanner
         return shared().extra.falls == 0;
     }
     __device__ __forceinline__ bool has_sound_ends(const Tile& tile, const Span& span) const {
-        u64 first = shared().numbers[0], end = shared().numbers[1];
+        const u64* numbers = SegmentPath<Segments, TILE>::shared().numbers;
+        u64 first = numbers[0], end = numbers[1];
         u64 diagonal = shared().extra.tile * TILE, next = diagonal + TILE;
         bool ordered = first <= end && end - first <= TILE;
         bool begins = (first == 0 || tile.before_start + (first - 1) < diagonal) &&

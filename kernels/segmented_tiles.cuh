@@ -30,6 +30,7 @@ struct OffsetSegments {
     const I* offsets;
     u64 count, items;
 
+    __device__ __forceinline__ void begin() {}
     /// Where segment i starts, and the one before it ends, as it is given.
     __device__ __forceinline__ u64 given(u64 i) const { return offsets[i]; }
     /// The same, within the items.
@@ -45,6 +46,7 @@ struct StartSegments {
     const I* starts;
     u64 count, items;
 
+    __device__ __forceinline__ void begin() {}
     __device__ __forceinline__ u64 given(u64 i) const { return i < count ? starts[i] : items; }
     __device__ __forceinline__ u64 bound(u64 i) const {
         u64 at = given(i);
@@ -52,14 +54,125 @@ struct StartSegments {
     }
 };
 
+/// The same, as many as a number in memory says: the kernel before this one may have written it. If
+/// there is no room for all starts, the last one that there is says where the items end.
+template <class I>
+struct CountedStartSegments : StartSegments<I> {
+    const u64* counted;
+
+    __device__ __forceinline__ void begin() {
+        u64 room = this->count;
+        this->count = *counted;
+        if (this->count <= room) return;
+        this->count = room > 0 ? room - 1 : 0;
+        u64 end = room > 0 ? this->starts[this->count] : 0;
+        if (end < this->items) this->items = end;
+    }
+};
+
 /// Segments of one length.
 struct EvenSegments {
     u64 length, count, items;
 
+    __device__ __forceinline__ void begin() {}
     __device__ __forceinline__ u64 given(u64 i) const { return length * i; }
     __device__ __forceinline__ u64 bound(u64 i) const {
         u64 at = given(i);
         return at < items ? at : items;
+    }
+};
+
+// ---------------------------------------------------------------------------------- merge path
+
+/// What a tile has of both lists.
+struct SegmentTile {
+    /// The segments that start in it, and the positions.
+    u64 first, end, from, to;
+    /// The bounds of the segment before the first one, and of the last one.
+    u64 before_start, before_end, last_start, last_end;
+
+    __device__ __forceinline__ bool has_before() const { return first > 0; }
+    __device__ __forceinline__ int count() const { return (int)(end - first); }
+};
+
+/// Cuts tiles of TILE entries out of both lists.
+template <class Segments, int TILE>
+struct SegmentPath {
+    Segments segments;
+
+    struct Shared {
+        /// The first segment of the tile, and the end of them.
+        u64 numbers[2];
+        /// Where the segment before each of these starts, and it itself.
+        u64 bounds[2][2];
+    };
+    static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
+
+    /// Whether there are no entries for a tile.
+    __device__ __forceinline__ bool is_beyond(u64 number) const {
+        return number * TILE >= segments.items + segments.count;
+    }
+
+    /// Cuts a tile out. Synchronises the block.
+    __device__ __forceinline__ SegmentTile tile(u64 number) const {
+        u64 diagonal = number * TILE;
+        int warp = warp_index(), lane = threadIdx.x % WARP;
+        if (warp < 2) {
+            u64 before = starts_before(diagonal + warp * TILE);
+            if (lane == 0) shared().numbers[warp] = before;
+            if (lane < 2) {
+                u64 of = before + lane;
+                shared().bounds[warp][lane] = of > 0 ? segments.bound(of - 1) : 0;
+            }
+        }
+        __syncthreads();
+        SegmentTile tile;
+        tile.first = shared().numbers[0];
+        tile.end = shared().numbers[1];
+        // Offsets that fall may give anything.
+        if (tile.end < tile.first || tile.end - tile.first > TILE) tile.end = tile.first;
+        tile.from = diagonal - tile.first;
+        tile.to = diagonal + TILE - tile.end;
+        tile.before_start = shared().bounds[0][0];
+        tile.before_end = shared().bounds[0][1];
+        tile.last_start = shared().bounds[1][0];
+        tile.last_end = shared().bounds[1][1];
+        return tile;
+    }
+
+    /// How many segments start before entry `diagonal` of the merge path. A warp calls. Whatever
+    /// the offsets hold, it ends.
+    __device__ __forceinline__ u64 starts_before(u64 diagonal) const {
+        u64 low = 0, high = segments.count < diagonal ? segments.count : diagonal;
+        guess(low, high, diagonal);
+        // 32 probes a step leave 1/33.
+        while (low < high) {
+            u64 step = (high - low) / WARP + 1, probe = low + threadIdx.x % WARP * step;
+            bool before = probe < high && segments.bound(probe) + probe < diagonal;
+            u32 count = __popc(__ballot_sync(ALL_LANES, before));
+            u64 end = low + count * step;
+            if (end < high) high = end;
+            if (count > 0) low = end - step + 1;
+        }
+        return low;
+    }
+
+    /// The first step: probes around where the number would be if all segments had one length, at
+    /// distances that grow fourfold. Mostly that is near.
+    __device__ __forceinline__ void guess(u64& low, u64& high, u64 diagonal) const {
+        f32 share = (f32)segments.count / ((f32)segments.count + (f32)segments.items);
+        i64 middle = (i64)((f32)diagonal * share), end = (i64)high;
+        auto probe = [&](int lane) {
+            return lane < WARP / 2 ? middle - (1ll << 2 * (WARP / 2 - 1 - lane))
+                                   : middle - 1 + (1ll << 2 * (lane - WARP / 2));
+        };
+        i64 own = probe(threadIdx.x % WARP);
+        bool before = own < end && (own < 0 || segments.bound(own) + own < diagonal);
+        int count = __popc(__ballot_sync(ALL_LANES, before));
+        i64 last = probe(count - 1), next = probe(count);
+        if (count > 0 && last >= 0) low = (u64)last + 1;
+        if (count < WARP && next >= 0 && next < end) high = (u64)next;
+        if (low > high) low = high;
     }
 };
 
@@ -215,6 +328,7 @@ struct SegmentTiles {
     static constexpr int GROUP = 8;
     using Group = GroupFold<Operator, A, GROUP>;
     using OfWarp = GroupFold<Operator, A, WARP>;
+    using Tile = SegmentTile;
     /// How much the lists hold, one for groups and one for warps. Each entry has more than 32, or
     /// more than 256, items of its own; and a long segment has a tail.
     static constexpr int MOST_FOR_GROUPS = ROOM / 33 + ROOM / UNIT + 2;
@@ -235,10 +349,6 @@ struct SegmentTiles {
     static constexpr u32 UNITS = 0xffffffffu;
 
     struct Shared {
-        /// The first segment of the tile, and the end of them.
-        u64 numbers[2];
-        /// Where the segment before each of these starts, and it itself.
-        u64 bounds[2][2];
         u32 works[2];
         Work for_groups[MOST_FOR_GROUPS];
         Work for_warps[MOST_FOR_WARPS];
@@ -250,81 +360,16 @@ struct SegmentTiles {
 
     // ------------------------------------------------------------------------------------- cut
 
-    /// How many segments start before entry `diagonal` of the merge path. A warp calls. Whatever
-    /// the offsets hold, it ends.
-    __device__ __forceinline__ u64 starts_before(u64 diagonal) const {
-        u64 low = 0, high = segments.count < diagonal ? segments.count : diagonal;
-        guess(low, high, diagonal);
-        // 32 probes a step leave 1/33.
-        while (low < high) {
-            u64 step = (high - low) / WARP + 1, probe = low + threadIdx.x % WARP * step;
-            bool before = probe < high && segments.bound(probe) + probe < diagonal;
-            u32 count = __popc(__ballot_sync(ALL_LANES, before));
-            u64 end = low + count * step;
-            if (end < high) high = end;
-            if (count > 0) low = end - step + 1;
-        }
-        return low;
-    }
-
-    /// The first step: probes around where the number would be if all segments had one length, at
-    /// distances that grow fourfold. Mostly that is near.
-    __device__ __forceinline__ void guess(u64& low, u64& high, u64 diagonal) const {
-        f32 share = (f32)segments.count / ((f32)segments.count + (f32)segments.items);
-        i64 middle = (i64)((f32)diagonal * share), end = (i64)high;
-        auto probe = [&](int lane) {
-            return lane < WARP / 2 ? middle - (1ll << 2 * (WARP / 2 - 1 - lane))
-                                   : middle - 1 + (1ll << 2 * (lane - WARP / 2));
-        };
-        i64 own = probe(threadIdx.x % WARP);
-        bool before = own < end && (own < 0 || segments.bound(own) + own < diagonal);
-        int count = __popc(__ballot_sync(ALL_LANES, before));
-        i64 last = probe(count - 1), next = probe(count);
-        if (count > 0 && last >= 0) low = (u64)last + 1;
-        if (count < WARP && next >= 0 && next < end) high = (u64)next;
-        if (low > high) low = high;
-    }
-
-    /// The part of the two lists that a tile has.
-    struct Tile {
-        /// The segments that start in it, and the positions.
-        u64 first, end, from, to;
-        /// The bounds of the segment before the first one, and of the last one.
-        u64 before_start, before_end, last_start, last_end;
-
-        __device__ __forceinline__ bool has_before() const { return first > 0; }
-        __device__ __forceinline__ int count() const { return (int)(end - first); }
-    };
-
-    /// Cuts a tile out. Synchronises the block.
+    /// Cuts a tile out, and empties the lists. Synchronises the block.
     __device__ __forceinline__ Tile cut(u64 number) const {
-        u64 diagonal = number * TILE;
-        int warp = warp_index(), lane = threadIdx.x % WARP;
-        if (warp < 2) {
-            u64 before = starts_before(diagonal + warp * TILE);
-            if (lane == 0) {
-                shared().numbers[warp] = before;
-                shared().works[warp] = 0;
-            }
-            if (lane < 2) {
-                u64 of = before + lane;
-                shared().bounds[warp][lane] = of > 0 ? segments.bound(of - 1) : 0;
-            }
-        }
-        __syncthreads();
-        Tile tile;
-        tile.first = shared().numbers[0];
-        tile.end = shared().numbers[1];
-        // Offsets that fall may give anything.
-        if (tile.end < tile.first || tile.end - tile.first > TILE) tile.end = tile.first;
-        tile.from = diagonal - tile.first;
-        tile.to = diagonal + TILE - tile.end;
-        tile.before_start = shared().bounds[0][0];
-        tile.before_end = shared().bounds[0][1];
-        tile.last_start = shared().bounds[1][0];
-        tile.last_end = shared().bounds[1][1];
-        return tile;
+        if (threadIdx.x < 2) shared().works[threadIdx.x] = 0;
+        return path().tile(number);
     }
+    /// Whether there are no entries for a tile.
+    __device__ __forceinline__ bool is_beyond(u64 number) const {
+        return path().is_beyond(number);
+    }
+    __device__ __forceinline__ SegmentPath<Segments, TILE> path() const { return {segments}; }
 
     /// Whether a segment is long.
     static __device__ __forceinline__ bool is_long(u64 start, u64 end) {

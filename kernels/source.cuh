@@ -138,6 +138,12 @@ struct Heads {
     }
 };
 
+/// Whether an item of `Heads` begins a run.
+template <class T>
+__device__ __forceinline__ bool begins_run(const T&, bool begins) {
+    return begins;
+}
+
 /// The pairs of the items of two sources.
 template <class A, class B>
 struct Zip {

@@ -80,8 +80,8 @@ pub mod kernels {
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
     pub use crate::primitives::segmented::kernel::{
-        SegmentedArguments, SegmentedPolicy, SegmentedReduce, SegmentedScan,
-        SegmentedScanArguments, SegmentedScratch,
+        Expand, ExpandArguments, SegmentedArguments, SegmentedPolicy, SegmentedReduce,
+        SegmentedScan, SegmentedScanArguments, SegmentedScratch,
     };
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,

@@ -71,6 +71,10 @@ pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
 pub use crate::primitives::search::cuda::Search;
 pub use crate::primitives::segmented::cuda::SegmentedReduce;
+pub use crate::primitives::segmented::expand::cuda::Expand;
+pub use crate::primitives::segmented::keys::cuda::{
+    CountedStarts, ReduceByKey, RunOutputs, ScanByKey, starts_up_to,
+};
 pub use crate::primitives::segmented::scan::cuda::SegmentedScan;
 pub use crate::primitives::select::cuda::{
     Partition, PartitionBy, Positions, Runs, Select, SelectBy, Unique,

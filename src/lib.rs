@@ -191,11 +191,12 @@ pub use primitives::scan::{
 };
 pub use primitives::search::{is_sorted, is_sorted_until, lower_bound, upper_bound};
 #[doc(hidden)]
-pub use primitives::segmented::{Cut, OffsetsArguments, RowsArguments};
+pub use primitives::segmented::{CountedArguments, Cut, OffsetsArguments, RowsArguments};
 pub use primitives::segmented::{
-    Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf, reduce_by_key,
-    reduce_by_key_with, segmented_reduce, segmented_reduce_from, segmented_scan,
-    segmented_scan_in_place, segmented_scan_into,
+    CountedStartsOf, Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf, decode,
+    decode_into, offsets_from_ids, offsets_from_lengths, reduce_by_key, reduce_by_key_with,
+    scan_by_key, scan_by_key_with, segment_ids, segmented_reduce, segmented_reduce_from,
+    segmented_scan, segmented_scan_in_place, segmented_scan_into,
 };
 pub use primitives::select::{
     Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,

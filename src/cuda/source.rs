@@ -34,7 +34,7 @@ impl<'a> StreamBinder<'a> {
         }
     }
 
-    fn slice<T>(&mut self, data: &'a impl DevicePtr<T>) -> Result<SliceArguments> {
+    pub(crate) fn slice<T>(&mut self, data: &'a impl DevicePtr<T>) -> Result<SliceArguments> {
         check_context(self.context, "input", data.stream().context())?;
         let (address, guard) = data.device_ptr(self.stream);
         if !matches!(guard, SyncOnDrop::Sync(None)) {

@@ -3,6 +3,9 @@
 
 mod cases;
 mod emulated;
+mod expansion;
+#[cfg(feature = "cuda")]
+mod keys_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
 mod on_the_host;

@@ -1,6 +1,6 @@
 //! Level 1, and level 2 on the CPU.
 
-use super::cases::{Case, cases, long_cases};
+use super::cases::{Case, Form, cases, long_cases};
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{
     Bicyclic, BicyclicProduct, Bracketing, Guarded, GuardedBracketing,
@@ -8,8 +8,9 @@ use crate::support::operators::{
 use half::f16;
 use warpfold::ops::{Add, Max};
 use warpfold::{
-    Device, Error, Monoid, Offsets, Rows, Starts, flags, function, map, positions, reduce,
-    reduce_by_key, reduce_by_key_with, segmented_reduce, segmented_reduce_from, zip,
+    Device, Error, Monoid, Offsets, Prefixes, Rows, Starts, flags, function, map, positions,
+    reduce, reduce_by_key, reduce_by_key_with, scan_by_key, scan_by_key_with, segmented_reduce,
+    segmented_reduce_from, zip,
 };
 
 /// All forms of all cases.
@@ -258,6 +259,52 @@ fn each_run_of_equal_keys_has_the_bits_of_a_reduction_of_its_own() {
             assert_same(&buffers.1.to_vec().unwrap(), &folds, case.name);
         }
     }
+}
+
+#[test]
+fn each_run_of_equal_keys_has_the_bits_of_a_scan_of_its_own() {
+    let device = Device::cpu();
+    for case in cases(1024).iter().chain(&long_cases()) {
+        let values = sample::<f32>(case.items, 6);
+        let mut keys = vec![u32::MAX - 9; case.items];
+        for (number, segment) in case.segments().enumerate() {
+            keys[segment].fill((number % 6) as u32);
+        }
+        for (halved, form) in [false, true]
+            .into_iter()
+            .zip(Form::all(0.75).into_iter().skip(1))
+        {
+            let same = |a: u32, b: u32| if halved { a / 2 == b / 2 } else { a == b };
+            let mut expected = Vec::new();
+            for run in keys.chunk_by(|&a, &b| same(a, b)) {
+                let own = &values[expected.len()..][..run.len()];
+                expected.extend(form.scan::<Add>(own));
+            }
+            let form = form.prefixes();
+            let (there, of_them) = (
+                device.upload(&keys).unwrap(),
+                device.upload(&values).unwrap(),
+            );
+            let (host, buffer) = match halved {
+                false => (
+                    scan_by_key::<u32, f32, Add>(form, &keys, &values),
+                    device.scan_by_key::<u32, f32, Add>(form, &there, &of_them),
+                ),
+                true => (
+                    scan_by_key_with::<u32, same_half, f32, Add>(form, &keys, &values),
+                    device.scan_by_key_with::<u32, same_half, f32, Add>(form, &there, &of_them),
+                ),
+            };
+            assert_same(&host.unwrap(), &expected, case.name);
+            assert_same(&buffer.unwrap().to_vec().unwrap(), &expected, case.name);
+        }
+    }
+    let parts = ["3 items is zipped with one of 2"];
+    let form = Prefixes::inclusive();
+    assert_refused(
+        scan_by_key::<u8, u8, Add>(form, &[1, 2, 3], &[1, 2]),
+        &parts,
+    );
 }
 
 #[test]

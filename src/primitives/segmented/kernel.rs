@@ -140,6 +140,66 @@ fn bind_scan<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     }
 }
 
+/// The kernel that gives every item the value of its segment.
+#[derive(Debug)]
+pub struct Expand<T, F = Slice<T>, C = super::OffsetsOf<u64>>(Named<(T, F, C)>);
+
+arguments! {
+    /// What the kernel takes.
+    pub struct ExpandArguments<S, C, T> {
+        /// The value of each segment.
+        pub values: S => "Source",
+        /// Where segments lie.
+        pub segments: C => "Segments",
+        /// The items.
+        pub out: u64 => "Element*",
+        /// What items of no segment get.
+        pub none: T => "Element",
+    }
+}
+
+/// The arguments of an expansion of a form `F`, by segments given as `C`.
+pub(crate) type ExpandArgumentsOf<T, F, C> =
+    ExpandArguments<<F as Form>::Arguments, <C as Cut>::Arguments, T>;
+
+/// The warps of a block that expands.
+const EXPAND_WARPS: u32 = 4;
+/// The entries of its tile for each thread.
+const EXPAND_ROWS: u32 = 32;
+
+impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
+    /// The function.
+    pub const EXPAND: Function<ExpandArgumentsOf<T, F, C>> = Function::new("segmented_expand");
+
+    /// The kernel.
+    pub fn kernel() -> Kernel {
+        let functions = const { &[Self::EXPAND.name] };
+        Kernel::new(
+            "segmented_expand.cu.jinja",
+            functions,
+            &bind_expand::<T, F, C>,
+        )
+        .parameter("warps", EXPAND_WARPS.into())
+        .parameter("rows", EXPAND_ROWS.into())
+        .operator::<F>()
+    }
+
+    /// The blocks for so many items and segments, and their threads.
+    pub fn grid(items: usize, segments: usize) -> (u64, u32) {
+        let tile = u64::from(EXPAND_ROWS * EXPAND_WARPS * 32);
+        let tiles = (items as u64 + segments as u64).div_ceil(tile);
+        (tiles, 32 * EXPAND_WARPS)
+    }
+}
+
+fn bind_expand<T: Element, F: Form<Item = T>, C: Cut>(definitions: &mut Definitions) -> Variables {
+    minijinja::context! {
+        arguments => ExpandArgumentsOf::<T, F, C>::cuda(),
+        segments => C::cuda(),
+        ..bind_source::<F>(definitions)
+    }
+}
+
 /// How the kernels cut their work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentedPolicy {

@@ -3,16 +3,18 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod expand;
 pub(crate) mod kernel;
-mod keys;
+pub(crate) mod keys;
 pub(crate) mod scan;
 mod segments;
 
-pub use keys::{reduce_by_key, reduce_by_key_with};
+pub use expand::{decode, decode_into, offsets_from_ids, offsets_from_lengths, segment_ids};
+pub use keys::{reduce_by_key, reduce_by_key_with, scan_by_key, scan_by_key_with};
 pub use scan::{segmented_scan, segmented_scan_in_place, segmented_scan_into};
 #[doc(hidden)]
-pub use segments::{Cut, OffsetsArguments, RowsArguments};
-pub use segments::{Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf};
+pub use segments::{CountedArguments, Cut, OffsetsArguments, RowsArguments};
+pub use segments::{CountedStartsOf, Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf};
 
 use crate::device::Backend;
 use crate::device::DeviceBinder;

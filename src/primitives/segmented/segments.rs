@@ -66,6 +66,10 @@ pub trait Offset: Element + Ord + sealed::Sealed {
     /// one. There are two at least.
     #[doc(hidden)]
     fn first_fall(device: &Device, offsets: &Buffer<Self>) -> Result<[u64; 2]>;
+
+    /// Items of this type as `u64`.
+    #[doc(hidden)]
+    fn widened<P: Place, S: Source<P, Item = Self>>(source: S) -> impl Source<P, Item = u64>;
 }
 
 /// The first fall of all, and the last offset.
@@ -81,6 +85,17 @@ macro_rules! offsets {
 
             fn to_u64(self) -> u64 {
                 self.into()
+            }
+
+            fn widened<P: Place, S: Source<P, Item = $ty>>(
+                source: S,
+            ) -> impl Source<P, Item = u64> {
+                #[function]
+                fn widen(x: $ty) -> u64 {
+                    x as u64
+                }
+
+                map::<widen, _>(source)
             }
 
             fn first_fall(device: &Device, offsets: &Buffer<$ty>) -> Result<[u64; 2]> {
@@ -298,7 +313,7 @@ pub struct OffsetsArguments {
 
 impl<I> sealed::Sealed for OffsetsOf<I> {}
 
-// SAFETY: `warpfold::OffsetSegments` in `kernels/segmented.cuh` holds a pointer and two numbers.
+// SAFETY: `warpfold::OffsetSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two numbers.
 unsafe impl<I: Offset> Cut for OffsetsOf<I> {
     type Arguments = OffsetsArguments;
 
@@ -392,13 +407,38 @@ impl<S> Starts<S> {
     }
 }
 
+impl<S> Starts<S> {
+    /// The numbers of their segments for items that lie in their order, as starts.
+    pub(super) fn of_ids<I: Offset>(ids: S) -> Result<Starts<S>>
+    where
+        S: Source<Item = I, Form = Slice<I>>,
+    {
+        check_host("ids", &ids)?;
+        Starts::unchecked::<Host, I>(ids)
+    }
+}
+
+impl<'b, I: Offset> Starts<&'b Buffer<I>> {
+    /// The same for a buffer.
+    pub(super) fn of_ids_on(device: &Device, ids: &'b Buffer<I>) -> Result<Self> {
+        device.check_owns(ids)?;
+        check_buffer("ids", device, ids)?;
+        Starts::unchecked::<Device, I>(ids)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+}
+
 /// Segments that start at numbers of type `I`, as a type without data.
 #[derive(Debug)]
 pub struct StartsOf<I>(PhantomData<fn() -> I>);
 
 impl<I> sealed::Sealed for StartsOf<I> {}
 
-// SAFETY: `warpfold::StartSegments` in `kernels/segmented.cuh` holds a pointer and two numbers.
+// SAFETY: `warpfold::StartSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two numbers.
 unsafe impl<I: Offset> Cut for StartsOf<I> {
     type Arguments = OffsetsArguments;
 
@@ -432,6 +472,39 @@ impl<P: Place, I: Offset, S: Source<P, Item = I, Form = Slice<I>>> Segments<P> f
             count: self.count as u64,
             items: items as u64,
         })
+    }
+}
+
+/// Segments that start at numbers of type `I`, as many as a number in device memory says; as a type
+/// without data.
+#[derive(Debug)]
+pub struct CountedStartsOf<I>(PhantomData<fn() -> I>);
+
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct CountedArguments {
+    pub starts: u64,
+    /// How many starts there is room for.
+    pub room: u64,
+    pub items: u64,
+    /// The address of their number.
+    pub counted: u64,
+}
+
+impl<I> sealed::Sealed for CountedStartsOf<I> {}
+
+// SAFETY: `warpfold::CountedStartSegments` in `kernels/segmented_tiles.cuh` holds a pointer, two
+// numbers and a pointer.
+unsafe impl<I: Offset> Cut for CountedStartsOf<I> {
+    type Arguments = CountedArguments;
+
+    unsafe fn bound(_: &CountedArguments, _: usize) -> usize {
+        unreachable!("the number of segments is in device memory")
+    }
+
+    fn cuda() -> String {
+        format!("warpfold::CountedStartSegments<{}>", I::CUDA)
     }
 }
 
@@ -483,7 +556,7 @@ pub struct RowsArguments {
 
 impl sealed::Sealed for Rows {}
 
-// SAFETY: `warpfold::EvenSegments` in `kernels/segmented.cuh` holds three numbers.
+// SAFETY: `warpfold::EvenSegments` in `kernels/segmented_tiles.cuh` holds three numbers.
 unsafe impl Cut for Rows {
     type Arguments = RowsArguments;
 

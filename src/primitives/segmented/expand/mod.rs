@@ -1,0 +1,449 @@
+//! Expansion: every item gets the value of its segment. Run-length decoding, and other ways to
+//! write down segments.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+
+use super::cpu::Bounds;
+use super::segments::{Cut, Offset, Offsets, Segments, Starts};
+use crate::device::{Backend, DeviceBinder};
+use crate::element::assert_element_size;
+use crate::primitives::scan::cpu::{self as scan, Output};
+use crate::source::{
+    Form, Host, HostBinder, Index, IndexArguments, Items, Place, Slice, Source, index, sealed,
+};
+use crate::{Buffer, Device, Element, Error, Prefixes, Result, monoid, scan_into};
+
+/// Run-length decoding: each of `values` as often as `counts` says, in their order. It is the
+/// inverse of [`runs`](crate::runs()).
+///
+/// ```
+/// use warpfold::{decode, runs};
+///
+/// let x = decode(&[7_i32, 2, 5], &[2_u64, 0, 3])?;
+/// assert_eq!(x, [7, 7, 5, 5, 5]);
+/// let found = runs::<i32>(&x)?;
+/// assert_eq!(decode(&found.items, &found.lengths)?, x);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity: O(n + m) work for n values and m items, shared out evenly whatever the counts are.
+/// Memory: the result, and 8 bytes for each value. [`Device::for_host_data`] says where it runs.
+///
+/// # Errors
+///
+/// [`Error::Zip`] if there are not as many counts as values; [`Error::OutOfHostMemory`] if there is
+/// no room for the result. If `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if
+/// it names a GPU, those of [`Device::upload`] and [`Device::decode`].
+pub fn decode<T: Element, I: Offset>(
+    values: impl Source<Item = T>,
+    counts: impl Source<Item = I>,
+) -> Result<Vec<T>> {
+    super::keys::check_lengths(values.items()?, counts.items()?)?;
+    let offsets = offsets_from_lengths(counts)?;
+    let total = total(&offsets);
+    let offsets = Offsets::unchecked::<Host, _>(&offsets[..])?;
+    expand_host(values, offsets, total, T::zeroed())
+}
+
+/// Decodes to the front of `output`, and returns the number of items. What comes after them stays as
+/// it is. Otherwise as [`decode`].
+///
+/// ```
+/// use warpfold::decode_into;
+///
+/// let mut x = [0_u8; 6];
+/// assert_eq!(decode_into(&[9_u8, 4], &[2_u32, 3], &mut x)?, 5);
+/// assert_eq!(x, [9, 9, 4, 4, 4, 0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`decode`], and [`Error::Length`] if there are more items than room. Then `output` is as it
+/// was.
+pub fn decode_into<T: Element, I: Offset>(
+    values: impl Source<Item = T>,
+    counts: impl Source<Item = I>,
+    output: &mut [T],
+) -> Result<usize> {
+    super::keys::check_lengths(values.items()?, counts.items()?)?;
+    let offsets = offsets_from_lengths(counts)?;
+    let total = total(&offsets);
+    check_room(total, output.len())?;
+    let offsets = Offsets::unchecked::<Host, _>(&offsets[..])?;
+    let items = expand_host(values, offsets, total, T::zeroed())?;
+    output[..total].copy_from_slice(&items);
+    Ok(total)
+}
+
+/// The offsets of segments of these lengths: one more than there are lengths, from 0 on.
+///
+/// Lengths that add up to more than 2^64 − 1 give offsets that stay there.
+///
+/// ```
+/// use warpfold::{Offsets, offsets_from_lengths, ops::Add, segmented_reduce};
+///
+/// let offsets = offsets_from_lengths(&[2_u32, 0, 3])?;
+/// assert_eq!(offsets, [0, 2, 2, 5]);
+/// let sums = segmented_reduce::<u32, Add>(&[1, 2, 3, 4, 5], Offsets::new(&offsets)?)?;
+/// assert_eq!(sums, [3, 0, 12]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan_into`].
+pub fn offsets_from_lengths<I: Offset>(lengths: impl Source<Item = I>) -> Result<Vec<u64>> {
+    let mut offsets = vec![0; lengths.items()? + 1];
+    let lengths = I::widened::<Host, _>(lengths);
+    scan_into::<u64, SaturatingSum>(Prefixes::inclusive(), lengths, &mut offsets[1..])?;
+    Ok(offsets)
+}
+
+/// The offsets of `count` segments, given the number of its segment for each item. The numbers
+/// ascend. Items of segments from `count` on belong to none.
+///
+/// ```
+/// use warpfold::{offsets_from_ids, segment_ids, Offsets};
+///
+/// let offsets = offsets_from_ids(&[0_u32, 0, 2, 2, 2], 4)?;
+/// assert_eq!(offsets, [0, 2, 2, 5, 5]);
+/// assert_eq!(segment_ids(Offsets::new(&offsets)?, 5)?, [0, 0, 2, 2, 2]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity: O(n + m) work for n items and m segments.
+///
+/// # Errors
+///
+/// [`Error::Segments`] if a number is less than the one before it; [`Error::OutOfHostMemory`].
+pub fn offsets_from_ids<I: Offset, S>(ids: S, count: usize) -> Result<Vec<u64>>
+where
+    S: Source<Item = I, Form = Slice<I>>,
+{
+    let ids = Starts::of_ids(ids)?;
+    let mut offsets = vec![0];
+    offsets.extend(expand_host(From1(ids.count()), ids, count, 0)?);
+    Ok(offsets)
+}
+
+/// For each of `items` items, the number of its segment. An item of no segment gets `u64::MAX`.
+///
+/// ```
+/// use warpfold::{Offsets, segment_ids};
+///
+/// assert_eq!(segment_ids(Offsets::new(&[1_u32, 3, 3, 4])?, 5)?, [u64::MAX, 0, 0, 2, u64::MAX]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity: O(n + m) work for n items and m segments.
+///
+/// # Errors
+///
+/// [`Error::Segments`] if the segments pass the end of the items; [`Error::OutOfHostMemory`].
+pub fn segment_ids(segments: impl Segments, items: usize) -> Result<Vec<u64>> {
+    expand_host(index(segments.count()), segments, items, u64::MAX)
+}
+
+/// A sum that never wraps.
+#[monoid(name = SaturatingSum, identity = 0, exact, commutative)]
+fn saturating_sum(a: u64, b: u64) -> u64 {
+    a.saturating_add(b)
+}
+
+/// The last offset, which is the number of items.
+fn total(offsets: &[u64]) -> usize {
+    let last = *offsets.last().expect("there is one at least");
+    usize::try_from(last).unwrap_or(usize::MAX)
+}
+
+fn check_room(items: usize, room: usize) -> Result<()> {
+    match items > room {
+        true => Err(Error::Length {
+            input: items,
+            output: room,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// The numbers from 1 on.
+struct From1(usize);
+
+impl sealed::Sealed for From1 {}
+
+impl<P: Place> Source<P> for From1 {
+    type Item = u64;
+    type Form = Index;
+
+    fn items(&self) -> Result<usize> {
+        Ok(self.0)
+    }
+
+    fn bind<'a>(&'a self, _: &mut P::Binder<'a>) -> Result<IndexArguments> {
+        Ok(IndexArguments { first: 1 })
+    }
+}
+
+fn expand_host<T: Element, S: Source<Item = T>, G: Segments>(
+    values: S,
+    segments: G,
+    items: usize,
+    none: T,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let bound = (
+        values.bind(&mut binder)?,
+        segments.bind(&mut binder, items)?,
+    );
+    let mut output = Buffer::<T>::reserve(&device, items)?;
+    let address = output.address_mut();
+    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
+    // the call. The buffer has room for all items, and all are written.
+    unsafe {
+        let counts = (segments.count(), items);
+        device.expand_bound::<T, S::Form, G::Cut>(bound, counts, none, address)?;
+        output.set_len(items);
+    }
+    output.into_vec()
+}
+
+/// # Expansion
+///
+/// On a GPU a call is one launch, besides the scan that makes offsets of counts. Every item is
+/// written once.
+///
+/// # Errors
+///
+/// Of every method: [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Zip`] if there are
+/// not as many counts as values; [`Error::Library`] without NVRTC; [`Error::OutOfMemory`];
+/// [`Error::Driver`].
+impl Device {
+    /// Each of `values` as often as `counts` says; see [`decode`](crate::decode()). Waits for the
+    /// number of items, not for them.
+    ///
+    /// ```
+    /// use warpfold::Device;
+    ///
+    /// let device = Device::cpu();
+    /// let (values, counts) = (device.upload(&[7_i32, 5])?, device.upload(&[2_u32, 3])?);
+    /// assert_eq!(device.decode(&values, &counts)?.to_vec()?, [7, 7, 5, 5, 5]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn decode<T: Element, I: Offset>(
+        &self,
+        values: impl Source<Device, Item = T>,
+        counts: impl Source<Device, Item = I>,
+    ) -> Result<Buffer<T>> {
+        super::keys::check_lengths(values.items()?, counts.items()?)?;
+        let offsets = self.offsets_from_lengths(counts)?;
+        let items = total(&offsets.slice(offsets.len() - 1..).to_vec()?);
+        let mut output = Buffer::<T>::reserve(self, items)?;
+        let address = output.address_mut();
+        let segments = Offsets::unchecked::<Device, _>(&offsets)?;
+        // SAFETY: the buffer has room for all items, and all are written.
+        unsafe {
+            self.expand_source::<T, _, _>(values, segments, items, T::zeroed(), address)?;
+            output.set_len(items);
+        }
+        Ok(output)
+    }
+
+    /// Decodes to the front of `output`, and returns the number of items; see
+    /// [`decode_into`](crate::decode_into()). Waits for it.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`] if there are more items than room. Then `output` is as it was.
+    pub fn decode_into<T: Element, I: Offset>(
+        &self,
+        values: impl Source<Device, Item = T>,
+        counts: impl Source<Device, Item = I>,
+        output: &mut Buffer<T>,
+    ) -> Result<usize> {
+        self.check_owns(output)?;
+        super::keys::check_lengths(values.items()?, counts.items()?)?;
+        let offsets = self.offsets_from_lengths(counts)?;
+        let items = total(&offsets.slice(offsets.len() - 1..).to_vec()?);
+        check_room(items, output.len())?;
+        let segments = Offsets::unchecked::<Device, _>(&offsets)?;
+        // SAFETY: there is room for all items.
+        unsafe {
+            let address = output.address_mut();
+            self.expand_source::<T, _, _>(values, segments, items, T::zeroed(), address)?;
+        }
+        Ok(items)
+    }
+
+    /// The offsets of segments of these lengths; see
+    /// [`offsets_from_lengths`](crate::offsets_from_lengths()). Does not wait for them.
+    pub fn offsets_from_lengths<I: Offset>(
+        &self,
+        lengths: impl Source<Device, Item = I>,
+    ) -> Result<Buffer<u64>> {
+        self.offsets_after(I::widened::<Device, _>(lengths))
+    }
+
+    fn offsets_after<S: Source<Device, Item = u64>>(&self, lengths: S) -> Result<Buffer<u64>> {
+        let count = lengths.items()?;
+        let mut binder = DeviceBinder::new(self);
+        let source = lengths.bind(&mut binder)?;
+        let mut offsets = self.allocate::<u64>(count + 1)?;
+        let address = offsets.address_mut() + 8;
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. There
+        // is room for as many sums behind the first offset.
+        unsafe {
+            self.add_up::<S::Form>(source, count, address)?;
+        }
+        Ok(offsets)
+    }
+
+    /// Stores the sums of the lengths up to each.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of a source in this device's memory with `count` items, which stays
+    /// borrowed. At the address there is room for as many sums.
+    unsafe fn add_up<F: Form<Item = u64>>(
+        &self,
+        lengths: F::Arguments,
+        count: usize,
+        out: u64,
+    ) -> Result<()> {
+        let prefixes = Prefixes::inclusive();
+        match &self.backend {
+            // SAFETY: the caller's.
+            Backend::Cpu => unsafe {
+                let output = std::slice::from_raw_parts_mut(out as *mut _, count);
+                Items::with::<F, _>(&lengths, count, |items| {
+                    scan::scan::<u64, SaturatingSum>(items, Output::Into(output), prefixes);
+                });
+                Ok(())
+            },
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let scan = crate::cuda::Scan::<u64, SaturatingSum, F>::load_lazily(gpu.context())?;
+                let kernels = &scan.kernels;
+                gpu.with_workspace(kernels.workspace_bytes(count), |stream, workspace| {
+                    let input = Some((lengths, count));
+                    // SAFETY: the caller's; the stream keeps calls and frees in order.
+                    unsafe { kernels.run_at(stream, prefixes, input, (out, count), workspace) }
+                })
+            }
+        }
+    }
+
+    /// The offsets of `count` segments, given the number of its segment for each item; see
+    /// [`offsets_from_ids`](crate::offsets_from_ids()). Checks the numbers, and waits for the
+    /// answer.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Segments`] if a number is less than the one before it.
+    pub fn offsets_from_ids<I: Offset>(
+        &self,
+        ids: &Buffer<I>,
+        count: usize,
+    ) -> Result<Buffer<u64>> {
+        let ids = Starts::of_ids_on(self, ids)?;
+        let mut offsets = self.allocate::<u64>(count + 1)?;
+        let address = offsets.address_mut() + 8;
+        // SAFETY: there is room for so many behind the first offset.
+        unsafe { self.expand_source::<u64, _, _>(From1(ids.count()), ids, count, 0, address)? };
+        Ok(offsets)
+    }
+
+    /// For each of `items` items, the number of its segment; see
+    /// [`segment_ids`](crate::segment_ids()). Does not wait for the result.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Segments`] if the segments pass the end of the items.
+    pub fn segment_ids(
+        &self,
+        segments: impl Segments<Device>,
+        items: usize,
+    ) -> Result<Buffer<u64>> {
+        let mut ids = Buffer::<u64>::reserve(self, items)?;
+        let address = ids.address_mut();
+        let numbers = index(segments.count());
+        // SAFETY: the buffer has room for all items, and all are written.
+        unsafe {
+            self.expand_source::<u64, _, _>(numbers, segments, items, u64::MAX, address)?;
+            ids.set_len(items);
+        }
+        Ok(ids)
+    }
+
+    /// # Safety
+    ///
+    /// At the address this device has room for so many items.
+    unsafe fn expand_source<T, S, G>(
+        &self,
+        values: S,
+        segments: G,
+        items: usize,
+        none: T,
+        out: u64,
+    ) -> Result<()>
+    where
+        T: Element,
+        S: Source<Device, Item = T>,
+        G: Segments<Device>,
+    {
+        let mut binder = DeviceBinder::new(self);
+        let bound = (
+            values.bind(&mut binder)?,
+            segments.bind(&mut binder, items)?,
+        );
+        let counts = (segments.count(), items);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
+        // rest is the caller's.
+        unsafe { self.expand_bound::<T, S::Form, G::Cut>(bound, counts, none, out) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source with `count` items, and of as many segments of `items`
+    /// items, all in this device's memory, which stays borrowed. There is room for as many items.
+    unsafe fn expand_bound<T: Element, F: Form<Item = T>, C: Cut>(
+        &self,
+        (values, segments): (F::Arguments, C::Arguments),
+        (count, items): (usize, usize),
+        none: T,
+        out: u64,
+    ) -> Result<()> {
+        const { assert_element_size::<T>() };
+        if items == 0 {
+            return Ok(());
+        }
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's.
+                unsafe {
+                    let output = std::slice::from_raw_parts_mut(out as *mut _, items);
+                    let bounds = Bounds::<C>::new(&segments, count);
+                    Items::with::<F, _>(&values, count, |values| {
+                        cpu::expand::<T, C>(values, &bounds, none, output);
+                    });
+                }
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let call = super::cuda::Call {
+                    source: values,
+                    segments,
+                    len: items,
+                    count,
+                    out,
+                };
+                // SAFETY: the caller's.
+                unsafe { cuda::expand_on::<T, F, C>(gpu, call, none) }
+            }
+        }
+    }
+}
