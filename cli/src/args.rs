@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::commands::rows::FloatOrder;
 use crate::failure::{Failure, Result};
 use crate::help::*;
 use crate::number::{DType, Operator};
@@ -54,6 +55,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileArguments,
     },
+
+    /// Sort numbers, or the rows of a table
+    #[command(after_help = SORT_HELP, after_long_help = SORT_LONG_HELP)]
+    Sort(SortArguments),
+
+    /// Keep the greatest or least numbers or rows, sorted
+    #[command(after_help = TOP_HELP, after_long_help = TOP_LONG_HELP)]
+    Top(TopArguments),
 
     /// Keep the first of equal neighbours, and say how many there are
     #[command(after_help = UNIQUE_HELP, after_long_help = UNIQUE_LONG_HELP)]
@@ -338,9 +347,93 @@ pub(crate) struct Condition {
     pub(crate) not_nan: bool,
 }
 
+/// What rows are sorted by.
+#[derive(Debug, Args)]
+pub(crate) struct ByArguments {
+    /// Sort rows by this column: its number, from 1 on, or its name; may be given several times,
+    /// the first decides first [default: all columns, the first one first]
+    ///
+    /// What ends in `:asc` or `:desc` has that direction.
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) by: Vec<String>,
+
+    /// Where NaN and -0 stand
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "nan-greatest")]
+    pub(crate) order: FloatOrder,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SortArguments {
+    /// The greatest first; equals stay in their order
+    #[arg(short = 'r', long)]
+    pub(crate) descending: bool,
+
+    #[command(flatten)]
+    pub(crate) by: ByArguments,
+
+    /// The memory to sort in, such as 512M or 4G; what does not fit goes through a temporary file
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = memory)]
+    pub(crate) memory: usize,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TopArguments {
+    /// How many
+    #[arg(short, value_name = "K", default_value_t = 10)]
+    pub(crate) k: usize,
+
+    /// The least, not the greatest
+    #[arg(long)]
+    pub(crate) bottom: bool,
+
+    #[command(flatten)]
+    pub(crate) by: ByArguments,
+
+    /// Write the positions of these rows, from 0 and as u64, instead of the rows
+    #[arg(long, conflicts_with = "with_positions")]
+    pub(crate) positions: bool,
+
+    /// Write the position of each row behind it, from 0
+    #[arg(long)]
+    pub(crate) with_positions: bool,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+/// A number of bytes, with or without a unit.
+fn memory(text: &str) -> Result<usize, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let lower = lower
+        .strip_suffix("ib")
+        .or(lower.strip_suffix('b'))
+        .unwrap_or(&lower);
+    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
+    let unit = units
+        .iter()
+        .find_map(|&(unit, bits)| Some((lower.strip_suffix(unit)?, bits)));
+    let (number, bits) = unit.unwrap_or((lower, 0));
+    let bytes = number
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite());
+    match bytes.map(|number| number * (1_u64 << bits) as f64) {
+        Some(bytes) if bytes >= 1.0 => Ok(bytes as usize),
+        _ => Err("give a number of bytes, such as 512M or 4G".into()),
+    }
+}
+
 /// What else `warpfold unique` writes.
 #[derive(Debug, Args)]
 pub(crate) struct UniqueArguments {
+    /// Keep the first of all equal numbers, wherever they stand, and sort them; every NaN is equal
+    #[arg(short, long)]
+    pub(crate) sort: bool,
+
     /// Write how many equal neighbours there were before each number, as `uniq -c` does; in text
     #[arg(short, long)]
     pub(crate) count: bool,

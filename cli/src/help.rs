@@ -80,7 +80,9 @@ Examples:
   warpfold reduce --column price sales.csv   the sum of a column
   warpfold reduce --dtype f32 samples.bin    the sum of raw little-endian floats
   warpfold select --gt 0 data.npy            the numbers above 0
-  warpfold unique -c sorted.txt              each number once, and how often it stands there
+  warpfold sort --by price sales.csv         the rows of a table, sorted
+  warpfold top -k 5 data.npy                 the five largest numbers
+  warpfold unique --sort -c numbers.txt      each number once, and how often it stands there
   warpfold stats data.npy                    extremes, mean and standard deviation
   warpfold histogram --bins 20 data.npy      how the numbers are distributed
   warpfold devices                           what there is to work on
@@ -195,6 +197,54 @@ satisfy the condition. The result of an array has one axis, also of one of sever
     outputs!("the format of the input")
 );
 
+pub(crate) const SORT_HELP: &str = "\
+Examples:
+  printf '3 1 2' | warpfold sort
+  warpfold sort --by city --by price:desc sales.csv
+  warpfold sort --descending data.npy -o sorted.npy";
+
+pub(crate) const SORT_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  printf '3 1 2' | warpfold sort
+  warpfold sort --by city --by price:desc sales.csv
+  warpfold sort --descending data.npy -o sorted.npy
+  warpfold sort --memory 4G --dtype u64 keys.bin -o sorted.bin
+
+The rows of a table move whole: they consist of the columns that are read, which are all or those of \
+--column. Equal rows stay in their order, also with --descending. NaN comes after all numbers, or \
+before them with --descending: --order says otherwise. The result has one axis, also of an array of \
+several. --memory is kept to, but for some pieces of 262,144 rows. The temporary file lies in \
+TMPDIR. It has no name, so nothing is left of it, however the program ends.
+
+",
+    formats!(),
+    outputs!("the format of the input")
+);
+
+pub(crate) const TOP_HELP: &str = "\
+Examples:
+  printf '3 1 2' | warpfold top -k 2
+  warpfold top -k 5 --by price sales.csv
+  warpfold top --bottom --positions data.npy";
+
+pub(crate) const TOP_LONG_HELP: &str = concat!(
+    "\
+Examples:
+  printf '3 1 2' | warpfold top -k 2
+  warpfold top -k 5 --by price sales.csv
+  warpfold top --bottom --positions data.npy
+
+The rows come out sorted, the first of them being the greatest or with --bottom the least. Of equal \
+rows those that stand first are kept and come first. NaN is the greatest, unless --order says \
+otherwise. If there are fewer rows, all come out. The input may be of any length: memory holds the \
+rows that are kept, and some pieces.
+
+",
+    formats!(),
+    outputs!("the format of the input")
+);
+
 pub(crate) const UNIQUE_HELP: &str = "\
 Examples:
   printf '7 7 2 2 2 7' | warpfold unique -c
@@ -206,9 +256,10 @@ Examples:
   printf '7 7 2 2 2 7' | warpfold unique -c
   warpfold unique sorted.npy -o different.npy --counts counts.npy
   warpfold unique --dtype u32 keys.bin -o keys.npy --starts starts.npy
+  warpfold unique --sort --count data.npy --output-format text
 
-Only neighbours are compared: sort the numbers first to have each one once. A NaN equals nothing, \
-and -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
+Only neighbours are compared, and a NaN equals nothing. With --sort each number comes once, and so \
+does NaN; memory holds the different ones. -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
 starts have the format of their ending, or else that of the output.
 
 ",

@@ -17,6 +17,7 @@ mod manual;
 mod numbers;
 mod output;
 mod select;
+mod sort;
 mod stats;
 mod streams;
 mod support;
@@ -24,4 +25,5 @@ mod tables;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod text;
+mod top;
 mod unique;

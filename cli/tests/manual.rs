@@ -3,10 +3,12 @@
 use crate::support::{command, fail_in, pass};
 use std::path::Path;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "reduce",
     "scan",
     "select",
+    "sort",
+    "top",
     "unique",
     "stats",
     "histogram",

@@ -116,3 +116,32 @@ fn counts_are_written_after_the_numbers() {
     let counts = std::fs::read(folder.path().join("counts.txt"));
     assert_eq!(counts.expect("it is there"), b"old");
 }
+
+/// Not only neighbours: each number once, with its count and where it stood first.
+#[test]
+fn with_sort_equal_numbers_are_one_wherever_they_stand() {
+    assert_eq!(pass("unique --sort", "7 2 7 -1 2"), "-1 2 7");
+    assert_eq!(pass("unique -s", ""), "");
+    assert_eq!(pass("unique -s", "nan 0 nan -0 1"), "0.0 1.0 NaN");
+    let text = pass_in(Path::new("."), "unique -s -c", b"7 7 2 7 2 2 7");
+    assert_eq!(text, b"      3 2\n      4 7\n");
+    // More than a piece.
+    let numbers: Vec<u32> = (0..900_000)
+        .map(|i: u32| i.wrapping_mul(i) % 70_001)
+        .collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let folder = folder(&[("x.bin", &bytes)]);
+    let line = "unique -s --dtype u32 x.bin -o y.bin --counts counts.bin --starts starts.bin";
+    pass_in(folder.path(), line, b"");
+    let mut distinct = std::collections::BTreeMap::new();
+    for (place, &number) in numbers.iter().enumerate() {
+        distinct.entry(number).or_insert((place as u64, 0)).1 += 1;
+    }
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let keys: Vec<u8> = distinct.keys().flat_map(|x| x.to_le_bytes()).collect();
+    assert!(read("y.bin") == keys);
+    let places: Vec<u64> = distinct.values().map(|(place, _)| *place).collect();
+    assert!(read("starts.bin") == u64s(&places));
+    let counts: Vec<u64> = distinct.values().map(|(_, count)| *count).collect();
+    assert!(read("counts.bin") == u64s(&counts));
+}

@@ -1,12 +1,16 @@
 //! What the commands do.
 
+mod distinct;
 mod explain;
 mod fold;
 mod histogram;
 mod manual;
 mod quantiles;
+pub(crate) mod rows;
 mod select;
+mod sort;
 mod stats;
+mod top;
 mod unique;
 
 use crate::args::{Command, FileArguments, OutputFormat};
@@ -34,6 +38,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
             positions,
             files,
         } => select::run(&files, &condition, positions),
+        Command::Sort(arguments) => sort::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Unique(arguments) => unique::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Histogram(arguments) => histogram::run(&arguments),
@@ -269,6 +275,10 @@ pub(crate) fn meant(error: &clap::Error) -> Option<String> {
         "filter" | "where" | "compress" => "select",
         "nonzero" | "positions" => "select --ne 0 --positions",
         "uniq" | "runs" | "rle" => "unique --count",
+        "distinct" | "value-counts" | "value_counts" | "nunique" => "unique --sort --count",
+        "order" | "lexsort" | "argsort" => "sort",
+        "top-k" | "topk" | "head" | "nlargest" | "largest" => "top -k 10",
+        "bottom" | "nsmallest" | "smallest" => "top --bottom -k 10",
         "hist" => "histogram",
         "bincount" => "histogram --bincount",
         _ => return None,

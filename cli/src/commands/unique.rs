@@ -1,6 +1,7 @@
 //! `warpfold unique`.
 
 use super::Job;
+use super::distinct::Distinct;
 use crate::args::{OutputFormat, UniqueArguments};
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, with_number};
@@ -10,7 +11,7 @@ use crate::text::Gaps;
 use std::path::Path;
 use warpfold::Device;
 
-/// Keeps the first of equal neighbours, and counts them.
+/// Keeps the first of equal neighbours, or of all equals, and counts them.
 pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
     let job = Job::open(&arguments.files, None, Some(Gaps::Apart), Ok)?;
     let numbers = job.columns.into_numbers("unique")?;
@@ -51,7 +52,18 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
     if arguments.count {
         writer = writer.counted();
     }
-    with_number!(dtype, T => {
+    with_number!(dtype, T => if arguments.sort {
+        let Distinct { items, counts: lengths, firsts } = Distinct::<T>::of(device, numbers)?;
+        match arguments.count {
+            true => writer.write_counted(&lengths, &items)?,
+            false => writer.write(&items)?,
+        }
+        for (writer, numbers) in [(&mut counts, &lengths), (&mut starts, &firsts)] {
+            if let Some(writer) = writer {
+                writer.write(numbers)?;
+            }
+        }
+    } else {
         let (mut open, mut places) = (None, 0);
         let mut pieces = numbers.pieces::<T>();
         loop {

@@ -1,0 +1,182 @@
+//! Rows of numbers in memory, and the columns that they are sorted by.
+
+use crate::columns::Column;
+use crate::failure::{Failure, Result};
+use crate::number::{Number, with_number};
+use crate::text::Values;
+use std::cmp::Ordering;
+use warpfold::codegen::kernels::Bits;
+use warpfold::{Device, Order, Sortable};
+
+/// The columns that rows are sorted by, the first one first, each with its order.
+#[derive(Debug, Clone)]
+pub(super) struct Keys(Vec<(usize, Order)>);
+
+impl Keys {
+    /// The columns that `--by` names, or else all of them. A name may end in `:asc` or `:desc`.
+    pub(super) fn new(
+        by: &[String],
+        columns: &[Column],
+        descending: bool,
+        order: FloatOrder,
+    ) -> Result<Keys> {
+        let order = |descending| match (descending, order) {
+            (false, FloatOrder::NanGreatest) => Order::ascending(),
+            (true, FloatOrder::NanGreatest) => Order::descending(),
+            (false, FloatOrder::NanLast) => Order::ascending().nan_last(),
+            (true, FloatOrder::NanLast) => Order::descending().nan_last(),
+            (false, FloatOrder::Total) => Order::ascending().total(),
+            (true, FloatOrder::Total) => Order::descending().total(),
+        };
+        if by.is_empty() {
+            return Ok(Keys(
+                (0..columns.len())
+                    .map(|place| (place, order(descending)))
+                    .collect(),
+            ));
+        }
+        let keys = by.iter().map(|text| {
+            if let Some(place) = place_of(text, columns) {
+                return Ok((place, order(descending)));
+            }
+            let turned = [(":asc", false), (":desc", true)];
+            let named = turned.iter().find_map(|&(end, turned)| {
+                let place = place_of(text.strip_suffix(end)?, columns)?;
+                Some((place, order(turned)))
+            });
+            named.ok_or_else(|| {
+                let titles: Vec<_> = columns.iter().map(Column::title).collect();
+                Failure::with_remedy(
+                    format_args!("--by {text}"),
+                    "there is no such column among those that are read",
+                    format_args!("choose one of {}", titles.join(", ")),
+                )
+            })
+        });
+        Ok(Keys(keys.collect::<Result<_>>()?))
+    }
+
+    /// The order of the only key, if there is one alone, and whether the greatest come first.
+    pub(super) fn order_of_one(&self) -> Option<(Order, bool)> {
+        match self.0[..] {
+            [(_, order)] => Some((order, order.compare(1, 0).is_lt())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Where the rows stand in the order of the keys. Of equals the first come first.
+    pub(super) fn places(&self, device: &Device, rows: &[Values]) -> Result<Vec<usize>> {
+        let mut places: Option<Vec<usize>> = None;
+        // From the last key to the first: each sort keeps the order of the one before.
+        for &(column, order) in self.0.iter().rev() {
+            let key = match &places {
+                None => rows[column].clone(),
+                Some(places) => rows[column].gather(places),
+            };
+            let found = with_number!(key.dtype(), T => {
+                let key = device.upload_vec(key.into_vec::<T>())?;
+                device.argsort(&key, order)?.into_vec()?
+            });
+            let found = found.into_iter().map(|place| place as usize);
+            places = Some(match places {
+                None => found.collect(),
+                Some(places) => found.map(|place| places[place]).collect(),
+            });
+        }
+        Ok(places.unwrap_or_default())
+    }
+
+    /// The rows in the order of the keys.
+    pub(super) fn sort(&self, device: &Device, rows: Vec<Values>) -> Result<Vec<Values>> {
+        if let ([values], &[(_, order)]) = (&rows[..], &self.0[..]) {
+            return with_number!(values.dtype(), T => {
+                let mut values = device.upload_vec(values.clone().into_vec::<T>())?;
+                drop(rows);
+                device.sort_in_place(&mut values, order)?;
+                Ok(vec![values.into_vec()?.into()])
+            });
+        }
+        let places = self.places(device, &rows)?;
+        Ok(rows
+            .into_iter()
+            .map(|values| values.gather(&places))
+            .collect())
+    }
+
+    /// For each row the ranks of its keys: integers that grow as the order says.
+    pub(super) fn ranks(&self, rows: &[Values]) -> Vec<Vec<u64>> {
+        let ranks = self.0.iter().map(|&(column, order)| {
+            with_number!(rows[column].dtype(), T => {
+                let map = <T as Sortable>::key_map(order);
+                let values = rows[column].clone().into_vec::<T>();
+                values.into_iter().map(|value| map.rank(value).wide() as u64).collect()
+            })
+        });
+        ranks.collect()
+    }
+}
+
+/// How `--order` orders floats that `<` does not order.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FloatOrder {
+    /// NaN is the greatest, as in NumPy; -0 equals 0
+    #[default]
+    NanGreatest,
+    /// NaN comes last in both directions, as in pandas; -0 equals 0
+    NanLast,
+    /// IEEE 754's total order: -0 before 0, and NaN by its sign and payload
+    Total,
+}
+
+/// The place of the column that a number or a name means.
+fn place_of(text: &str, columns: &[Column]) -> Option<usize> {
+    let named = text.strip_prefix("name:");
+    let by_name = |name: &str| {
+        columns
+            .iter()
+            .position(|column| column.name.as_deref() == Some(name))
+    };
+    match (named, text.parse::<usize>()) {
+        (Some(name), _) => by_name(name),
+        (None, Ok(number)) => columns.iter().position(|column| column.number == number),
+        (None, Err(_)) => by_name(text),
+    }
+}
+
+/// Appends rows to others.
+pub(super) fn append(rows: &mut [Values], others: Vec<Values>) {
+    for (values, others) in rows.iter_mut().zip(others) {
+        with_number!(values.dtype(), T => {
+            let mut all = std::mem::replace(values, Values::of(T::DTYPE)).into_vec::<T>();
+            all.extend(others.into_vec::<T>());
+            *values = all.into();
+        });
+    }
+}
+
+/// The number of rows.
+pub(super) fn count(rows: &[Values]) -> usize {
+    rows.first().map_or(0, Values::len)
+}
+
+/// Restores a heap whose top was replaced: of places, the one that comes first at the top.
+pub(super) fn sift_down(heap: &mut [usize], compare: impl Fn(usize, usize) -> Ordering) {
+    let mut at = 0;
+    loop {
+        let mut first = at;
+        for child in [2 * at + 1, 2 * at + 2] {
+            if child < heap.len() && compare(heap[child], heap[first]) == Ordering::Less {
+                first = child;
+            }
+        }
+        if first == at {
+            return;
+        }
+        heap.swap(at, first);
+        at = first;
+    }
+}
