@@ -10,12 +10,14 @@
 
 namespace warpfold {
 
-template <class O, class T>
+/// In REVERSE the result of position i lies at `last` - i.
+template <class O, class T, bool REVERSE = false>
 struct Scan {
     using Operator = O;
     using Item = T;
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
+    static constexpr bool REVERSED = REVERSE;
     /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
     static constexpr bool NEEDS_ROWS = true;
     /// Whether the warps of the wave engine need more room than that for items.
@@ -26,6 +28,7 @@ struct Scan {
     T* out;
     A init;
     bool seeded, inclusive;
+    u64 last;
 
     /// The bytes that a warp needs for what it stores of so many items.
     static __device__ constexpr int room_bytes(int items) { return items * (int)sizeof(T); }
@@ -60,7 +63,8 @@ struct Scan {
 
     /// Called once for each tile, by a thread that knows its prefix.
     __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
-        if (inclusive && start > 0) out[start - 1] = Fold<T>::narrow(prefix);
+        if (inclusive && start > 0)
+            out[REVERSE ? last - (start - 1) : start - 1] = Fold<T>::narrow(prefix);
     }
 
     /// Stores the results of rows, from item `first` of a tile on, that come before `results`. In
@@ -75,7 +79,7 @@ struct Scan {
         MovedRun<T, RUN> moved[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) moved[k] = scanned[k].template moved<T>();
-        store.rows(out + start + first, moved, results - first);
+        store_rows(moved, start + first, results - first, store);
     }
 
     /// Stores a row of results, from item `first` of a tile on, that come before `results`.
@@ -86,7 +90,15 @@ struct Scan {
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = Fold<T>::narrow(values[i]);
         MovedRun<T, RUN> row[1] = {pack_run(items)};
-        store.rows(out + start + first, row, results - first);
+        store_rows(row, start + first, results - first, store);
+    }
+
+    /// Stores rows of results, the first of them at `position`, except from the `limit`th on.
+    template <class Moved, int ROWS, class Store>
+    __device__ __forceinline__ void store_rows(Moved (&rows)[ROWS], u64 position, int limit,
+                                               const Store& store) const {
+        if constexpr (REVERSE) store.reversed_rows(out + (last + 1 - position), rows, limit);
+        else store.rows(out + position, rows, limit);
     }
 
     /// How many of the items of a tile have a result that this tile stores.

@@ -122,7 +122,8 @@ struct ScanExtra {
 template <class Policy>
 constexpr int MOST_UNITS = 2 * (Policy::TILE / Policy::UNIT) + 3;
 
-template <class Operator, class Source, class Segments, class Policy>
+/// `Out` is where results go: a pointer, or one that counts from the end.
+template <class Operator, class Source, class Segments, class Policy, class Out>
 struct SegmentedScanner
     : SegmentTiles<Operator, Source, Segments, Policy, ScanExtra<MOST_UNITS<Policy>>> {
     using Tiles = SegmentTiles<Operator, Source, Segments, Policy, ScanExtra<MOST_UNITS<Policy>>>;
@@ -132,7 +133,7 @@ struct SegmentedScanner
     using Tiles::source, Tiles::segments, Tiles::shared, Tiles::item, Tiles::is_long, Tiles::push;
     using Sums = UnitSums<Operator, A, LOG_UNIT>;
 
-    T* out;
+    Out out;
     Workspace workspace;
     A init;
     bool seeded, inclusive;

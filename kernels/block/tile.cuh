@@ -96,6 +96,18 @@ struct StagedTile {
         }
     }
 
+    /// The same backwards: the first element goes just before `end`.
+    __device__ __forceinline__ void store_reversed(T* end, int valid) {
+        constexpr int WORDS = (int)sizeof(T) / R::NARROW;
+        using Narrow = Word<R::NARROW>;
+        Narrow* to = reinterpret_cast<Narrow*>(end - valid);
+#pragma unroll 8
+        for (int i = threadIdx.x; i < valid * WORDS; i += THREADS) {
+            int from = (valid - 1 - i / WORDS) * WORDS + i % WORDS;
+            to[i] = *reinterpret_cast<Narrow*>(at(from * R::NARROW));
+        }
+    }
+
     /// This thread's run, of which `valid` elements count. If none does, it is the tile's first run
     /// instead: nothing was written to this one.
     __device__ __forceinline__ R read_run(int valid) {

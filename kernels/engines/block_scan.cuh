@@ -54,6 +54,18 @@ struct BlockScanner {
     /// Stores the results of the run that begins with item `first`, as words if they fit.
     __device__ __forceinline__ void store(MovedRun<T, RUN> run, u32 first) const {
         using R = Run<T, RUN>;
+        if constexpr (Sink::REVERSED) {
+            constexpr int WORDS = R::BYTES / R::NARROW / RUN;
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+                if (first + i >= input.length) break;
+#pragma unroll
+                for (int k = 0; k < WORDS; k++)
+                    reinterpret_cast<Word<R::NARROW>*>(sink.out + (sink.last - first - i))[k] =
+                        run.template words<R::NARROW>()[i * WORDS + k];
+            }
+            return;
+        }
         T* out = sink.out + first;
         if (first + RUN <= input.length && is_aligned(sink.out, R::WIDE)) {
 #pragma unroll

@@ -15,7 +15,8 @@
 
 namespace warpfold {
 
-template <class Operator, class Source, int THREADS, int ITEMS>
+/// In REVERSE, results are stored from the last place on.
+template <class Operator, class Source, int THREADS, int ITEMS, bool REVERSE = false>
 struct TileScanner {
     using T = typename Source::Item;
     using A = AccumulatorOf<T>;
@@ -91,7 +92,8 @@ struct TileScanner {
         __syncthreads();
         scan_tile(shared, here, init, seeded || tile > 0, seed, inclusive, end, has_end);
         __syncthreads();
-        shared.tile.store(out + start, here);
+        if constexpr (REVERSE) shared.tile.store_reversed(out + (length - start), here);
+        else shared.tile.store(out + start, here);
     }
 };
 

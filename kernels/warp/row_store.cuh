@@ -160,6 +160,32 @@ struct RowStore {
             }
         }
     }
+
+    /// Stores rows backwards, the first item just before `end`, except what comes `limit` items
+    /// after the first or later.
+    template <class T, class Moved, int COUNT>
+    __device__ __forceinline__ void reversed_rows(T* end, Moved (&rows)[COUNT], int limit) const {
+        using R = Run<T, RUN>;
+        constexpr int WORDS = R::BYTES / R::PART / RUN;
+        int lane = threadIdx.x % WARP;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            int count = limit - k * ROW < ROW ? limit - k * ROW : ROW;
+            if (count <= 0) continue;
+            __syncwarp();
+            Word<R::PART>* to = reinterpret_cast<Word<R::PART>*>(room);
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+#pragma unroll
+                for (int word = 0; word < WORDS; word++)
+                    to[(ROW - 1 - lane * RUN - i) * WORDS + word] =
+                        rows[k].template words<R::PART>()[i * WORDS + word];
+            }
+            __syncwarp();
+            store_bytes<false>(end - k * ROW - count, room + (ROW - count) * (int)sizeof(T),
+                               count * (int)sizeof(T));
+        }
+    }
 };
 
 }  // namespace warpfold

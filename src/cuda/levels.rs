@@ -20,6 +20,8 @@ pub(crate) struct Call<S, A> {
     pub(crate) init: A,
     pub(crate) seeded: bool,
     pub(crate) inclusive: bool,
+    /// Whether it is a scan from the last item on.
+    pub(crate) reverse: bool,
 }
 
 /// Enqueues the launches of `plan`, and nothing else.
@@ -34,7 +36,11 @@ pub(crate) unsafe fn enqueue<T: Element, F: Form<Item = T>>(
     plan: &Plan,
     call: &Call<F::Arguments, T::Accumulator>,
 ) -> Result<()> {
-    let sums = Layouts::of::<F>().has_functions_of_sums();
+    let layouts = match call.reverse {
+        false => Layouts::of::<F>(),
+        true => Layouts::of::<F>().in_reverse(),
+    };
+    let sums = layouts.has_functions_of_sums();
     each_launch(plan, call.workspace.address, &mut |launch| {
         let Launched {
             function,

@@ -35,6 +35,18 @@ impl Layouts {
         }
     }
 
+    /// Those of what is read from the last item on: not as a slice is, nor by the copy engine.
+    #[must_use]
+    pub fn in_reverse(self) -> Layouts {
+        let leaves = Leaves {
+            plain: false,
+            kept: false,
+            fetched: false,
+            ..self.leaves
+        };
+        Layouts { leaves, ..self }
+    }
+
     /// Those of a slice.
     pub fn of_slice<T: Element>() -> Layouts {
         Layouts::of::<Slice<T>>()

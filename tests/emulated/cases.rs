@@ -24,6 +24,8 @@ pub(super) struct Case {
     pub(super) length: usize,
     pub(super) seeded: bool,
     pub(super) inclusive: bool,
+    /// Whether it is a scan from the last item on.
+    pub(super) reverse: bool,
     pub(super) in_place: bool,
     /// How far input and output are from where an allocation starts, in units of the element's
     /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
@@ -392,9 +394,9 @@ impl Case {
                 seeded: u32::from(self.seeded),
                 inclusive: u32::from(self.inclusive || k > 0),
             };
-            let function = launch
-                .step
-                .function(k > 0 && Layouts::of_slice::<T>().has_functions_of_sums());
+            let function = launch.step.function(
+                k > 0 && (self.reverse || Layouts::of_slice::<T>().has_functions_of_sums()),
+            );
             let grid = Grid::new(launch.blocks, launch.threads);
             script.launch(function, grid, &[Argument::of_struct(&arguments)]);
         }

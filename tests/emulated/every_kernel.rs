@@ -15,6 +15,7 @@ use warpfold::codegen::{
     RowPolicy, SharePolicy, WavePolicy, Way, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
+use warpfold::source::Slice;
 use warpfold::{Element, Monoid};
 
 /// The engines for a primitive, and a wave engine of tiny tiles, of which many waves can be tested.
@@ -165,6 +166,7 @@ fn scan_case(engine: Engine, placements: &[Placement]) -> impl Fn((usize, usize)
             length,
             seeded: number & 1 == 1,
             inclusive: (number ^ number >> 2) & 2 == 2,
+            reverse: false,
             in_place,
             shifts,
         }
@@ -276,6 +278,7 @@ fn reduction_cases<T: Element>(policy: RowPolicy) -> Vec<Case> {
         length,
         seeded: number & 1 == 1,
         inclusive: false,
+        reverse: false,
         in_place: false,
         shifts: (shifts[number % shifts.len()], number % 3),
     };
@@ -459,6 +462,7 @@ fn level_cases<T: Element>(primitive: Primitive) -> Vec<Case> {
                 length,
                 seeded: number & 1 == 1,
                 inclusive: number & 2 == 2,
+                reverse: false,
                 in_place: in_place && primitive == Primitive::Scan,
                 shifts,
             });
@@ -474,7 +478,10 @@ fn check<T: Sample, Op: Monoid<T>>(data: impl Fn(usize) -> Vec<T>) {
     };
     for primitive in Primitive::ALL {
         for engine in engines::<T, Op>(primitive) {
-            check_engine::<T, Op>(toolchain, primitive, engine, &data);
+            check_engine::<T, Op>(toolchain, primitive, engine, false, &data);
+            if primitive == Primitive::Scan && !matches!(engine, Engine::Wave(_)) {
+                check_engine::<T, Op>(toolchain, primitive, engine, true, &data);
+            }
         }
     }
 }
@@ -489,10 +496,12 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     toolchain: &Toolchain,
     primitive: Primitive,
     engine: Engine,
+    reverse: bool,
     data: impl Fn(usize) -> Vec<T>,
 ) {
     let name = format!(
-        "{} {} {} {}",
+        "{}{} {} {} {}",
+        if reverse { "reverse " } else { "" },
         primitive.name(),
         match engine {
             Engine::Levels => "levels",
@@ -531,11 +540,13 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
     }
     let (text, functions) = match primitive {
         Primitive::Reduce => generate::<kernels::Reduce<T, Op>>(engine),
+        Primitive::Scan if reverse => generate::<kernels::Scan<T, Op, Slice<T>, true>>(engine),
         Primitive::Scan => generate::<kernels::Scan<T, Op>>(engine),
     };
     let module = toolchain.module(&name, &text, &functions);
 
-    let cases = cases::<T>(primitive, engine);
+    let mut cases = cases::<T>(primitive, engine);
+    cases.iter_mut().for_each(|case| case.reverse = reverse);
     let longest = cases
         .iter()
         .map(|case| case.length)
@@ -571,6 +582,13 @@ fn check_engine<T: Sample, Op: Monoid<T>>(
                     [data, &other].map(|data| oracle::reduce::<T, Op>(&data[..case.length], init));
                 let results = results.into_iter().cycle();
                 results.take(case.results::<T, Op>()).collect()
+            }
+            Primitive::Scan if reverse => {
+                let scan = [oracle::exclusive::<T, Op>, oracle::inclusive::<T, Op>];
+                let backwards = |data: &[T]| data.iter().rev().copied().collect::<Vec<_>>();
+                let items = backwards(&data[..case.length]);
+                let init = case.seeded.then_some(*init);
+                backwards(&scan[usize::from(case.inclusive)](&items, init))
             }
             Primitive::Scan => {
                 scans[usize::from(case.seeded)][usize::from(case.inclusive)][..case.length].to_vec()

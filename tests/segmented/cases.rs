@@ -66,18 +66,29 @@ impl Case {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form<T> {
     pub(super) inclusive: bool,
+    pub(super) reverse: bool,
     pub(super) init: Option<T>,
 }
 
 impl<T: Sample> Form<T> {
     /// All of them.
-    pub(super) fn all(init: T) -> [Form<T>; 4] {
-        let form = |inclusive, init| Form { inclusive, init };
+    pub(super) fn all(init: T) -> [Form<T>; 6] {
+        let form = |inclusive, init| Form {
+            inclusive,
+            reverse: false,
+            init,
+        };
+        let reverse = |form| Form {
+            reverse: true,
+            ..form
+        };
         [
             form(false, None),
             form(true, None),
             form(false, Some(init)),
             form(true, Some(init)),
+            reverse(form(true, None)),
+            reverse(form(false, Some(init))),
         ]
     }
 
@@ -86,17 +97,29 @@ impl<T: Sample> Form<T> {
             false => Prefixes::exclusive(),
             true => Prefixes::inclusive(),
         };
-        match self.init {
+        let prefixes = match self.init {
             Some(init) => prefixes.from(init),
             None => prefixes,
+        };
+        match self.reverse {
+            true => prefixes.reverse(),
+            false => prefixes,
         }
     }
 
     pub(super) fn scan<Op: Monoid<T>>(self, items: &[T]) -> Vec<T> {
-        match self.inclusive {
-            false => oracle::exclusive::<T, Op>(items, self.init),
-            true => oracle::inclusive::<T, Op>(items, self.init),
+        let mut items = items.to_vec();
+        if self.reverse {
+            items.reverse();
         }
+        let mut results = match self.inclusive {
+            false => oracle::exclusive::<T, Op>(&items, self.init),
+            true => oracle::inclusive::<T, Op>(&items, self.init),
+        };
+        if self.reverse {
+            results.reverse();
+        }
+        results
     }
 }
 

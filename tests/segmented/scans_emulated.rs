@@ -37,12 +37,21 @@ fn policy<T: Element>(unit: Option<u32>) -> SegmentedPolicy {
 fn module<T: Sample, Op: Monoid<T>, F: SourceForm<Item = T>, C: Cut>(
     name: &str,
     policy: SegmentedPolicy,
+    reverse: bool,
 ) -> Option<Module> {
     let toolchain = Toolchain::get()?;
-    let name = format!("segmented scan {name}");
-    let always = ["segmented scan brackets", "segmented scan levels"].contains(&&*name);
+    let name = match reverse {
+        false => format!("segmented scan {name}"),
+        true => format!("segmented scan {name} in reverse"),
+    };
+    let always = [
+        "segmented scan brackets",
+        "segmented scan levels",
+        "segmented scan ordered in reverse",
+    ]
+    .contains(&&*name);
     is_drawn(&name, always).then(|| {
-        let kernel = SegmentedScan::<T, Op, F, C>::kernel(policy);
+        let kernel = SegmentedScan::<T, Op, F, C>::kernel(policy, reverse);
         let text = kernel.source().expect("a source");
         toolchain.module(&name, &text, kernel.functions())
     })
@@ -65,7 +74,20 @@ fn check<T: Sample, Op: Monoid<T>, F: SourceForm<Item = T>, C: Cut>(
     input: &Input<'_, T, F, C::Arguments>,
     values: &[T],
 ) {
-    let Some(module) = module::<T, Op, F, C>(name, policy) else {
+    for reverse in [false, true] {
+        check_direction::<T, Op, F, C>(name, policy, cases, input, values, reverse);
+    }
+}
+
+fn check_direction<T: Sample, Op: Monoid<T>, F: SourceForm<Item = T>, C: Cut>(
+    name: &str,
+    policy: SegmentedPolicy,
+    cases: &[Case],
+    input: &Input<'_, T, F, C::Arguments>,
+    values: &[T],
+    reverse: bool,
+) {
+    let Some(module) = module::<T, Op, F, C>(name, policy, reverse) else {
         return;
     };
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.items > 0) {
@@ -84,7 +106,8 @@ fn check<T: Sample, Op: Monoid<T>, F: SourceForm<Item = T>, C: Cut>(
         script.filled("workspace", 0, bytes, "workspace");
         script.buffer("out", 0, case.items * size_of::<T>());
         let mut expected = Vec::new();
-        for form in Form::all(values[3]) {
+        let forms = Form::all(values[3]).into_iter();
+        for form in forms.filter(|form| form.reverse == reverse) {
             let given = SegmentedScanArguments {
                 source: input.source,
                 segments: (input.segments)(case),
@@ -250,14 +273,17 @@ fn rows() {
 #[test]
 fn in_place() {
     let policy = policy::<u64>(None);
-    let Some(module) = module::<u64, Bracketing, Slice<u64>, OffsetsOf<u32>>("brackets", policy)
-    else {
-        return;
+    let module = |reverse| {
+        module::<u64, Bracketing, Slice<u64>, OffsetsOf<u32>>("brackets", policy, reverse)
     };
+    let modules = [module(false), module(true)];
     let cases = cases(policy.unit as usize);
     let items = sample::<u64>(most(&cases), 5);
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.items > 0) {
         for form in Form::all(items[3]) {
+            let Some(module) = &modules[usize::from(form.reverse)] else {
+                continue;
+            };
             let mut script = Script::new();
             script.seed(base_seed() + number as u64);
             script.file("data", bytemuck::cast_slice(&items[..case.items]));
@@ -285,8 +311,7 @@ fn in_place() {
             script.launch("segmented_scan", grid, &[Argument::of_struct(&given)]);
             script.save("data");
             let what = format!("in place: {}, {form:?}", case.name);
-            let got: Vec<u64> =
-                bytemuck::pod_collect_to_vec(&script.run_to_the_end(&what, &module));
+            let got: Vec<u64> = bytemuck::pod_collect_to_vec(&script.run_to_the_end(&what, module));
             assert_same(&got, &case.scans::<u64, Bracketing>(&items, form), &what);
         }
     }
@@ -297,7 +322,7 @@ fn in_place() {
 #[test]
 fn wild_offsets_end_a_scan() {
     let policy = policy::<f32>(Some(128));
-    let Some(module) = module::<f32, Add, Slice<f32>, OffsetsOf<u64>>("wild", policy) else {
+    let Some(module) = module::<f32, Add, Slice<f32>, OffsetsOf<u64>>("wild", policy, false) else {
         return;
     };
     let items = 7000_usize;

@@ -84,6 +84,7 @@ fn mapped_items_are_scanned_by_segment() {
         let offsets = Offsets::new(&case.offsets).unwrap();
         let form = Form {
             inclusive: true,
+            reverse: false,
             init: None,
         };
         let input = map::<product, _>(zip(&a, &b));

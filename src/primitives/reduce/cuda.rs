@@ -303,6 +303,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             init: init.unwrap_or_else(self.identity).widen(),
             seeded: init.is_some(),
             inclusive: false,
+            reverse: false,
         };
         // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
         // afterwards the stream's order and cudarc's events protect it. The workspace is this

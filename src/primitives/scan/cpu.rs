@@ -54,6 +54,18 @@ impl<'a, T: Element> Output<'a, T> {
         }
     }
 
+    /// Calls `scan` with the places, once the items are in them, in the order of the scan.
+    fn fill_and_scan(self, input: &Items<'_, T>, reverse: bool, scan: impl FnOnce(&mut [T])) {
+        let data = self.filled(input);
+        if reverse {
+            data.reverse();
+        }
+        in_rust_mode(|| scan(data));
+        if reverse {
+            data.reverse();
+        }
+    }
+
     /// The places, with the items in them.
     pub(crate) fn filled(self, input: &Items<'_, T>) -> &'a mut [T] {
         match self {
@@ -66,11 +78,18 @@ impl<'a, T: Element> Output<'a, T> {
         }
     }
 
-    /// The first `len` places, which the rest then starts after.
-    pub(crate) fn take(&mut self, len: usize) -> Output<'a, T> {
+    /// The first `len` places, or in reverse the last ones. The rest is left.
+    pub(crate) fn take(&mut self, len: usize, reverse: bool) -> Output<'a, T> {
+        fn split<'a, T>(all: &mut &'a mut [T], len: usize, reverse: bool) -> &'a mut [T] {
+            let taken = match reverse {
+                false => all.split_off_mut(..len),
+                true => all.split_off_mut(all.len() - len..),
+            };
+            taken.expect("so many")
+        }
         match self {
-            Output::Into(output) => Output::Into(output.split_off_mut(..len).expect("so many")),
-            Output::InPlace(data) => Output::InPlace(data.split_off_mut(..len).expect("so many")),
+            Output::Into(output) => Output::Into(split(output, len, reverse)),
+            Output::InPlace(data) => Output::InPlace(split(data, len, reverse)),
         }
     }
 }
@@ -82,9 +101,10 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     prefixes: Prefixes<T>,
 ) {
     if Op::EXACT && short::is_short::<T>(output.len()) {
-        let data = output.filled(input);
-        let init = prefixes.init.map(T::widen);
-        in_rust_mode(|| short::scan_exactly::<T, Op>(data, init, prefixes.kind));
+        output.fill_and_scan(input, prefixes.reverse, |data| {
+            let init = prefixes.init.map(T::widen);
+            short::scan_exactly::<T, Op>(data, init, prefixes.kind);
+        });
     } else {
         scan_after::<T, Op>(input, output, Counter::at(0), prefixes);
     }
@@ -100,8 +120,9 @@ pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
     let (position, len) = (counter.end(), output.len());
     let init = in_rust_mode(|| prefixes.init.map(T::widen));
     if short::is_short::<T>(len) {
-        let data = output.filled(input);
-        in_rust_mode(|| short::scan::<T, Op>(data, &mut counter, init, prefixes.kind));
+        output.fill_and_scan(input, prefixes.reverse, |data| {
+            short::scan::<T, Op>(data, &mut counter, init, prefixes.kind);
+        });
         return counter;
     }
     let bytes = len * size_of::<T>();
@@ -111,6 +132,8 @@ pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
         position,
         init,
         prefixes: prefixes.kind,
+        reverse: prefixes.reverse,
+        len,
         chunk: shared_chunk_len::<T, T::Accumulator>(CHUNK_BYTES, LEAST_BYTES, len),
         streams: matches!(output, Output::Into(_)) && bytes > STREAM_BYTES,
     };
@@ -118,10 +141,28 @@ pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
     let chunks: Vec<_> = chunks
         .map(|range| Chunk {
             start: range.start,
-            output: output.take(range.len()),
+            output: output.take(range.len(), prefixes.reverse),
         })
         .collect();
     in_turns(chunks.into_iter(), counter, || Worker::new(scan))
+}
+
+/// Writes the items of a chunk to `room`, the last one first.
+fn reverse_items<T: Element>(scan: &Scan<'_, T>, chunk: &Chunk<'_, T>, room: &mut Vec<T>) {
+    let len = chunk.output.len();
+    room.clear();
+    match &chunk.output {
+        Output::Into(_) => {
+            let end = scan.len - chunk.start;
+            room.reserve(len);
+            scan.input
+                .write(end - len, &mut room.spare_capacity_mut()[..len]);
+            // SAFETY: `write` wrote that many.
+            unsafe { room.set_len(len) };
+        }
+        Output::InPlace(data) => room.extend_from_slice(data),
+    }
+    room.reverse();
 }
 
 /// What is asked for.
@@ -134,6 +175,10 @@ struct Scan<'a, T: Element> {
     position: u64,
     init: Option<T::Accumulator>,
     prefixes: PrefixKind,
+    /// Whether the last item comes first. Then positions count from there.
+    reverse: bool,
+    /// The number of items.
+    len: usize,
     /// The elements of a chunk, a power of two and at least a block.
     chunk: usize,
     /// Whether results go past the caches.
@@ -186,6 +231,10 @@ impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Wo
         let (scan, len) = (self.scan, chunk.output.len());
         let start = scan.position + chunk.start as u64;
         let items = match &chunk.output {
+            _ if scan.reverse => {
+                reverse_items(&scan, chunk, &mut self.items);
+                &self.items
+            }
             Output::Into(_) => scan
                 .input
                 .range(chunk.start..chunk.start + len, &mut self.items),
@@ -232,6 +281,7 @@ impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Wo
             let results = &mut self.results[..range.len()];
             // `prepare` has evaluated the items, if they do not lie somewhere.
             let input = match &chunk.output {
+                _ if scan.reverse => &self.items[range.clone()],
                 Output::Into(_) => match scan.input.slice(start..start + len) {
                     Some(items) => &items[range.clone()],
                     None => &self.items[range.clone()],
@@ -246,6 +296,13 @@ impl<'a, T: Element> turns::Worker<Chunk<'a, T>, Counter<T::Accumulator>> for Wo
                 base_of_block,
                 end_of_block.expect("there are elements"),
             );
+            let range = match scan.reverse {
+                false => range,
+                true => {
+                    results.reverse();
+                    len - range.end..len - range.start
+                }
+            };
             match &mut chunk.output {
                 Output::Into(output) if scan.streams => {
                     // SAFETY: `scan` above wrote every one of `results`.

@@ -19,7 +19,7 @@ use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The scans of `T` with `Op`, loaded into a context. Cheap to clone.
 ///
@@ -37,7 +37,8 @@ use std::sync::Arc;
 ///
 /// On GPUs of compute capability 9.0 to 10.x, long slices that start at no multiple of 16 bytes
 /// have kernels of their own. The first such call loads them. That takes some 0.5 s, unless they
-/// are in the disk cache.
+/// are in the disk cache. Scans [in reverse](Prefixes::reverse) have kernels of their own, too, and
+/// each length's first such call loads its kernel.
 ///
 /// # The workspace
 ///
@@ -55,6 +56,10 @@ pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
 pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
     candidates: Candidates<Lazy>,
+    /// For scans in reverse, which few programs want. The first call makes them.
+    reversed: Arc<OnceLock<Candidates<Lazy>>>,
+    in_reverse: fn(u32) -> Candidates<Lazy>,
+    capability: u32,
     multiprocessors: u32,
     identity: fn() -> T,
     form: Named<F>,
@@ -71,6 +76,9 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
         Kernels {
             context: self.context.clone(),
             candidates: self.candidates.clone(),
+            reversed: self.reversed.clone(),
+            in_reverse: self.in_reverse,
+            capability: self.capability,
             multiprocessors: self.multiprocessors,
             identity: self.identity,
             form: PhantomData,
@@ -110,7 +118,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>());
         let candidates =
             candidates::for_operator(&Self::lazy, Layouts::of::<F>(), capability, commutes, cost);
-        Kernels::new(context, candidates, Op::identity).map(Scan::with)
+        Kernels::new(context, candidates, Self::reversed, Op::identity).map(Scan::with)
     }
 
     /// Loads the kernels of one engine, which will be used for every length. The block engine
@@ -130,13 +138,21 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
         check::<kernel::Scan<T, Op, F>>(engine)?;
         let capability = context_capability(context)?;
         let candidates = candidates::only(&Self::lazy, Layouts::of::<F>(), capability, engine);
-        let scan = Scan::with(Kernels::new(context, candidates, Op::identity)?);
+        let kernels = Kernels::new(context, candidates, Self::reversed, Op::identity)?;
+        let scan = Scan::with(kernels);
         scan.kernels.load_all()?;
         Ok(scan)
     }
 
     fn lazy(engine: Engine) -> Lazy {
         Lazy::new(kernel::Scan::<T, Op, F>::kernel(engine))
+    }
+
+    fn reversed(capability: u32) -> Candidates<Lazy> {
+        let kernel = |engine| Lazy::new(kernel::Scan::<T, Op, F, true>::kernel(engine));
+        let (commutes, cost) = (Op::COMMUTATIVE, cost::<T, Op>());
+        let layouts = Layouts::of::<F>().in_reverse();
+        candidates::for_operator(&kernel, layouts, capability, commutes, cost)
     }
 
     fn with(kernels: Kernels<T, F>) -> Self {
@@ -197,6 +213,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     fn new(
         context: &Arc<CudaContext>,
         candidates: Candidates<Lazy>,
+        in_reverse: fn(u32) -> Candidates<Lazy>,
         identity: fn() -> T,
     ) -> Result<Self> {
         const { assert_element_size::<T>() };
@@ -204,10 +221,23 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         Ok(Kernels {
             context: context.clone(),
             candidates,
+            reversed: Arc::default(),
+            in_reverse,
+            capability: context_capability(context)?,
             multiprocessors: context_multiprocessors(context)?,
             identity,
             form: PhantomData,
         })
+    }
+
+    fn candidates_for(&self, reverse: bool) -> &Candidates<Lazy> {
+        match reverse {
+            false => &self.candidates,
+            true => {
+                let make = || (self.in_reverse)(self.capability);
+                self.reversed.get_or_init(make)
+            }
+        }
     }
 
     /// Loads the kernels of all engines but those for unaligned addresses.
@@ -217,7 +247,13 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
 
     /// See [`Scan::workspace_bytes`].
     pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
-        self.candidates.workspace_bytes(len)
+        let both = [false, true].map(|reverse| self.bytes_for(len, reverse));
+        both[0].max(both[1])
+    }
+
+    /// The bytes of a workspace for calls in one direction.
+    pub(crate) fn bytes_for(&self, len: usize, reverse: bool) -> usize {
+        self.candidates_for(reverse).workspace_bytes(len)
     }
 
     /// See [`Scan::enqueue`].
@@ -278,7 +314,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         (output, len): (u64, usize),
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let bytes = self.workspace_bytes(len);
+        let bytes = self.bytes_for(len, prefixes.reverse);
         let workspace = check_call(&self.context, stream, &[], workspace, bytes)?;
         let source = match input {
             Some((source, _)) => source,
@@ -291,6 +327,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             init: prefixes.init.unwrap_or_else(self.identity).widen(),
             seeded: prefixes.init.is_some(),
             inclusive: prefixes.kind == PrefixKind::Inclusive,
+            reverse: prefixes.reverse,
         };
         // SAFETY: the caller's. The workspace is this stream's alone, and as large as the plans
         // ask. The wave engine's addresses are looked at.
@@ -314,7 +351,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
                 && F::is_aligned(&call.source, WavePolicy::ALIGN),
             multiprocessors: self.multiprocessors,
         };
-        let chosen = self.candidates.choose(extent);
+        let candidates = self.candidates_for(call.reverse);
+        let chosen = candidates.choose(extent);
         let kernels = chosen.kernel.get(&self.context)?;
         let Some(blocks) = chosen.blocks(extent) else {
             let plan = Plan::new(Layouts::of::<F>(), Primitive::Scan, len);
@@ -391,7 +429,7 @@ impl Gpu {
         prefixes: Prefixes<T>,
     ) -> Result<()> {
         self.with_workspace(
-            kernels.workspace_bytes(output.len()),
+            kernels.bytes_for(output.len(), prefixes.reverse),
             |stream, workspace| {
                 // SAFETY: as in `reduce_with`.
                 unsafe { kernels.run(stream, prefixes, source, output, workspace) }

@@ -10,9 +10,9 @@ use crate::render::{
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
 
-/// The kernels of the scans of sources of a form with `Op`.
+/// The kernels of the scans of sources of a form with `Op`, from the first item on or in `REVERSE`.
 #[derive(Debug)]
-pub struct Scan<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
+pub struct Scan<T, Op, F = Slice<T>, const REVERSE: bool = false>(Named<(T, Op, F)>);
 
 arguments! {
     /// What a scan in one launch takes.
@@ -100,6 +100,7 @@ fn kernel_of(
     layouts: Layouts,
     (bind, for_levels): (Binding, Binding),
     leads: bool,
+    reverse: bool,
 ) -> Kernel {
     let kernel = match engine {
         Engine::Levels => {
@@ -113,17 +114,23 @@ fn kernel_of(
         Engine::Shares(policy) => Kernel::bound("scan/shares.cu.jinja", &[SHARES], bind)
             .parameter("shared_bytes", policy.shared_bytes(layouts).into()),
     };
-    kernel.engine(engine)
+    kernel.engine(engine).parameter("reverse", reverse.into())
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Kernels
+    for Scan<T, Op, F, REVERSE>
+{
     const NAME: &'static str = "scan";
 
     fn kernel(engine: Engine) -> Kernel {
         let bind = Binding::of(&bind::<T, Op, F>);
         let for_levels = Binding::of(&bind_for_levels::<T, Op, F>);
-        let leads = leads::<T, Op, F>();
-        kernel_of(engine, Layouts::of::<F>(), (bind, for_levels), leads).operator::<Op>()
+        let (bound, leads) = ((bind, for_levels), leads::<T, Op, F>());
+        let layouts = match REVERSE {
+            false => Layouts::of::<F>(),
+            true => Layouts::of::<F>().in_reverse(),
+        };
+        kernel_of(engine, layouts, bound, leads, REVERSE).operator::<Op>()
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
@@ -131,6 +138,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Kernels for Scan<T, Op, F> {
             Engine::Levels => None,
             Engine::Rows(policy) => {
                 policy.fault(&[RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>())])
+            }
+            Engine::Wave(_) if REVERSE => {
+                Some("a scan in reverse takes another engine: the copy engine fetches forwards")
             }
             Engine::Wave(policy) => policy.fault(Shape::of_scan(Layouts::of::<F>())),
             Engine::Shares(policy) => policy.fault(

@@ -42,10 +42,13 @@ impl Gpu {
             };
             append::<T, Op>(std::slice::from_ref(block), &[sum], counter);
             let mut part = DeviceRange::new(self, address, range.clone());
-            self.with_workspace(kernels.workspace_bytes(range.len()), |stream, workspace| {
-                // SAFETY: the caller's; the stream keeps calls and frees in order.
-                unsafe { kernels.run(stream, seeded, None, &mut part, workspace) }
-            })?;
+            self.with_workspace(
+                kernels.bytes_for(range.len(), false),
+                |stream, workspace| {
+                    // SAFETY: the caller's; the stream keeps calls and frees in order.
+                    unsafe { kernels.run(stream, seeded, None, &mut part, workspace) }
+                },
+            )?;
             // The last prefix ends where the block does: there its sum may join that of another.
             if prefixes.kind == PrefixKind::Inclusive
                 && let Some(last) = prefix(counter)

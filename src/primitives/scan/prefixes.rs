@@ -19,6 +19,7 @@ use crate::cpu::PrefixKind;
 pub struct Prefixes<T> {
     pub(crate) kind: PrefixKind,
     pub(crate) init: Option<T>,
+    pub(crate) reverse: bool,
 }
 
 impl<T> Prefixes<T> {
@@ -28,6 +29,7 @@ impl<T> Prefixes<T> {
         Prefixes {
             kind: PrefixKind::Exclusive,
             init: None,
+            reverse: false,
         }
     }
 
@@ -37,6 +39,7 @@ impl<T> Prefixes<T> {
         Prefixes {
             kind: PrefixKind::Inclusive,
             init: None,
+            reverse: false,
         }
     }
 
@@ -45,6 +48,27 @@ impl<T> Prefixes<T> {
     pub fn from(self, init: T) -> Prefixes<T> {
         Prefixes {
             init: Some(init),
+            ..self
+        }
+    }
+
+    /// From the last item to the first: bit for bit the scan of the reversed input, written in
+    /// reverse. So an inclusive result is the fold of its item and those after it, in descending
+    /// order of their positions, and `init` comes before the last item. The gradient of a running
+    /// sum is such a scan.
+    ///
+    /// ```
+    /// use warpfold::{Prefixes, ops::Add, scan_into};
+    ///
+    /// let mut left = [0; 3];
+    /// scan_into::<u32, Add>(Prefixes::inclusive().reverse(), &[3, 1, 7], &mut left)?;
+    /// assert_eq!(left, [11, 8, 7]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reverse(self) -> Prefixes<T> {
+        Prefixes {
+            reverse: true,
             ..self
         }
     }

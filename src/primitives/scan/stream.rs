@@ -33,6 +33,9 @@ use std::marker::PhantomData;
 /// [`Device::scanner`] makes a scanner for what lies on a device. Complexity: O(n) work for each
 /// piece; from a million elements on it takes the time of a call of its own. Memory: at most 64
 /// sums, and what a call takes.
+///
+/// With [`Prefixes::reverse`] the pieces come from the last one to the first, and so do the
+/// elements of each.
 pub struct Scanner<T: Element, Op, P = Host> {
     prefixes: Prefixes<T>,
     carry: Carry<T, Op>,
@@ -108,7 +111,7 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
                 self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
             }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) if on_the_gpu::<T>(self.prefixes) => {
                 let mut counter = self.carry.counter.clone();
                 let (address, len) = (piece.address_mut(), piece.len());
                 // SAFETY: the buffer is this GPU's, and borrowed for writing.
@@ -151,7 +154,7 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
         Error::check_length(piece.len(), output.len())?;
         match &self.device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) if on_the_gpu::<T>(self.prefixes) => {
                 let mut counter = self.carry.counter.clone();
                 gpu.scan_slice::<T, Op>(piece, output, self.prefixes, &mut counter)?;
                 self.carry.counter = counter;
@@ -236,6 +239,12 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     }
 }
 
+/// Whether a GPU scans pieces itself.
+#[cfg(feature = "cuda")]
+fn on_the_gpu<T: Element>(prefixes: Prefixes<T>) -> bool {
+    sums_are_elements::<T>() && !prefixes.reverse
+}
+
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     scanner: &mut Scanner<T, Op>,
     piece: S,
@@ -307,7 +316,8 @@ impl Device {
     /// ```
     ///
     /// A GPU reduces and then scans each aligned block of a piece, as [`Device::reducer`] says, and
-    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy.
+    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy, and so is
+    /// everything [in reverse](Prefixes::reverse).
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -112,14 +112,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
     /// The function.
     pub const SCAN: Function<ScanArgumentsOf<T, F, C>> = Function::new("segmented_scan");
 
-    /// The kernel.
-    pub fn kernel(policy: SegmentedPolicy) -> Kernel {
+    /// The kernel; in `reverse` it scans from the last item on.
+    pub fn kernel(policy: SegmentedPolicy, reverse: bool) -> Kernel {
         let functions = const { &[Self::SCAN.name] };
         Kernel::new(
             "segmented_scan.cu.jinja",
             functions,
             &bind_scan::<T, Op, F, C>,
         )
+        .parameter("reverse", reverse.into())
         .parameter("warps", policy.warps.into())
         .parameter("rows", policy.rows.into())
         .parameter("blocks", policy.blocks.into())

@@ -49,7 +49,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>, C: Cut>(
         stretches.push(Stretch {
             segments: segment..next,
             items: item..to,
-            output: output.take(to - item),
+            output: output.take(to - item, false),
         });
         (segment, item) = (next, to);
     }
@@ -85,10 +85,16 @@ fn scan_stretch<T: Element, Op: Monoid<T>, C: Cut>(
             continue;
         }
         let before = first..segment.start;
-        scan_some::<T, Op>(input, output.take(before.len()), before, &some, prefixes);
+        scan_some::<T, Op>(
+            input,
+            output.take(before.len(), false),
+            before,
+            &some,
+            prefixes,
+        );
         some.clear();
         first = segment.end;
-        let output = output.take(segment.len());
+        let output = output.take(segment.len(), false);
         scan_one::<T, Op>(input, output, segment, prefixes);
     }
     scan_some::<T, Op>(input, output, first..items.end, &some, prefixes);
@@ -111,12 +117,18 @@ fn scan_some<T: Element, Op: Monoid<T>>(
         let init = prefixes.init.map(T::widen);
         for segment in segments.iter().filter(|one| is_short::<T>(one)) {
             let data = &mut data[place(segment)];
+            if prefixes.reverse {
+                data.reverse();
+            }
             match Op::EXACT {
                 true => short::scan_exactly::<T, Op>(data, init, prefixes.kind),
                 false => {
                     let mut counter = Counter::at(0);
                     short::scan::<T, Op>(data, &mut counter, init, prefixes.kind);
                 }
+            }
+            if prefixes.reverse {
+                data.reverse();
             }
         }
     });

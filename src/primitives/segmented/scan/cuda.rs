@@ -40,7 +40,8 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A call is one launch. It reads each item once, and writes each result once.
+/// A call is one launch. It reads each item once, and writes each result once. The first scan
+/// [in reverse](Prefixes::reverse) loads a kernel of its own.
 #[derive(Debug)]
 pub struct SegmentedScan<
     T: Element,
@@ -78,7 +79,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         const { assert_length_is_known::<F>() };
         require_driver()?;
         let policy = SegmentedPolicy::of::<T>();
-        let kernel = kernel::SegmentedScan::<T, Op, F, C>::kernel(policy);
+        let kernel = kernel::SegmentedScan::<T, Op, F, C>::kernel(policy, false);
         Ok(SegmentedScan {
             context: context.clone(),
             kernels: Loaded::get(&kernel, context)?,
@@ -162,8 +163,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         let blocks = blocks(self.policy.tiles(len, call.count), len as u64)?;
         let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
         let function = &kernel::SegmentedScan::<T, Op, F, C>::SCAN;
+        let mut kernels = &self.kernels;
+        let reversed;
+        if prefixes.reverse {
+            let kernel = kernel::SegmentedScan::<T, Op, F, C>::kernel(self.policy, true);
+            reversed = Loaded::get(&kernel, &self.context)?;
+            kernels = &reversed;
+        }
         // SAFETY: the caller's; the workspace has room for what the kernel keeps.
-        unsafe { launch(&self.kernels, stream, function, grid, arguments) }
+        unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }
 
