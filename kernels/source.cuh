@@ -238,6 +238,36 @@ struct Strided {
     __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
 };
 
+/// The position that an index stands for: within the items up to `last`, whatever it is.
+template <class N>
+__device__ __forceinline__ u64 place_of(N index, u64 last) {
+    if constexpr ((N)-1 < (N)1)
+        if (index < 0) return 0;
+    u64 place = (u64)index;
+    return place < last ? place : last;
+}
+
+/// The items of a source at positions that another one gives.
+template <class D, class I>
+struct Gather {
+    using Item = typename D::Item;
+
+    D data;
+    I index;
+    u64 last;
+
+    static constexpr bool COUNTED = I::COUNTED;
+    __device__ __forceinline__ u64 limit(u64 length) const { return index.limit(length); }
+    __device__ __forceinline__ Item item(typename I::Item index) const {
+        return data.at(place_of(index, last));
+    }
+    __device__ __forceinline__ Item at(u64 i) const { return item(index.at(i)); }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64 length, u64 first, u64 count, bool wanted) const {
+        index.prefetch(length, first, count, wanted);
+    }
+};
+
 /// The items of another source, as many as a number in memory says. The kernel before this one may
 /// have written it.
 template <class S>

@@ -8,9 +8,9 @@ use warpfold::Prefixes;
 use warpfold::half::{bf16, f16};
 use warpfold::ops::{Add, Max};
 use warpfold::{
-    Device, Element, Error, Monoid, Source, collect, constant, flagged_with, function,
-    inclusive_scan, inclusive_scan_from, index, map, map_with, monoid, reduce, reduce_from, scan,
-    scan_from, select_flagged, strided, zip, zip3,
+    Device, Element, Error, Indices, Monoid, Source, collect, constant, flagged_with, function,
+    gather, inclusive_scan, inclusive_scan_from, index, map, map_with, monoid, reduce, reduce_from,
+    scan, scan_from, select_flagged, strided, zip, zip3,
 };
 
 /// The functions on host data over a source that `of` makes, against the oracle over its items.
@@ -303,6 +303,71 @@ fn the_first_of_the_largest_and_of_the_smallest() {
         let place = x.iter().position(|&x| x == most);
         assert_eq!(largest.place, place.map_or(u64::MAX, |place| place as u64));
     }
+}
+
+#[test]
+fn items_at_indices() {
+    for length in lengths(4, 4) {
+        let (x, y) = (sample::<f32>(1000, 1), sample::<f32>(length, 2));
+        let indices: Vec<_> = sample::<u64>(length, 3)
+            .iter()
+            .map(|i| (i % 1000) as u16)
+            .collect();
+        let items = || indices.iter().map(|&i| x[usize::from(i)]);
+        check!(
+            f32,
+            Add,
+            [x, indices],
+            gather(x, Indices::unchecked(indices)),
+            items()
+        );
+        let products = items().zip(&y).map(|(x, &y)| product(x, y));
+        check!(
+            f32,
+            Add,
+            [x, y, indices],
+            map::<product, _>(zip(gather(x, Indices::unchecked(indices)), y)),
+            products
+        );
+    }
+}
+
+#[test]
+fn unchecked_indices_stay_within_the_items() {
+    let indices = [i64::MIN, -1, 0, 2, 3, i64::MAX];
+    let items = collect(gather(&[10, 20, 30], Indices::unchecked(&indices))).unwrap();
+    assert_eq!(items, [10, 10, 10, 30, 30, 30]);
+    let none: Vec<u32> = collect(gather(&[], Indices::unchecked(&[0_u8; 0]))).unwrap();
+    assert!(none.is_empty());
+}
+
+/// Each width, and where in a long list the fault is.
+#[test]
+fn wrong_indices_are_refused() {
+    fn refused<T: std::fmt::Debug>(result: Result<T, Error>, parts: &[&str]) {
+        let text = result.unwrap_err().to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    refused(Indices::new(&[0_i8, -7]), &["indices[1] is -7", "remedy"]);
+    let mut many = vec![5_i32; 300_000];
+    (many[200_001], many[299_999]) = (-1, -2);
+    refused(Indices::new(&many), &["indices[200001] is -1"]);
+    (many[200_001], many[299_999]) = (9, 9);
+    let indices = Indices::new(&many).unwrap();
+    let parts = ["indices[200001] is 9", "there are 9 items", "from 0 to 8"];
+    refused(collect(gather(&[1.5_f32; 9], indices)), &parts);
+    assert_eq!(
+        collect(gather(&[1.5_f32; 10], indices)).unwrap().len(),
+        300_000
+    );
+    refused(
+        collect(gather(&[0_u8; 0], Indices::unchecked(&[0_u32]))),
+        &["there are no items"],
+    );
+    refused(
+        collect(gather(&[0_u8; 3], Indices::new(&[u64::MAX]).unwrap())),
+        &["indices[0] is 18446744073709551615"],
+    );
 }
 
 #[test]

@@ -277,6 +277,42 @@ struct SourceRows<Strided<T>, RUN, ROWS, WARPS> : NoMemory<Strided<T>> {
     __device__ __forceinline__ T item(int row, int i) const { return rows[row].get(i); }
 };
 
+template <class D, class I, int RUN, int ROWS, int WARPS>
+struct SourceRows<Gather<D, I>, RUN, ROWS, WARPS> {
+    using G = Gather<D, I>;
+    using Indices = SourceRows<I, RUN, ROWS, WARPS>;
+    static constexpr bool SHIFTS = Indices::SHIFTS;
+
+    typename D::Item items[ROWS][RUN];
+
+    static __device__ __forceinline__ bool shifts(const G& s, u64 from) {
+        return Indices::shifts(s.index, from);
+    }
+    static __device__ __forceinline__ bool reaches_before(const G& s, u64 from, u64 begin) {
+        return Indices::reaches_before(s.index, from, begin);
+    }
+    static __device__ __forceinline__ bool reaches_beyond(const G& s, u64 from, u64 end) {
+        return Indices::reaches_beyond(s.index, from, end);
+    }
+
+    __device__ __forceinline__ void load(const G& s, u64 from, int first, int last, bool shifted) {
+        Indices indices;
+        indices.load(s.index, from, first, last, shifted);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) items[row][i] = s.item(indices.item(row, i));
+        }
+    }
+    __device__ __forceinline__ void load_run(const G& s, int row, u64 from, int count, u64 filler) {
+        Indices indices;
+        indices.load_run(s.index, row, from, count, filler);
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[row][i] = s.item(indices.item(row, i));
+    }
+    __device__ __forceinline__ typename G::Item item(int row, int i) const { return items[row][i]; }
+};
+
 /// Loads rows from position `from` on, of which `here` items count; there may be none. Touches
 /// nothing outside of the items from `begin` to `end`. The item at `filler` stands for those that
 /// do not count.

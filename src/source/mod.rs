@@ -2,7 +2,7 @@
 //!
 //! A source is a number of items in an order. A slice is one. [`map`] and [`zip`] make sources out
 //! of others, [`index`] and [`constant`] out of nothing, and [`strided`] takes the start of every
-//! row of a slice. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is
+//! row of a slice. [`gather`] takes items at any positions. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is
 //! computed or stored when a source is made: a primitive evaluates each item where it needs it, in
 //! registers.
 //!
@@ -32,6 +32,7 @@
 //! loaded.
 
 mod flags;
+mod gather;
 mod generated;
 mod items;
 mod map;
@@ -43,6 +44,7 @@ mod with;
 mod zip;
 
 pub use flags::{Comparable, Equal, Heads, NonZero, bools, flags, heads, heads_by};
+pub use gather::{Gather, GatherArguments, IndexNumber, Indices, gather};
 pub use generated::{Constant, ConstantArguments, Index, IndexArguments, constant, index};
 pub use map::{Feeds, Flagged, Map, flagged, map};
 pub use slice::{Slice, SliceArguments};
@@ -51,6 +53,7 @@ pub use up_to::{UpTo, UpToArguments};
 pub use with::{FlaggedWith, With, flagged_with, map_with};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
+pub(crate) use gather::{Most, check as check_indices, negative as negative_index};
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
 pub(crate) use table::At;
 
@@ -65,12 +68,13 @@ use crate::{CudaType, Element, Result};
 /// - [`Device`](crate::Device), for its methods: `&Buffer<T>`;
 /// - `CudaStream`, for [`cuda`](crate::cuda): `&CudaSlice<T>`, `&CudaView<T>`, `&CudaViewMut<T>`.
 ///
-/// [`map`], [`map_with`], [`zip`], [`zip3`], [`index`], [`constant`] and [`strided`] build sources
+/// [`map`], [`map_with`], [`zip`], [`zip3`], [`gather`], [`index`], [`constant`] and [`strided`]
+/// build sources
 /// on these, at every place. The module [`source`](crate::source) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source that can be read here",
     label = "no source here",
-    note = "functions on host data read `&[T]`, `&[T; N]` and `&Vec<T>`, so write `&values`; methods of Device read `&Buffer<T>`; warpfold::cuda reads `&CudaSlice<T>` and its views; and all of them what map, zip, index, constant and strided make of these; a slice of `bool` is `warpfold::bools(&flags)`; iterators and closures do not run on a GPU: write a function with #[warpfold::function], and `map::<function, _>(&values)`"
+    note = "functions on host data read `&[T]`, `&[T; N]` and `&Vec<T>`, so write `&values`; methods of Device read `&Buffer<T>`; warpfold::cuda reads `&CudaSlice<T>` and its views; and all of them what map, zip, gather, index, constant and strided make of these; a slice of `bool` is `warpfold::bools(&flags)`; iterators and closures do not run on a GPU: write a function with #[warpfold::function], and `map::<function, _>(&values)`"
 )]
 pub trait Source<P: Place = Host> {
     /// What the source consists of.
@@ -146,8 +150,8 @@ impl HostBinder {
 
 /// A source without its data: a type that says how items are made of what lies in memory.
 ///
-/// The types of this module implement it: [`Slice`], [`Map`], [`Zip`], [`Index`], [`Constant`],
-/// [`Strided`]. It cannot be implemented elsewhere.
+/// The types of this module implement it: [`Slice`], [`Map`], [`Zip`], [`Gather`], [`Index`],
+/// [`Constant`], [`Strided`]. It cannot be implemented elsewhere.
 ///
 /// # Safety
 ///

@@ -18,8 +18,8 @@ use warpfold::codegen::{
 };
 use warpfold::ops::Add;
 use warpfold::source::{
-    Constant, ConstantArguments, Equal, Form, Heads, Index, IndexArguments, Map, Slice,
-    SliceArguments, Strided, StridedArguments, Zip, ZipArguments,
+    Constant, ConstantArguments, Equal, Form, Gather, GatherArguments, Heads, Index,
+    IndexArguments, Map, Slice, SliceArguments, Strided, StridedArguments, Zip, ZipArguments,
 };
 use warpfold::{Monoid, bytemuck, function};
 
@@ -94,7 +94,8 @@ pub(super) fn lengths(run: usize, share: usize) -> Vec<usize> {
 }
 
 /// What every run tests, by its name; the others take turns.
-const IN_EVERY_RUN: [&str; 10] = [
+const IN_EVERY_RUN: [&str; 11] = [
+    "gathered",
     "dot product",
     "greater of floats",
     "lesser of floats",
@@ -663,6 +664,65 @@ fn no_index_beyond_the_items() {
     };
     check::<Guarded, GuardedBracketing, _>("guarded index", &case);
     check_reductions::<Guarded, GuardedSum, _>("guarded index in any order", &case);
+}
+
+/// Indices that nobody checked: those beyond the end count as the last one, negative ones as 0.
+#[test]
+fn gathered_items() {
+    const KNOWN: usize = 100;
+    let (a, x) = leaf::<u32>("a", MOST, 1);
+    let wild = |(i, number): (usize, i64)| match i % 9 {
+        0 => number,
+        _ => number.rem_euclid(KNOWN as i64 + 3) - 1,
+    };
+    let indices: Vec<_> = sample::<i64>(MOST, 2)
+        .into_iter()
+        .enumerate()
+        .map(wild)
+        .collect();
+    let item = |index: i64| x[index.clamp(0, KNOWN as i64 - 1) as usize];
+    let case = Case::<Gather<Slice<u32>, Slice<i64>>> {
+        arguments: |_| GatherArguments {
+            data: slice("a"),
+            index: slice("b"),
+            last: KNOWN as u64 - 1,
+        },
+        leaves: vec![a, leaf_of("b", &indices)],
+        elements: |length| length.max(KNOWN),
+        items: indices.iter().map(|&index| item(index)).collect(),
+    };
+    check::<u32, Add, _>("gathered", &case);
+    check_levels::<u32, Add, _>("gathered", &case);
+}
+
+#[function]
+fn scaled(x: f32, by: f32) -> f32 {
+    x * by
+}
+
+/// What a sparse matrix makes of a vector, with indices of bytes.
+#[test]
+fn products_with_gathered_items() {
+    const KNOWN: usize = 200;
+    let ((a, x), (b, y)) = (leaf::<f32>("a", MOST, 1), leaf::<f32>("b", MOST, 2));
+    let (c, indices) = leaf::<u8>("c", MOST, 3);
+    type Gathered = Gather<Slice<f32>, Slice<u8>>;
+    let case = Case::<Map<scaled, Zip<(Slice<f32>, Gathered)>>> {
+        arguments: |_| {
+            let gathered = GatherArguments {
+                data: slice("b"),
+                index: slice("c"),
+                last: KNOWN as u64 - 1,
+            };
+            ZipArguments(slice("a"), gathered)
+        },
+        leaves: vec![a, b, c],
+        elements: |length| length.max(KNOWN),
+        items: (0..MOST)
+            .map(|i| scaled(x[i], y[usize::from(indices[i]).min(KNOWN - 1)]))
+            .collect(),
+    };
+    check::<f32, Add, _>("products with gathered", &case);
 }
 
 /// Columns 0 to 6 of 11.

@@ -1,0 +1,61 @@
+//! The kernels of scatter, and what they take.
+
+use crate::definitions::Definitions;
+use crate::render::{Arguments, Function, Kernel, Named, Variables, arguments, bind_source};
+use crate::source::{Form, Slice};
+
+/// The kernels that store the items of sources of the form `F` at indices of the form `I`.
+#[derive(Debug)]
+pub struct Scatter<F, I = Slice<u32>>(Named<(F, I)>);
+
+arguments! {
+    /// What the kernels take.
+    pub struct ScatterArguments<S, I> {
+        /// What is stored.
+        pub source: S => "Source",
+        /// Where.
+        pub indices: I => "Indices",
+        /// The first place.
+        pub out: u64 => "Element*",
+        /// For each place, the position after the last value that wants it.
+        pub owners: u64 => "u64*",
+        /// The number of values.
+        pub length: u64 => "u64",
+        /// The number of places.
+        pub places: u64 => "u64",
+    }
+}
+
+/// The arguments for two forms.
+pub(crate) type ArgumentsOf<F, I> =
+    ScatterArguments<<F as Form>::Arguments, <I as Form>::Arguments>;
+
+/// The threads of a block.
+pub const THREADS: u32 = 256;
+
+impl<F: Form, I: Form> Scatter<F, I> {
+    /// The function that makes all places nobody's.
+    pub const CLEAR: Function<ArgumentsOf<F, I>> = Function::new("scatter_clear");
+    /// The one that finds the last value for each place.
+    pub const CLAIM: Function<ArgumentsOf<F, I>> = Function::new("scatter_claim");
+    /// The one that stores.
+    pub const STORE: Function<ArgumentsOf<F, I>> = Function::new("scatter_store");
+
+    /// The kernel.
+    pub fn kernel() -> Kernel {
+        let functions = const { &[Self::CLEAR.name, Self::CLAIM.name, Self::STORE.name] };
+        Kernel::new("scatter.cu.jinja", functions, &bind::<F, I>)
+            .parameter("threads", THREADS.into())
+            .operator::<F>()
+    }
+}
+
+fn bind<F: Form, I: Form>(definitions: &mut Definitions) -> Variables {
+    let source = bind_source::<F>(definitions);
+    let indices = I::cuda(definitions);
+    minijinja::context! {
+        arguments => ArgumentsOf::<F, I>::cuda(),
+        indices => indices,
+        ..source
+    }
+}
