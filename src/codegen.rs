@@ -65,6 +65,8 @@ pub mod translated {
 
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
+    pub use crate::primitives::axis::kernel::{AxisArguments, AxisLanes};
+    pub use crate::primitives::axis::plan::{AxisLevel, AxisPlan, AxisPolicy};
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     #[doc(hidden)]
     pub use crate::primitives::distinct::OfOneRank;
@@ -79,6 +81,9 @@ pub mod kernels {
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
     pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
+    pub use crate::primitives::scatter::kernel::{
+        Scatter, ScatterArguments, THREADS as SCATTER_THREADS,
+    };
     pub use crate::primitives::segmented::kernel::{
         Expand, ExpandArguments, SegmentedArguments, SegmentedPolicy, SegmentedReduce,
         SegmentedScan, SegmentedScanArguments, SegmentedScratch,

@@ -64,11 +64,13 @@ mod nvrtc_library;
 mod source;
 mod workspace;
 
+pub use crate::primitives::axis::cuda::AlongAxis;
 pub use crate::primitives::collect::cuda::Collect;
 pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
 pub use crate::primitives::merge::cuda::{Merge, SortBy};
 pub use crate::primitives::reduce::cuda::Reduce;
 pub use crate::primitives::scan::cuda::Scan;
+pub use crate::primitives::scatter::cuda::Scatter;
 pub use crate::primitives::search::cuda::Search;
 pub use crate::primitives::segmented::cuda::SegmentedReduce;
 pub use crate::primitives::segmented::expand::cuda::Expand;

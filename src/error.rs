@@ -173,6 +173,20 @@ pub enum Error {
         fault: String,
     },
 
+    /// An axis cannot be.
+    #[error("{fault}\n  remedy: give an axis of the shape that the array has, counted from 0")]
+    Axis {
+        /// What is wrong, and where.
+        fault: String,
+    },
+
+    /// Indices cannot be.
+    #[error("the indices {fault}")]
+    Indices {
+        /// What is wrong with them, where, and what to do.
+        fault: String,
+    },
+
     /// There may be more items in a bin than a count can hold.
     #[error("{items} items may be more than a count of type u32 can hold\n  remedy: count in u64")]
     Counts {

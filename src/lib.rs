@@ -180,6 +180,7 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
+pub use primitives::axis::{Axis, reduce_axis, reduce_axis_from, scan_axis, scan_axis_in_place};
 pub use primitives::collect::{collect, collect_into, map_in_place};
 pub use primitives::distinct::{Distinct, Groups, group_by, unique_counts, unique_sorted};
 pub use primitives::histogram::{Binned, Bins, Count, Counted, Integer, histogram};
@@ -189,6 +190,7 @@ pub use primitives::scan::{
     Prefixes, Scanner, inclusive_scan, inclusive_scan_from, scan, scan_from, scan_in_place,
     scan_into,
 };
+pub use primitives::scatter::{DeviceIndex, scatter};
 pub use primitives::search::{is_sorted, is_sorted_until, lower_bound, upper_bound};
 #[doc(hidden)]
 pub use primitives::segmented::{CountedArguments, Cut, OffsetsArguments, RowsArguments};
@@ -212,8 +214,8 @@ pub use primitives::top::{Candidate, TopK, bottom_k, bottom_k_rows, top_k, top_k
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{
-    Source, bools, constant, flagged, flagged_with, flags, heads, heads_by, index, map, map_with,
-    strided, zip, zip3,
+    IndexNumber, Indices, Source, bools, constant, flagged, flagged_with, flags, gather, heads,
+    heads_by, index, map, map_with, strided, zip, zip3,
 };
 pub use statistics::{
     all, any, arg_max, arg_min, count, max, mean, min, min_max, moments, std_dev, sum, variance,

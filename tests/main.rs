@@ -1,5 +1,6 @@
 //! The tests of the library, in one binary; each file is named for the property it holds.
 
+mod axis;
 #[cfg(feature = "cuda")]
 mod bad_days_on_the_gpu;
 #[cfg(feature = "cuda")]
@@ -29,10 +30,12 @@ mod operator_laws;
 mod promises;
 #[cfg(feature = "cuda")]
 mod promises_on_the_gpu;
+mod reverse;
 mod rooms;
 mod same_bits_on_the_cpu;
 #[cfg(feature = "cuda")]
 mod same_bits_on_the_gpu;
+mod scatter;
 mod search;
 mod segmented;
 mod select;

@@ -21,12 +21,14 @@
 
 #[cfg(test)]
 mod architectures_tests;
+pub(crate) mod axis;
 pub(crate) mod collect;
 pub(crate) mod distinct;
 pub(crate) mod histogram;
 pub(crate) mod merge;
 pub(crate) mod reduce;
 pub(crate) mod scan;
+pub(crate) mod scatter;
 pub(crate) mod search;
 pub(crate) mod segmented;
 pub(crate) mod select;

@@ -1,0 +1,375 @@
+//! Reductions and scans along an axis of an array.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+pub(crate) mod kernel;
+pub(crate) mod plan;
+mod shape;
+
+pub use shape::Axis;
+
+use crate::device::Backend;
+use crate::device::DeviceBinder;
+use crate::element::assert_element_size;
+use crate::primitives::scan::Prefixes;
+use crate::primitives::segmented::{self, Rows};
+use crate::source::{Form, HostBinder, Items, Source};
+#[cfg(feature = "cuda")]
+use crate::source::{Slice, SliceArguments};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
+
+/// The fold of each lane of an array along an axis, in the order of the lanes: NumPy's
+/// `ufunc.reduce` with an `axis`. Lanes without items give the identity.
+///
+/// Each result is bit for bit what [`reduce`](crate::reduce()) gives for that lane alone.
+/// [`Device::for_host_data`] says where it runs.
+///
+/// Complexity: O(n) work. Each item is read once. Memory on the CPU: the result, and up to 64 KiB
+/// for each thread.
+///
+/// ```
+/// use warpfold::{Axis, ops::Add, reduce_axis};
+///
+/// // Two matrices of 2 × 3.
+/// let x: Vec<u32> = (1..=12).collect();
+/// assert_eq!(reduce_axis::<u32, Add>(&x, Axis::of(&[2, 2, 3], 2)?)?, [6, 15, 24, 33]);
+/// assert_eq!(reduce_axis::<u32, Add>(&x, Axis::of(&[2, 2, 3], 1)?)?, [5, 7, 9, 17, 19, 21]);
+/// assert_eq!(reduce_axis::<u32, Add>(&x, Axis::of(&[2, 2, 3], 0)?)?, [8, 10, 12, 14, 16, 18]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Axis`] if the input does not hold the array; [`Error::Zip`] if zipped sources have
+/// different lengths; [`Error::OutOfHostMemory`] if there is no room for the result. If
+/// `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it names a GPU, those of
+/// [`Device::upload`] and [`Device::reduce_axis`].
+pub fn reduce_axis<T: Element, Op: Monoid<T>>(
+    input: impl Source<Item = T>,
+    axis: Axis,
+) -> Result<Vec<T>> {
+    axis.check(input.items()?)?;
+    match axis.is_rows() {
+        true => segmented::segmented_reduce::<T, Op>(input, Rows::new(axis.outer, axis.len)),
+        false => reduce_host::<T, Op, _>(input, axis, None),
+    }
+}
+
+/// The fold of `init` and each lane: bit for bit what [`reduce_from`](crate::reduce_from) gives for
+/// it. Otherwise as [`reduce_axis`].
+///
+/// ```
+/// use warpfold::{Axis, ops::Min, reduce_axis_from};
+/// assert_eq!(reduce_axis_from::<i32, Min>(3, &[1, 7, 5, 2], Axis::of(&[2, 2], 0)?)?, [1, 2]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`reduce_axis`].
+pub fn reduce_axis_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+    axis: Axis,
+) -> Result<Vec<T>> {
+    axis.check(input.items()?)?;
+    let rows = Rows::new(axis.outer, axis.len);
+    match axis.is_rows() {
+        true => segmented::segmented_reduce_from::<T, Op>(init, input, rows),
+        false => reduce_host::<T, Op, _>(input, axis, Some(init)),
+    }
+}
+
+fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    input: S,
+    axis: Axis,
+    init: Option<T>,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, source) = (input.items()?, input.bind(&mut binder)?);
+    // SAFETY: the binder gave addresses on the device; it and the source outlive the call. The
+    // source was found to hold the array.
+    unsafe { device.reduce_axis_bound::<T, Op, S::Form>(source, len, axis, init) }?.into_vec()
+}
+
+/// The prefixes of each lane of an array along an axis, as an array of its shape without gaps:
+/// `numpy.cumsum` with an `axis`, for any operator and any form of [`Prefixes`].
+///
+/// Each lane is bit for bit what a scan gives for it alone. [`Device::for_host_data`] says where it
+/// runs.
+///
+/// Complexity: O(n) work. Memory on the CPU: the result, and up to 64 KiB for each thread. Where
+/// lanes are fewer than threads, each item is read twice.
+///
+/// ```
+/// use warpfold::{Axis, Prefixes, ops::Add, scan_axis};
+///
+/// let matrix = [
+///     1, 2, 3, //
+///     4, 5, 6,
+/// ];
+/// let down = scan_axis::<u32, Add>(Prefixes::inclusive(), &matrix, Axis::of(&[2, 3], 0)?)?;
+/// assert_eq!(down, [1, 2, 3, 5, 7, 9]);
+/// let left = Prefixes::inclusive().reverse();
+/// assert_eq!(scan_axis::<u32, Add>(left, &matrix, Axis::of(&[2, 3], 1)?)?, [6, 5, 3, 15, 11, 6]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`reduce_axis`].
+pub fn scan_axis<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    input: impl Source<Item = T>,
+    axis: Axis,
+) -> Result<Vec<T>> {
+    scan_host::<T, Op, _>(prefixes, input, axis)
+}
+
+fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+    prefixes: Prefixes<T>,
+    input: S,
+    axis: Axis,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, source) = (input.items()?, input.bind(&mut binder)?);
+    axis.check(len)?;
+    // SAFETY: as for reductions.
+    unsafe { device.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }?.into_vec()
+}
+
+/// Replaces each item of an array by its prefix along an axis. What lies in the gaps of the array
+/// stays as it is. Otherwise as [`scan_axis`].
+///
+/// ```
+/// use warpfold::{Axis, Prefixes, ops::Max, scan_axis_in_place};
+///
+/// let mut matrix = [1, 5, 3, 4];
+/// scan_axis_in_place::<i32, Max>(Prefixes::inclusive(), Axis::of(&[2, 2], 0)?, &mut matrix)?;
+/// assert_eq!(matrix, [1, 5, 3, 5]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`scan_axis`].
+pub fn scan_axis_in_place<T: Element, Op: Monoid<T>>(
+    prefixes: Prefixes<T>,
+    axis: Axis,
+    data: &mut [T],
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    axis.check(data.len())?;
+    let device = Device::for_host_data()?;
+    if device.is_cpu() {
+        let target = data.as_mut_ptr();
+        // SAFETY: the slice is borrowed for writing, and holds the array.
+        unsafe { cpu::scan::<T, Op>(cpu::Input::InPlace, &axis, prefixes, target, &axis) };
+        return Ok(());
+    }
+    let mut buffer = device.upload(data)?;
+    device.scan_axis_in_place::<T, Op>(prefixes, axis, &mut buffer)?;
+    data.copy_from_slice(&buffer.into_vec()?);
+    Ok(())
+}
+
+/// # Axes
+///
+/// Each lane gets bit for bit what [`reduce`](Device::reduce) or a scan gives for it alone. On a
+/// GPU a call is one launch where lanes are many; where they are few and long it takes a launch for
+/// each level of chunks that they are cut into, and a scan reads each item twice. Calls do not wait
+/// for the result. Memory: the result, and a workspace that the device keeps, below 3% of the
+/// input's size but for arrays of few items a lane.
+///
+/// # Errors
+///
+/// Of every method: [`Error::Axis`] if the input does not hold the array; [`Error::WrongDevice`] if
+/// a buffer lives elsewhere; [`Error::Zip`] if zipped sources have different lengths;
+/// [`Error::Library`] without NVRTC; [`Error::Compile`] if an operator's CUDA text is wrong;
+/// [`Error::OutOfMemory`], after which the device is usable as before; [`Error::Driver`].
+impl Device {
+    /// The fold of each lane along an axis; see [`reduce_axis`](crate::reduce_axis).
+    pub fn reduce_axis<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<T>> {
+        axis.check(input.items()?)?;
+        match axis.is_rows() {
+            true => self.segmented_reduce::<T, Op>(input, Rows::new(axis.outer, axis.len)),
+            false => self.reduce_axis_source::<T, Op, _>(input, axis, None),
+        }
+    }
+
+    /// The fold of `init` and each lane; see [`reduce_axis_from`](crate::reduce_axis_from).
+    pub fn reduce_axis_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<T>> {
+        axis.check(input.items()?)?;
+        let rows = Rows::new(axis.outer, axis.len);
+        match axis.is_rows() {
+            true => self.segmented_reduce_from::<T, Op>(init, input, rows),
+            false => self.reduce_axis_source::<T, Op, _>(input, axis, Some(init)),
+        }
+    }
+
+    /// The prefixes of each lane along an axis; see [`scan_axis`](crate::scan_axis).
+    pub fn scan_axis<T: Element, Op: Monoid<T>>(
+        &self,
+        prefixes: Prefixes<T>,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<T>> {
+        self.scan_axis_source::<T, Op, _>(prefixes, input, axis)
+    }
+
+    /// Replaces each item of an array by its prefix along an axis; see
+    /// [`scan_axis_in_place`](crate::scan_axis_in_place).
+    pub fn scan_axis_in_place<T: Element, Op: Monoid<T>>(
+        &self,
+        prefixes: Prefixes<T>,
+        axis: Axis,
+        data: &mut Buffer<T>,
+    ) -> Result<()> {
+        const { assert_element_size::<T>() };
+        self.check_owns(data)?;
+        axis.check(data.len())?;
+        let address = data.address_mut();
+        match &self.backend {
+            Backend::Cpu => {
+                let (input, target) = (cpu::Input::InPlace, address as *mut T);
+                // SAFETY: the buffer is borrowed for writing, and holds the array.
+                unsafe { cpu::scan::<T, Op>(input, &axis, prefixes, target, &axis) };
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let source = SliceArguments { address };
+                let target = (address, &axis);
+                // SAFETY: as above.
+                unsafe { cuda::scan_on::<T, Op, Slice<T>>(gpu, source, &axis, prefixes, target) }
+            }
+        }
+    }
+
+    fn reduce_axis_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+        &self,
+        input: S,
+        axis: Axis,
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
+        // source was found to hold the array.
+        unsafe { self.reduce_axis_bound::<T, Op, S::Form>(source, len, axis, init) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source with `len` items in this device's memory, which stays
+    /// borrowed. It holds the array.
+    unsafe fn reduce_axis_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        axis: Axis,
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let lanes = axis.lanes();
+        match &self.backend {
+            Backend::Cpu => {
+                let mut folds = reserve(lanes)?;
+                let room = &mut folds.spare_capacity_mut()[..lanes];
+                // SAFETY: the caller's; and all results are written.
+                unsafe {
+                    Items::with::<F, _>(&source, len, |items| {
+                        cpu::reduce::<T, Op>(items, &axis, init, room);
+                    });
+                    folds.set_len(lanes);
+                }
+                self.upload_vec(folds)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let mut folds = Buffer::<T>::reserve(self, lanes)?;
+                let out = folds.address_mut();
+                // SAFETY: the caller's. The buffer has room for all results, and all are written.
+                unsafe {
+                    cuda::reduce_on::<T, Op, F>(gpu, source, &axis, init, out)?;
+                    folds.set_len(lanes);
+                }
+                Ok(folds)
+            }
+        }
+    }
+
+    fn scan_axis_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+        &self,
+        prefixes: Prefixes<T>,
+        input: S,
+        axis: Axis,
+    ) -> Result<Buffer<T>> {
+        let mut binder = DeviceBinder::new(self);
+        let (len, source) = (input.items()?, input.bind(&mut binder)?);
+        axis.check(len)?;
+        // SAFETY: as for reductions.
+        unsafe { self.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }
+    }
+
+    /// # Safety
+    ///
+    /// As for reductions.
+    unsafe fn scan_axis_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        axis: Axis,
+        prefixes: Prefixes<T>,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let (all, to) = (axis.items(), axis.compact());
+        match &self.backend {
+            Backend::Cpu => {
+                let mut results = reserve(all)?;
+                let target = results.spare_capacity_mut().as_mut_ptr().cast::<T>();
+                // SAFETY: the caller's; and all results are written.
+                unsafe {
+                    Items::with::<F, _>(&source, len, |items| {
+                        let input = cpu::Input::Source(items);
+                        cpu::scan::<T, Op>(input, &axis, prefixes, target, &to);
+                    });
+                    results.set_len(all);
+                }
+                self.upload_vec(results)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let mut results = Buffer::<T>::reserve(self, all)?;
+                let target = (results.address_mut(), &to);
+                // SAFETY: the caller's. The buffer has room for all results, and all are written.
+                unsafe {
+                    cuda::scan_on::<T, Op, F>(gpu, source, &axis, prefixes, target)?;
+                    results.set_len(all);
+                }
+                Ok(results)
+            }
+        }
+    }
+}
+
+/// Room for so many elements.
+fn reserve<T>(len: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    let requested = len.saturating_mul(size_of::<T>());
+    room.try_reserve_exact(len)
+        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    Ok(room)
+}

@@ -1,0 +1,8 @@
+//! Axes: each lane gets, bit for bit, what the law gives for it alone; on the CPU, in the emulator
+//! and on a GPU.
+
+mod cases;
+mod emulated;
+#[cfg(feature = "cuda")]
+mod on_the_gpu;
+mod on_the_host;
