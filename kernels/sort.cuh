@@ -315,7 +315,8 @@ struct Sorter {
                 u64 start = end - count;
                 for (u32 of = 0; of < warp; of++) start += sums[of];
                 call.bins[pass * SORT_DIGITS + digit] = start;
-                if (count == call.length) shared.varying[pass] = 0;
+                // Of no keys no digit has one; one thread says so.
+                if (count == call.length && (count > 0 || digit == 0)) shared.varying[pass] = 0;
             }
             __syncthreads();
             varying |= (u64)shared.varying[pass] << pass;
@@ -370,6 +371,8 @@ struct Sorter {
             if (varying == 0 && call.pass + 1 == call.passes) keep(call);
             return;
         }
+        // A number in memory may say that there are fewer keys than the launch has blocks for.
+        if (blockIdx.x >= tiles(call)) return;
         u32 all = __popc(varying), number = __popc(varying & ((1u << call.pass) - 1));
         bool to_out = (all - number) % 2 == 1;
         bool from_given = number == 0 && !begins_in_room(call, all);
@@ -482,7 +485,7 @@ struct Sorter {
                 values_to[target] = value;
             }
         }
-        if (threadIdx.x == 0 && call.workspace.header->end(tag))
+        if (threadIdx.x == 0 && call.workspace.header->end(tag, (u32)tiles(call)))
             call.workspace.header->reset(tag, call.workspace.key);
     }
 
@@ -552,6 +555,7 @@ struct BlockSorter {
         typename Tile::Shared& shared = Tile::shared();
         Ranks ranks = Ranks::of(call.order);
         u32 count = (u32)call.length, rows = (count + THREADS - 1) / THREADS;
+        if (count == 0) return;
         u32 first = warp_index() * (rows * WARP) + Tile::lane();
         B key[ROWS];
         V value[ROWS];

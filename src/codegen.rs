@@ -43,6 +43,8 @@ pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
 #[doc(hidden)]
 pub use crate::primitives::search::search_kernels;
+#[doc(hidden)]
+pub use crate::primitives::segmented_sort::kernel::{SegmentedSortScratch, SegmentedSortShape};
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{
@@ -88,6 +90,7 @@ pub mod kernels {
         Expand, ExpandArguments, SegmentedArguments, SegmentedPolicy, SegmentedReduce,
         SegmentedScan, SegmentedScanArguments, SegmentedScratch,
     };
+    pub use crate::primitives::segmented_sort::kernel::{SegmentedSort, SegmentedSortArguments};
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,
     };

@@ -187,6 +187,15 @@ pub enum Error {
         fault: String,
     },
 
+    /// An argument has a value that it cannot have.
+    #[error("`{argument}` {fault}")]
+    Argument {
+        /// The argument that is wrong.
+        argument: &'static str,
+        /// What is wrong with it, and what to do.
+        fault: String,
+    },
+
     /// There may be more items in a bin than a count can hold.
     #[error("{items} items may be more than a count of type u32 can hold\n  remedy: count in u64")]
     Counts {

@@ -28,7 +28,9 @@
 //!    - [`merge()`], [`merge_by`]: of two sorted arrays
 //!    - [`lower_bound`], [`upper_bound`], [`is_sorted`], [`is_sorted_until`]: search in sorted data
 //!    - [`unique_sorted`], [`unique_counts`], [`group_by`]: of items in any order
-//!    - [`top_k`], [`bottom_k`], [`top_k_rows`], [`bottom_k_rows`], and [`TopK`] for streams
+//!    - [`top_k`], [`bottom_k`], [`top_k_rows`], [`bottom_k_rows`], and [`TopK`] for streams;
+//!      [`select_nth`] and [`quantiles`]
+//!    - [`segmented_sort`], [`segmented_argsort`]: each of many segments by itself
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
@@ -200,6 +202,7 @@ pub use primitives::segmented::{
     scan_by_key, scan_by_key_with, segment_ids, segmented_reduce, segmented_reduce_from,
     segmented_scan, segmented_scan_in_place, segmented_scan_into,
 };
+pub use primitives::segmented_sort::{segmented_argsort, segmented_sort};
 pub use primitives::select::{
     Runs, partition, partition_flagged, partition_flagged_into, partition_into, positions,
     positions_into, runs, runs_by, select, select_flagged, select_flagged_into, select_in_place,
@@ -210,7 +213,9 @@ pub use primitives::sort::{
     Order, SortKey, Sortable, argsort, argsort_by_key, argsort_into, sort, sort_by_key,
     sort_by_key_in_place, sort_in_place, sort_into, sort_pairs, sort_pairs_in_place,
 };
-pub use primitives::top::{Candidate, TopK, bottom_k, bottom_k_rows, top_k, top_k_rows};
+pub use primitives::top::{
+    Candidate, TopK, bottom_k, bottom_k_rows, select_nth, top_k, top_k_rows,
+};
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{
@@ -218,7 +223,8 @@ pub use source::{
     heads_by, index, map, map_with, strided, zip, zip3,
 };
 pub use statistics::{
-    all, any, arg_max, arg_min, count, max, mean, min, min_max, moments, std_dev, sum, variance,
+    Interpolation, all, any, arg_max, arg_min, count, max, mean, min, min_max, moments, quantiles,
+    std_dev, sum, variance,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

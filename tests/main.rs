@@ -38,6 +38,7 @@ mod same_bits_on_the_gpu;
 mod scatter;
 mod search;
 mod segmented;
+mod segmented_sort;
 mod select;
 mod slices;
 mod sort;

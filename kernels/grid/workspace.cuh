@@ -58,10 +58,13 @@ struct alignas(16) WorkspaceHeader {
 
     /// Says whether this is the last block to call. One thread of each block calls, once the block
     /// takes nothing more.
-    __device__ __forceinline__ bool end(u64 tag) {
+    __device__ __forceinline__ bool end(u64 tag) { return end(tag, gridDim.x); }
+
+    /// The same where only so many blocks of the grid call.
+    __device__ __forceinline__ bool end(u64 tag, u32 blocks) {
         u32 before = add_acquire_release(&ended, 1) - (u32)tag;
-        if (before >= gridDim.x) trap("the start of the workspace was overwritten");
-        return before == gridDim.x - 1;
+        if (before >= blocks) trap("the start of the workspace was overwritten");
+        return before == blocks - 1;
     }
 
     /// Prepares the next launch. One thread of the grid calls, when every block has read the state

@@ -31,6 +31,7 @@ pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod search;
 pub(crate) mod segmented;
+pub(crate) mod segmented_sort;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod top;

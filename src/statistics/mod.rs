@@ -85,6 +85,7 @@ mod moments;
 #[doc(hidden)]
 pub mod number;
 mod on;
+mod quantiles;
 mod stream;
 
 pub use counts::{all, any, count};
@@ -98,6 +99,7 @@ pub use moments::{
     moments, quickly_measured, std_dev, variance,
 };
 pub use number::Number;
+pub use quantiles::{Interpolation, quantiles};
 pub use stream::MomentsReducer;
 
 #[doc(hidden)]

@@ -6,3 +6,4 @@ mod devices;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod quantiles;

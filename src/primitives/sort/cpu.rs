@@ -77,7 +77,7 @@ const LEAF_BYTES: usize = 256 << 10;
 const FEW: usize = 192;
 
 /// Sorts `data`. Memory: as much again.
-pub(super) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<()> {
+pub(crate) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<()> {
     sort_records(data, map)
 }
 
@@ -120,7 +120,7 @@ fn sort_by_places<P: PlaceOf, K: Sortable, V: Element>(
 }
 
 /// Writes where each key of the sorted order stands in `keys`.
-pub(super) fn argsort<K: Sortable>(
+pub(crate) fn argsort<K: Sortable>(
     keys: &[K],
     map: KeyMap<K::Bits>,
     places: &mut [MaybeUninit<u64>],
