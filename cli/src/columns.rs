@@ -3,7 +3,6 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
-use crate::logger;
 use crate::npy::Times;
 use crate::number::{DType, with_number};
 use crate::numbers::Numbers;
@@ -79,10 +78,6 @@ impl Columns {
                 number: 1,
                 dtype: numbers.dtype,
             };
-            if let Some(times) = &numbers.times {
-                let message = format!("{name}: the numbers are {times}, read as integers");
-                logger::remark("note", message);
-            }
             return Ok(Columns {
                 name,
                 columns: vec![column],

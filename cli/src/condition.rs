@@ -3,7 +3,7 @@
 use crate::args::Condition;
 use crate::bound::{Bound, bad_bound};
 use crate::failure::{Failure, Result};
-use crate::number::{BadNumber, DType, Number};
+use crate::number::{BadNumber, Number};
 use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
 
 /// Keeps the numbers from `low` to `high`. A NaN is not among them.
@@ -71,24 +71,20 @@ enum Place<B> {
 }
 
 impl Condition {
-    /// Fails if the condition has no meaning for a type, before anything is read.
-    pub(crate) fn check(&self, dtype: DType) -> Result<()> {
-        for (name, given) in [("--nan", self.nan), ("--not-nan", self.not_nan)] {
-            if given && !dtype.is_float() {
-                return Err(Failure::with_remedy(
-                    name,
-                    format_args!("not defined on {dtype}: integers are never NaN"),
-                    "the types it takes are f16, bf16, f32, f64",
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// The condition in the elements' own type.
     pub(crate) fn parse<T: Number>(&self) -> Result<Kept<T>> {
         let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);
         if !T::DTYPE.is_float() {
+            // An integer is never NaN.
+            let (nothing, everything) = ((greatest, least), (least, greatest));
+            if self.nan || self.not_nan {
+                let (low, high) = if self.nan { nothing } else { everything };
+                return Ok(Kept {
+                    low,
+                    high,
+                    outside: false,
+                });
+            }
             let ends = (least.to_integer(), greatest.to_integer());
             let (interval, outside) = self.integers(ends)?;
             let (low, high) = interval.unwrap_or((ends.1, ends.0));

@@ -14,8 +14,8 @@ Data in gzip are unpacked, and so is an array of an .npz file, which --array nam
 that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
-Text is numbers between white space; a comma may follow a number. With --delimiter, and in .csv \
-and .tsv, it is a table: its fields are read row by row, or those of each --column. Lines end with \
+Text is numbers between white space; a comma may follow a number. With --delimiter, and in .csv, \
+.tsv and .psv, it is a table: its fields are read row by row, or those of each --column. Lines end with \
 LF, CR or both; blank ones are passed over. A comment goes from # to the end of its line. In words \
 it starts a word, in a table it is the whole line, unless --comment says more. A field that begins \
 with a double quote ends with one.
@@ -63,10 +63,11 @@ Format of the output:
   3. ",
             $default,
             ".
-What ends in .gz is packed, and .npz is an archive of one array. A name that promises what is not \
+What ends in .gz is packed, and .npz is an archive of one array. An .npy file under an ending that \
+says nothing needs --output-format. A name that promises what is not \
 written here, such as x.parquet, is refused. Text has a line for each row of an array of several \
 axes and of a table; --flatten writes a number a line. The columns of a table are separated as in \
-the input, or by the commas of .csv and the tabs of .tsv. JSON has all digits of a number; NaN and \
+the input, or by the commas of .csv, the tabs of .tsv and the bars of .psv. JSON has all digits of a number; NaN and \
 infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."
         )
     };

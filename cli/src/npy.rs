@@ -303,6 +303,13 @@ impl Elements {
             self.refuse_nat(bytemuck::cast_slice(&values))?;
         }
         self.left -= values.len();
+        if let Some(times) = self.header.times.as_ref().filter(|_| self.left == 0) {
+            let message = format!(
+                "{}: the numbers are {times}, read as integers",
+                self.input.name
+            );
+            logger::remark("note", message);
+        }
         if self.left == 0 && values.len() < count {
             self.finish()?;
         }

@@ -241,7 +241,11 @@ fn a_chart_is_drawn_into_a_file() {
 #[test]
 fn what_cannot_be_is_said() {
     for (line, input, message) in [
-        ("histogram --bins 0", "1", "the bins' `count` is 0"),
+        (
+            "histogram --bins 0",
+            "1",
+            "--bins: 0 is no possible number of bins\n  remedy: give one from 1 to 16777216",
+        ),
         ("histogram --range 2 1", "1", "--range: 1 is not above 2"),
         ("histogram --range 1 1", "1", "--range: 1 is not above 1"),
         ("histogram --range 0 inf", "1", "--range: inf is not finite"),
@@ -278,7 +282,7 @@ fn what_cannot_be_is_said() {
         (
             "histogram --bincount",
             "99999999",
-            "the bins' `count` is 100000000; at most 16777216",
+            "--bincount: a bin for each of 100000000 values; 16777216 are possible",
         ),
         (
             "histogram --svg x.png",

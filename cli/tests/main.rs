@@ -16,6 +16,7 @@ mod layout;
 mod manual;
 mod numbers;
 mod output;
+mod remedies;
 mod select;
 mod sort;
 mod stats;

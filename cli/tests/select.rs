@@ -204,11 +204,7 @@ fn long_streams_are_selected_whole() {
 fn values_that_make_no_sense() {
     for (line, message) in [
         ("select --gt one", "--gt: `one` is not a number"),
-        ("select --nan", "--nan: not defined on i64"),
-        (
-            "select --dtype u8 --not-nan",
-            "--not-nan: not defined on u8",
-        ),
+        ("select --le 1,5", "--le: `1,5` is not a number"),
     ] {
         let error = fail_in(Path::new("."), line, b"1 2");
         assert!(error.starts_with(message), "{line}: {error}");
@@ -216,6 +212,16 @@ fn values_that_make_no_sense() {
             assert!(error.contains("\n  remedy: "), "{line}: {error}");
         }
     }
+}
+
+/// So tables of both kinds of columns can be cleaned of NaN.
+#[test]
+fn integers_are_never_nan() {
+    assert_eq!(pass("select --not-nan", "1 2"), "1 2");
+    assert_eq!(pass("select --dtype u8 --not-nan", "0 255"), "0 255");
+    assert_eq!(pass("select --nan", "1 2"), "");
+    let table = "a,b\n1,0.5\n2,nan\n";
+    assert_eq!(pass("select --not-nan --delimiter ,", table), "a,b 1,0.5");
 }
 
 #[test]

@@ -646,7 +646,8 @@ fn what_is_no_name_is_no_header() {
         let error = fail("reduce", text);
         assert!(error.contains("line 1"), "{text}: {error}");
     }
-    fail("stats --delimiter , --missing skip", "\\N,\\N\n1,2\n3,4\n");
+    let error = fail("stats --delimiter ,", "\\N,\\N\n1,2\n3,4\n");
+    assert!(error.contains("line 1"), "{error}");
     fail("reduce --delimiter , --column a", "a\n5\n#NV\n2\n");
     assert_eq!(pass("reduce --delimiter ,", "größe\n1\n2\n"), "3");
 }

@@ -3,6 +3,7 @@
 use super::{Job, Results};
 use crate::accumulate::{Accumulation, types_that_hold};
 use crate::args::{FoldArguments, OutputFormat};
+use crate::bound::Bound;
 use crate::columns::{Column, Columns};
 use crate::exact;
 use crate::failure::{Failure, Result};
@@ -154,7 +155,21 @@ fn parse_init<C: Number>(
 
 /// A number of one type in another one.
 fn parse_as<C: Number>(text: &str, dtype: DType) -> Result<C, BadNumber> {
-    with_number!(dtype, T => T::parse(text.as_bytes()).map(T::cast))
+    with_number!(dtype, T => {
+        let value = match T::parse(text.as_bytes()) {
+            // An integer may be written with an exponent or a point.
+            Err(BadNumber::NotAnInteger) => {
+                let value = Bound::parse(text).ok().and_then(Bound::integer);
+                let value = value.ok_or(BadNumber::NotAnInteger)?;
+                match T::from_integer(value).to_integer() == value {
+                    true => Ok(T::from_integer(value)),
+                    false => Err(BadNumber::OutOfRange),
+                }
+            }
+            value => value,
+        };
+        value.map(T::cast)
+    })
 }
 
 /// Why a fold cannot start from this, and which options help.

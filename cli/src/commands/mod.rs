@@ -103,6 +103,11 @@ impl Job {
             .or(default_format)
             .unwrap_or(columns.format.into());
         output.promise.check(&output.name, output_format)?;
+        if let Some(path) = &files.output
+            && files.output_format.is_none()
+        {
+            output.promise.check_unsaid(path, output_format)?;
+        }
         if output.is_terminal() {
             if output_format.is_binary() {
                 return Err(Failure::with_remedy(

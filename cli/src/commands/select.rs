@@ -15,7 +15,6 @@ use warpfold::Device;
 pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool) -> Result<()> {
     let written = |dtype| if positions { DType::U64 } else { dtype };
     let job = Job::open(files, None, Some(Gaps::Together), |dtype| {
-        condition.check(dtype)?;
         Ok(written(dtype))
     })?;
     let types = job.columns.dtypes();

@@ -84,14 +84,27 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
 /// The levels of quantiles, and their names.
 fn read_levels(given: &str) -> Result<Vec<(String, f64)>> {
     let level = |text: &str| match text.parse() {
-        Ok(level) if (0.0..=1.0).contains(&level) => Ok((format!("q{text}"), level)),
+        // One level has one name, however it is written.
+        Ok(level) if (0.0..=1.0).contains(&level) => Ok((format!("q{level}"), level)),
         _ => Err(Failure::with_remedy(
             "--quantiles",
             format_args!("`{text}` is no number from 0 to 1"),
             "give a list such as --quantiles=0.05,0.5,0.95",
         )),
     };
-    given.split(',').map(|text| level(text.trim())).collect()
+    let mut levels: Vec<(String, f64)> = Vec::new();
+    for text in given.split(',') {
+        let level = level(text.trim())?;
+        if levels.contains(&level) {
+            return Err(Failure::with_remedy(
+                "--quantiles",
+                format_args!("the level {} comes twice", level.1),
+                "give each once",
+            ));
+        }
+        levels.push(level);
+    }
+    Ok(levels)
 }
 
 /// The names of the statistics, a line each, but for quantiles.

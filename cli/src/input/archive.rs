@@ -29,9 +29,17 @@ pub(super) fn enter(
         ));
     }
     let mut archive = ZipArchive::new(&mut file).map_err(|error| failure(&error))?;
-    let names: Vec<String> = archive.file_names().map(bare).map(str::to_owned).collect();
-    let index = match array {
-        Some(wanted) => names.iter().position(|name| name == bare(wanted)),
+    // Other files may lie beside the arrays.
+    let mut arrays = Vec::new();
+    for index in 0..archive.len() {
+        let name = archive.name_for_index(index).unwrap_or_default();
+        if let Some(name) = name.strip_suffix(".npy") {
+            arrays.push((index, name.to_owned()));
+        }
+    }
+    let names: Vec<&str> = arrays.iter().map(|(_, name)| name.as_str()).collect();
+    let place = match array {
+        Some(wanted) => names.iter().position(|&name| name == bare(wanted)),
         None if names.len() == 1 => Some(0),
         None => None,
     };
@@ -42,7 +50,7 @@ pub(super) fn enter(
             "save one: numpy.savez(file, x=x)",
         ));
     }
-    let Some(index) = index else {
+    let Some(place_of_array) = place else {
         let cause = match array {
             Some(wanted) => format!("there is no array `{wanted}` in it"),
             None => format!("{} arrays are in it", names.len()),
@@ -50,6 +58,7 @@ pub(super) fn enter(
         let remedy = format!("give --array NAME, one of {}", names.join(", "));
         return Err(Failure::with_remedy(&name, cause, remedy));
     };
+    let (index, array_name) = arrays[place_of_array].clone();
     let entry = archive
         .by_index_raw(index)
         .map_err(|error| failure(&error))?;
@@ -83,7 +92,7 @@ pub(super) fn enter(
     };
     input.replace(reader, size);
     input.path = None;
-    input.name = format!("{name}, array {}", names[index]);
+    input.name = format!("{name}, array {array_name}");
     Ok(())
 }
 

@@ -121,11 +121,27 @@ impl Promise {
             "json" => plain(Some(OutputFormat::Json), None),
             "csv" => plain(Some(OutputFormat::Text), Some(b',')),
             "tsv" | "tab" => plain(Some(OutputFormat::Text), Some(b'\t')),
+            "psv" => plain(Some(OutputFormat::Text), Some(b'|')),
             _ => plain(
                 format_of_name(Path::new(inner)).map(OutputFormat::from),
                 None,
             ),
         })
+    }
+
+    /// Fails if nobody would look for .npy under this name: its ending says nothing known.
+    pub(crate) fn check_unsaid(self, path: &Path, format: OutputFormat) -> Result<()> {
+        let Some(ending) = path.extension().filter(|_| self.format.is_none()) else {
+            return Ok(());
+        };
+        match format == OutputFormat::Npy {
+            false => Ok(()),
+            true => Err(Failure::with_remedy(
+                path.display(),
+                format_args!("the ending .{} says no format", ending.display()),
+                "give --output-format npy or text, or a name that ends in .npy, .csv or .json",
+            )),
+        }
     }
 
     /// Fails if the file cannot have a format under this name.

@@ -497,7 +497,29 @@ impl Planner<'_> {
         )
     }
 
+    /// What separates the fields of the first row, if that was taken for a single one.
+    fn other_delimiter(&self) -> Option<String> {
+        let [first] = &self.survey.first[..] else {
+            return None;
+        };
+        let delimiter = first.chars().find(|&c| ",;|\t".contains(c))?;
+        let delimiter = match delimiter {
+            '\t' => "tab".into(),
+            delimiter => format!("'{delimiter}'"),
+        };
+        Some(format!(
+            "give --delimiter {delimiter}, if that separates the columns"
+        ))
+    }
+
     fn too_few(&self, column: &str, fields: usize) -> Failure {
+        if let Some(remedy) = self.other_delimiter() {
+            return Failure::with_remedy(
+                format_args!("{}: line {}", self.file, self.survey.first_line),
+                format_args!("there is no column {column}, only {fields}"),
+                remedy,
+            );
+        }
         Failure::with_remedy(
             format_args!("{}: line {}", self.file, self.survey.first_line),
             format_args!("there is no column {column}, only {fields}"),
@@ -519,11 +541,25 @@ impl Planner<'_> {
         if first.len() > SHOWN {
             names.push("…".into());
         }
+        let ends = column.0.split_once('-');
+        let is_range = ends.is_some_and(|(from, to)| {
+            let has = |name| first.iter().any(|other| other == name);
+            has(from) && has(to)
+        });
         Failure::with_remedy(
             self.file,
             format_args!("no column is named `{}`", column.0),
             match names.is_empty() {
                 true => "there is no row at all".into(),
+                false if is_range => {
+                    format!(
+                        "give --column {}; the names of a range have a colon between them",
+                        column.0.replacen('-', ":", 1)
+                    )
+                }
+                false if self.other_delimiter().is_some() => {
+                    self.other_delimiter().unwrap_or_default()
+                }
                 false => format!("the first line that is read names {}", names.join(", ")),
             },
         )

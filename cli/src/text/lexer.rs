@@ -143,6 +143,10 @@ impl Lexer {
         let count = self.input.fill(&mut self.buffer[start..])?;
         self.buffer.truncate(start + count);
         self.ended = count < bytes;
+        // DOS ends a text with ^Z.
+        if self.ended && self.buffer.last() == Some(&0x1a) {
+            self.buffer.pop();
+        }
         Ok(())
     }
 

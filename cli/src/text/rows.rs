@@ -98,6 +98,7 @@ impl Rows {
             input.fill(&mut [0; 3])?;
         }
         let of_name = input.path.as_deref().and_then(delimiter_of_name);
+        let of_name = said_by_excel(&mut input, options.skip == 0)?.or(of_name);
         let delimiter = options.delimiter.or(match of_name {
             // Where a comma stands before the fraction, a semicolon stands between fields.
             Some(b',') if options.decimal == Some(b',') => Some(b';'),
@@ -449,12 +450,17 @@ impl Rows {
                     ),
                     BadNumber::NotANumber if self.has_comment(token) => (
                         cause,
-                        Some(match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
-                            true => "if this ends with a comment, give --comment '#'".into(),
-                            false => "a comment starts with a word: put a space before it".into(),
-                        }),
+                        Some(
+                            match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
+                                true => "if this ends with a comment, give --comment '#'".into(),
+                                false => {
+                                    "a comment starts with a word: put a space before it".into()
+                                }
+                            },
+                        ),
                     ),
-                    BadNumber::NotANumber if is_first => (
+                    // Behind a number it is no header.
+                    BadNumber::NotANumber if is_first && self.lexer.fields() == 1 => (
                         cause,
                         Some(
                             "if this line is a header, give --skip 1, or --column NAME for a column"
@@ -465,9 +471,23 @@ impl Rows {
                         format!("`{shown}` is not an integer, but all numbers before it are"),
                         Some("give --dtype f64".into()),
                     ),
+                    BadNumber::NotANumber => (
+                        cause,
+                        Some(format!(
+                            "mend it; or give --missing skip --missing-word '{shown}', if it stands \
+                             for a missing value"
+                        )),
+                    ),
+                    BadNumber::OutOfRange if dtype == DType::F64 => (
+                        cause,
+                        Some("mend it: no type of numbers here holds it".into()),
+                    ),
                     bad => {
                         let remedy = bad.remedy(dtype);
-                        (cause, remedy.map(|remedy| format!("{remedy}, with --dtype")))
+                        (
+                            cause,
+                            remedy.map(|remedy| format!("{remedy}, with --dtype")),
+                        )
                     }
                 }
             }
@@ -566,13 +586,31 @@ fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
     Ok(())
 }
 
+/// The delimiter that a first line `sep=;` names, as Excel writes and reads it. The line is no data.
+fn said_by_excel(input: &mut Input, pass: bool) -> Result<Option<u8>> {
+    let start = input.peek(b"sep=;\r\n".len())?;
+    let Some(&[delimiter, first, ref rest @ ..]) = start.strip_prefix(b"sep=") else {
+        return Ok(None);
+    };
+    if !matches!(first, b'\r' | b'\n') {
+        return Ok(None);
+    }
+    let length = 6 + usize::from(first == b'\r' && rest.first() == Some(&b'\n'));
+    if pass {
+        input.fill(&mut [0; 7][..length])?;
+    }
+    Ok(Some(delimiter))
+}
+
 /// The delimiter that a file's ending stands for.
 fn delimiter_of_name(path: &Path) -> Option<u8> {
     let ending = path.extension()?;
     if ending.eq_ignore_ascii_case("csv") {
         Some(b',')
-    } else if ending.eq_ignore_ascii_case("tsv") {
+    } else if ending.eq_ignore_ascii_case("tsv") || ending.eq_ignore_ascii_case("tab") {
         Some(b'\t')
+    } else if ending.eq_ignore_ascii_case("psv") {
+        Some(b'|')
     } else {
         None
     }

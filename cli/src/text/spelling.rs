@@ -7,9 +7,10 @@ use std::borrow::Cow;
 
 /// What stands for a missing value in public tables, whatever its case. `nan` is one only where
 /// missing values are skipped; elsewhere it is a number.
-const MISSING: [&str; 20] = [
+const MISSING: [&str; 29] = [
     "", "na", "n/a", "n.a.", "#n/a", "#na", "#n/a n/a", "<na>", "null", "#null!", "none", "nil",
-    "missing", "-", "--", ".", "..", "?", "–", "—",
+    "missing", "-", "--", ".", "..", "?", "–", "—", "\\n", "nat", "#div/0!", "#name?", "#num!",
+    "#ref!", "#value!", "#nv", "n.d.",
 ];
 
 /// Integers of so many digits are all `f64`s.
@@ -134,7 +135,9 @@ impl Spelling {
     /// Whether a field stands for a missing value.
     pub(super) fn is_missing(&self, field: &[u8]) -> bool {
         let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
-        if MISSING.iter().any(usual) || self.own.iter().any(|own| own == field) {
+        // None of them starts with a digit, and most fields do.
+        let may_be_usual = field.first().is_none_or(|byte| !byte.is_ascii_digit());
+        if may_be_usual && MISSING.iter().any(usual) || self.own.iter().any(|own| own == field) {
             return true;
         }
         let of_number = self.missing == Missing::Skip || !self.own_numbers.is_empty();

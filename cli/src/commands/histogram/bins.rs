@@ -1,6 +1,6 @@
 //! The bins to count in: those that the user names, or those over a range of numbers.
 
-use crate::args::InputArguments;
+use crate::args::{InputArguments, number_of_items};
 use crate::bound::{Bound, bad_bound, float_text};
 use crate::failure::{Failure, Result};
 use crate::npy::Times;
@@ -9,6 +9,21 @@ use crate::numbers::Numbers;
 use crate::value::Value;
 use std::path::Path;
 use warpfold::Bins;
+
+/// So many bins are possible.
+const MOST_BINS: usize = 1 << 24;
+
+/// A number of bins.
+pub(super) fn read_count(given: &str) -> Result<usize> {
+    match number_of_items(given) {
+        Ok(count @ 1..=MOST_BINS) => Ok(count),
+        _ => Err(Failure::with_remedy(
+            "--bins",
+            format_args!("{given} is no possible number of bins"),
+            format_args!("give one from 1 to {MOST_BINS}"),
+        )),
+    }
+}
 
 /// The two ends of a range.
 pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
@@ -115,6 +130,13 @@ impl<B: Number<Bound = B> + warpfold::Binned> Plan<B> {
         if count == 0 {
             let edges = Edges::Floats(vec![0.0]);
             return Ok(Plan { bins: None, edges });
+        }
+        if count > MOST_BINS {
+            return Err(Failure::with_remedy(
+                "--bincount",
+                format_args!("a bin for each of {count} values; {MOST_BINS} are possible"),
+                "give --bins N to count the values below N alone, or --edges or --range for wider bins",
+            ));
         }
         let bins = B::values(count).expect("the type was checked");
         Ok(Self::of_bins(bins?))

@@ -15,7 +15,7 @@ use crate::numbers::Numbers;
 use crate::output::{Output, Writer, quoted};
 use crate::pieces::Places;
 use crate::text::Gaps;
-use bins::{Plan, read_edges, read_range};
+use bins::{Plan, read_count, read_edges, read_range};
 use chart::{Histogram, width_of_terminal};
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -34,6 +34,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
     let edges = arguments.edges.as_deref().map(read_edges).transpose()?;
     let (edges, edge_times) = edges.map_or((None, None), |(edges, times)| (Some(edges), times));
     let range = arguments.range.as_deref().map(read_range).transpose()?;
+    let bins = arguments.bins.as_deref().map(read_count).transpose()?;
     let svg = arguments.svg.as_deref().map(open_chart).transpose()?;
     let check = |dtype: DType| match arguments.bincount && dtype.is_float() {
         true => Err(Failure::with_remedy(
@@ -74,7 +75,14 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
     let mut histograms = Vec::new();
     for (column, numbers) in job.columns.into_each("histogram")? {
         let dtype = column.dtype;
-        let mut histogram = count(&job.device, numbers, arguments, edges.as_deref(), range)?;
+        let mut histogram = count(
+            &job.device,
+            numbers,
+            arguments,
+            edges.as_deref(),
+            range,
+            bins,
+        )?;
         histogram.title = column.title();
         histograms.push((histogram, dtype));
     }
@@ -173,9 +181,10 @@ fn count(
     arguments: &HistogramArguments,
     edges: Option<&[Bound]>,
     range: Option<(Bound, Bound)>,
+    bins: Option<usize>,
 ) -> Result<Histogram> {
     with_bound!(numbers.dtype, B => {
-        let plan: Plan<B> = match (edges, range, arguments.bins) {
+        let plan: Plan<B> = match (edges, range, bins) {
             (Some(edges), _, _) => Plan::with_edges(edges.to_vec())?,
             (None, Some((lo, hi)), bins) => Plan::even(lo, hi, bins.unwrap_or(BINS))?,
             (None, None, Some(bins)) if arguments.bincount => Plan::values(bins)?,

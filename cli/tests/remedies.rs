@@ -1,0 +1,168 @@
+//! What a message recommends helps, and is not given already.
+
+use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in};
+use std::path::Path;
+
+fn fail(line: &str, input: &str) -> String {
+    fail_in(Path::new("."), line, input.as_bytes())
+}
+
+#[test]
+fn another_delimiter_is_named() {
+    for (line, text, remedy) in [
+        (
+            "reduce --column 2",
+            "1,2,3\n4,5,6\n",
+            "give --delimiter ','",
+        ),
+        ("reduce --column b", "a;b\n1;2\n", "give --delimiter ';'"),
+        (
+            "reduce --column b --delimiter ,",
+            "a;b\n1;2\n",
+            "give --delimiter ';'",
+        ),
+        (
+            "reduce --column b --delimiter ,",
+            "a\tb\n1\t2\n",
+            "give --delimiter tab",
+        ),
+        ("reduce --delimiter ,", "1;2\n", "--delimiter ';'"),
+        (
+            "reduce --column a-c --delimiter ,",
+            "a,b,c\n1,2,3\n",
+            "give --column a:c",
+        ),
+    ] {
+        let error = fail(line, text);
+        assert!(error.contains(remedy), "{line}: {error}");
+    }
+    for (name, text) in [
+        ("x.csv", "sep=;\na;b\n1;2\n"),
+        ("x.csv", "\u{feff}sep=;\r\na;b\r\n1;2\r\n"),
+        ("x.csv", "sep=,\na,b\n1,2\n"),
+        ("x.psv", "a|b\n1|2\n"),
+        ("x.tab", "a\tb\n1\t2\n"),
+    ] {
+        let folder = folder(&[(name, text.as_bytes())]);
+        let sum = pass_in(folder.path(), &format!("reduce --column b {name}"), b"");
+        assert_eq!(sum, b"2\n", "{text:?}");
+    }
+}
+
+#[test]
+fn dos_ends_a_text_with_a_control_character() {
+    assert_eq!(pass("reduce", "1\r\n2\r\n\x1a"), "3");
+    assert_eq!(
+        pass("reduce --delimiter , --column b", "a,b\r\n1,2\r\n\x1a"),
+        "2"
+    );
+    assert!(fail("reduce", "1\n\x1a2\n").contains("binary data"));
+}
+
+#[test]
+fn words_for_missing_values_are_known_or_can_be_named() {
+    for word in ["\\N", "NaT", "#DIV/0!", "#VALUE!", "N.D.", "#NV"] {
+        assert!(
+            fail("reduce", &format!("1 {word} 2")).contains("--missing skip"),
+            "{word}"
+        );
+        assert_eq!(
+            noted("reduce --missing skip", &format!("1 {word} 2")).0,
+            "3",
+            "{word}"
+        );
+    }
+    let error = fail("reduce", "1 2\nunknown 4\n");
+    assert!(
+        error.contains("--missing skip --missing-word 'unknown'"),
+        "{error}"
+    );
+    let line = "reduce -q --missing skip --missing-word unknown";
+    assert_eq!(pass(line, "1 2\nunknown 4\n"), "7");
+    let error = fail("reduce", "1e400");
+    assert!(
+        error.ends_with("mend it: no type of numbers here holds it"),
+        "{error}"
+    );
+    // A comment character that is given is not recommended.
+    let error = fail("reduce --delimiter , --comment #", "1,2\n3,4#5\n");
+    assert!(!error.contains("give --comment"), "{error}");
+}
+
+#[test]
+fn numbers_of_options_have_every_spelling() {
+    assert_eq!(pass("reduce --init -1e3", "1 2"), "-997");
+    assert_eq!(pass("reduce --init 5.0", "1 2"), "8");
+    assert!(fail("reduce --init 0.5", "1 2").contains("is not an integer"));
+    assert!(fail("reduce --init 1e30", "1 2").contains("out of the range of i64"));
+    for line in [
+        "--bins -3",
+        "--bins 0",
+        "--bincount --bins 0",
+        "--bins many",
+        "--bins 1e9",
+    ] {
+        let error = fail(&format!("histogram {line}"), "1 5");
+        assert!(
+            error.contains("remedy: give one from 1 to 16777216"),
+            "{line}: {error}"
+        );
+    }
+    let error = fail("histogram --bincount", "1 5000000000");
+    assert!(
+        error.contains("a bin for each of 5000000001 values") && error.contains("--bins N"),
+        "{error}"
+    );
+    // A level has one name.
+    let table = pass("stats --json --quantiles=.50,2.5e-1", "1 2");
+    assert!(table.contains("\"q0.5\":1.5,\"q0.25\":1.25"), "{table}");
+    let error = fail("stats --quantiles=.5,0.50", "1 2");
+    assert!(error.contains("the level 0.5 comes twice"), "{error}");
+}
+
+/// Files beside the arrays of an archive are none of them.
+#[test]
+fn other_files_of_an_archive_are_no_arrays() {
+    let folder = folder(&[("x.npy", &npy_of("<i2", "(2,)", &[1, 0, 2, 0]))]);
+    pass_in(folder.path(), "scan --op max x.npy -o x.npz", b"");
+    let mut archive = zip::ZipWriter::new_append(
+        std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(folder.path().join("x.npz"))
+            .unwrap(),
+    )
+    .unwrap();
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file("README.txt", options).unwrap();
+    std::io::Write::write_all(&mut archive, b"1 2 3").unwrap();
+    archive.finish().unwrap();
+    assert_eq!(pass_in(folder.path(), "reduce x.npz", b""), b"3\n");
+    let error = fail_in(folder.path(), "reduce --array README.txt x.npz", b"");
+    assert!(error.contains("there is no array `README.txt`"), "{error}");
+}
+
+/// Nobody finds numbers of NumPy under a name that says nothing.
+#[test]
+fn names_that_say_nothing_are_asked_about() {
+    let folder = folder(&[("x.npy", &npy_of("<i2", "(2,)", &[1, 0, 2, 0]))]);
+    for name in ["s.csvz", "s.out"] {
+        let error = fail_in(folder.path(), &format!("scan x.npy -o {name}"), b"");
+        assert!(
+            error.contains("says no format") && error.contains("--output-format"),
+            "{error}"
+        );
+        pass_in(
+            folder.path(),
+            &format!("scan x.npy --output-format npy -o {name}"),
+            b"",
+        );
+    }
+    pass_in(folder.path(), "scan x.npy -o s.psv", b"");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("s.psv")).unwrap(),
+        "1\n3\n"
+    );
+    pass_in(folder.path(), "scan x.npy -o s", b"");
+}
