@@ -18,8 +18,6 @@ struct Scan {
     using A = AccumulatorOf<T>;
     using P = Prefix<Operator, A>;
     static constexpr bool REVERSED = REVERSE;
-    /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
-    static constexpr bool NEEDS_ROWS = true;
     /// Whether the warps of the wave engine need more room than that for items.
     static constexpr bool BESIDE = false;
     /// What is kept from one batch of a chunk's rows to the next: nothing.

@@ -157,8 +157,6 @@ struct Select {
     using Flags = FlagBits<RUN, ROWS>;
     using A = typename Folded::Sum;
     using P = Prefix<Operator, A>;
-    /// Whether `emit` wants the prefix of each row, and not of each chunk alone.
-    static constexpr bool NEEDS_ROWS = false;
     /// Whether the warps of the wave engine need more room than that for items: for positions.
     static constexpr bool BESIDE = PLACES;
     static constexpr bool seeded = true;

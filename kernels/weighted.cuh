@@ -2,13 +2,12 @@
 // the weights of that bin.
 //
 // Each item has a place: the counter that its weight goes to (`histogram_places`). Weights are
-// sorted by place. Then those of a bin lie side by side in their order, and are folded.
+// sorted by place. Then those of a bin lie side by side in their order: a segment, which is folded
+// (segmented.cuh).
 //
-//   WeightSorter   one pass of a radix sort: it is stable, and sorts by one digit of the place. A
-//                  pass has two launches, and a scan between them: how many items of each tile have
-//                  each digit, where those go, and the moves.
-//   WeightFolder   folds chunks of 256 weights of a bin, then chunks of 256 sums, and so on. In the
-//                  end each bin has fewer than 256 values on each level: its aligned blocks.
+// This is one pass of the sort, which is stable, by one digit of the place. A pass has two
+// launches, and a scan between them: how many items of each tile have each digit, where those go,
+// and the moves.
 #pragma once
 #include "block/padded.cuh"
 #include "warp/lanes.cuh"
@@ -177,123 +176,6 @@ struct WeightSorter {
             u64 to = shared().targets[digit_of(moved)] + i;
             places_to[to] = moved;
             weights_to[to] = shared().weights.get(i);
-        }
-    }
-};
-
-/// The tree over up to 256 values, 8 a lane.
-template <class Operator, class A>
-struct ChunkTree {
-    static constexpr int RUN = 8, VALUES = WARP * RUN;
-
-    A values[RUN], pairs[RUN / 2], quads[RUN / 4];
-    LaneTree<Operator, A, WARP> lanes;
-
-    /// Folds `count` values, at least one. Others stand for those that are not there, so only of
-    /// all 256 is the result their fold.
-    template <class Load>
-    __device__ __forceinline__ A fold(int count, const Load& load) {
-        int first = (int)(threadIdx.x % WARP) * RUN;
-#pragma unroll
-        for (int i = 0; i < RUN; i++) values[i] = load(first + i < count ? first + i : count - 1);
-#pragma unroll
-        for (int i = 0; i < RUN / 2; i++)
-            pairs[i] = Operator::combine(values[2 * i], values[2 * i + 1]);
-#pragma unroll
-        for (int i = 0; i < RUN / 4; i++)
-            quads[i] = Operator::combine(pairs[2 * i], pairs[2 * i + 1]);
-        return lanes.up_sweep(Operator::combine(quads[0], quads[1]));
-    }
-
-    /// Appends the aligned blocks of the `count` values, at least one and fewer than 256, that were
-    /// folded. All of them are with one lane: the left siblings of the place where the values end.
-    __device__ __forceinline__ void append_to(Prefix<Operator, A>& prefix, int count) const {
-        int lane = count / RUN, rest = count % RUN;
-        A end = values[0];
-#pragma unroll
-        for (int i = 2; i < RUN; i += 2) end = choose(i == (rest & ~1), values[i], end);
-#pragma unroll
-        for (int level = LOG2<WARP> - 1; level >= 0; level--)
-            prefix.append_if((lane >> level & 1) != 0, lanes.siblings[level][0]);
-        prefix.append_if((rest & 4) != 0, quads[0]);
-        prefix.append_if((rest & 2) != 0, choose((rest & 4) != 0, pairs[2], pairs[0]));
-        prefix.append_if((rest & 1) != 0, end);
-        prefix.value = shuffle(prefix.value, lane);
-    }
-};
-
-/// Folds sorted weights. Level 0 are the weights of all bins; a value of level l + 1 is the fold of
-/// 256 values of level l.
-template <class Operator, class T>
-struct WeightFolder {
-    using A = AccumulatorOf<T>;
-    using Tree = ChunkTree<Operator, A>;
-    static constexpr int LOG_CHUNK = LOG2<Tree::VALUES>;
-
-    const T* weights;
-    /// The values of the levels above 0, one level after the other.
-    A* sums;
-    /// How many weights each bin has.
-    const u64* counts;
-    /// For each level, where the values of each bin start: level 1 begins at starts[bins]. At last
-    /// comes the end.
-    u64* starts;
-    u32 bins;
-
-    /// Stores how many values each bin has on each level. A scan makes starts of them.
-    __device__ __forceinline__ void store_lengths(u32 levels) const {
-        u64 all = (u64)levels * bins, step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= all; i += step)
-            starts[i] = i == all ? 0 : counts[i % bins] >> LOG_CHUNK * (i / bins);
-    }
-
-    /// Folds `count` values of a level, from a start on.
-    __device__ __forceinline__ A fold(Tree& tree, u32 level, u64 start, int count) const {
-        if (level == 0)
-            return tree.fold(count, [&](int i) { return Fold<T>::widen(weights[start + i]); });
-        const A* from = sums + (start - starts[bins]);
-        return tree.fold(count, [&](int i) { return from[i]; });
-    }
-
-    /// The bin that value `at` of a level belongs to.
-    __device__ __forceinline__ u32 bin_of(const u64* starts, u64 at) const {
-        u32 bin = 0;
-        for (u32 rest = bins; rest > 1;) {
-            u32 half = rest / 2;
-            rest -= half;
-            if (starts[bin + half] <= at) bin += half;
-        }
-        return bin;
-    }
-
-    /// Computes a level above 0 from the one below. Warps take chunks in turn.
-    __device__ __forceinline__ void fold_level(u32 level) const {
-        const u64 *here = starts + (u64)level * bins, *below = here - bins;
-        u64 end = here[bins], step = (u64)gridDim.x * (blockDim.x / WARP);
-        u64 at = here[0] + (u64)blockIdx.x * (blockDim.x / WARP) + warp_index();
-        for (; at < end; at += step) {
-            u32 bin = bin_of(here, at);
-            Tree tree;
-            A sum = fold(tree, level - 1, below[bin] + (at - here[bin] << LOG_CHUNK), Tree::VALUES);
-            if (threadIdx.x % WARP == 0) sums[at - starts[bins]] = sum;
-        }
-    }
-
-    /// Stores the fold of each bin, and `empty` for those without weights. Warps take bins in turn.
-    __device__ __forceinline__ void finish(u32 levels, const A& empty, T* out) const {
-        u32 step = gridDim.x * (blockDim.x / WARP);
-        for (u32 bin = blockIdx.x * (blockDim.x / WARP) + warp_index(); bin < bins; bin += step) {
-            Prefix<Operator, A> prefix{empty, false};
-            u64 count = counts[bin];
-            for (u32 level = levels; level-- > 0;) {
-                u64 values = count >> LOG_CHUNK * level;
-                int rest = (int)(values % Tree::VALUES);
-                if (rest == 0) continue;
-                Tree tree;
-                fold(tree, level, starts[(u64)level * bins + bin] + (values - rest), rest);
-                tree.append_to(prefix, rest);
-            }
-            if (threadIdx.x % WARP == 0) out[bin] = Fold<T>::narrow(prefix.value);
         }
     }
 };

@@ -270,7 +270,7 @@ fn blocks() -> Sources {
 /// `exp`, `ln` and the like, of both types.
 #[test]
 fn functions_of_floats() {
-    use crate::emulated::math::{
+    use crate::math::emulated::{
         circular_f32, circular_f64, exponential_f32, exponential_f64, hyperbolic_f32,
         hyperbolic_f64, of_two_f32, of_two_f64,
     };
@@ -328,8 +328,8 @@ fn weighted_histograms_of_every_kind() {
     where
         warpfold::ops::Add: Monoid<T>,
     {
-        let engine = Engine::Rows(kernels::Weighted::<T, warpfold::ops::Add>::rows_policy(90));
-        sources.push::<kernels::Weighted<T, warpfold::ops::Add>>(engine);
+        let engine = Engine::Rows(kernels::Weighted::<T>::rows_policy(90));
+        sources.push::<kernels::Weighted<T>>(engine);
     }
     let mut sources = Sources::default();
     places::<Slice<u8>, ByValue>(&mut sources);

@@ -16,7 +16,7 @@ use warpfold::{
 };
 
 /// A real text: the largest source file of this repository.
-pub(crate) const SOURCE: &str = include_str!("../../tests/emulated/every_kernel.rs");
+pub(crate) const SOURCE: &str = include_str!("../../tests/engines/emulated/every_kernel.rs");
 
 /// A real signal: the carbon dioxide in the air at Mauna Loa, in ppm, month by month.
 pub(crate) fn carbon_dioxide() -> Vec<f32> {

@@ -12,7 +12,7 @@
 
 namespace warpfold {
 
-template <class Sink, class Source, class Policy>
+template <PrefixSink Sink, class Source, class Policy>
 struct BlockScanner {
     static constexpr int RUN = Policy::RUN, WARPS = Policy::WARPS;
     using Input = BlockInput<Source, RUN>;

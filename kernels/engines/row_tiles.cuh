@@ -16,6 +16,7 @@
 //   5. A block holds its items before it publishes their sum. Sinks store only where items of this
 //      tile or an earlier one were. So a primitive can work in place.
 #pragma once
+#include "engines/sink.cuh"
 #include "grid/look_back.cuh"
 #include "source/source_rows.cuh"
 
@@ -33,7 +34,8 @@ struct RowTiles {
                          BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
     static constexpr bool COUNTED = Source::COUNTED;
-    static_assert(!COUNTED || !Sink::NEEDS_ROWS, "only sinks that count take counted sources");
+    static_assert(PrefixSink<Sink> != PackingSink<Sink>, "a sink is one of both kinds");
+    static_assert(!COUNTED || PackingSink<Sink>, "only sinks that count take counted sources");
     using Sums = SumTree<Operator, A, Policy::PER_LANE>;
 
     Source source;

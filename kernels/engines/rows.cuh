@@ -19,7 +19,7 @@
 
 namespace warpfold {
 
-template <class Sink, class Source, class Policy>
+template <AnySink Sink, class Source, class Policy>
 struct RowsEngine : RowTiles<Sink, Source, Policy> {
     using Tiles = RowTiles<Sink, Source, Policy>;
     using Tiles::RUN, Tiles::ROWS, Tiles::BATCH, Tiles::ROW, Tiles::CHUNK, Tiles::COUNTED;
@@ -28,7 +28,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         typename Tiles::Tile;
     /// The room of a warp in shared memory, in items: for rows on their way to memory that does not
     /// take words of 16 bytes, or for what is kept of a chunk.
-    static constexpr int ROOM = Sink::NEEDS_ROWS ? ROW : CHUNK;
+    static constexpr int ROOM = PrefixSink<Sink> ? ROW : CHUNK;
     using Rows = SourceRows<Source, RUN, ROWS>;
     using Store = RowStore<RUN, ROOM>;
     /// Whether the up-sweep's trees are kept for the down-sweep.
@@ -53,7 +53,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
 
-        if constexpr (Sink::NEEDS_ROWS) {
+        if constexpr (PrefixSink<Sink>) {
             Chunk chunk;
             chunk.fold(sink, rows);
             LaneTree<Operator, A, Policy::MOST_WARPS> warps;
@@ -174,7 +174,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         P before = sink.before();
         if (gridDim.x == 1) return before;
         if (warp_index() == 0) {
-            if constexpr (Sink::NEEDS_ROWS) publish_by_warp(tile, state, sum);
+            if constexpr (PrefixSink<Sink>) publish_by_warp(tile, state, sum);
             before = this->sums(state.tag).prefix(tile.number, before);
             if (threadIdx.x == 0) {
                 shared().prefix = before.value;

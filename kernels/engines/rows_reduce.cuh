@@ -483,51 +483,94 @@ struct ChunkReducer {
     /// Appends the elements to what precedes them. Returns whether this block has the result, in
     /// its first warp.
     __device__ __forceinline__ bool run(P& result) const {
-        Elements elements{source, length};
-        auto& blocks = Elements::shared().blocks;
-        u32 rest = this->rest(), task = first_task();
-        bool last = is_last();
-        // The most chunks that are folded with no wait between, and those of this block.
-        u32 at_once = IN_TURN ? 1 : chunks.at_once;
-        u32 together = at_once - (IN_TURN ? 0 : blockIdx.x >= chunks.larger);
-        bool has_more = IN_TURN && chunks.count + (rest > 0) > gridDim.x;
-        WorkspaceHeader* queue = has_more ? workspace.header : nullptr;
+        u32 rest = this->rest();
+        u32 task = first_task();
+        WorkspaceHeader::State state = read_state();
+        if constexpr (IN_TURN) fold_in_turn(task, rest, state);
+        else fold_group(task, rest, state);
+        if (!is_last()) return false;
+        finish(rest, state, result);
+        return true;
+    }
+
+    /// The workspace's state, in the first lane of each warp that publishes a sum: with it comes
+    /// the tag.
+    __device__ __forceinline__ WorkspaceHeader::State read_state() const {
+        u32 publishing = IN_TURN ? 1 : chunks.at_once;
         WorkspaceHeader::State state{};
-        // Whoever publishes a sum knows the tag.
-        if (chunks.count > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < at_once)
+        if (chunks.count > 0 && threadIdx.x % WARP == 0 && threadIdx.x / WARP < publishing)
             state = workspace.header->load_state();
-        for (int turn = 0;;) {
+        return state;
+    }
+
+    // ---- fold and publish ----
+
+    /// Folds the block's group of chunks, or the rest.
+    __device__ __forceinline__ void fold_group(u32 task, u32 rest,
+                                               const WorkspaceHeader::State& state) const {
+        u32 together = chunks.at_once - (blockIdx.x >= chunks.larger);
+        fold_task(task, rest, together, 0);
+        __syncthreads();
+        publish_task(task, rest, together, 0, state);
+    }
+
+    /// Folds one chunk after the other. A block begins with one of its own. The others are handed
+    /// out in order.
+    __device__ __forceinline__ void fold_in_turn(u32 task, u32 rest,
+                                                 const WorkspaceHeader::State& state) const {
+        bool has_more = chunks.count + (rest > 0) > gridDim.x;
+        WorkspaceHeader* queue = has_more ? workspace.header : nullptr;
+        for (int turn = 0;; turn ^= 1) {
+            // Parts are written in one half of their places while those in the other are read.
+            int place = turn * WARP;
             u64 ticket = 0;
             if (queue != nullptr && threadIdx.x == 0) ticket = queue->take_ahead();
-            bool is_rest = task >= chunks.count;
-            int log_length = chunks.log_length_of(task), log_batches = chunks.log_batches_of(task);
-            // Parts are written in one half of their places while those in the other are read.
-            int place = IN_TURN ? turn * WARP : 0;
-            elements.fold(chunks.start_of(task), is_rest ? rest : (u64)together << log_length,
-                          log_batches, place);
+            fold_task(task, rest, 1, place);
             if (queue != nullptr && threadIdx.x == 0)
                 Elements::shared().tickets[turn] = ticket - state.tag;
             __syncthreads();
-            int log_part = LOG2<Elements::BATCH> + log_batches, log_parts = log_length - log_part;
-            if (!is_rest) {
-#pragma unroll 1
-                for (u32 chunk = warp_index(); chunk < together; chunk += blockDim.x / WARP) {
-                    A sum = elements.sum_of_parts(place + (int)(chunk << log_parts), log_parts);
-                    sums(same_in_all_lanes(state.tag)).publish(task + chunk, sum);
-                    if constexpr (IN_TURN) break;
-                }
-            } else if (warp_index() == 0) {
-                elements.fold_parts((int)(rest >> log_part), log_part, place);
-            }
+            publish_task(task, rest, 1, place, state);
             if (queue == nullptr) break;
-            // The chunks that no block begins with are handed out in order.
             ticket = same_in_all_lanes(Elements::shared().tickets[turn]);
             if (ticket > chunks.count) trap("the start of the workspace was overwritten");
             task = gridDim.x - 1 + (u32)ticket;
             if (task >= (rest > 0 ? chunks.count : chunks.count - 1)) break;
-            turn ^= 1;
         }
-        if (!last) return false;
+    }
+
+    /// Folds `together` chunks from `task` on, or the rest. Leaves the sums of parts from a place
+    /// on.
+    __device__ __forceinline__ void fold_task(u32 task, u32 rest, u32 together, int place) const {
+        bool is_rest = task >= chunks.count;
+        u64 elements = is_rest ? rest : (u64)together << chunks.log_length_of(task);
+        Elements{source, length}.fold(chunks.start_of(task), elements,
+                                      chunks.log_batches_of(task), place);
+    }
+
+    /// Publishes the sums of the chunks that were folded, or leaves the sums of the rest's aligned
+    /// blocks.
+    __device__ __forceinline__ void publish_task(u32 task, u32 rest, u32 together, int place,
+                                                 const WorkspaceHeader::State& state) const {
+        int log_part = LOG2<Elements::BATCH> + chunks.log_batches_of(task);
+        int log_parts = chunks.log_length_of(task) - log_part;
+        if (task < chunks.count) {
+#pragma unroll 1
+            for (u32 chunk = warp_index(); chunk < together; chunk += blockDim.x / WARP) {
+                A sum = Elements::sum_of_parts(place + (int)(chunk << log_parts), log_parts);
+                sums(same_in_all_lanes(state.tag)).publish(task + chunk, sum);
+                if constexpr (IN_TURN) break;
+            }
+        } else if (warp_index() == 0) {
+            Elements::fold_parts((int)(rest >> log_part), log_part, place);
+        }
+    }
+
+    // ---- collect ----
+
+    /// Appends the sums of all chunks and of the rest. By the last block, for its first warp.
+    __device__ __forceinline__ void finish(u32 rest, const WorkspaceHeader::State& state,
+                                           P& result) const {
+        auto& blocks = Elements::shared().blocks;
         if (warp_index() == 0 && rest != 0) blocks.pack(rest);
         if (chunks.count > 0) {
             if (threadIdx.x == 0) {
@@ -544,20 +587,19 @@ struct ChunkReducer {
                 first = end;
             }
         }
-        if (warp_index() != 0) return true;
+        if (warp_index() != 0) return;
         blocks.append_packed_to(result, rest);
         // All other blocks have read the state and taken their last tickets: otherwise this block
         // would not have their sums.
         if (chunks.count > 0 && threadIdx.x == 0) workspace.header->reset(state.tag, workspace.key);
-        return true;
     }
 
     __device__ __forceinline__ TileSums<A, PER_LANE> sums(u64 tag) const {
         return {workspace.packets(), tag};
     }
 
-    /// Appends `count` sums that the blocks publish, from the first of them on. Their chunks have the
-    /// same length. By the whole block, for its first warp.
+    /// Appends `count` sums that the blocks publish, from the first of them on. Their chunks are of
+    /// one length. By the whole block, for its first warp.
     __device__ __forceinline__ void collect(const Sums& sums, u32 first, u32 count,
                                             P& result) const {
         int lane = threadIdx.x % WARP, warp = warp_index(), warps = blockDim.x / WARP;

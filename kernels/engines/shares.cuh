@@ -21,7 +21,7 @@
 
 namespace warpfold {
 
-template <class Sink, class Source, class Policy>
+template <PrefixSink Sink, class Source, class Policy>
 struct SharesEngine : RowTiles<Sink, Source, Policy> {
     using Tiles = RowTiles<Sink, Source, Policy>;
     using Tiles::RUN, Tiles::ROWS, Tiles::BATCH, Tiles::ROW, Tiles::CHUNK;
@@ -54,7 +54,6 @@ struct SharesEngine : RowTiles<Sink, Source, Policy> {
     static constexpr int HISTORIAN = 1, LOOK_BACK = WARPS > 2 ? 2 : 1;
     using Digit = typename Sums::DigitByLoops;
     using Store = RowStore<RUN, ROW>;
-    static_assert(Sink::NEEDS_ROWS, "counts are cheap");
     static_assert(Sink::room_bytes(ROW) <= ROW * SIZE, "results fit where the row's nodes lay");
     static_assert(WARPS >= 2, "the first warp does not look back");
 

@@ -44,6 +44,7 @@
 //   free         each emitter and the publisher, lane 0          the loader, STAGES turns later
 #pragma once
 #include "block/blelloch.cuh"
+#include "engines/sink.cuh"
 #include "grid/look_back.cuh"
 #include "source/source_stage.cuh"
 #include "warp/row_store.cuh"
@@ -82,7 +83,7 @@ struct Lead<Item, false> {
     static constexpr int items = 0;
 };
 
-template <class Sink, class Source, class Policy>
+template <AnySink Sink, class Source, class Policy>
 struct WaveEngine {
     using Operator = typename Sink::Operator;
     using Item = typename Sink::Item;
@@ -99,15 +100,15 @@ struct WaveEngine {
     using Stage = SourceStage<Source, RUN, TILE, ANYWHERE && !LEADS>;
     /// Whether results of several words a run are stored by way of the rows that they were made of.
     static constexpr bool STAGED =
-        Sink::NEEDS_ROWS && RUN * sizeof(Item) > 16 && Stage::ROOM >= (int)sizeof(Item);
+        PrefixSink<Sink> && RUN * sizeof(Item) > 16 && Stage::ROOM >= (int)sizeof(Item);
     /// How many lanes of a reducer leave something for emitters: sums of rows, or flags.
-    static constexpr int LEAVERS = Sink::NEEDS_ROWS ? ROWS : WARP;
+    static constexpr int LEAVERS = PrefixSink<Sink> ? ROWS : WARP;
     static_assert(LOADS <= STAGES && ROWS <= WARP && WARPS % REDUCERS == 0);
 
     /// What a stage holds besides the tile.
     struct Notes {
         u64 tile;
-        OfRows<A, WARPS, ROWS, RUN, Sink::NEEDS_ROWS> rows;
+        OfRows<A, WARPS, ROWS, RUN, PrefixSink<Sink>> rows;
         A warp_sums[WARPS];
         A wave_prefix, prefix;
         Mbarrier taken, loaded, summed, waved, prefixed, free;
@@ -214,7 +215,7 @@ struct WaveEngine {
             Notes& notes = turn.notes();
             mbarrier_wait_by_warp(notes.loaded, turn.phase);
             if (valid(tile) > 0) {
-                if constexpr (Sink::NEEDS_ROWS) {
+                if constexpr (PrefixSink<Sink>) {
 #pragma unroll 1
                     for (int chunk = warp; chunk < WARPS; chunk += REDUCERS)
                         reduce_chunk(turn, tile, notes, chunk);
@@ -538,7 +539,7 @@ struct WaveEngine {
         TileSums<A, PER_LANE> tile_sums{workspace.packets(), shared.tag};
         Turn turn{shared};
         if (warp < WARPS) {
-            if constexpr (Sink::NEEDS_ROWS) emit(turn, warp);
+            if constexpr (PrefixSink<Sink>) emit(turn, warp);
             else emit_packed(turn, warp);
         } else if (warp < WARPS + REDUCERS) reduce(turn, warp - WARPS);
         else if (warp == WARPS + REDUCERS) load(shared);

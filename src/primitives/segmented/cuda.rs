@@ -67,12 +67,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedRe
 
 /// What is reduced: the arguments of a source with `len` items and of `count` segments, and where
 /// the results go.
-pub(super) struct Call<S, G> {
-    pub(super) source: S,
-    pub(super) segments: G,
-    pub(super) len: usize,
-    pub(super) count: usize,
-    pub(super) out: u64,
+pub(crate) struct Call<S, G> {
+    pub(crate) source: S,
+    pub(crate) segments: G,
+    pub(crate) len: usize,
+    pub(crate) count: usize,
+    pub(crate) out: u64,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op, F, C> {
@@ -178,7 +178,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
     ///
     /// The arguments are of the kernels' context, and stay until the work on the stream is done;
     /// there is room for all results.
-    unsafe fn run(
+    pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
         call: Call<F::Arguments, C::Arguments>,

@@ -8,18 +8,20 @@ use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{
     Collect, Gpu, Histogram, Scan, StreamBinder, Workspace, check_context, context_capability,
+    driver_error,
 };
 use crate::element::assert_element_size;
-use crate::engine::{Engine, HEADER_BYTES, RowPolicy, accumulator_layout};
+use crate::engine::{Engine, HEADER_BYTES, RowPolicy};
 use crate::ops::Add;
 use crate::primitives::histogram::cuda::{PlaceKernels, SumKernels};
 use crate::primitives::histogram::{Bins, Counted};
-use crate::render::{Function as KernelFunction, Kernels as _, Named};
+use crate::primitives::segmented::cuda::{Call, SegmentedReduce};
+use crate::primitives::segmented::{OffsetsArguments, OffsetsOf};
+use crate::render::Kernels as _;
 use crate::source::{Form, Map, Slice, SliceArguments, Source};
 use crate::{Element, Error, Monoid, Prefixes, Result, function};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, result};
 use std::any::TypeId;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The sums of the weights `W` of the items in each of some bins, loaded into a context.
@@ -61,36 +63,39 @@ use std::sync::Arc;
 /// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than
 /// 32 bits. That takes the time of reading items and weights.
 ///
-/// Weights of other types are sorted by bin first, stably, and then those of each bin are folded. A
-/// call enqueues a launch that finds the bins, a histogram, four launches for each 8 bits of the
-/// number of bins, one for each 8 bits of the number of weights, and three more. The sort is that
-/// of Merrill and Grimshaw, "High performance and scalable radix sorting" (2011).
+/// Weights of other types are sorted by bin first, stably, and then those of each bin are folded as
+/// [segments](crate::cuda::SegmentedReduce). A call enqueues a launch that finds the bins, a
+/// histogram, a scan, three launches for each 8 bits of the number of bins, and one or two that
+/// fold. The sort is that of Merrill and Grimshaw, "High performance and scalable radix sorting"
+/// (2011).
 ///
 /// # The workspace
 ///
 /// As for [`Scan`]; they can share one. But here it also holds what is sorted: for each item and
-/// channel 8 to 24 bytes and one or two weights, and for each bin 16 to 56 bytes.
+/// channel 8 to 24 bytes and one or two weights, and for each bin 8 to 16 bytes.
 #[derive(Debug)]
 pub struct WeightedHistogram<W: Element, F: Form<Item: Counted>>
 where
     Add: Monoid<W>,
 {
     context: Arc<CudaContext>,
-    way: Way<F>,
+    way: Way<W, F>,
     parts: usize,
     all: usize,
-    weight: Named<W>,
 }
 
 /// The sums of the weights of a slice's elements.
 pub type WeightedHistogramOf<W, X> = WeightedHistogram<W, Slice<X>>;
 
 #[derive(Debug)]
-enum Way<F: Form<Item: Counted>> {
+enum Way<W: Element, F: Form<Item: Counted>>
+where
+    Add: Monoid<W>,
+{
     /// Integers, and what narrows their sums.
     AddUp(Box<SumKernels<F>>, Narrow),
     /// Sort and fold.
-    Sort(Box<Sort<F>>),
+    Sort(Box<Sort<W, F>>),
 }
 
 /// What narrows sums of 32 bits.
@@ -121,12 +126,16 @@ fn narrow_16(sum: u32) -> u16 {
 }
 
 #[derive(Debug)]
-struct Sort<F: Form<Item: Counted>> {
+struct Sort<W: Element, F: Form<Item: Counted>>
+where
+    Add: Monoid<W>,
+{
     places: PlaceKernels<F>,
     counts: Histogram<u64, Slice<u32>>,
     scan: Scan<u64, Add>,
     kernels: Arc<Loaded>,
     policy: RowPolicy,
+    fold: SegmentedReduce<W, Add, Slice<W>, OffsetsOf<u64>>,
 }
 
 /// Whether the type is a built-in integer, whose [`Add`] wraps.
@@ -177,14 +186,13 @@ where
             };
             Way::AddUp(Box::new(kernels), narrow)
         } else {
-            Way::Sort(Box::new(Sort::load::<W>(stream, bins, all)?))
+            Way::Sort(Box::new(Sort::load(stream, bins, all)?))
         };
         Ok(WeightedHistogram {
             context: context.clone(),
             way,
             parts,
             all,
-            weight: PhantomData,
         })
     }
 
@@ -200,15 +208,17 @@ where
         scans + self.scratch_bytes(scans as u64, len) + (256 - 16)
     }
 
-    /// What the scans of a call need: the header at least, which other calls believe in.
+    /// What the scans and the fold of a call need: the header at least, which other calls believe
+    /// in.
     fn scan_bytes(&self, len: usize) -> usize {
         let Way::Sort(sort) = &self.way else {
             return HEADER_BYTES;
         };
         let plan = sort.plan(len * self.parts, self.all);
         let digits = plan.passes.iter().map(|&(_, bits)| plan.digits(bits));
-        let longest = digits.fold(plan.starts(self.all), usize::max);
-        sort.scan.workspace_bytes(longest).max(HEADER_BYTES)
+        let longest = digits.fold(self.all + 1, usize::max);
+        let scans = sort.scan.workspace_bytes(longest).max(HEADER_BYTES);
+        scans.max(sort.fold.workspace_bytes(len * self.parts))
     }
 
     /// What a call needs besides, from an address on.
@@ -216,7 +226,7 @@ where
         let end = match &self.way {
             Way::AddUp(_, Narrow::Nothing) => from,
             Way::AddUp(..) => from.next_multiple_of(256) + 4 * self.all as u64,
-            Way::Sort(sort) => sort.scratch::<W>(from, len * self.parts, self.all).end,
+            Way::Sort(sort) => sort.scratch(from, len * self.parts, self.all).end,
         };
         (end - from) as usize
     }
@@ -299,49 +309,41 @@ where
                 Way::Sort(sort) => sort,
             };
             let places = len * self.parts;
-            let scratch = sort.scratch::<W>(scratch, places, self.all);
-            let arguments = WeightedArguments {
-                places: 0,
-                places_to: 0,
+            let scratch = sort.scratch(scratch, places, self.all);
+            let weights = (weights, self.parts);
+            let sizes = (places, self.all);
+            sort.run(
+                stream,
+                (source, len),
                 weights,
+                sizes,
                 out,
-                digits: 0,
-                kept: 0,
-                counts: scratch.counts,
-                starts: scratch.starts,
-                sums: scratch.sums,
-                length: places as u64,
-                empty: <Add as Monoid<W>>::identity().widen(),
-                parts: self.parts as u32,
-                shift: 0,
-                bits: 0,
-                bins: self.all as u32,
-                levels: 0,
-                level: 0,
-            };
-            sort.run::<W>(stream, (source, len), &scratch, arguments, workspace)
+                &scratch,
+                workspace,
+            )
         }
     }
 }
 
-impl<F: Form<Item: Counted>> Sort<F> {
-    fn load<W: Element>(
+impl<W: Element, F: Form<Item: Counted>> Sort<W, F>
+where
+    Add: Monoid<W>,
+{
+    fn load(
         stream: &Arc<CudaStream>,
         bins: &Bins<<F::Item as Counted>::Value>,
         all: usize,
-    ) -> Result<Sort<F>>
-    where
-        Add: Monoid<W>,
-    {
+    ) -> Result<Self> {
         let context = stream.context();
-        let policy = Weighted::<W, Add>::rows_policy(context_capability(context)?);
-        let kernel = Weighted::<W, Add>::kernel(Engine::Rows(policy));
+        let policy = Weighted::<W>::rows_policy(context_capability(context)?);
+        let kernel = Weighted::<W>::kernel(Engine::Rows(policy));
         Ok(Sort {
             places: PlaceKernels::load(stream, bins)?,
             counts: Histogram::load(stream, &Bins::values(all)?)?,
             scan: Scan::load_lazily(context)?,
             kernels: Loaded::get(&kernel, context)?,
             policy,
+            fold: SegmentedReduce::load(context)?,
         })
     }
 
@@ -349,47 +351,85 @@ impl<F: Form<Item: Counted>> Sort<F> {
         WeightedPlan::new(self.policy, places, all)
     }
 
-    fn scratch<W: Element>(&self, from: u64, places: usize, all: usize) -> Scratch {
-        let sizes = [size_of::<W>(), accumulator_layout::<W>().size()];
-        self.plan(places, all).scratch(from, (places, all), sizes)
+    fn scratch(&self, from: u64, places: usize, all: usize) -> Scratch {
+        let plan = self.plan(places, all);
+        plan.scratch(from, (places, all), size_of::<W>())
     }
 
+    /// Sorts the weights by the bins of their items, and folds those of each bin. `parts` places
+    /// have one weight.
+    ///
     /// # Safety
     ///
     /// As for [`WeightedHistogram::run`].
-    unsafe fn run<W: Element>(
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn run(
         &self,
         stream: &CudaStream,
         source: (F::Arguments, usize),
+        (weights, parts): (u64, usize),
+        (places, all): (usize, usize),
+        out: u64,
         scratch: &Scratch,
-        mut arguments: WeightedArguments<W::Accumulator>,
         workspace: &mut Workspace,
-    ) -> Result<()>
-    where
-        Add: Monoid<W>,
-    {
-        type Kernel<W> = Weighted<W, Add>;
-        let (length, all) = (arguments.length as usize, arguments.bins as usize);
-        let plan = self.plan(length, all);
-        let run = |function: &KernelFunction<_>, blocks: u32, warps: u32, arguments| {
-            let grid = Grid::new(blocks.max(1), 32 * warps, 0);
-            // SAFETY: the arguments are what the kernels are written for.
-            unsafe { launch(&self.kernels, stream, function, grid, arguments) }
-        };
-        let mut scan = |address: u64, len: usize| {
-            let (kernels, prefixes) = (&self.scan.kernels, Prefixes::exclusive());
-            // SAFETY: nothing but these numbers is read.
-            unsafe { kernels.run_at(stream, prefixes, None, (address, len), workspace) }
-        };
+    ) -> Result<()> {
         let address = scratch.places[0];
-        // SAFETY: the caller's; there is room for all places and counts.
+        // SAFETY: the caller's; there is room for all places and counts, and for one more, which
+        // becomes the end of the last bin.
         unsafe {
             self.places.run(stream, source, address)?;
-            let slice = (SliceArguments { address }, length);
-            self.counts.run(stream, slice, scratch.counts)?;
+            let slice = (SliceArguments { address }, places);
+            self.counts.run(stream, slice, scratch.offsets)?;
+            let end = scratch.offsets + 8 * all as u64;
+            result::memset_d8_async(end, 0, 8, stream.cu_stream())
+                .map_err(|error| driver_error("clearing memory", error))?;
+            self.scan_in_place(stream, (scratch.offsets, all + 1), workspace)?;
+            let sorted = self.sort(stream, (weights, parts), (places, all), scratch, workspace)?;
+            let call = Call {
+                source: SliceArguments { address: sorted },
+                segments: OffsetsArguments {
+                    offsets: scratch.offsets,
+                    count: all as u64,
+                    items: places as u64,
+                },
+                len: places,
+                count: all,
+                out,
+            };
+            self.fold.run(stream, call, None, workspace)
         }
-        let out = arguments.out;
-        let tiles = blocks(plan.tiles, length as u64)?;
+    }
+
+    /// Sorts weights by their places, and leaves out those that have no bin. Returns where they
+    /// lie.
+    ///
+    /// # Safety
+    ///
+    /// As for [`WeightedHistogram::run`]. All places are known.
+    unsafe fn sort(
+        &self,
+        stream: &CudaStream,
+        (weights, parts): (u64, usize),
+        (places, all): (usize, usize),
+        scratch: &Scratch,
+        workspace: &mut Workspace,
+    ) -> Result<u64> {
+        let plan = self.plan(places, all);
+        let tiles = blocks(plan.tiles.max(1), places as u64)?;
+        let grid = Grid::new(tiles, 32 * self.policy.warps, 0);
+        let mut arguments = WeightedArguments {
+            places: 0,
+            places_to: 0,
+            weights,
+            out: 0,
+            digits: 0,
+            kept: 0,
+            length: places as u64,
+            parts: parts as u32,
+            shift: 0,
+            bits: 0,
+            bins: all as u32,
+        };
         for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
             // The first pass's digits say how many places are left, so they stay.
             let (digits, count) = (scratch.digits[pass.min(1)], plan.digits(bits));
@@ -402,27 +442,40 @@ impl<F: Form<Item: Counted>> Sort<F> {
                 bits,
                 ..arguments
             };
-            run(&Kernel::<W>::COUNT, tiles, self.policy.warps, arguments)?;
-            scan(digits, count)?;
-            run(&Kernel::<W>::MOVE, tiles, self.policy.warps, arguments)?;
+            // SAFETY: the caller's; the arguments are what the kernels are written for.
+            unsafe {
+                launch(
+                    &self.kernels,
+                    stream,
+                    &Weighted::<W>::COUNT,
+                    grid,
+                    arguments,
+                )?;
+                self.scan_in_place(stream, (digits, count), workspace)?;
+                launch(&self.kernels, stream, &Weighted::<W>::MOVE, grid, arguments)?;
+            }
             (arguments.weights, arguments.parts) = (arguments.out, 1);
             if pass == 0 {
                 arguments.kept = digits + 8 * (count as u64 - 1);
             }
         }
-        (arguments.out, arguments.levels) = (out, plan.levels);
-        // Blocks take what there is in turn.
-        let most = 8 * self.kernels.multiprocessors() as usize;
-        let enough = |warps: usize, each: usize| warps.div_ceil(each).min(most) as u32;
-        let starts = plan.starts(all);
-        run(&Kernel::<W>::LENGTHS, enough(starts, 256), 8, arguments)?;
-        scan(scratch.starts, starts)?;
-        for level in 1..plan.levels {
-            arguments.level = level;
-            let chunks = length >> (8 * level);
-            run(&Kernel::<W>::FOLD, enough(chunks, 8), 8, arguments)?;
-        }
-        run(&Kernel::<W>::FINISH, enough(all, 8), 8, arguments)
+        Ok(arguments.weights)
+    }
+
+    /// Makes starts of counts.
+    ///
+    /// # Safety
+    ///
+    /// So many counts lie at the address, in the kernels' context, and are the call's alone.
+    unsafe fn scan_in_place(
+        &self,
+        stream: &CudaStream,
+        counts: (u64, usize),
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let (kernels, prefixes) = (&self.scan.kernels, Prefixes::exclusive());
+        // SAFETY: the caller's; nothing but these numbers is read.
+        unsafe { kernels.run_at(stream, prefixes, None, counts, workspace) }
     }
 }
 

@@ -70,9 +70,9 @@ impl Device {
     /// launches, at the speed of reading items and weights.
     ///
     /// Weights of other types are sorted by bin there, and those of each bin folded. That takes
-    /// some 10 to 25 launches: four for each 8 bits of the number of bins, one for each 8 bits of
-    /// the number of weights, and a histogram. Memory: for each item and channel 8 to 24 bytes, and
-    /// one or two weights; for each bin 16 to 56 bytes. The sort is that of Merrill and Grimshaw,
+    /// three launches for each 8 bits of the number of bins, a histogram, and some four more.
+    /// Memory: for each item and channel 8 to 24 bytes, and one or two weights; for each bin 8
+    /// bytes. The sort is that of Merrill and Grimshaw,
     /// "High performance and scalable radix sorting" (2011).
     ///
     /// It does not wait for the result.

@@ -9,14 +9,7 @@ pub struct WeightedPlan {
     pub passes: Vec<(u32, u32)>,
     /// The tiles that are sorted.
     pub tiles: u64,
-    /// The levels of values, of which level 0 are the weights.
-    pub levels: u32,
-    /// The most values of all levels above 0.
-    pub sums: usize,
 }
-
-/// The values that become one on the next level, as a power of two.
-const LOG_CHUNK: u32 = 8;
 
 /// The most bits of a digit.
 const DIGIT: u32 = 8;
@@ -27,15 +20,12 @@ impl WeightedPlan {
         let bits = (usize::BITS - (bins - 1).leading_zeros()).max(1);
         let passes = bits.div_ceil(DIGIT);
         let digit = bits.div_ceil(passes);
-        let levels = 1 + places.checked_ilog2().unwrap_or(0) / LOG_CHUNK;
         let tile = policy.elements() * u64::from(policy.warps);
         WeightedPlan {
             passes: (0..passes)
                 .map(|pass| (pass * digit, digit.min(bits - pass * digit)))
                 .collect(),
             tiles: (places as u64).div_ceil(tile).max(1),
-            levels,
-            sums: (1..levels).map(|level| places >> (LOG_CHUNK * level)).sum(),
         }
     }
 
@@ -43,36 +33,24 @@ impl WeightedPlan {
     pub fn digits(&self, bits: u32) -> usize {
         ((self.tiles as usize) << bits) + 1
     }
-
-    /// How many starts there are, and an end.
-    pub fn starts(&self, bins: usize) -> usize {
-        self.levels as usize * bins + 1
-    }
 }
 
 /// Where a call keeps what it needs in between, from some address on: places and weights that were
-/// sorted, in turns; digits of the first pass, and of the others; and what [`WeightFolder`] in
-/// `kernels/weighted.cuh` has.
+/// sorted, in turns; digits of the first pass, and of the others; and where the weights of each bin
+/// start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch {
     pub places: [u64; 2],
     pub weights: [u64; 2],
     pub digits: [u64; 2],
-    pub counts: u64,
-    pub starts: u64,
-    pub sums: u64,
+    pub offsets: u64,
     /// The end.
     pub end: u64,
 }
 
 impl WeightedPlan {
-    /// What `places` places take, with weights of `weight` bytes and accumulators of `sum` bytes.
-    pub fn scratch(
-        &self,
-        from: u64,
-        (places, bins): (usize, usize),
-        [weight, sum]: [usize; 2],
-    ) -> Scratch {
+    /// What `places` places take, with weights of `weight` bytes.
+    pub fn scratch(&self, from: u64, (places, bins): (usize, usize), weight: usize) -> Scratch {
         let mut end = from;
         let mut room = |len: usize, bytes: usize| {
             let at = end.next_multiple_of(256);
@@ -88,9 +66,7 @@ impl WeightedPlan {
                 room(if several { places } else { 0 }, weight),
             ],
             digits: [room(digits(0), 8), room(digits(1), 8)],
-            counts: room(bins, 8),
-            starts: room(self.starts(bins), 8),
-            sums: room(self.sums, sum),
+            offsets: room(bins + 1, 8),
             end: 0,
         };
         Scratch { end, ..scratch }
@@ -132,7 +108,7 @@ mod tests {
     fn scratch_has_room_for_all() {
         for (places, bins) in [(0, 1), (1000, 10), (100_000, 70_000), (1 << 20, 1 << 24)] {
             let plan = plan_of(places, bins);
-            let of = plan.scratch(1000, (places, bins), [4, 8]);
+            let of = plan.scratch(1000, (places, bins), 4);
             let later = plan.passes.iter().skip(1).map(|pass| plan.digits(pass.1));
             let digits = [plan.digits(plan.passes[0].1), later.max().unwrap_or(0)];
             let several = if plan.passes.len() > 1 { places } else { 0 };
@@ -143,28 +119,12 @@ mod tests {
                 (of.weights[1], 4 * several),
                 (of.digits[0], 8 * digits[0]),
                 (of.digits[1], 8 * digits[1]),
-                (of.counts, 8 * bins),
-                (of.starts, 8 * plan.starts(bins)),
-                (of.sums, 8 * plan.sums),
+                (of.offsets, 8 * (bins + 1)),
             ];
             for (i, &(start, bytes)) in ends.iter().enumerate() {
                 let next = ends.get(i + 1).map_or(of.end, |next| next.0);
                 assert!(start >= 1000 && start % 256 == 0 && start + bytes as u64 <= next);
             }
-        }
-    }
-
-    /// The highest level of a bin with all weights has fewer values than make one of the next.
-    #[test]
-    fn levels_end_below_a_chunk() {
-        for places in [0, 1, 255, 256, 257, 65_535, 65_536, 1 << 28, 1 << 33] {
-            let plan = plan_of(places, 10);
-            assert!(
-                places >> (LOG_CHUNK * (plan.levels - 1)) < 256,
-                "{places}: {plan:?}"
-            );
-            assert!(plan.levels == 1 || places >> (LOG_CHUNK * (plan.levels - 1)) > 0);
-            assert!(plan.sums <= places / 255 + 1, "{places}: {plan:?}");
         }
     }
 }

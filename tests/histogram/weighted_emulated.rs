@@ -1,11 +1,10 @@
 //! The kernels of weighted histograms run in the emulator, one launch after the other: weights are
-//! sorted stably, and each bin's are folded as the law says.
+//! sorted stably by bin. Segments (`segmented/emulated.rs`) are folded as the law says.
 
-use super::sources::{drawn_module, module};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::sources::emulated::drawn_module;
 use crate::support::data::{Random, Sample, assert_same, sample};
-use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing};
-use crate::support::oracle;
+use crate::support::operators::Bicyclic;
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf,
     SumsOf, TablesAt, Weight, Weighted, WeightedArguments, WeightedForm,
@@ -99,17 +98,16 @@ fn starts_of(counts: &[u64]) -> Vec<u64> {
     sums.collect()
 }
 
-struct Check<'a, T: Sample, Op> {
+struct Check<'a, T: Sample> {
     what: String,
     module: &'a Module,
     bins: usize,
     parts: usize,
     weights: Vec<T>,
-    operator: std::marker::PhantomData<Op>,
 }
 
-impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
-    fn arguments(&self, length: usize) -> WeightedArguments<T::Accumulator> {
+impl<T: Sample> Check<'_, T> {
+    fn arguments(&self, length: usize) -> WeightedArguments {
         WeightedArguments {
             places: 0,
             places_to: 0,
@@ -117,17 +115,11 @@ impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
             out: 0,
             digits: 0,
             kept: 0,
-            counts: 0,
-            starts: 0,
-            sums: 0,
             length: length as u64,
-            empty: Op::identity().widen(),
             parts: self.parts as u32,
             shift: 0,
             bits: 0,
             bins: self.bins as u32,
-            levels: 0,
-            level: 0,
         }
     }
 
@@ -157,7 +149,7 @@ impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
                 kept: reads_kept(&mut launch),
                 ..given
             };
-            let digits: Vec<u64> = vec_of(&launch.run(&Weighted::<T, Op>::COUNT, grid, arguments));
+            let digits: Vec<u64> = vec_of(&launch.run(&Weighted::<T>::COUNT, grid, arguments));
 
             let digit = |place: u32| place >> shift & ((1 << bits) - 1);
             let pairs = (0..places.len()).map(|i| (places[i], weights[i / parts]));
@@ -176,66 +168,13 @@ impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
                 out: launch.writes::<T>("out", sorted.len()),
                 ..given
             };
-            let output = launch.run(&Weighted::<T, Op>::MOVE, grid, arguments);
+            let output = launch.run(&Weighted::<T>::MOVE, grid, arguments);
             let (moved, moved_weights) = output.split_at(4 * sorted.len());
             (places, weights) = sorted.into_iter().unzip();
             assert_eq!(vec_of::<u32>(moved), places, "{}", self.what);
             assert_same(&vec_of::<T>(moved_weights), &weights, &self.what);
         }
         weights
-    }
-
-    /// Folds sorted weights, of which each bin has so many.
-    fn fold(&self, plan: &WeightedPlan, counts: &[u64], weights: &[T]) -> Vec<T> {
-        let length = weights.len();
-        let given = WeightedArguments {
-            levels: plan.levels,
-            ..self.arguments(length)
-        };
-        let grid = Grid::new(3, 64);
-        let mut launch = Launch::new(&self.what, self.module);
-        let arguments = WeightedArguments {
-            counts: launch.reads("counts", counts),
-            starts: launch.writes::<u64>("starts", plan.starts(self.bins)),
-            ..given
-        };
-        let lengths: Vec<u64> = vec_of(&launch.run(&Weighted::<T, Op>::LENGTHS, grid, arguments));
-        let starts = starts_of(&lengths);
-        let mut sums: Vec<T::Accumulator> = Vec::new();
-        for level in 1..plan.levels {
-            let (first, end) = (level as usize * self.bins, (level as usize + 1) * self.bins);
-            let more = (starts[end] - starts[first]) as usize;
-            let mut launch = Launch::new(&self.what, self.module);
-            // A level is written behind those below it.
-            let below = bytemuck::cast_slice(&sums);
-            let more = more * size_of::<T::Accumulator>();
-            launch
-                .script
-                .file("sums", &[below, &vec![0; more]].concat());
-            let all = below.len() + more;
-            launch.script.filled("sums", 0, all, "sums");
-            launch.outputs.push("sums");
-            let arguments = WeightedArguments {
-                weights: launch.reads("weights", weights),
-                starts: launch.reads("starts", &starts),
-                sums: address("sums", 0),
-                level,
-                ..given
-            };
-            let output = launch.run(&Weighted::<T, Op>::FOLD, grid, arguments);
-            assert!(output.starts_with(below), "{}", self.what);
-            sums = vec_of(&output);
-        }
-        let mut launch = Launch::new(&self.what, self.module);
-        let arguments = WeightedArguments {
-            weights: launch.reads("weights", weights),
-            counts: launch.reads("counts", counts),
-            starts: launch.reads("starts", &starts),
-            sums: launch.reads("sums", &sums),
-            out: launch.writes::<T>("out", self.bins),
-            ..given
-        };
-        vec_of(&launch.run(&Weighted::<T, Op>::FINISH, grid, arguments))
     }
 
     fn run(&self, places: &[u32]) {
@@ -246,12 +185,7 @@ impl<T: Sample, Op: Monoid<T>> Check<'_, T, Op> {
             of_bins[place as usize].push(self.weights[i / self.parts]);
         }
         of_bins.truncate(self.bins);
-        let counts: Vec<_> = of_bins.iter().map(|bin| bin.len() as u64).collect();
-        let expected: Vec<T> = of_bins
-            .iter()
-            .map(|bin| oracle::reduce::<T, Op>(bin, None))
-            .collect();
-        assert_same(&self.fold(&plan, &counts, &sorted), &expected, &self.what);
+        assert_same(&sorted, &of_bins.concat(), &self.what);
     }
 }
 
@@ -268,23 +202,22 @@ const CASES: [(usize, usize, usize); 9] = [
     (4096, 17, 4),
 ];
 
-fn check<T: Sample, Op: Monoid<T>>(name: &str) {
+fn check<T: Sample>(name: &str) {
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
     let engine = Engine::Rows(POLICY);
-    let Some(module) = drawn_module::<Weighted<T, Op>>(toolchain, name, engine) else {
+    let Some(module) = drawn_module::<Weighted<T>>(toolchain, name, engine) else {
         return;
     };
     let mut random = Random::new(base_seed());
     for (number, (length, bins, parts)) in CASES.into_iter().enumerate() {
-        let check = Check::<T, Op> {
+        let check = Check::<T> {
             what: format!("{name}: {length} in {bins} bins, {parts} for a weight"),
             module: &module,
             bins,
             parts,
             weights: sample::<T>(length.div_ceil(parts), number as u64),
-            operator: std::marker::PhantomData,
         };
         // Of all bins alike, mostly of the first, or of one and of none.
         let mut place = |kind: usize| match kind {
@@ -301,40 +234,12 @@ fn check<T: Sample, Op: Monoid<T>>(name: &str) {
 }
 
 #[test]
-fn any_other_bracketing_shows() {
-    check::<u64, Bracketing>("u64 by Bracketing");
-}
-
-#[test]
 fn weights_of_every_size() {
-    check::<u8, Add>("u8");
-    check::<f16, Add>("f16");
-    check::<f32, Add>("f32");
-    check::<f64, Add>("f64");
-    check::<Bicyclic, BicyclicProduct>("Bicyclic");
-}
-
-/// Three levels: chunks of chunks.
-#[test]
-fn very_many_weights_of_a_bin() {
-    let Some(toolchain) = Toolchain::get() else {
-        return;
-    };
-    let module = module::<Weighted<u64, Bracketing>>(toolchain, "u64 levels", Engine::Rows(POLICY));
-    for length in [65_535, 65_536, 66_051] {
-        let check = Check::<u64, Bracketing> {
-            what: format!("{length} of one bin"),
-            module: &module,
-            bins: 3,
-            parts: 1,
-            weights: sample::<u64>(length, 1),
-            operator: std::marker::PhantomData,
-        };
-        let plan = WeightedPlan::new(POLICY, length, 3);
-        let expected = oracle::reduce::<u64, Bracketing>(&check.weights, None);
-        let sums = check.fold(&plan, &[0, length as u64, 0], &check.weights);
-        assert_same(&sums, &[0, expected, 0], &check.what);
-    }
+    check::<u8>("u8");
+    check::<f16>("f16");
+    check::<f32>("f32");
+    check::<f64>("f64");
+    check::<Bicyclic>("Bicyclic");
 }
 
 /// The counter of each part of each item, which is what a histogram of that item alone counts.

@@ -1,7 +1,7 @@
 //! The reductions of statistics run in the emulator: they equal the oracle over the items of their
 //! sources, wherever their slices start.
 
-use super::sources::{Case, MOST, check_reductions, leaf_of, slice};
+use crate::sources::emulated::{Case, MOST, check_reductions, leaf_of, slice};
 use crate::support::numbers::{Real, numbers};
 use warpfold::half::{bf16, f16};
 use warpfold::ops::Min;

@@ -1,8 +1,8 @@
 //! Kernels that read other sources than slices, run in the emulator: they equal the oracle over the
 //! items of the source, wherever its slices start.
 
-use super::cases::workspace_of;
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::engines::emulated::cases::workspace_of;
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
 use crate::support::operators::{
@@ -24,19 +24,19 @@ use warpfold::source::{
 use warpfold::{Monoid, bytemuck, function};
 
 /// A slice under a source: the bytes of its elements, and their alignment.
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     name: &'static str,
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     element: usize,
     align: usize,
 }
 
-pub(super) fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
+pub(crate) fn leaf<T: Sample>(name: &'static str, length: usize, seed: u64) -> (Leaf, Vec<T>) {
     let data = sample::<T>(length, seed);
     (leaf_of(name, &data), data)
 }
 
-pub(super) fn leaf_of<T: Sample>(name: &'static str, data: &[T]) -> Leaf {
+pub(crate) fn leaf_of<T: Sample>(name: &'static str, data: &[T]) -> Leaf {
     Leaf {
         name,
         bytes: bytemuck::cast_slice(data).to_vec(),
@@ -45,27 +45,27 @@ pub(super) fn leaf_of<T: Sample>(name: &'static str, data: &[T]) -> Leaf {
     }
 }
 
-pub(super) fn slice(name: &'static str) -> SliceArguments {
+pub(crate) fn slice(name: &'static str) -> SliceArguments {
     SliceArguments {
         address: address(name, 0),
     }
 }
 
 /// A form, its arguments, what lies under it, and its items.
-pub(super) struct Case<F: Form> {
+pub(crate) struct Case<F: Form> {
     /// For some number of items.
-    pub(super) arguments: fn(usize) -> F::Arguments,
-    pub(super) leaves: Vec<Leaf>,
+    pub(crate) arguments: fn(usize) -> F::Arguments,
+    pub(crate) leaves: Vec<Leaf>,
     /// How many elements of each slice this many items take.
-    pub(super) elements: fn(usize) -> usize,
-    pub(super) items: Vec<F::Item>,
+    pub(crate) elements: fn(usize) -> usize,
+    pub(crate) items: Vec<F::Item>,
 }
 
 /// The longest source.
-pub(super) const MOST: usize = 9000;
+pub(crate) const MOST: usize = 9000;
 
 /// Puts the buffers of a call into a script; slices start where `number` says.
-pub(super) fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: usize) {
+pub(crate) fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize, number: usize) {
     for (i, leaf) in case.leaves.iter().enumerate() {
         let shift = match number % 4 {
             0 => 0,
@@ -79,7 +79,7 @@ pub(super) fn place<F: Form>(script: &mut Script, case: &Case<F>, length: usize,
 }
 
 /// The lengths at which something changes for shares of a warp of `share` items in runs of `run`.
-pub(super) fn lengths(run: usize, share: usize) -> Vec<usize> {
+pub(crate) fn lengths(run: usize, share: usize) -> Vec<usize> {
     let row = 32 * run;
     let mut lengths = vec![1, 2, run, run + 1, row - 1, row, row + 1, share - 1, share];
     lengths.extend([
@@ -109,7 +109,7 @@ const IN_EVERY_RUN: [&str; 11] = [
 ];
 
 /// The module for a test, if it is one of this run's.
-pub(super) fn drawn_module<K: Kernels>(
+pub(crate) fn drawn_module<K: Kernels>(
     toolchain: &Toolchain,
     name: &str,
     engine: Engine,
@@ -119,13 +119,13 @@ pub(super) fn drawn_module<K: Kernels>(
     is_drawn(&full_name, always).then(|| module::<K>(toolchain, name, engine))
 }
 
-pub(super) fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
+pub(crate) fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {
     let text = source::<K>(engine).expect("the source can be generated");
     let name = format!("{name} {} {}", K::NAME, engine.name());
     toolchain.module(&name, &text, K::kernel(engine).functions())
 }
 
-pub(super) fn script<F: Form>(case: &Case<F>) -> Script {
+pub(crate) fn script<F: Form>(case: &Case<F>) -> Script {
     let mut script = Script::new();
     for leaf in &case.leaves {
         script.file(leaf.name, &leaf.bytes);
@@ -134,11 +134,11 @@ pub(super) fn script<F: Form>(case: &Case<F>) -> Script {
     script
 }
 
-pub(super) fn resident(by_ticket: bool, blocks: u64) -> u32 {
+pub(crate) fn resident(by_ticket: bool, blocks: u64) -> u32 {
     if by_ticket { 0 } else { blocks as u32 }
 }
 
-pub(super) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
+pub(crate) fn check_reductions<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(
     name: &str,
     case: &Case<F>,
 ) {
@@ -350,7 +350,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     }
 }
 
-pub(super) fn tiny(policy: WavePolicy) -> WavePolicy {
+pub(crate) fn tiny(policy: WavePolicy) -> WavePolicy {
     WavePolicy {
         warps: 2,
         rows: 1,

@@ -1,8 +1,8 @@
 //! Where blocks of a histogram count, one kernel at a time: what it counts, and what that takes.
 
-use super::histogram::{MOST_SHARED, arguments, function_of};
-use super::sources::{module, slice};
+use super::emulated::{MOST_SHARED, arguments, function_of};
 use crate::emulator::{Argument, Grid, Script, Tally, Toolchain, base_seed};
+use crate::sources::emulated::{module, slice};
 use crate::support::data::{Random, Sample};
 use warpfold::codegen::kernels::{BinRule, ByValue, Histogram};
 use warpfold::codegen::{
@@ -13,7 +13,7 @@ use warpfold::source::{Form, Slice, SliceArguments};
 use warpfold::{Binned, Bins, Count, bytemuck, histogram};
 
 /// Counts items by a plan, from counts that are clear. Also tells what the kernel did.
-pub(super) fn count_by<C: Sample + Count, T: Sample + Binned, R: BinRule>(
+pub(crate) fn count_by<C: Sample + Count, T: Sample + Binned, R: BinRule>(
     toolchain: &Toolchain,
     plan: &HistogramPlan,
     bins: &Bins<T>,
@@ -26,7 +26,7 @@ where
 }
 
 /// The same with a lookup of up to `room` bytes.
-pub(super) fn count_with<C: Sample + Count, T: Sample + Binned, R: BinRule>(
+pub(crate) fn count_with<C: Sample + Count, T: Sample + Binned, R: BinRule>(
     toolchain: &Toolchain,
     plan: &HistogramPlan,
     bins: &Bins<T>,

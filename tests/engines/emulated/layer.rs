@@ -1,5 +1,5 @@
 //! The kernels that use the whole of the layer in `kernels/machine/device.cuh` give what they
-//! should, under any schedule. On a GPU they run too (`layer_on_the_gpu.rs`).
+//! should, under any schedule. On a GPU they run too (`engines/layer_on_the_gpu.rs`).
 
 use crate::emulator::{Argument, Grid, Script, Toolchain};
 use crate::support::layer::{CASES, Case, SOURCE};

@@ -18,18 +18,18 @@ const MANY_CHUNKS: usize = 300;
 
 /// One call of a primitive.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Case {
-    pub(super) primitive: Primitive,
-    pub(super) engine: Engine,
-    pub(super) length: usize,
-    pub(super) seeded: bool,
-    pub(super) inclusive: bool,
+pub(crate) struct Case {
+    pub(crate) primitive: Primitive,
+    pub(crate) engine: Engine,
+    pub(crate) length: usize,
+    pub(crate) seeded: bool,
+    pub(crate) inclusive: bool,
     /// Whether it is a scan from the last item on.
-    pub(super) reverse: bool,
-    pub(super) in_place: bool,
+    pub(crate) reverse: bool,
+    pub(crate) in_place: bool,
     /// How far input and output are from where an allocation starts, in units of the element's
     /// alignment: unaligned in every way that a slice, or a view of other memory, can be.
-    pub(super) shifts: (usize, usize),
+    pub(crate) shifts: (usize, usize),
 }
 
 /// What comes first in a scan, and the operator's identity.
@@ -39,7 +39,7 @@ impl Case {
     /// Appends the commands that run the case on a prefix of the file `data`. The output is saved.
     /// Other launches before it use the same workspace for a prefix of the file `other`: what they
     /// leave there must not show.
-    pub(super) fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
+    pub(crate) fn append_to<T: Element, Op: Monoid<T>>(&self, script: &mut Script, init: T) {
         let bytes = self.length * size_of::<T>();
         let output_bytes = match self.primitive {
             Primitive::Scan => bytes,
@@ -363,7 +363,7 @@ impl Case {
     }
 
     /// How many results the reduction has: of the data and of the other data in turn.
-    pub(super) fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
+    pub(crate) fn results<T: Element, Op: Monoid<T>>(&self) -> usize {
         match self.engine {
             Engine::Rows(policy) => self.reduce_plans::<T, Op>(policy).len(),
             _ => 1,
@@ -404,14 +404,14 @@ impl Case {
 }
 
 /// A slice that is a whole buffer.
-pub(super) fn slice(buffer: &'static str) -> SliceArguments {
+pub(crate) fn slice(buffer: &'static str) -> SliceArguments {
     SliceArguments {
         address: address(buffer, 0),
     }
 }
 
 /// The workspace of a launch of some blocks. One block leaves it alone.
-pub(super) fn workspace_of(blocks: u64) -> WorkspaceArguments {
+pub(crate) fn workspace_of(blocks: u64) -> WorkspaceArguments {
     WorkspaceArguments {
         address: if blocks == 1 {
             0

@@ -123,7 +123,7 @@ fn check_numpy<T: Numpy>(
 #[test]
 fn counts_are_those_of_numpy() {
     let mut lines = 0;
-    for line in include_str!("data/histograms.txt").lines() {
+    for line in include_str!("../data/histograms.txt").lines() {
         let words: Vec<_> = line.split(' ').collect();
         let [dtype, kind, count, ref numbers @ ..] = words[..] else {
             panic!("{line}")

@@ -45,7 +45,7 @@ fn bits(word: &str) -> u64 {
 #[test]
 fn the_error_in_f64_is_below_one_ulp() {
     let mut worst: Vec<(f64, &str)> = Vec::new();
-    for line in include_str!("data/math-f64.txt").lines() {
+    for line in include_str!("../data/math-f64.txt").lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let [name, ref arguments @ .., result, rest] = words[..] else {
             panic!("{line}")
@@ -85,7 +85,7 @@ fn of<'a>(functions: &'a [Function2], name: &str) -> &'a Function2 {
 /// Hard cases: what is farther than these from the middle between two f32 is rounded correctly if
 /// the error in f64 is below 4 ulp.
 fn hard_cases() -> impl Iterator<Item = (&'static str, u32, u32)> {
-    include_str!("data/math-f32.txt").lines().map(|line| {
+    include_str!("../data/math-f32.txt").lines().map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         (words[0], bits(words[1]) as u32, bits(words[2]) as u32)
     })

@@ -1,7 +1,7 @@
 //! `warpfold::math` gives the same bits in its translation to CUDA as on the host.
 
-use super::sources::{Case, leaf_of, module, place, script, slice};
 use crate::emulator::{Argument, Grid, Toolchain, address};
+use crate::sources::emulated::{Case, leaf_of, module, place, script, slice};
 use crate::support::data::{Random, Sample, assert_same};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, SQRT_2};
 use warpfold::codegen::Engine;

@@ -17,7 +17,7 @@ use warpfold::{Element, Monoid};
 
 // ---- textbook kernels, whose figures are known ----
 
-const REDUCTIONS: &str = include_str!("../kernels/reductions.cu");
+const REDUCTIONS: &str = include_str!("../../kernels/reductions.cu");
 
 /// What one of the kernels of `reductions.cu` asks for, to add up `length` ones.
 fn reduction(module: &Module, kernel: &str, length: usize) -> Vec<Tally> {

@@ -26,7 +26,7 @@ use warpfold::{CudaType, Element, Monoid, monoid};
 fn module<K: Kernels>(name: &str, engine: Engine, kernel: &'static str) -> Option<Module> {
     let toolchain = Toolchain::get()?;
     let text = source::<K>(engine).expect("the source can be generated");
-    Some(toolchain.module(&format!("harder {name}"), &text, &[kernel]))
+    Some(toolchain.module(&format!("long {name}"), &text, &[kernel]))
 }
 
 fn script<T: Element>(data: &[T], workspace: &[u8]) -> Script {

@@ -1,5 +1,5 @@
 //! The kernels that use the whole of the layer in `kernels/machine/device.cuh` give on a GPU what
-//! they give in the emulator (`emulated/layer.rs`).
+//! they give in the emulator (`engines/emulated/layer.rs`).
 
 use crate::support::layer::{CASES, SOURCE};
 use crate::support::{skip, stream};

@@ -1,8 +1,8 @@
 //! Every item of a source is stored at its position, and nothing beside them: in the emulator, from
 //! and to places anywhere, and in place.
 
-use super::sources::{Case, MOST, drawn_module, leaf, lengths, place, script, slice};
 use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::sources::emulated::{Case, MOST, drawn_module, leaf, lengths, place, script, slice};
 use crate::support::data::{Sample, assert_same};
 use half::f16;
 use warpfold::codegen::Engine;

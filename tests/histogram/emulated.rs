@@ -1,9 +1,9 @@
 //! Histograms run in the emulator: they count what the CPU counts, in shared memory and in global,
 //! with any number of copies, wherever their slices start.
 
-use super::histogram_counters::{count_by, count_with};
-use super::sources::{Case, MOST, drawn_module, leaf, lengths, place, script, slice};
+use super::counters_emulated::{count_by, count_with};
 use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::sources::emulated::{Case, MOST, drawn_module, leaf, lengths, place, script, slice};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, Histogram, HistogramArguments,
@@ -21,7 +21,7 @@ use warpfold::{Binned, Bins, Count, Counted, Integer, bytemuck, function, histog
 
 type Value<F> = <<F as Form>::Item as Counted>::Value;
 
-pub(super) const MOST_SHARED: u32 = 227 << 10;
+pub(crate) const MOST_SHARED: u32 = 227 << 10;
 
 /// The bins of a case, by a rule that they have, with all copies, some and none of their counters.
 fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
@@ -131,7 +131,7 @@ fn check<C: Sample + Count, F: Form<Item: Sample + Counted>, R: BinRule>(
 }
 
 /// The arguments of kernels that read `firsts` and `lookup`, and write `counts`.
-pub(super) fn arguments<S, V: Binned, R: BinRule>(
+pub(crate) fn arguments<S, V: Binned, R: BinRule>(
     plan: &HistogramPlan,
     bins: &Bins<V>,
     lookup: Option<&Lookup>,
@@ -146,7 +146,7 @@ pub(super) fn arguments<S, V: Binned, R: BinRule>(
     HistogramArguments::new::<R, V>(plan, bins, tables, channels, input, counts)
 }
 
-pub(super) fn function_of(plan: &HistogramPlan) -> &'static str {
+pub(crate) fn function_of(plan: &HistogramPlan) -> &'static str {
     match plan.place {
         HistogramPlace::Shared => "histogram_shared",
         HistogramPlace::Narrow => "histogram_narrow",

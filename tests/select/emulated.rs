@@ -1,11 +1,11 @@
 //! Selects and partitions run in the emulator: they store what a sequential loop stores, wherever
 //! their slices start, and nothing beyond the room that there is.
 
-use super::cases::workspace_of;
-use super::sources::{
+use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
+use crate::engines::emulated::cases::workspace_of;
+use crate::sources::emulated::{
     Case, MOST, drawn_module, leaf, lengths, place, resident, script, slice, tiny,
 };
-use crate::emulator::{Argument, Grid, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same};
 use std::any::type_name;
 use warpfold::codegen::kernels::{Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides};

@@ -1,6 +1,6 @@
 //! Streams on a GPU have the bits of one call on the CPU, wherever their pieces end.
 
-use crate::streams::{check_on, cuts};
+use crate::streams::host::{check_on, cuts};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, LogAddExp, Sums, Then};
 use crate::support::{gpu, seed};
