@@ -4,7 +4,7 @@
 // next tile's prefix, so the next tile's block stores it. If the last tile is whole, one without
 // elements follows it.
 #pragma once
-#include "warp/displaced.cuh"
+#include "warp/unaligned.cuh"
 #include "warp/row_scan.cuh"
 #include "warp/row_store.cuh"
 

@@ -17,7 +17,7 @@ pub use crate::engine::{Engine, Explanation, LaunchShape, Machine, Order, Primit
 // They change with each tuning.
 #[doc(hidden)]
 pub use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Policy, ReducePolicy, RowPolicy,
+    BlockPolicy, ComputeBoundReduce, ComputeBoundScan, Policy, ReducePolicy, RowPolicy,
     SharePolicy, WavePolicy, Way,
 };
 #[doc(hidden)]

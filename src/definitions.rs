@@ -11,7 +11,7 @@ pub struct Definitions {
     structs: Vec<(String, String)>,
     pub(crate) functions: Vec<Function>,
     /// The texts of functions without slow paths.
-    pub(crate) nearly: Vec<String>,
+    pub(crate) fast_path: Vec<String>,
     /// The texts of functions of extended integers.
     pub(crate) extended: Vec<String>,
     failure: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Function {
 // These namespaces keep names that a program gives apart from those of the kernels.
 const STRUCTS: &str = "structs";
 pub(crate) const FUNCTIONS: &str = "functions";
-pub(crate) const NEARLY: &str = "nearly";
+pub(crate) const FAST: &str = "fast";
 pub(crate) const EXTENDED: &str = "extended";
 
 impl Definitions {
@@ -215,7 +215,7 @@ impl Definitions {
         let mut lines = Vec::new();
         in_namespace(STRUCTS, structs.collect(), &mut lines);
         in_namespace(FUNCTIONS, functions.collect(), &mut lines);
-        in_namespace(NEARLY, self.nearly, &mut lines);
+        in_namespace(FAST, self.fast_path, &mut lines);
         in_namespace(EXTENDED, self.extended, &mut lines);
         Ok(lines.join("\n"))
     }

@@ -12,7 +12,7 @@ use warpfold::codegen::kernels::{
     RunParts, Sides,
 };
 use warpfold::codegen::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, Primitive,
+    BlockPolicy, ComputeBoundReduce, ComputeBoundScan, Engine, Kernels, Layouts, Order, Primitive,
     RowPolicy, WavePolicy, source,
 };
 use warpfold::cuda::nvrtc::{self, Target};
@@ -93,7 +93,7 @@ impl Visitor for Sources {
                     let others = others.filter(|policy| *policy != short).map(Engine::Rows);
                     engines.extend(others);
                 }
-                let shares = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
+                let shares = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
                 engines.extend(shares.map(|costly| Engine::Shares(costly.shares)));
                 let wave = WavePolicy::of::<T>();
                 engines.extend(wave.map(Engine::Wave));
@@ -225,7 +225,7 @@ fn widest(x: [f32; 5]) -> [f64; 8] {
 impl Sources {
     fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(&mut self) {
         let order = Order::of::<T, Op>();
-        let costly = CostlyReducePolicy::of(Layouts::of::<F>(), 90, u32::MAX)
+        let costly = ComputeBoundReduce::of(Layouts::of::<F>(), 90, u32::MAX)
             .filter(|_| order == Order::Law);
         let costly = costly.into_iter().flat_map(|costly| costly.rows);
         let cheap = RowPolicy::for_reduce(Layouts::of::<F>(), 90, order);
@@ -479,7 +479,7 @@ fn sources_need_two_options() {
     if !unsafe { sys::is_culib_present() } {
         return skip("nvrtc", "cudarc does not find it");
     }
-    let costly = CostlyScanPolicy::of(Layouts::of_slice::<[u8; 4]>(), 90, u32::MAX).unwrap();
+    let costly = ComputeBoundScan::of(Layouts::of_slice::<[u8; 4]>(), 90, u32::MAX).unwrap();
     let wave = WavePolicy::of::<[u8; 4]>().unwrap();
     let mut sources = blocks();
     sources.reduce::<[u8; 4], Mixed, Slice<[u8; 4]>>();

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    CostlyScanPolicy, Definitions, Engine, Kernels, Layouts, Order, RowPolicy, SharePolicy,
+    ComputeBoundScan, Definitions, Engine, Kernels, Layouts, Order, RowPolicy, SharePolicy,
     WavePolicy, Way, kernels, source, with_kernels,
 };
 use warpfold::half::{bf16, f16};
@@ -451,7 +451,7 @@ fn a_policy_for_another_order_is_an_error() {
 /// What the estimate of an operator's cost decides, and what a policy has to be.
 #[test]
 fn costly_operators_have_the_shares_engine() {
-    let of = |capability, cost| CostlyScanPolicy::of(Layouts::of_slice::<f32>(), capability, cost);
+    let of = |capability, cost| ComputeBoundScan::of(Layouts::of_slice::<f32>(), capability, cost);
     let long_ones = of(90, 14).expect("costs 14 instructions");
     assert!(of(90, 13).is_none() && of(75, u32::MAX).is_none());
     // The more an operator costs, the shorter are inputs for which the engine is the fastest.
@@ -460,11 +460,11 @@ fn costly_operators_have_the_shares_engine() {
         .into();
     assert!(from.is_sorted_by(|a, b| a > b) && from[3] == 0);
     assert!(long_ones.short.is_empty() && !of(90, 48).unwrap().short.is_empty());
-    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[f32; 11]>(), 90, u32::MAX).is_none());
+    assert!(ComputeBoundScan::of(Layouts::of_slice::<[f32; 11]>(), 90, u32::MAX).is_none());
     // Each part counts where elements are no words: five bytes, but not eight.
-    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 5]>(), 90, 30).is_none());
-    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 5]>(), 90, 300).is_some());
-    assert!(CostlyScanPolicy::of(Layouts::of_slice::<[u8; 8]>(), 90, 30).is_some());
+    assert!(ComputeBoundScan::of(Layouts::of_slice::<[u8; 5]>(), 90, 30).is_none());
+    assert!(ComputeBoundScan::of(Layouts::of_slice::<[u8; 5]>(), 90, 300).is_some());
+    assert!(ComputeBoundScan::of(Layouts::of_slice::<[u8; 8]>(), 90, 30).is_some());
     let policy = long_ones.shares;
     for (what, wrong) in [
         ("powers of two", SharePolicy { rows: 3, ..policy }),

@@ -9,7 +9,7 @@ use warpfold::codegen::kernels::{
     RunParts, Scan, Select, Sides,
 };
 use warpfold::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, RowPolicy, WavePolicy, source,
+    BlockPolicy, ComputeBoundScan, Engine, Kernels, Layouts, Order, RowPolicy, WavePolicy, source,
 };
 use warpfold::source::{Equal, Form, Heads, Index, Map, NonZero, Slice, Zip};
 use warpfold::{Binned, Monoid};
@@ -97,7 +97,7 @@ impl<T: Number> Work<T> for Rendering {
             Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
             Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),
             Name::ScanShares => {
-                let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
+                let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
                 let policy = costly.expect("numbers have up to 8 bytes").shares;
                 render::<Scan<T, Op>>(Engine::Shares(policy))
             }

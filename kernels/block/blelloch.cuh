@@ -21,7 +21,7 @@
 //      That keeps the lower five levels inside a warp, where a barrier costs next to nothing.
 #pragma once
 #include "block/padded.cuh"
-#include "warp/decided.cuh"
+#include "warp/fast_path.cuh"
 
 namespace warpfold {
 
@@ -59,12 +59,12 @@ __device__ __forceinline__ void run_up_sweep(A (&node)[ITEMS], int valid) {
     A leaves[ITEMS];
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) leaves[i] = node[i];
-    run_up_sweep_by<WHOLE>(Nearly<Operator>{unsure}, node, valid);
+    run_up_sweep_by<WHOLE>(FastPath<Operator>{unsure}, node, valid);
     if constexpr (MAY_BE_UNSURE<Operator>) {
         if (!unsure) return;
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = leaves[i];
-        run_up_sweep_by<WHOLE>(Surely<Operator>{}, node, valid);
+        run_up_sweep_by<WHOLE>(SlowPath<Operator>{}, node, valid);
     }
 }
 
@@ -78,12 +78,12 @@ __device__ __forceinline__ void run_down_sweep(A (&node)[ITEMS], int valid, A pr
     A sums[ITEMS];
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) sums[i] = node[i];
-    run_down_sweep_by<WHOLE>(Nearly<Operator>{unsure}, node, valid, prefix, present);
+    run_down_sweep_by<WHOLE>(FastPath<Operator>{unsure}, node, valid, prefix, present);
     if constexpr (MAY_BE_UNSURE<Operator>) {
         if (!unsure) return;
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) node[i] = sums[i];
-        run_down_sweep_by<WHOLE>(Surely<Operator>{}, node, valid, prefix, present);
+        run_down_sweep_by<WHOLE>(SlowPath<Operator>{}, node, valid, prefix, present);
     }
 }
 

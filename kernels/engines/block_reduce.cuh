@@ -26,9 +26,9 @@ struct LaneBlocks {
     __device__ __forceinline__ explicit LaneBlocks(const A& leaf) {
         sums[0] = leaf;
         bool unsure = false;
-        fold_by(Nearly<Operator>{unsure});
+        fold_by(FastPath<Operator>{unsure});
         if constexpr (MAY_BE_UNSURE<Operator>) {
-            if (any_lane(unsure)) fold_by(Surely<Operator>{});
+            if (any_lane(unsure)) fold_by(SlowPath<Operator>{});
         }
     }
     template <class By>

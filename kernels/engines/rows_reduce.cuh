@@ -24,7 +24,7 @@
 // For costly operators, rows of several batches may be folded together (GROUPED), or the code may
 // be COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
 // operator so often that compiling it takes a second. If the operator may be unsure
-// (warp/decided.cuh), its code is long. Then GROUPED code is compact, too, outside of its inner
+// (warp/fast_path.cuh), its code is long. Then GROUPED code is compact, too, outside of its inner
 // loop.
 //
 // On each of these levels the range ends at one place. Before that place lie blocks of one size.
@@ -256,9 +256,9 @@ struct BlockFolder {
     static __device__ __forceinline__ A sum_of_batch(const A (&leaves)[ROWS]) {
         bool unsure = false;
         LaneTree<Operator, A, ROWS> tree;
-        A sum = up_sweep_by(Nearly<Operator>{unsure}, tree, leaves);
+        A sum = up_sweep_by(FastPath<Operator>{unsure}, tree, leaves);
         if constexpr (MAY_BE_UNSURE<Operator>) {
-            if (any_lane(unsure)) sum = up_sweep_by(Surely<Operator>{}, tree, leaves);
+            if (any_lane(unsure)) sum = up_sweep_by(SlowPath<Operator>{}, tree, leaves);
         }
         return sum;
     }
@@ -340,12 +340,12 @@ struct BlockFolder {
         LaneTree<Operator, A, WARP> row;
         LaneTree<Operator, A, ROWS> rows;
         bool unsure = false;
-        row.up_sweep_by(Nearly<Operator>{unsure}, end);
-        up_sweep_by(Nearly<Operator>{unsure}, rows, leaves);
+        row.up_sweep_by(FastPath<Operator>{unsure}, end);
+        up_sweep_by(FastPath<Operator>{unsure}, rows, leaves);
         if constexpr (MAY_BE_UNSURE<Operator>) {
             if (any_lane(unsure)) {
-                row.up_sweep_by(Surely<Operator>{}, end);
-                up_sweep_by(Surely<Operator>{}, rows, leaves);
+                row.up_sweep_by(SlowPath<Operator>{}, end);
+                up_sweep_by(SlowPath<Operator>{}, rows, leaves);
             }
         }
         blocks.set_siblings(row, runs % WARP, LOG2<RUN>);

@@ -27,7 +27,7 @@
 //   3. The last block to find no tile left resets the workspace's header.
 //   4. Only the last tile can be unfinished. It is filled up with one of its items. The results of
 //      these lie behind the last one that counts, and nothing reads them.
-//   5. With ANYWHERE, slices may start anywhere (displaced.cuh). The plain kernel needs all of them
+//   5. With ANYWHERE, slices may start anywhere (unaligned.cuh). The plain kernel needs all of them
 //      at multiples of 16 bytes.
 //   6. With LEADS, tiles start at multiples of 16 bytes even so: the first one starts before the
 //      slice. In place of what is not there the operator's identity is put, so it must be exact.
@@ -363,7 +363,7 @@ struct WaveEngine {
         /// How many items the room is for.
         static constexpr int ITEMS = CHUNK;
 
-        /// Where the warp may write: over what it has read of its chunk. If slices are displaced
+        /// Where the warp may write: over what it has read of its chunk. If slices are unaligned
         /// in their stage, not to the first word.
         unsigned char* room;
         /// Where it holds positions.
@@ -382,12 +382,12 @@ struct WaveEngine {
             using R = Run<T, RUN>;
             bool whole = limit >= COUNT * ROW;
             int bytes = limit * (int)sizeof(T);
-            using Displaced = DisplacedRuns<T, RUN>;
+            using Unaligned = UnalignedRuns<T, RUN>;
             int begin = lead * (int)sizeof(T);
             if constexpr (ANYWHERE && alignof(T) < 16 && STAGED)
-                Displaced::store_staged(rows, target, room, begin, bytes, whole);
+                Unaligned::store_staged(rows, target, room, begin, bytes, whole);
             else if constexpr (ANYWHERE && alignof(T) < 16)
-                Displaced::store(rows, target, begin, bytes, whole);
+                Unaligned::store(rows, target, begin, bytes, whole);
             else if constexpr (STAGED)
                 store_staged<R::PART, R::BYTES>(target, rows, room, bytes, whole);
             else store_aligned<R::PART, R::BYTES>(target, rows, bytes, whole);

@@ -1,7 +1,7 @@
 // A tile of a source in shared memory.
 #pragma once
 #include "source.cuh"
-#include "warp/displaced.cuh"
+#include "warp/unaligned.cuh"
 
 namespace warpfold {
 
@@ -53,7 +53,7 @@ template <class T, int RUN, int TILE, bool ANYWHERE>
 struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     using R = Run<T, RUN>;
     using Word16 = Word<16>;
-    using Runs = DisplacedRuns<T, RUN>;
+    using Runs = UnalignedRuns<T, RUN>;
     static constexpr bool DISPLACED = ANYWHERE && alignof(T) < 16;
     static constexpr int BYTES = TILE * (int)sizeof(T);
     /// The bytes of an item's room.

@@ -4,8 +4,8 @@
 // sibling's 2^d lanes. If bit d of the lane's index is set, that is the left sibling: just what the
 // down-sweep will need.
 #pragma once
-#include "warp/decided.cuh"
-#include "warp/extended.cuh"
+#include "warp/fast_path.cuh"
+#include "warp/register_width.cuh"
 #include "warp/pairs.cuh"
 
 namespace warpfold {
@@ -28,9 +28,9 @@ __device__ __forceinline__ A tree_fold_by(const By& combine, const A (&values)[V
 template <class Operator, class A, int VALUES>
 __device__ __forceinline__ A tree_fold(const A (&values)[VALUES]) {
     bool unsure = false;
-    A sum = tree_fold_by(Nearly<Operator>{unsure}, values);
+    A sum = tree_fold_by(FastPath<Operator>{unsure}, values);
     if constexpr (MAY_BE_UNSURE<Operator>) {
-        if (unsure) sum = tree_fold_by(Surely<Operator>{}, values);
+        if (unsure) sum = tree_fold_by(SlowPath<Operator>{}, values);
     }
     return sum;
 }
@@ -81,13 +81,13 @@ __device__ __forceinline__ void sums_of_runs(A (&sums)[ROWS], A (&values)[ROWS][
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             unsure[row] = false;
-            sums[row] = tree_fold_by(Nearly<Operator>{unsure[row]}, values[row]);
+            sums[row] = tree_fold_by(FastPath<Operator>{unsure[row]}, values[row]);
             any |= unsure[row];
         }
         if (!any) return;
 #pragma unroll
         for (int row = 0; row < ROWS; row++)
-            if (unsure[row]) sums[row] = tree_fold_by(Surely<Operator>{}, values[row]);
+            if (unsure[row]) sums[row] = tree_fold_by(SlowPath<Operator>{}, values[row]);
     } else {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) sums[row] = sum_of_run<Operator>(values[row]);
@@ -148,12 +148,12 @@ struct LaneTrees {
         A leaves[COUNT];
 #pragma unroll
         for (int k = 0; k < COUNT; k++) leaves[k] = sums[k];
-        up_sweep_by(Nearly<Operator>{unsure}, sums);
+        up_sweep_by(FastPath<Operator>{unsure}, sums);
         if constexpr (MAY_BE_UNSURE<Operator> && LEVELS > 0) {
             if (!any_lane(unsure)) return;
 #pragma unroll
             for (int k = 0; k < COUNT; k++) sums[k] = leaves[k];
-            up_sweep_by(Surely<Operator>{}, sums);
+            up_sweep_by(SlowPath<Operator>{}, sums);
         }
     }
 
@@ -180,12 +180,12 @@ struct LaneTrees {
             if constexpr (LEVELS > 0) prefixes[k].fill(siblings[LEVELS - 1][k]);
             first[k] = prefixes[k];
         }
-        down_sweep_by(Nearly<Operator>{unsure}, prefixes);
+        down_sweep_by(FastPath<Operator>{unsure}, prefixes);
         if constexpr (MAY_BE_UNSURE<Operator>) {
             if (!unsure) return;
 #pragma unroll
             for (int k = 0; k < COUNT; k++) prefixes[k] = first[k];
-            down_sweep_by(Surely<Operator>{}, prefixes);
+            down_sweep_by(SlowPath<Operator>{}, prefixes);
         }
     }
 
@@ -215,9 +215,9 @@ struct LaneTrees {
     /// The same, but returns the sum over the first `count` lanes, a power of two, to those.
     __device__ __forceinline__ A up_sweep_over(const A& leaf, int count) {
         bool unsure = false;
-        A sum = up_sweep_over_by(Nearly<Operator>{unsure}, leaf, count);
+        A sum = up_sweep_over_by(FastPath<Operator>{unsure}, leaf, count);
         if constexpr (MAY_BE_UNSURE<Operator> && LEVELS > 0) {
-            if (any_lane(unsure)) sum = up_sweep_over_by(Surely<Operator>{}, leaf, count);
+            if (any_lane(unsure)) sum = up_sweep_over_by(SlowPath<Operator>{}, leaf, count);
         }
         return sum;
     }
@@ -262,9 +262,9 @@ struct RowsTree {
     /// Leaves the sum of row l % ROWS in lane l.
     __device__ __forceinline__ A up_sweep(const A (&leaves)[ROWS]) {
         bool unsure = false;
-        A sum = up_sweep_by(Nearly<Operator>{unsure}, leaves);
+        A sum = up_sweep_by(FastPath<Operator>{unsure}, leaves);
         if constexpr (MAY_BE_UNSURE<Operator>) {
-            if (any_lane(unsure)) sum = up_sweep_by(Surely<Operator>{}, leaves);
+            if (any_lane(unsure)) sum = up_sweep_by(SlowPath<Operator>{}, leaves);
         }
         return sum;
     }
@@ -281,9 +281,9 @@ struct RowsTree {
     __device__ __forceinline__ void down_sweep(A (&prefixes)[ROWS], const A& before,
                                                bool present) const {
         bool unsure = false;
-        down_sweep_by(Nearly<Operator>{unsure}, prefixes, before, present);
+        down_sweep_by(FastPath<Operator>{unsure}, prefixes, before, present);
         if constexpr (MAY_BE_UNSURE<Operator>) {
-            if (any_lane(unsure)) down_sweep_by(Surely<Operator>{}, prefixes, before, present);
+            if (any_lane(unsure)) down_sweep_by(SlowPath<Operator>{}, prefixes, before, present);
         }
     }
     template <class By>
@@ -367,10 +367,10 @@ __device__ __forceinline__ A fold_rows_by(const By& combine, const A (&leaves)[R
 template <class Operator, class A, int FIRST, int LAST, int ROWS>
 __device__ __forceinline__ A fold_rows(const A (&leaves)[ROWS]) {
     bool unsure = false;
-    A sum = fold_rows_by<Operator, A, FIRST, LAST>(Nearly<Operator>{unsure}, leaves);
+    A sum = fold_rows_by<Operator, A, FIRST, LAST>(FastPath<Operator>{unsure}, leaves);
     if constexpr (MAY_BE_UNSURE<Operator> && FIRST < LAST) {
         if (any_lane(unsure))
-            sum = fold_rows_by<Operator, A, FIRST, LAST>(Surely<Operator>{}, leaves);
+            sum = fold_rows_by<Operator, A, FIRST, LAST>(SlowPath<Operator>{}, leaves);
     }
     return sum;
 }

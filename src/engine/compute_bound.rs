@@ -2,13 +2,13 @@
 //! [`tuning`](super::tuning) has the numbers.
 
 use super::rows::run_of;
-use super::tuning::plans::{A_PART, MOST_REGISTERS, TOO_COSTLY};
+use super::tuning::plans::{A_PART, MOST_REGISTERS, TOO_MUCH_CODE};
 use super::tuning::rows;
 use super::{Engine, Layouts, Order, ReducePolicy, RowPolicy, SharePolicy, Way};
 
 /// The policies for scans by a costly operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CostlyScanPolicy {
+pub struct ComputeBoundScan {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.
     pub from: u64,
     /// For what the GPU holds at once, if the operator costs so much that no other engine is faster
@@ -21,13 +21,13 @@ pub struct CostlyScanPolicy {
     pub shares: SharePolicy,
 }
 
-impl CostlyScanPolicy {
+impl ComputeBoundScan {
     /// The policies for a form and an operator of some cost on GPUs of a compute capability,
     /// such as 90 for 9.0. `None` if other engines are faster, or the GPU does not run
     /// the shares engine.
-    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<CostlyScanPolicy> {
+    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<ComputeBoundScan> {
         let accumulator = layouts.accumulator_bytes();
-        let mut rows = rows::tables(capability).costly_scan.iter();
+        let mut rows = rows::tables(capability).compute_bound_scan.iter();
         let row = rows.find(|row| accumulator <= row.accumulator)?;
         let shares = SharePolicy::of(layouts, &row.long)?;
         let bytes = layouts.sum_bytes as u32;
@@ -44,7 +44,7 @@ impl CostlyScanPolicy {
             return None;
         }
         let short = match is_alone {
-            true => CostlyScanPolicy::short(layouts, row, capability, cost),
+            true => ComputeBoundScan::short(layouts, row, capability, cost),
             false => Vec::new(),
         };
         let held = short.last().map_or(0, |policy| policy.at_once());
@@ -52,7 +52,7 @@ impl CostlyScanPolicy {
         let middle = middle.filter(|(items, ..)| *items > from.max(held));
         let middle =
             middle.filter_map(|(items, _, row)| Some((*items, SharePolicy::of(layouts, row)?)));
-        Some(CostlyScanPolicy {
+        Some(ComputeBoundScan {
             from,
             middle: middle.collect(),
             short,
@@ -63,7 +63,7 @@ impl CostlyScanPolicy {
     /// The policies for what the GPU holds at once.
     fn short(
         layouts: Layouts,
-        row: &rows::CostlyScanRow,
+        row: &rows::ComputeBoundScanRow,
         capability: u32,
         cost: u32,
     ) -> Vec<RowPolicy> {
@@ -86,7 +86,7 @@ impl CostlyScanPolicy {
         let more = at_once
             .into_iter()
             .filter(|&policy| policy.at_once() > held && registers(policy) <= MOST_REGISTERS);
-        short.extend(more.filter(|_| cost < TOO_COSTLY));
+        short.extend(more.filter(|_| cost < TOO_MUCH_CODE));
         short
     }
 }
@@ -94,7 +94,7 @@ impl CostlyScanPolicy {
 /// The policies for reductions in the law's order by an operator that costs so much that the
 /// arithmetic takes longer than the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CostlyReducePolicy {
+pub struct ComputeBoundReduce {
     /// The policies, each for inputs whose items have up to so many bytes together, from short ones
     /// to all others.
     pub rows: Vec<(u64, RowPolicy)>,
@@ -103,14 +103,14 @@ pub struct CostlyReducePolicy {
     pub cut: ReducePolicy,
 }
 
-impl CostlyReducePolicy {
+impl ComputeBoundReduce {
     /// The policies for a form and an operator of some cost on GPUs of a compute capability,
     /// such as 90 for 9.0. `None` if it is as cheap as most.
-    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<CostlyReducePolicy> {
+    pub fn of(layouts: Layouts, capability: u32, cost: u32) -> Option<ComputeBoundReduce> {
         let (accumulator, read) = (layouts.accumulator_bytes(), layouts.bytes_read());
-        let table = rows::tables(capability).costly_reduce;
+        let table = rows::tables(capability).compute_bound_reduce;
         let fits =
-            |row: &&rows::CostlyReduceRow| accumulator <= row.accumulator && row.read <= read;
+            |row: &&rows::ComputeBoundReduceRow| accumulator <= row.accumulator && row.read <= read;
         let size = table.iter().find(fits)?;
         let row = table.iter().find(|row| {
             (row.accumulator, row.read) == (size.accumulator, size.read) && cost >= row.least
@@ -143,6 +143,6 @@ impl CostlyReducePolicy {
             rows.push((u64::MAX, RowPolicy { way, ..long }));
         }
         let rows = RowPolicy::in_turn_beyond(cut.group_bytes, rows);
-        Some(CostlyReducePolicy { rows, cut })
+        Some(ComputeBoundReduce { rows, cut })
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod wave;
 mod workspace;
 
 pub use block::BlockPolicy;
-pub use compute_bound::{CostlyReducePolicy, CostlyScanPolicy};
+pub use compute_bound::{ComputeBoundReduce, ComputeBoundScan};
 pub(crate) use explanation::facts;
 pub use explanation::{Explanation, LaunchShape};
 pub use layouts::Layouts;

@@ -84,9 +84,9 @@ fn a_workspace_serves_all_shorter_inputs() {
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
-            let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
+            let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
             assert_eq!(costly.is_some(), size_of::<T::Accumulator>() <= 40);
-            if let Some(CostlyScanPolicy { middle, shares, .. }) = costly {
+            if let Some(ComputeBoundScan { middle, shares, .. }) = costly {
                 assert!(middle.iter().map(|(most, _)| most).is_sorted());
                 for shares in middle.into_iter().map(|(_, shares)| shares).chain([shares]) {
                     let bytes = |length| {
@@ -102,12 +102,12 @@ fn a_workspace_serves_all_shorter_inputs() {
             let by_law = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90).into_iter();
             let cheap = by_law.map(|(_, rows)| (Order::Law, (rows, ReducePolicy::of::<T>())));
             let costly = [89, u32::MAX]
-                .map(|cost| CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost));
+                .map(|cost| ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost));
             let costly =
                 costly
                     .into_iter()
                     .flatten()
-                    .flat_map(|CostlyReducePolicy { rows, cut }| {
+                    .flat_map(|ComputeBoundReduce { rows, cut }| {
                         rows.into_iter()
                             .map(move |(_, rows)| (Order::Law, (rows, cut)))
                     });
@@ -151,7 +151,7 @@ fn a_workspace_serves_all_shorter_inputs() {
 #[test]
 fn launches_overlap_unless_their_blocks_would_crowd() {
     let costly =
-        CostlyScanPolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX).expect("elements are small");
+        ComputeBoundScan::of(Layouts::of_slice::<f32>(), 90, u32::MAX).expect("elements are small");
     let policy = costly.shares;
     let overlaps = |tiles: u64| {
         let plan = SharePlan::new(policy, (tiles * policy.tile()) as usize);
@@ -236,7 +236,7 @@ fn the_workspace_is_under_one_percent_of_the_input() {
 /// at once than the usual one, so there must be fewer chunks.
 #[test]
 fn policies_by_themselves_have_room_for_their_chunks() {
-    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
         .expect("nothing costs more");
     for (_, rows) in costly.rows {
         let usual = ReducePolicy::of::<f32>();
@@ -277,7 +277,7 @@ fn has_room(plan: ReducePlan, rows: RowPolicy) -> bool {
 /// long the input is. By cheap operators, blocks take the chunks of long inputs in turn.
 #[test]
 fn costly_operators_take_no_further_chunks() {
-    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
         .expect("nothing costs more");
     let (_, long) = *costly.rows.last().expect("one for long inputs");
     let plan = |policy, length| {
@@ -296,7 +296,7 @@ fn costly_operators_take_no_further_chunks() {
 #[test]
 fn short_items_in_large_accumulators_are_costly_only_if_few() {
     let of = |capability, cost| {
-        CostlyReducePolicy::of(Layouts::of::<Map<widened, Slice<f32>>>(), capability, cost)
+        ComputeBoundReduce::of(Layouts::of::<Map<widened, Slice<f32>>>(), capability, cost)
     };
     let wide = of(90, u32::MAX).expect("nothing costs more");
     let [(most, _), (_, middle), (u64::MAX, long)] = wide.rows[..] else {
@@ -309,7 +309,7 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
     let cheap = RowPolicy::for_ordered_reduce(Layouts::of::<Map<widened, Slice<f32>>>(), 90);
     assert_eq!(cheap, [(128 << 20, middle), (u64::MAX, long)]);
     let whole =
-        CostlyReducePolicy::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX).expect("as costly");
+        ComputeBoundReduce::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX).expect("as costly");
     assert!(
         whole
             .rows
@@ -324,7 +324,7 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
 #[test]
 fn costly_operators_on_large_elements_have_compact_code() {
     let of = |capability, cost| {
-        CostlyReducePolicy::of(Layouts::of_slice::<[f32; 12]>(), capability, cost)
+        ComputeBoundReduce::of(Layouts::of_slice::<[f32; 12]>(), capability, cost)
     };
     let policies = of(90, 40).expect("costs 40 instructions").rows;
     let [(_, rows), (u64::MAX, long)] = policies[..] else {
@@ -426,7 +426,7 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
         )
     };
     assert_eq!(run(two_slices(90)), 4);
-    let costly = CostlyReducePolicy::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
+    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
         .expect("nothing costs more");
     assert_eq!(run(costly.rows), 4);
     assert_eq!(
@@ -537,7 +537,7 @@ fn the_last_chunks_are_shorter() {
 #[test]
 fn the_longest_reductions_have_plans() {
     fn check<T: Element>() {
-        let groups = CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX)
+        let groups = ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, u32::MAX)
             .expect("it costs enough");
         let (_, grouped) = *groups.rows.last().expect("one for long inputs");
         let in_turn = (long_cheap::<T>(), ReducePolicy::of::<T>());
@@ -598,7 +598,7 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
 #[test]
 fn long_inputs_of_bytes_have_groups_unless_the_operator_is_cheap() {
     let cheap = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
-    let of = |capability, cost| CostlyReducePolicy::of(Layouts::of_slice::<u8>(), capability, cost);
+    let of = |capability, cost| ComputeBoundReduce::of(Layouts::of_slice::<u8>(), capability, cost);
     let costly = of(90, 3).expect("it costs enough").rows;
     let [same @ .., (_, middle), (u64::MAX, long)] = &costly[..] else {
         panic!("{costly:?}")

@@ -181,7 +181,7 @@ near_polynomials! {
 
 by_hand! {
     /// Whether a fast path tells the result, so that the slow one need not be taken. Functions ask
-    /// here, and `codegen::nearly` has a kernel ask once for many of them.
+    /// here, and `operator::fast_path` has a kernel ask once for many of them.
     fn is_sure(sure: bool) -> bool = sure;
     |_definitions, name| format!(
         "__device__ __forceinline__ bool {name}(bool sure) {{\n    return sure;\n}}"

@@ -5,7 +5,7 @@
 //! stands in the way: a compiler does not compute two combinations at once if each may call
 //! something. So an operator that calls such functions is written a second time. There only fast
 //! paths are taken, and a variable tells whether one of them was unsure
-//! (`kernels/machine/nearly.cuh` has those of divisions). `kernels/warp/decided.cuh` folds trees
+//! (`kernels/machine/fast_path.cuh` has those of divisions). `kernels/warp/fast_path.cuh` folds trees
 //! so, and asks once.
 //!
 //! What is computed after an unsure result may be anything, and is computed again. So it must end:
@@ -13,7 +13,7 @@
 
 use super::cost;
 use super::tokens::{number, tokens};
-use crate::definitions::{Definitions, FUNCTIONS, Function, NEARLY, calls};
+use crate::definitions::{Definitions, FAST, FUNCTIONS, Function, calls};
 use crate::math;
 use std::any::TypeId;
 
@@ -31,7 +31,11 @@ impl Definitions {
     /// The function `called` without slow paths, by the name that CUDA calls it by: its first
     /// argument is a `bool` that it sets if it is unsure. `None` if it never is, or cannot be so.
     /// `combined_bytes` is the size of what it combines.
-    pub(super) fn define_nearly(&mut self, called: &str, combined_bytes: usize) -> Option<String> {
+    pub(super) fn define_fast_path(
+        &mut self,
+        called: &str,
+        combined_bytes: usize,
+    ) -> Option<String> {
         let name = called.strip_prefix(FUNCTIONS)?.strip_prefix("::")?;
         let needed = self.needed(name)?;
         let is_open = |known: &&Function| known.text.as_deref().is_none_or(has_open_loop);
@@ -67,7 +71,7 @@ impl Definitions {
                 } else {
                     without_branches(self, text, &flag)
                 };
-                written.push(nearly(function, &text, &unsure, &flag));
+                written.push(fast_path(function, &text, &unsure, &flag));
             } else {
                 continue;
             }
@@ -75,8 +79,8 @@ impl Definitions {
         }
         let is_unsure = unsure.contains(&name);
         is_unsure.then(|| {
-            self.nearly = written;
-            format!("{NEARLY}::{name}")
+            self.fast_path = written;
+            format!("{FAST}::{name}")
         })
     }
 
@@ -118,13 +122,13 @@ fn unused_name(functions: &[Function]) -> String {
 }
 
 /// A function without slow paths. It calls some that are unsure.
-fn nearly(function: &Function, text: &str, unsure: &[&str], flag: &str) -> String {
+fn fast_path(function: &Function, text: &str, unsure: &[&str], flag: &str) -> String {
     let own = format!(" {}(", function.name);
     let mut text = text.replacen(&own, &format!("{own}bool& {flag}, "), 1);
     for name in unsure {
         let (from, to) = (
             format!("{FUNCTIONS}::{name}("),
-            format!("{NEARLY}::{name}({flag}, "),
+            format!("{FAST}::{name}({flag}, "),
         );
         text = text.replace(&from, &to);
     }
@@ -312,22 +316,22 @@ mod tests {
         }
     }
 
-    fn nearly<Op: Monoid<f32>>() -> Option<String> {
+    fn fast_path<Op: Monoid<f32>>() -> Option<String> {
         let mut definitions = Definitions::default();
         let combine = Op::cuda(&mut definitions);
-        let name = definitions.define_nearly(&combine, size_of::<f32>())?;
+        let name = definitions.define_fast_path(&combine, size_of::<f32>())?;
         let text = definitions.text().unwrap();
-        let (_, text) = text.split_once("namespace nearly {").unwrap();
-        let (text, _) = text.split_once("}  // namespace nearly").unwrap();
-        assert!(text.contains(&format!(" {}(bool& ", &name["nearly::".len()..])));
+        let (_, text) = text.split_once("namespace fast {").unwrap();
+        let (text, _) = text.split_once("}  // namespace fast").unwrap();
+        assert!(text.contains(&format!(" {}(bool& ", &name["fast::".len()..])));
         Some(text.to_owned())
     }
 
     /// The slow paths stand where a constant condition never leads.
     #[test]
     fn unsure_functions_are_called_with_the_flag() {
-        let text = nearly::<LogAdd>().expect("it calls exp and ln");
-        assert!(text.contains("nearly::ln_f32(unsure, rust::add(1.0f, nearly::exp_f32(unsure, "));
+        let text = fast_path::<LogAdd>().expect("it calls exp and ln");
+        assert!(text.contains("fast::ln_f32(unsure, rust::add(1.0f, fast::exp_f32(unsure, "));
         assert!(text.contains("unsure |= !sure;"));
         // One arm is `more`: both are computed.
         assert!(text.contains("either<f32>(unsure, ((value._1 == "));
@@ -336,9 +340,9 @@ mod tests {
 
     #[test]
     fn only_the_last_condition_of_a_block_is_a_choice() {
-        let text = nearly::<Chain>().expect("it calls exp and ln");
+        let text = fast_path::<Chain>().expect("it calls exp and ln");
         // The chain's arms stay where they were, and the others are in braces of their own.
-        assert!(text.contains("else if (") && text.contains("return nearly::constant(unsure);"));
+        assert!(text.contains("else if (") && text.contains("return fast::constant(unsure);"));
         // Users may have names like ours.
         assert_eq!(text.matches("warpfold::either<f32>(").count(), 1);
         assert_eq!(
@@ -352,8 +356,8 @@ mod tests {
 
     #[test]
     fn the_flag_has_a_name_of_its_own() {
-        let text = nearly::<Powers>().expect("its loop has three turns");
-        assert!(text.contains("nearly::tanh_f32(unsure_, rust::add(unsure, b))"));
+        let text = fast_path::<Powers>().expect("its loop has three turns");
+        assert!(text.contains("fast::tanh_f32(unsure_, rust::add(unsure, b))"));
     }
 
     #[monoid(name = Harmonic, identity = f32::INFINITY)]
@@ -373,14 +377,14 @@ mod tests {
 
     #[test]
     fn divisions_of_short_floats_set_the_flag() {
-        let text = nearly::<Harmonic>().expect("it divides");
+        let text = fast_path::<Harmonic>().expect("it divides");
         assert!(text.contains("rust::div(unsure, 1.0f, "));
         assert_eq!(text.matches("rust::recip(unsure, ").count(), 2);
 
         let of = |cuda: fn(&mut Definitions) -> String, bytes| {
             let mut definitions = Definitions::default();
             let combine = cuda(&mut definitions);
-            definitions.define_nearly(&combine, bytes).is_some()
+            definitions.define_fast_path(&combine, bytes).is_some()
         };
         assert!(of(<Ratio as Monoid<u32>>::cuda, 4));
         assert!(!of(<Quotient as Monoid<u32>>::cuda, 4));
@@ -391,11 +395,11 @@ mod tests {
 
     #[test]
     fn loops_that_depend_on_data_are_not_written_twice() {
-        assert!(nearly::<Halves>().is_none() && nearly::<Steps>().is_none());
-        assert!(nearly::<ops::Add>().is_none());
+        assert!(fast_path::<Halves>().is_none() && fast_path::<Steps>().is_none());
+        assert!(fast_path::<ops::Add>().is_none());
         let rows = Engine::Rows(RowPolicy::of_scan::<f32>(false));
         let text = source::<kernels::Scan<f32, Halves>>(rows).unwrap();
-        assert!(!text.contains("T combine_surely("));
+        assert!(!text.contains("T combine_slow("));
     }
 
     #[test]
@@ -403,8 +407,8 @@ mod tests {
         let has = |engine| {
             let text = source::<kernels::Scan<f32, LogAdd>>(engine).unwrap();
             (
-                text.contains("T combine_surely("),
-                text.contains("namespace nearly"),
+                text.contains("T combine_slow("),
+                text.contains("namespace fast"),
             )
         };
         let rows = Engine::Rows(RowPolicy::of_scan::<f32>(false));

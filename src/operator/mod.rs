@@ -19,7 +19,7 @@ use register_width::Extended;
 #[derive(Default)]
 pub(crate) struct Forms {
     /// The function without slow paths, which says when it is unsure.
-    pub(crate) nearly: Option<String>,
+    pub(crate) fast_path: Option<String>,
     /// The operator on numbers that fill a register.
     pub(crate) extended: Option<Extended>,
     /// The instruction that combines two numbers of 16 bits at once.
@@ -47,13 +47,13 @@ impl Forms {
         // Other elements have a register for each of their parts.
         let is_held = align < 4;
         let takes_second = is_held.then(|| select_operand::takes_second(definitions, combine));
-        let nearly = definitions.define_nearly(combine, bytes);
+        let fast_path = definitions.define_fast_path(combine, bytes);
         // Kernels want one of the two.
-        let extended = nearly
+        let extended = fast_path
             .is_none()
             .then(|| definitions.define_extended(combine));
         Forms {
-            nearly,
+            fast_path,
             extended: extended.flatten(),
             pairs,
             parts,

@@ -187,8 +187,8 @@ impl Kernel {
         let mut definitions = Definitions::default();
         let mut bound = (self.bind)(&mut definitions);
         if !self.has_fast_paths {
-            definitions.nearly.clear();
-            bound = minijinja::context! { nearly => (), ..bound };
+            definitions.fast_path.clear();
+            bound = minijinja::context! { fast_path => (), ..bound };
         }
         let parameters = self.identity.parameters.iter().copied();
         let parameters = Variables::from(parameters.collect::<BTreeMap<_, _>>());

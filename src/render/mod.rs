@@ -48,7 +48,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     ) -> minijinja::Value {
         minijinja::context! {
             combine => combine,
-            nearly => forms.nearly,
+            fast_path => forms.fast_path,
             extended => forms.extended.map(|written| written.variables()),
             operator => operator,
             exact => exact.to_string(),

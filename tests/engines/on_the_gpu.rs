@@ -6,7 +6,7 @@ use crate::support::{gpu, oracle, skip, stream};
 use rayon::prelude::*;
 use warpfold::Prefixes;
 use warpfold::codegen::{
-    BlockPolicy, CostlyReducePolicy, CostlyScanPolicy, Engine, Layouts, Order, Policy, Primitive,
+    BlockPolicy, ComputeBoundReduce, ComputeBoundScan, Engine, Layouts, Order, Policy, Primitive,
     RowPolicy, WavePolicy, cost,
 };
 use warpfold::cuda::cudarc::driver::DeviceRepr;
@@ -354,7 +354,7 @@ fn check_blocks<T: Sample + DeviceRepr, Op: Monoid<T>>() {
 
 fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
     let costly =
-        [89, u32::MAX].map(|cost| CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost));
+        [89, u32::MAX].map(|cost| ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost));
     let policies = costly.into_iter().flatten().flat_map(|costly| costly.rows);
     let lengths = [1, 31, 1000, 4096, 70_001, 1 << 20, 1_500_001];
     check_reductions_by::<T, Op, _>(policies.map(|(_, policy)| policy), lengths);
@@ -438,8 +438,8 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
             &format!("compute capability {major}.{minor} has no wave engine"),
         );
     }
-    let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX);
-    if let Some(CostlyScanPolicy {
+    let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
+    if let Some(ComputeBoundScan {
         short,
         middle,
         shares,

@@ -12,7 +12,7 @@ use crate::support::oracle;
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    BlockPolicy, Chunks, CostlyScanPolicy, Engine, Kernels, Layouts, LevelArguments, Order, Plan,
+    BlockPolicy, Chunks, ComputeBoundScan, Engine, Kernels, Layouts, LevelArguments, Order, Plan,
     Primitive, ReducePlan, ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan,
     WavePolicy, source,
 };
@@ -244,7 +244,7 @@ fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &str, case: &C
     engines.dedup();
     engines.extend(BlockPolicy::for_scan(Layouts::of::<F>(), 90, 0).map(Engine::Block));
     // Eight rows a warp, loaded two at a time: shares of three levels.
-    let costly = CostlyScanPolicy::of(Layouts::of::<F>(), 90, u32::MAX);
+    let costly = ComputeBoundScan::of(Layouts::of::<F>(), 90, u32::MAX);
     engines.extend(costly.map(|costly| {
         Engine::Shares(SharePolicy {
             rows: 8,

@@ -53,7 +53,7 @@ pub(in crate::engine) const MOST_BLOCKS_WIDENED: u32 = 5;
 
 /// From this cost on, the trees of many rows are too much code for scans that the GPU holds at
 /// once. Not measured alone.
-pub(in crate::engine) const TOO_COSTLY: u32 = 90;
+pub(in crate::engine) const TOO_MUCH_CODE: u32 = 90;
 
 /// So are those over more registers.
 pub(in crate::engine) const MOST_REGISTERS: u32 = 32;

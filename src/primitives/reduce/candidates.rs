@@ -3,7 +3,7 @@
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::tuning::scaled;
 use crate::engine::{
-    BlockPolicy, CostlyReducePolicy, Engine, Explanation, Layouts, Machine, Order, ReducePolicy,
+    BlockPolicy, ComputeBoundReduce, Engine, Explanation, Layouts, Machine, Order, ReducePolicy,
     RowPolicy, facts,
 };
 use crate::operator::cost;
@@ -20,12 +20,12 @@ pub(super) fn for_operator<K>(
 ) -> Candidates<K> {
     let capability = machine.capability;
     let costly = match order {
-        Order::Law => CostlyReducePolicy::of(layouts, capability, cost),
+        Order::Law => ComputeBoundReduce::of(layouts, capability, cost),
         Order::Any => None,
     };
     let usual = || ReducePolicy::for_capability(layouts, capability);
     let (rows, cut) = match (costly, order) {
-        (Some(CostlyReducePolicy { rows, cut }), _) => (rows, cut),
+        (Some(ComputeBoundReduce { rows, cut }), _) => (rows, cut),
         (None, Order::Law) => (RowPolicy::for_ordered_reduce(layouts, capability), usual()),
         (None, Order::Any) => {
             let rows = RowPolicy::for_any_order(layouts, capability, cost);

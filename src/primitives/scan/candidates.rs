@@ -2,7 +2,7 @@
 
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
 use crate::engine::{
-    BlockPolicy, CostlyScanPolicy, Engine, Explanation, Layouts, Machine, RowPolicy, SharePolicy,
+    BlockPolicy, ComputeBoundScan, Engine, Explanation, Layouts, Machine, RowPolicy, SharePolicy,
     WavePolicy, facts,
 };
 use crate::operator::cost;
@@ -26,7 +26,7 @@ pub(super) fn for_operator<K: Clone>(
     }
     let wave = WavePolicy::for_operator(layouts, capability, commutes, cost)
         .filter(|&policy| Engine::Wave(policy).runs_on(capability));
-    let costly = CostlyScanPolicy::of(layouts, capability, cost);
+    let costly = ComputeBoundScan::of(layouts, capability, cost);
     // Between what the GPU holds at once and what other engines take.
     let between = |list: &mut Builder<K>, reach: u64| {
         if let Some(policy) = wave.filter(|_| reach > 0) {
@@ -132,7 +132,7 @@ impl<'a, K: Clone> Builder<'a, K> {
     }
 
     /// The shares engine: tiles for some numbers of items a multiprocessor, and for all others.
-    fn add_shares(&mut self, costly: &CostlyScanPolicy) {
+    fn add_shares(&mut self, costly: &ComputeBoundScan) {
         let from = costly.from;
         let mut add = |to, policy: SharePolicy| {
             self.add(Engine::Shares(policy), Fits::Each { from, to });

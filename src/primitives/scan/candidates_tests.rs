@@ -268,7 +268,7 @@ fn one_engine_takes_everything() {
         names(Engine::Rows(rows)),
         ["rows", "rows", "rows, in turns"]
     );
-    let costly = CostlyScanPolicy::of(Layouts::of_slice::<f32>(), 90, COSTLY).unwrap();
+    let costly = ComputeBoundScan::of(Layouts::of_slice::<f32>(), 90, COSTLY).unwrap();
     assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
     let wave = WavePolicy::for_form(Layouts::of_slice::<f32>(), 90).unwrap();
     assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);

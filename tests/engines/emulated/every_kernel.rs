@@ -11,7 +11,7 @@ use crate::support::workspace::used_workspace;
 use std::any::{TypeId, type_name};
 use warpfold::bytemuck;
 use warpfold::codegen::{
-    BlockPolicy, CostlyScanPolicy, Engine, Kernels, Layouts, Order, Plan, Policy, Primitive,
+    BlockPolicy, ComputeBoundScan, Engine, Kernels, Layouts, Order, Plan, Policy, Primitive,
     RowPolicy, SharePolicy, WavePolicy, Way, kernels, source,
 };
 use warpfold::ops::{Add, Max, Min};
@@ -108,7 +108,7 @@ fn in_one_block<T: Element>(primitive: Primitive) -> Option<BlockPolicy> {
 /// The shares engine with small tiles, of which many can be tested: with the fewest warps, and with
 /// so many that each of its tasks has one.
 fn shares<T: Element>() -> Vec<SharePolicy> {
-    let Some(costly) = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX) else {
+    let Some(costly) = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX) else {
         return Vec::new();
     };
     let policy = |rows: u32, warps| SharePolicy {

@@ -16,7 +16,7 @@ use warpfold::bytemuck::{self, Pod, Zeroable};
 use warpfold::codegen::kernels::{Reduce, ReduceArguments, Scan, ScanArguments};
 use warpfold::codegen::translated::Part;
 use warpfold::codegen::{
-    Chunks, CostlyReducePolicy, CostlyScanPolicy, Definitions, Engine, HEADER_BYTES, Kernels,
+    Chunks, ComputeBoundReduce, ComputeBoundScan, Definitions, Engine, HEADER_BYTES, Kernels,
     Layouts, LevelArguments, Order, Policy, Primitive, ReducePlan, RowPolicy, ScanPlan, WavePlan,
     WavePolicy, WorkspaceArguments, WorkspaceKey, source,
 };
@@ -107,7 +107,7 @@ fn policies_of_costly_operators() {
         if !is_drawn(&format!("costly {name}"), name == "f32") {
             return;
         }
-        let costly = CostlyScanPolicy::of(Layouts::of_slice::<T>(), 90, u32::MAX)
+        let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX)
             .expect("elements are small");
         for short in costly.short {
             let tile = short.elements() as usize;
@@ -115,7 +115,7 @@ fn policies_of_costly_operators() {
             check_scan::<T, Op>(&name, short, &[tile - 1, 3 * tile + 5]);
         }
         for cost in [89, u32::MAX] {
-            let costly = CostlyReducePolicy::of(Layouts::of_slice::<T>(), 90, cost)
+            let costly = ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost)
                 .expect("elements are small");
             for (bytes, rows) in costly.rows {
                 let batch = rows.elements() as usize;

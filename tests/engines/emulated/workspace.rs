@@ -9,7 +9,7 @@ use crate::support::workspace::{header_after, used_workspace};
 use warpfold::bytemuck;
 use warpfold::codegen::kernels::{self, ReduceArguments, ScanArguments};
 use warpfold::codegen::{
-    Chunks, CostlyScanPolicy, Engine, HEADER_BYTES, Kernels, Layouts, Order, ReducePlan,
+    Chunks, ComputeBoundScan, Engine, HEADER_BYTES, Kernels, Layouts, Order, ReducePlan,
     ReducePolicy, RowPolicy, ScanPlan, SharePlan, SharePolicy, WavePlan, WavePolicy, source,
 };
 use warpfold::ops::{Add, Max};
@@ -137,7 +137,7 @@ fn calls() -> Vec<Call> {
     });
 
     let costly =
-        CostlyScanPolicy::of(Layouts::of_slice::<u32>(), 90, u32::MAX).expect("elements are small");
+        ComputeBoundScan::of(Layouts::of_slice::<u32>(), 90, u32::MAX).expect("elements are small");
     let shares = SharePolicy {
         rows: 2,
         batch: 2,

@@ -28,9 +28,9 @@ pub(in crate::engine) struct RowTables {
     /// Scans, by the size of what is folded.
     pub(in crate::engine) scan: &'static [ScanRow],
     /// Reductions by costly operators, by the size of what is folded.
-    pub(in crate::engine) costly_reduce: &'static [CostlyReduceRow],
+    pub(in crate::engine) compute_bound_reduce: &'static [ComputeBoundReduceRow],
     /// Scans by costly operators, likewise. Larger accumulators have no other way.
-    pub(in crate::engine) costly_scan: &'static [CostlyScanRow],
+    pub(in crate::engine) compute_bound_scan: &'static [ComputeBoundScanRow],
 }
 
 /// What warps hold of a reduction.
@@ -130,7 +130,7 @@ pub(in crate::engine) struct HeldRow {
 ///
 /// Of the rows for one size, those for the costliest operators come first.
 #[derive(Debug)]
-pub(in crate::engine) struct CostlyReduceRow {
+pub(in crate::engine) struct ComputeBoundReduceRow {
     /// The largest accumulator, in bytes.
     pub(in crate::engine) accumulator: u32,
     /// The fewest bytes that are read of an item. Where they are much fewer than the accumulator
@@ -160,7 +160,7 @@ pub(in crate::engine) struct BatchRow {
 
 /// The shares engine, for scans where the arithmetic takes longer than the memory.
 #[derive(Debug)]
-pub(in crate::engine) struct CostlyScanRow {
+pub(in crate::engine) struct ComputeBoundScanRow {
     /// The largest accumulator, in bytes.
     pub(in crate::engine) accumulator: u32,
     /// The fewest items of a multiprocessor for which it is faster, each for operators of at least

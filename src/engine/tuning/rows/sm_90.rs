@@ -1,8 +1,8 @@
 //! Compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
 
 use super::{
-    BatchRow, BlockRow, CostlyReduceRow, CostlyScanRow, HeldRow, RangeRow, ReduceRow, RowTables,
-    ScanRow, ShareRow,
+    BatchRow, BlockRow, ComputeBoundReduceRow, ComputeBoundScanRow, HeldRow, RangeRow, ReduceRow,
+    RowTables, ScanRow, ShareRow,
 };
 use crate::engine::{ReducePolicy, Way};
 
@@ -12,11 +12,11 @@ const YES: Option<bool> = Some(true);
 const ALONE: Way = Way::Alone;
 
 /// How many sums a lane reads at once by operators that cost 90 and more: less code.
-const DEAR: Option<u32> = Some(1);
+const ONE_SUM: Option<u32> = Some(1);
 
 /// Batches of elements of 4 bytes by such operators.
 #[rustfmt::skip]
-const DEAR_WORDS: &[(u64, BatchRow)] = &[
+const SLOWEST_WORDS: &[(u64, BatchRow)] = &[
     (8 << 10, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
     (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Compact }),
     (12 << 20, BatchRow { run: 4, items: 16, warps: 16, way: Way::Compact }),
@@ -25,7 +25,7 @@ const DEAR_WORDS: &[(u64, BatchRow)] = &[
 
 /// Batches of elements of 4 bytes by others that cost 15 and more.
 #[rustfmt::skip]
-const COSTLY_WORDS: &[(u64, BatchRow)] = &[
+const COMPUTE_BOUND_WORDS: &[(u64, BatchRow)] = &[
     (15 << 16, BatchRow { run: 8, items: 8, warps: 16, way: Way::Alone }),
     (56 << 20, BatchRow { run: 4, items: 16, warps: 32, way: Way::Alone }),
     (128 << 20, BatchRow { run: 8, items: 32, warps: 32, way: Way::Alone }),
@@ -257,14 +257,14 @@ pub(super) const ROWS: RowTables = RowTables {
     ],
     // From 90 on: as ln(e^a + e^b) and softmax in f32 and f64. Their code is long: short inputs
     // wait for instructions, and the first call for the compiler.
-    costly_reduce: &[
-        CostlyReduceRow {
-            accumulator: 1, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
-            batches: DEAR_WORDS,
+    compute_bound_reduce: &[
+        ComputeBoundReduceRow {
+            accumulator: 1, read: 0, least: 90, sums: ONE_SUM, others: Way::Grouped,
+            batches: SLOWEST_WORDS,
         },
         // Long inputs of bytes wait for three instructions an item already. Shorter ones have the
         // batches of cheap operators.
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 1, read: 0, least: 3, sums: None, others: Way::Alone,
             batches: &[
                 (32 << 10, BatchRow { run: 16, items: 64, warps: 32, way: Way::Alone }),
@@ -274,28 +274,28 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 32, items: 128, warps: 32, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
-            accumulator: 2, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
-            batches: DEAR_WORDS,
+        ComputeBoundReduceRow {
+            accumulator: 2, read: 0, least: 90, sums: ONE_SUM, others: Way::Grouped,
+            batches: SLOWEST_WORDS,
         },
-        CostlyReduceRow {
-            accumulator: 4, read: 4, least: 90, sums: DEAR, others: Way::Grouped,
-            batches: DEAR_WORDS,
+        ComputeBoundReduceRow {
+            accumulator: 4, read: 4, least: 90, sums: ONE_SUM, others: Way::Grouped,
+            batches: SLOWEST_WORDS,
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 4, read: 4, least: 15, sums: None, others: Way::Grouped,
-            batches: COSTLY_WORDS,
+            batches: COMPUTE_BOUND_WORDS,
         },
-        CostlyReduceRow {
-            accumulator: 4, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
-            batches: DEAR_WORDS,
+        ComputeBoundReduceRow {
+            accumulator: 4, read: 0, least: 90, sums: ONE_SUM, others: Way::Grouped,
+            batches: SLOWEST_WORDS,
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 4, read: 0, least: 32, sums: None, others: Way::Grouped,
-            batches: COSTLY_WORDS,
+            batches: COMPUTE_BOUND_WORDS,
         },
-        CostlyReduceRow {
-            accumulator: 8, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
+        ComputeBoundReduceRow {
+            accumulator: 8, read: 0, least: 90, sums: ONE_SUM, others: Way::Grouped,
             batches: &[
                 (8 << 10, BatchRow { run: 4, items: 2, warps: 32, way: Way::Alone }),
                 (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Compact }),
@@ -303,7 +303,7 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 4, items: 8, warps: 32, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 8, read: 0, least: 48, sums: None, others: Way::Grouped,
             batches: &[
                 (1 << 20, BatchRow { run: 4, items: 4, warps: 16, way: Way::Alone }),
@@ -313,7 +313,7 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 8, read: 0, least: 15, sums: None, others: Way::Alone,
             batches: &[
                 (2 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Alone }),
@@ -321,15 +321,15 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 4, items: 16, warps: 32, way: Way::Compact }),
             ],
         },
-        CostlyReduceRow {
-            accumulator: 12, read: 0, least: 90, sums: DEAR, others: Way::Grouped,
+        ComputeBoundReduceRow {
+            accumulator: 12, read: 0, least: 90, sums: ONE_SUM, others: Way::Grouped,
             batches: &[
                 (24 << 10, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
                 (40 << 20, BatchRow { run: 4, items: 8, warps: 16, way: Way::Compact }),
                 (u64::MAX, BatchRow { run: 4, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 12, read: 0, least: 20, sums: None, others: Way::Grouped,
             batches: &[
                 (1 << 20, BatchRow { run: 4, items: 4, warps: 32, way: Way::Alone }),
@@ -338,22 +338,22 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 4, items: 16, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
-            accumulator: 16, read: 16, least: 90, sums: DEAR, others: Way::Grouped,
+        ComputeBoundReduceRow {
+            accumulator: 16, read: 16, least: 90, sums: ONE_SUM, others: Way::Grouped,
             batches: &[
                 (1 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Compact }),
                 (48 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Compact }),
                 (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 16, read: 16, least: 48, sums: None, others: Way::Grouped,
             batches: &[
                 (32 << 20, BatchRow { run: 2, items: 4, warps: 16, way: Way::Grouped }),
                 (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 16, read: 16, least: 26, sums: None, others: Way::Alone,
             batches: &[
                 (2 << 20, BatchRow { run: 1, items: 2, warps: 16, way: Way::Alone }),
@@ -361,7 +361,7 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 2, items: 16, warps: 16, way: Way::Alone }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 24, read: 17, least: 24, sums: None, others: Way::Grouped,
             batches: &[
                 (3 << 20, BatchRow { run: 2, items: 4, warps: 8, way: Way::Alone }),
@@ -369,11 +369,11 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 24, read: 0, least: 24, sums: None, others: Way::Alone,
             batches: &[(32 << 20, BatchRow { run: 2, items: 8, warps: 16, way: Way::Alone })],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 32, read: 29, least: 40, sums: None, others: Way::Compact,
             batches: &[
                 (5 << 19, BatchRow { run: 1, items: 2, warps: 16, way: Way::Alone }),
@@ -381,7 +381,7 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 2, items: 8, warps: 16, way: Way::Compact }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: 40, read: 33, least: 40, sums: None, others: Way::Alone,
             batches: &[
                 (4 << 20, BatchRow { run: 1, items: 4, warps: 16, way: Way::Compact }),
@@ -389,15 +389,15 @@ pub(super) const ROWS: RowTables = RowTables {
                 (u64::MAX, BatchRow { run: 1, items: 4, warps: 16, way: Way::Grouped }),
             ],
         },
-        CostlyReduceRow {
+        ComputeBoundReduceRow {
             accumulator: u32::MAX, read: 0, least: 40, sums: None, others: Way::Compact,
             batches: &[],
         },
     ],
-    costly_scan: &[
+    compute_bound_scan: &[
         // Short integers lie in words. Up to some cost, taking them out of words is what counts:
         // waves do less of that.
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 1, from: &[(20, 81_920)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX)], short_warps: 16,
@@ -408,7 +408,7 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
             long: ShareRow { share: 128, warps: 8, blocks: 5, bytes: 64 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 2, from: &[(22, 32_768)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
@@ -418,7 +418,7 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
             long: ShareRow { share: 64, warps: 8, blocks: 5, bytes: 64 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             // As many blocks as make the fewest rounds. Costly operators need more of them at once.
             accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 24_576)],
             alone: 48,
@@ -435,7 +435,7 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
             long: ShareRow { share: 32, warps: 8, blocks: 5, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 8, from: &[(14, 49_000), (20, 10_240)],
             alone: 48,
             short_rows: &[(2, u32::MAX), (4, 150)], short_warps: 16,
@@ -450,7 +450,7 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
             long: ShareRow { share: 32, warps: 8, blocks: 3, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 12, from: &[(24, 10_240)],
             alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[
@@ -460,31 +460,31 @@ pub(super) const ROWS: RowTables = RowTables {
             ],
             long: ShareRow { share: 16, warps: 8, blocks: 4, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 16, from: &[(16, 100_000), (20, 6_144)],
             alone: 48, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(40_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 4, bytes: 128 })],
             long: ShareRow { share: 16, warps: 8, blocks: 3, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 24, from: &[],
             alone: 25, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(24_000, u32::MAX, ShareRow { share: 16, warps: 4, blocks: 3, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 28, from: &[],
             alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(16_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 32, from: &[],
             alone: 16, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(16_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],
             long: ShareRow { share: 8, warps: 8, blocks: 3, bytes: 128 },
         },
-        CostlyScanRow {
+        ComputeBoundScanRow {
             accumulator: 40, from: &[],
             alone: 24, short_rows: &[(2, u32::MAX)], short_warps: 8,
             middle: &[(24_000, u32::MAX, ShareRow { share: 8, warps: 8, blocks: 2, bytes: 128 })],

@@ -58,7 +58,7 @@ pub(in crate::engine) const BEFORE_SHARES: &[(u32, u64)] = &[(28, 0), (40, 4), (
 
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];
 
-const DEAR: &Tables<[(u32, WaveRow)]> = &[(90, operators_sm_90::DEAR)];
+const SLOWEST: &Tables<[(u32, WaveRow)]> = &[(90, operators_sm_90::SLOWEST)];
 const ORDERED_SCANS: &Tables<[WaveRow]> = &[(90, operators_sm_90::ORDERED)];
 
 /// The row for scans of elements of a size by an operator that `commutes` or not, of some
@@ -69,10 +69,10 @@ pub(in crate::engine) fn scans_by(
     commutes: bool,
     cost: u32,
 ) -> Option<&'static [WaveRow]> {
-    let mut dear = choose(DEAR, capability).iter();
-    let dear = dear.find(|(least, row)| row.element == element && cost >= *least);
+    let mut slowest = choose(SLOWEST, capability).iter();
+    let slowest = slowest.find(|(least, row)| row.element == element && cost >= *least);
     let mut ordered = choose(ORDERED_SCANS, capability).iter();
-    let row = match dear {
+    let row = match slowest {
         Some((_, row)) => Some(row),
         None if commutes => None,
         None => ordered.find(|row| row.element == element),

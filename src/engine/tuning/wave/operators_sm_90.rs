@@ -7,7 +7,7 @@ use super::WaveRow;
 /// saturating sums of signed bytes, of choices between two signed bytes by several conditions, of
 /// merged means (12 bytes), of quaternions of `f64`, and of products of matrices (36 bytes).
 #[rustfmt::skip]
-pub(super) const DEAR: &[(u32, WaveRow)] = &[
+pub(super) const SLOWEST: &[(u32, WaveRow)] = &[
     (5, WaveRow {
         element: 1, run: 1, tile: 32 << 10, warps: 16, reducers: 8, stages: 6, loads: 2, wave: 128,
         batch: 2,

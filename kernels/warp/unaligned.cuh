@@ -15,7 +15,7 @@ namespace warpfold {
 __device__ __forceinline__ int offset_of(const void* address) { return (int)((u64)address & 15); }
 
 template <class T, int RUN>
-struct DisplacedRuns {
+struct UnalignedRuns {
     using R = Run<T, RUN>;
     using Loader = RowLoader<T, RUN, 1>;
     using Word16 = Word<16>;
@@ -91,7 +91,7 @@ struct DisplacedRuns {
     static __device__ __forceinline__ void store_staged(MovedRun<T, RUN> (&rows)[ROWS], T* target,
                                                         unsigned char* room, int begin, int limit,
                                                         bool whole) {
-        using Line = DisplacedRuns<Narrow, 16 / R::NARROW>;
+        using Line = UnalignedRuns<Narrow, 16 / R::NARROW>;
         MovedRun<Narrow, 16 / R::NARROW> lines[ROWS * WORDS];
         int offset = offset_of(target);
         if (offset > 0) move_up(rows, offset);

@@ -3,7 +3,7 @@
 // A compiler computes them by a fast path, and branches to a slow one where that is not exact:
 // where an exponent is extreme, for infinities and NaN. No two such branches are taken at once, so
 // several divisions take as long as one after the other. Here the fast path says whether it was
-// exact. If not, it sets `unsure`, and what it returns may be anything (warp/decided.cuh).
+// exact. If not, it sets `unsure`, and what it returns may be anything (warp/fast_path.cuh).
 //
 // Each begins with an approximation by the hardware. Newton's steps double its digits. The last one
 // adds what a quotient leaves over. A fused multiply-add tells that exactly, unless it is
