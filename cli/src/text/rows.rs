@@ -378,7 +378,10 @@ impl Rows {
             };
             let rows = match self.rows_left_out {
                 0 => String::new(),
-                rows => format!(", and {} with them", counted(rows as usize, "row")),
+                rows => {
+                    let them = if missing == 1 { "it" } else { "them" };
+                    format!(", and {} with {them}", counted(rows as usize, "row"))
+                }
             };
             logger::remark(
                 "note",

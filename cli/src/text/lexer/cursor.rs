@@ -435,7 +435,8 @@ impl Cursor {
                 .is_some_and(|byte| !byte.is_ascii_whitespace());
             return is_attached
                 && match self.last_row {
-                    0 => count > 1 && has_digit(comment),
+                    // Behind numbers of the first row, one more is enough.
+                    0 => count + self.fields > 1 && has_digit(comment),
                     fields => self.fields + count == fields && numbers.next().is_some(),
                 };
         };
