@@ -4,7 +4,7 @@
 //
 //   SortTile      ranks the items of a tile by a digit, and moves them within the tile
 //   Sorter        begin, count, pass: the launches of a long sort
-//   BlockSorter   all passes in one block, for short inputs
+//   RunSorter     short inputs: blocks sort runs, and few launches merge them
 //
 // The passes learn from one reading of all keys how many have which digit (`count`). A digit that
 // all keys share needs no pass; only the device knows which these are, so the launches of such
@@ -15,6 +15,7 @@
 // Items move with the bits of their keys as they are, and each pass computes the digit anew. So
 // numbers that are equal to the order, such as -0 and +0, keep their bits and their places.
 #pragma once
+#include "block/ranked_sort.cuh"
 #include "machine/order.cuh"
 #include "machine/words.cuh"
 #include "grid/workspace.cuh"
@@ -519,109 +520,126 @@ struct Sorter {
     }
 };
 
-/// All passes in one block.
-template <class B, bool FLOAT, class V, int WARPS, int ROWS>
-struct BlockSorter {
-    using Tile = SortTile<B, FLOAT, V, WARPS, ROWS>;
+/// The launches of a short sort: blocks sort runs of TILE items, and then each launch merges WAYS
+/// runs at a time. An item's place is its place in its own run and the number of items before it in
+/// each of the others.
+template <class B, bool FLOAT, class V, int TILE, int WAYS>
+struct RunSorter {
     using Ranks = KeyRanks<B, FLOAT>;
-    static constexpr u32 THREADS = Tile::THREADS;
+    static constexpr bool MAY_BE_PLACES = HAS_VALUES<V> && sizeof(V) == 4 && alignof(V) == 4;
 
-    /// The bytes in which ranks differ, as bits. All threads get them.
-    static __device__ __forceinline__ u32 varying(const Ranks& ranks, const B (&key)[ROWS], B some,
-                                                  u32 first, u32 rows, u32 count) {
-        B differing = 0;
-#pragma unroll
-        for (int row = 0; row < ROWS; row++)
-            if (row < (int)rows && first + row * WARP < count)
-                differing |= (B)(ranks.rank(key[row]) ^ ranks.rank(some));
-        u32 bytes = 0;
-#pragma unroll
-        for (int byte = 0; byte < (int)sizeof(B); byte++)
-            if ((differing >> (8 * byte) & 255) != 0) bytes |= 1u << byte;
-        typename Tile::Shared& shared = Tile::shared();
-#pragma unroll
-        for (int by = 1; by < WARP; by *= 2) bytes |= __shfl_xor_sync(ALL_LANES, bytes, by);
-        int own_warp = warp_index();
-        if (Tile::lane() == 0) shared.varying[own_warp] = bytes;
-        __syncthreads();
-        bytes = 0;
-#pragma unroll
-        for (int warp = 0; warp < WARPS; warp++) bytes |= shared.varying[warp];
-        return bytes;
+    /// Where a launch reads and writes. The last one writes what the call gives.
+    template <class Call>
+    struct Stage {
+        const Call& call;
+        bool first, last, to_out;
+
+        __device__ __forceinline__ explicit Stage(const Call& call)
+            : call(call), first(call.pass == 0), last(call.pass + 1 == call.passes),
+              to_out((call.passes - call.pass) % 2 == 1) {}
+        __device__ __forceinline__ const B* from() const {
+            return first ? call.keys : to_out ? call.keys_room : call.keys_out;
+        }
+        __device__ __forceinline__ V value(u64 i) const {
+            const V* values = first ? call.values : to_out ? call.values_room : call.values_out;
+            if constexpr (MAY_BE_PLACES)
+                if (values == nullptr) {
+                    V place;
+                    *reinterpret_cast<u32*>(&place) = (u32)i;
+                    return place;
+                }
+            return values[i];
+        }
+        __device__ __forceinline__ void store(u64 i, B key) const {
+            if (last && call.places_only) return;
+            (to_out ? call.keys_out : call.keys_room)[i] = key;
+        }
+        __device__ __forceinline__ void store(u64 i, B key, const V& value) const {
+            store(i, key);
+            V* values = to_out ? call.values_out : call.values_room;
+            if constexpr (MAY_BE_PLACES)
+                if (last && call.places_only) {
+                    reinterpret_cast<u64*>(values)[i] = *reinterpret_cast<const u32*>(&value);
+                    return;
+                }
+            values[i] = value;
+        }
+    };
+
+    struct Shared {
+        RankedRoom<B, u32, TILE> room;
+        B keys[TILE];
+    };
+
+    /// A block of TILE threads sorts a run.
+    template <class Call>
+    static __device__ __forceinline__ void sort_run(const Call& call) {
+        Shared& shared = *reinterpret_cast<Shared*>(dynamic_shared());
+        u64 start = (u64)blockIdx.x * TILE;
+        if (start >= call.length) return;
+        u32 count = call.length - start < TILE ? (u32)(call.length - start) : TILE;
+        Stage<Call> stage(call);
+        Ranks ranks = Ranks::of(call.order);
+        u32 i = threadIdx.x;
+        Ranked<B, u32> own = {Ranked<B, u32>::LAST, i};
+        if (i < count) {
+            B key = stage.from()[start + i];
+            shared.keys[i] = key;
+            own.rank = ranks.rank(key);
+        }
+        shared.room.set(i, own);
+        shared.room.template sort<true>(power_of_two(count));
+        u32 from = shared.room.places[i];
+        if constexpr (HAS_VALUES<V>) {
+            V value;
+            if (i < count) value = stage.value(start + from);
+            // In place, all are read before one is written.
+            __syncthreads();
+            if (i < count) stage.store(start + i, shared.keys[from], value);
+        } else {
+            if (i < count) stage.store(start + i, shared.keys[from]);
+        }
     }
 
+    /// Merges runs of so many items. A thread an item.
     template <class Call>
-    static __device__ __forceinline__ void sort(const Call& call) {
-        typename Tile::Shared& shared = Tile::shared();
+    static __device__ __forceinline__ void merge_runs(const Call& call) {
+        u32 length = (u32)call.length, i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= length) return;
+        u32 run = TILE;
+        for (u32 pass = 1; pass < call.pass; pass++) run *= WAYS;
+        Stage<Call> stage(call);
         Ranks ranks = Ranks::of(call.order);
-        u32 count = (u32)call.length, rows = (count + THREADS - 1) / THREADS;
-        if (count == 0) return;
-        u32 first = warp_index() * (rows * WARP) + Tile::lane();
-        B key[ROWS];
-        V value[ROWS];
+        const B* keys = stage.from();
+        B key = keys[i], rank = ranks.rank(key);
+        u32 own = i / run % WAYS, group = i / run - own;
+        // How many items of each other run come before. The first ones of all runs are looked at
+        // side by side, so that their loads overlap.
+        u32 before[WAYS];
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            u32 at = first + row * WARP;
-            bool there = row < (int)rows && at < count;
-            key[row] = there ? call.keys[at] : (B)0;
-            if constexpr (HAS_VALUES<V>) {
-                if (!there) continue;
-                if constexpr (sizeof(V) == 4 && alignof(V) == 4)
-                    if (call.values == nullptr) {
-                        *reinterpret_cast<u32*>(&value[row]) = at;
-                        continue;
-                    }
-                value[row] = call.values[at];
+        for (int way = 0; way < WAYS; way++) before[way] = 0;
+        for (u32 step = run; step > 0; step /= 2) {
+            B other[WAYS];
+            bool there[WAYS];
+#pragma unroll
+            for (int way = 0; way < WAYS; way++) {
+                u32 probe = before[way] + step - 1, at = (group + way) * run + probe;
+                there[way] = way != (int)own && probe < run && at < length;
+                other[way] = keys[there[way] ? at : i];
+            }
+#pragma unroll
+            for (int way = 0; way < WAYS; way++) {
+                B its = ranks.rank(other[way]);
+                // Equal items of a run before come first.
+                bool comes_first = its < rank || (way < (int)own && its == rank);
+                if (there[way] && comes_first) before[way] += step;
             }
         }
-        u32 bytes = varying(ranks, key, call.keys[0], first, rows, count);
-        for (int pass = 0; pass < (int)sizeof(B); pass++) {
-            if ((bytes >> pass & 1) == 0) continue;
-            u32 place[ROWS];
+        u32 place = group * run + i % run;
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                u32 digit = ranks.digit(key[row], 8 * pass);
-                // What is not there stays last.
-                if (first + row * WARP >= count) digit = SORT_DIGITS - 1;
-                place[row] = Tile::packed(digit);
-            }
-            Tile::clear_counts();
-            Tile::rank_in_warp(place, rows);
-            __syncthreads();
-            Tile::start_of_digit(Tile::sum_of_warps());
-            Tile::place(place, rows);
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                if (row >= (int)rows) break;
-                shared.keys[place[row]] = key[row];
-                if constexpr (HAS_VALUES<V>)
-                    if (first + row * WARP < count) shared.room.values[place[row]] = value[row];
-            }
-            __syncthreads();
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                if (row >= (int)rows) break;
-                key[row] = shared.keys[first + row * WARP];
-                if constexpr (HAS_VALUES<V>)
-                    if (first + row * WARP < count) value[row] = shared.room.values[first + row * WARP];
-            }
-            __syncthreads();
-        }
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            u32 at = first + row * WARP;
-            if (row >= (int)rows || at >= count) break;
-            if (!call.places_only) call.keys_out[at] = key[row];
-            if constexpr (HAS_VALUES<V>) {
-                if constexpr (sizeof(V) == 4 && alignof(V) == 4)
-                    if (call.places_only) {
-                        reinterpret_cast<u64*>(call.values_out)[at] =
-                            *reinterpret_cast<const u32*>(&value[row]);
-                        continue;
-                    }
-                call.values_out[at] = value[row];
-            }
-        }
+        for (int way = 0; way < WAYS; way++) place += before[way];
+        if constexpr (HAS_VALUES<V>) stage.store(place, key, stage.value(i));
+        else stage.store(place, key);
     }
 };
 

@@ -17,6 +17,7 @@
 // finishes. More than a block sorts are sorted by the launches of sort.cuh: by their places, and
 // then by rank.
 #pragma once
+#include "block/ranked_sort.cuh"
 #include "grid/workspace.cuh"
 #include "machine/words.cuh"
 #include "sort.cuh"
@@ -108,31 +109,15 @@ struct TopK {
     static_assert(sizeof(B) == sizeof(Key) && THREADS >= DIGITS && THREADS <= 1024);
 
     /// A candidate, or the last that may be one.
-    struct Ranked {
-        B rank;
-        u64 place;
-
-        __device__ __forceinline__ bool before(const Ranked& other) const {
-            return rank < other.rank || (rank == other.rank && place < other.place);
-        }
-        /// Comes after every item.
-        static __device__ __forceinline__ Ranked none() { return {LAST, NOWHERE}; }
-        __device__ __forceinline__ bool is_none() const {
-            return rank == LAST && place == NOWHERE;
-        }
-        __device__ __forceinline__ bool admits(B other, u64 at) const {
-            return other < rank || (other == rank && at <= place);
-        }
-    };
+    using Ranked = warpfold::Ranked<B, u64>;
 
     struct Shared {
-        B ranks[CAPACITY];
-        u64 places[CAPACITY];
+        RankedRoom<B, u64, CAPACITY> room;
         u32 counts[DIGITS];
         B any[THREADS / WARP], all[THREADS / WARP];
         u64 sums[THREADS / WARP];
-        u64 below, inside, taken;
-        u32 digit, kept;
+        u64 below, inside;
+        u32 digit, kept, taken;
         bool last;
     };
     static __device__ __forceinline__ Shared& shared() {
@@ -328,70 +313,9 @@ struct TopK {
 
     // ---- sorting: one block --------------------------------------------------------------------
 
-    static __device__ __forceinline__ Ranked sorted(u32 i) {
-        return {shared().ranks[i], shared().places[i]};
-    }
+    static __device__ __forceinline__ Ranked sorted(u32 i) { return shared().room.at(i); }
     static __device__ __forceinline__ void set(u32 i, const Ranked& item) {
-        shared().ranks[i] = item.rank;
-        shared().places[i] = item.place;
-    }
-
-    static __device__ __forceinline__ Ranked shuffle_xor(const Ranked& item, int by) {
-        union {
-            B rank;
-            u32 words[(sizeof(B) + 3) / 4];
-        } both;
-        both.words[0] = 0;
-        both.rank = item.rank;
-#pragma unroll
-        for (int i = 0; i < (int)(sizeof(B) + 3) / 4; i++)
-            both.words[i] = __shfl_xor_sync(ALL_LANES, both.words[i], by);
-        return {both.rank, __shfl_xor_sync(ALL_LANES, item.place, by)};
-    }
-
-    /// Sorts the first `count` of what is in shared memory, a power of two from 32 on, and no more
-    /// than there are threads. No two are equal. A warp sorts what its lanes have, by Batcher's
-    /// bitonic sort. Then neighbouring runs are merged: an item's place is its place in its own run
-    /// and the number of items before it in the other one.
-    static __device__ __forceinline__ void sort(u32 count) {
-        u32 at = threadIdx.x;
-        bool mine = at < count;
-        __syncthreads();
-        if (mine) {
-            Ranked own = sorted(at);
-#pragma unroll
-            for (int width = 2; width <= WARP; width *= 2)
-#pragma unroll
-                for (int step = width / 2; step > 0; step /= 2) {
-                    Ranked other = shuffle_xor(own, step);
-                    bool keeps_first = ((lane() & width) == 0) == ((lane() & step) == 0);
-                    if (other.before(own) == keeps_first) own = other;
-                }
-            set(at, own);
-        }
-        for (u32 width = WARP; width < count; width *= 2) {
-            __syncthreads();
-            Ranked own = Ranked::none();
-            u32 pair = at & ~(2 * width - 1), other = pair + (~at & width), before = 0;
-            if (mine) {
-                own = sorted(at);
-                for (u32 step = width / 2; step > 0; step /= 2)
-                    if (sorted(other + before + step - 1).before(own)) before += step;
-                if (sorted(other + before).before(own)) before++;
-            }
-            __syncthreads();
-            if (mine) {
-                at = pair + (at & (width - 1)) + before;
-                set(at, own);
-            }
-        }
-        __syncthreads();
-    }
-
-    static __device__ __forceinline__ u32 power_of_two(u64 least) {
-        u32 power = 1;
-        while (power < least) power *= 2;
-        return power;
+        shared().room.set(i, item);
     }
 
     /// Finds the first k in what a reader gives, and stores them in order.
@@ -400,7 +324,6 @@ struct TopK {
         Shared& s = shared();
         u32 least = CAPACITY < 256 ? CAPACITY : 256;
         u32 room = power_of_two(call.k > least ? call.k : least);
-        if (reader.count <= CAPACITY) room = CAPACITY;
         Ranked bound = narrow(reader, call.k, room);
         if (threadIdx.x == 0) s.kept = 0;
         __syncthreads();
@@ -410,14 +333,14 @@ struct TopK {
                 set(atomicAdd(&s.kept, 1u), item);
         }
         __syncthreads();
-        u32 kept = s.kept, count = power_of_two(kept > WARP ? kept : WARP);
+        u32 kept = s.kept, count = power_of_two(kept);
         // What fills up comes after every item, and no two are equal.
         for (u32 i = kept + threadIdx.x; i < count; i += THREADS)
             set(i, {LAST, NOWHERE - CAPACITY + i});
-        sort(count);
+        s.room.template sort<false>(count);
         u32 stored = kept < call.k ? kept : (u32)call.k;
         for (u32 i = threadIdx.x; i < stored; i += THREADS) {
-            u64 place = s.places[i];
+            u64 place = s.room.places[i];
             call.values[row * call.k + i] = OfItem::key(call.source.at(row * call.length + place));
             call.places[row * call.k + i] = place;
         }
@@ -490,6 +413,13 @@ struct TopK {
                                                   const Take& take) {
         constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW;
         for (u64 start = warp * CHUNK; start < length; start += warps * CHUNK) {
+            // Behind the bound's place only lower ranks count. So where most items are equal, most
+            // chunks need no second look.
+            B last = bound.rank;
+            if (start > bound.place) {
+                if (last == 0) return;
+                last = (B)(last - 1);
+            }
             u64 rest = length - start;
             int here = rest < CHUNK ? (int)rest : CHUNK;
             SourceRows<Source, RUN, ROWS> rows;
@@ -502,7 +432,7 @@ struct TopK {
                 for (int i = 0; i < RUN; i++) {
                     Item item = rows.item(row, i);
                     B rank = ranks.rank(bits_of(OfItem::key(item)));
-                    some |= OfItem::there(item) && rank <= bound.rank;
+                    some |= OfItem::there(item) && rank <= last;
                 }
             if (!any_lane(some)) continue;
 
@@ -533,10 +463,10 @@ struct TopK {
     }
     static_assert(RUN * ROWS <= 64);
 
-    /// Counts what a block's lanes store.
+    /// Counts what a block's lanes store. Rows of a block have fewer than 2^32 items.
     struct TakeInBlock {
         __device__ __forceinline__ u64 operator()(u32 count) const {
-            return count == 0 ? 0 : atomicAdd(&shared().taken, (u64)count);
+            return count == 0 ? 0 : atomicAdd(&shared().taken, count);
         }
     };
     /// Counts what the lanes of all blocks store: an addition a warp.

@@ -49,8 +49,9 @@ pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{
     BEGIN as SORT_BEGIN, COPY as SORT_COPY, COUNT as SORT_COUNT,
-    COUNT_THREADS as SORT_COUNT_THREADS, GATHER as SORT_GATHER, GatherArguments, PASS as SORT_PASS,
-    SHORT as SORT_SHORT, SortArguments, SortPlan, SortShape, gather as sort_gather,
+    COUNT_THREADS as SORT_COUNT_THREADS, GATHER as SORT_GATHER, GatherArguments,
+    MERGE as SORT_SHORT_MERGE, MERGE_THREADS as SORT_MERGE_THREADS, PASS as SORT_PASS,
+    RUNS as SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape, gather as sort_gather,
 };
 #[doc(hidden)]
 pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};

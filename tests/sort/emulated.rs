@@ -4,8 +4,8 @@ use super::cases::{Floats, Key, ORDERS, PATTERNS, Pattern, assert_bits, by_place
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::{
-    SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_PASS, SORT_SHORT, SortArguments,
-    SortPlan, SortShape, WorkspaceArguments,
+    SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_MERGE_THREADS, SORT_PASS,
+    SORT_SHORT_MERGE, SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape, WorkspaceArguments,
 };
 use warpfold::half::f16;
 use warpfold::{Element, Order, bytemuck};
@@ -106,8 +106,21 @@ impl Modules {
         let shape = self.shape;
         let tiled = |blocks| grid(blocks, shape.threads(), shape.tile_bytes());
         let module = if plan.is_short() {
-            let one = grid(1, shape.short_threads(), shape.short_bytes());
-            script.launch(SORT_SHORT.name, one, &[Argument::of_struct(&arguments)]);
+            let passes = plan.stages();
+            for pass in 0..passes {
+                let argument = Argument::of_struct(&SortArguments {
+                    pass,
+                    passes,
+                    ..arguments
+                });
+                let runs = grid(plan.runs(), shape.run_threads(), shape.run_bytes());
+                let merging = (len as u64).div_ceil(SORT_MERGE_THREADS.into());
+                let (function, grid) = match pass {
+                    0 => (SORT_SHORT_RUNS.name, runs),
+                    _ => (SORT_SHORT_MERGE.name, grid(merging, SORT_MERGE_THREADS, 0)),
+                };
+                script.launch(function, grid, &[argument]);
+            }
             &self.short
         } else {
             let argument = [Argument::of_struct(&arguments)];
@@ -209,7 +222,7 @@ fn u32s_in_the_emulator_are_sorted_as_by_the_standard_library() {
     let Some(toolchain) = Toolchain::get() else {
         return;
     };
-    let lens = [1, 33, TILE, TILE + 1, 3 * TILE + 7];
+    let lens = [1, 33, 64, 65, 200, TILE, TILE + 1, 3 * TILE + 7];
     check::<u32>(toolchain, "u32", &lens, &PATTERNS);
 }
 

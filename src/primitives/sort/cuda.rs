@@ -34,7 +34,8 @@ const MOST_VALUE: usize = 16;
 ///
 /// # Launches
 ///
-/// Up to some thousands of keys take one launch of one block. More take one that reads all keys and
+/// Up to 1024 keys take one launch. Some more take one for each 8 times as many: blocks sort runs, and
+/// merge 8 of them at a time. More take one that reads all keys and
 /// counts their digits, and one for each byte of a key; a launch for a digit that all keys share
 /// ends at once. One or two small launches come before these. The algorithm is that of Adinets and
 /// Merrill, "Onesweep: a faster least significant digit radix sort for GPUs" (2022).
@@ -460,9 +461,35 @@ impl Sorter {
             unsafe { launch(kernels, stream, function, grid, arguments) }
         };
         if plan.is_short() {
-            let grid = Grid::new(1, shape.short_threads(), shape.short_bytes());
             let kernels = self.short.get(&self.context)?;
-            return run(kernels, &kernel::SHORT, grid, arguments);
+            let passes = plan.stages();
+            for pass in 0..passes {
+                let (function, grid) = match pass {
+                    0 => {
+                        let runs = blocks(plan.runs(), call.len as u64)?;
+                        (
+                            &kernel::RUNS,
+                            Grid::new(runs, shape.run_threads(), shape.run_bytes()),
+                        )
+                    }
+                    _ => {
+                        let threads = kernel::MERGE_THREADS;
+                        let merging = (call.len as u64).div_ceil(threads.into());
+                        (&kernel::MERGE, Grid::new(merging as u32, threads, 0))
+                    }
+                };
+                run(
+                    kernels,
+                    function,
+                    grid,
+                    SortArguments {
+                        pass,
+                        passes,
+                        ..arguments
+                    },
+                )?;
+            }
+            return Ok(());
         }
         let kernels = self.long[usize::from(plan.status_bits() == 64)].get(&self.context)?;
         let multiprocessors = kernels.multiprocessors();

@@ -218,8 +218,8 @@ impl<K: Sortable> Buffer<K> {
 ///
 /// Every call is stable, and gives the bits of the functions on host data. On a GPU keys are read
 /// once to count their digits, and then keys and values are read and written once for each byte of
-/// a key that varies; up to some thousands of keys are sorted by one launch. Memory: as much again
-/// as keys and values take, and 2 KiB for some thousands of keys. The algorithm is that of Adinets
+/// a key that varies; short inputs are sorted by runs that are merged. Memory: as much again as
+/// keys and values take, and 2 KiB for some thousands of keys. The algorithm is that of Adinets
 /// and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs" (2022).
 ///
 /// A call does not wait for the result.

@@ -249,7 +249,10 @@ impl TopPlan {
         // A multiprocessor reads some hundredth of what all of them do.
         let in_blocks = self.columns * self.rows.div_ceil(BLOCKS_AT_ONCE);
         let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / BLOCKS_AT_ONCE);
-        match self.columns <= 4 * capacity || (self.rows > 1 && in_blocks <= in_launches) {
+        let is_faster = self.rows > 1 && in_blocks <= in_launches;
+        // A block counts candidates in 32 bits.
+        let is_counted = u32::try_from(self.columns).is_ok();
+        match self.columns <= 4 * capacity || (is_faster && is_counted) {
             true => TopWay::Rows,
             false => alone,
         }
