@@ -69,8 +69,10 @@ struct AxisLanes {
     }
 
     __device__ __forceinline__ Chunk chunk() const {
-        u64 rest = divide(thread(), shape.inner);
-        u64 outer = divide(rest, shape.chunks), number = rest - outer * shape.chunks;
+        // Mostly lanes are whole, and often there is one outer place.
+        u64 rest = shape.threads == shape.inner ? 0 : divide(thread(), shape.inner);
+        u64 outer = shape.chunks == 1 ? rest : divide(rest, shape.chunks);
+        u64 number = rest - outer * shape.chunks;
         u64 first = number << shape.log_chunk, left = shape.length - first;
         bool whole = left >> shape.log_chunk != 0;
         int rows = whole ? 1 << shape.log_chunk : (int)left;
@@ -194,6 +196,38 @@ struct AxisLanes {
         for (int bit = (int)rests.shift - 1; bit >= 0; bit--)
             if ((rests.length >> bit & 1) != 0) prefix.append(rests.of(bit, lane));
         out[lane] = Fold<Out>::narrow(prefix.value);
+    }
+
+    /// Folds the segment of rows of this thread, for one inner place. A segment of several chunks
+    /// is folded chunk by chunk, with a binary counter of their sums.
+    template <class Segments, class Out>
+    __device__ __forceinline__ void reduce_segments(const Segments& segments, Out* out,
+                                                    const A& init, bool seeded) const {
+        constexpr int MOST_CHUNKS = 40 - LOG_MOST;
+        if (!has_work()) return;
+        u64 number = divide(thread(), shape.inner), inner = thread() - number * shape.inner;
+        u64 first = segments.bound(number), end = segments.bound(number + 1);
+        // Unchecked offsets may fall.
+        if (end < first) end = first;
+        A sums[MOST_CHUNKS];
+        u64 chunks = 0;
+#pragma unroll 1
+        for (; end - first >> LOG_MOST != 0; first += 1ull << LOG_MOST, chunks++) {
+            A sum;
+            fold({0, 0, inner, first, 1 << LOG_MOST, true}, [&](const A& of_chunk) { sum = of_chunk; },
+                 [](int, const A&) {});
+            int level = 0;
+#pragma unroll 1
+            for (; (chunks >> level & 1) != 0; level++) sum = Operator::combine(sums[level], sum);
+            sums[level] = sum;
+        }
+        P prefix{init, seeded};
+#pragma unroll 1
+        for (int level = MOST_CHUNKS - 1; level >= 0; level--)
+            if ((chunks >> level & 1) != 0) prefix.append(sums[level]);
+        fold({0, 0, inner, first, (int)(end - first), false}, [](const A&) {},
+             [&](int, const A& node) { prefix.append(node); });
+        out[thread()] = Fold<Out>::narrow(prefix.value);
     }
 
     // ------------------------------------------------------------------------------------ scan

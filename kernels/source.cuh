@@ -268,6 +268,26 @@ struct Gather {
     }
 };
 
+/// The rows of a source at positions that another one gives.
+template <class D, class I>
+struct GatherRows {
+    using Item = typename D::Item;
+
+    D data;
+    I index;
+    u64 last, width;
+
+    static constexpr bool COUNTED = false;
+    __device__ __forceinline__ u64 limit(u64 length) const { return length; }
+    __device__ __forceinline__ Item at(u64 i) const {
+        // A division of 64 bits takes four times as long.
+        u64 row = ((i | width) >> 32) == 0 ? (u64)((u32)i / (u32)width) : i / width;
+        return data.at(place_of(index.at(row), last) * width + (i - row * width));
+    }
+    __device__ __forceinline__ bool is(const void*) const { return false; }
+    __device__ __forceinline__ void prefetch(u64, u64, u64, bool) const {}
+};
+
 /// The items of another source, as many as a number in memory says. The kernel before this one may
 /// have written it.
 template <class S>

@@ -68,7 +68,9 @@ pub mod translated {
 
 /// The kernels of the primitives, as types for [`source`].
 pub mod kernels {
-    pub use crate::primitives::axis::kernel::{AxisArguments, AxisLanes};
+    pub use crate::primitives::axis::kernel::{
+        AxisArguments, AxisLanes, AxisSegments, AxisSegmentsArguments,
+    };
     pub use crate::primitives::axis::plan::{AxisLevel, AxisPlan, AxisPolicy};
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     #[doc(hidden)]

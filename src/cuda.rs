@@ -64,7 +64,7 @@ mod nvrtc_library;
 mod source;
 mod workspace;
 
-pub use crate::primitives::axis::cuda::AlongAxis;
+pub use crate::primitives::axis::cuda::{AlongAxis, SegmentedReduceVectors};
 pub use crate::primitives::collect::cuda::Collect;
 pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
 pub use crate::primitives::merge::cuda::{Merge, SortBy};

@@ -182,7 +182,10 @@ pub use element::{Element, MAX_ELEMENT_BYTES};
 pub use error::{Error, Result};
 pub use function::{CudaType, Function};
 pub use monoid::Monoid;
-pub use primitives::axis::{Axis, reduce_axis, reduce_axis_from, scan_axis, scan_axis_in_place};
+pub use primitives::axis::{
+    Axis, reduce_axis, reduce_axis_from, scan_axis, scan_axis_in_place, segmented_reduce_vectors,
+    segmented_reduce_vectors_from,
+};
 pub use primitives::collect::{collect, collect_into, map_in_place};
 pub use primitives::distinct::{Distinct, Groups, group_by, unique_counts, unique_sorted};
 pub use primitives::histogram::{Binned, Bins, Count, Counted, Integer, histogram};
@@ -219,12 +222,12 @@ pub use primitives::top::{
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
 pub use source::{
-    IndexNumber, Indices, Source, bools, constant, flagged, flagged_with, flags, gather, heads,
-    heads_by, index, map, map_with, strided, zip, zip3,
+    IndexNumber, Indices, Source, bools, constant, flagged, flagged_with, flags, gather,
+    gather_rows, heads, heads_by, index, map, map_with, strided, zip, zip3,
 };
 pub use statistics::{
-    Interpolation, all, any, arg_max, arg_min, count, max, mean, min, min_max, moments, quantiles,
-    std_dev, sum, variance,
+    Interpolation, all, any, arg_max, arg_max_axis, arg_min, arg_min_axis, count, max, mean, min,
+    min_max, moments, quantiles, std_dev, sum, variance,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -313,6 +313,29 @@ struct SourceRows<Gather<D, I>, RUN, ROWS, WARPS> {
     __device__ __forceinline__ typename G::Item item(int row, int i) const { return items[row][i]; }
 };
 
+template <class D, class I, int RUN, int ROWS, int WARPS>
+struct SourceRows<GatherRows<D, I>, RUN, ROWS, WARPS> : NoMemory<GatherRows<D, I>> {
+    using G = GatherRows<D, I>;
+
+    typename D::Item items[ROWS][RUN];
+
+    __device__ __forceinline__ void load(const G& s, u64 from, int first, int last, bool) {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            int run = row * WARP + (int)(threadIdx.x % WARP);
+            if (run < first) run = first;
+            if (run > last) run = last;
+#pragma unroll
+            for (int i = 0; i < RUN; i++) items[row][i] = s.at(from + run * RUN + i);
+        }
+    }
+    __device__ __forceinline__ void load_run(const G& s, int row, u64 from, int count, u64 filler) {
+#pragma unroll
+        for (int i = 0; i < RUN; i++) items[row][i] = s.at(i < count ? from + i : filler);
+    }
+    __device__ __forceinline__ typename G::Item item(int row, int i) const { return items[row][i]; }
+};
+
 /// Loads rows from position `from` on, of which `here` items count; there may be none. Touches
 /// nothing outside of the items from `begin` to `end`. The item at `filler` stands for those that
 /// do not count.

@@ -172,6 +172,23 @@ struct RowStore {
         for (int k = 0; k < COUNT; k++) {
             int count = limit - k * ROW < ROW ? limit - k * ROW : ROW;
             if (count <= 0) continue;
+            if constexpr (R::BYTES % 16 == 0) {
+                if (count == ROW && is_aligned(end, 16)) {
+                    R run;
+#pragma unroll
+                    for (int i = 0; i < RUN; i++) {
+#pragma unroll
+                        for (int word = 0; word < WORDS; word++)
+                            run.template words<R::PART>()[(RUN - 1 - i) * WORDS + word] =
+                                rows[k].template words<R::PART>()[i * WORDS + word];
+                    }
+                    Word<16>* to = reinterpret_cast<Word<16>*>(end - k * ROW - (lane + 1) * RUN);
+#pragma unroll
+                    for (int i = 0; i < R::BYTES / 16; i++)
+                        to[i] = run.template words<16>()[i];
+                    continue;
+                }
+            }
             __syncwarp();
             Word<R::PART>* to = reinterpret_cast<Word<R::PART>*>(room);
 #pragma unroll

@@ -265,3 +265,114 @@ where
         })
     }
 }
+
+/// The source of the items of some rows; [`gather_rows`] makes it.
+#[derive(Debug, Clone, Copy)]
+pub struct GatherRows<D, I> {
+    data: D,
+    width: usize,
+    indices: Indices<I>,
+}
+
+/// The rows of `data` at `indices`, one after the other: row `i` is row `indices[i]` of `data`, and
+/// each has `width` items. What is left of `data` after the last whole row counts for nothing.
+///
+/// So rows that belong to unsorted segments are summed by way of the permutation that sorts them:
+///
+/// ```
+/// use warpfold::{Indices, Offsets, gather_rows, ops::Add, segmented_reduce_vectors};
+///
+/// let rows = [1, 2, 10, 20, 100, 200];
+/// // The second row belongs to segment 0, and the others to segment 1.
+/// let order = Indices::new(&[1_u32, 0, 2])?;
+/// let (sorted, offsets) = (gather_rows(&rows, 2, order), Offsets::new(&[0_u32, 1, 3])?);
+/// assert_eq!(segmented_reduce_vectors::<i32, Add>(sorted, 2, offsets)?, [10, 20, 101, 202]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Otherwise as [`gather`].
+///
+/// # Panics
+///
+/// If `width` is 0.
+pub fn gather_rows<D, I>(data: D, width: usize, indices: Indices<I>) -> GatherRows<D, I> {
+    assert!(width > 0, "a row has an item at least");
+    GatherRows {
+        data,
+        width,
+        indices,
+    }
+}
+
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct GatherRowsArguments<D, I> {
+    pub data: D,
+    pub index: I,
+    /// The number of the last row.
+    pub last: u64,
+    pub width: u64,
+}
+
+impl<D, I> sealed::Sealed for GatherRows<D, I> {}
+
+// SAFETY: `warpfold::GatherRows` in `kernels/source.cuh` holds both sources and the numbers.
+unsafe impl<D: Form, I: Form<Item: IndexNumber>> Form for GatherRows<D, I> {
+    type Item = D::Item;
+    type Arguments = GatherRowsArguments<D::Arguments, I::Arguments>;
+
+    const LEAVES: Leaves = Leaves {
+        fetched: false,
+        ..D::LEAVES.and(I::LEAVES).mapped()
+    };
+
+    #[inline(always)]
+    unsafe fn get(arguments: &Self::Arguments, i: usize) -> D::Item {
+        let width = arguments.width as usize;
+        // SAFETY: the caller's. The last row is one.
+        unsafe {
+            let row = I::get(&arguments.index, i / width).to_index();
+            let row = row.min(arguments.last) as usize;
+            D::get(&arguments.data, row * width + i % width)
+        }
+    }
+
+    fn is_aligned(_: &Self::Arguments, _: u64) -> bool {
+        true
+    }
+
+    fn cuda(definitions: &mut Definitions) -> String {
+        let (data, index) = (D::cuda(definitions), I::cuda(definitions));
+        format!("warpfold::GatherRows<{data}, {index}>")
+    }
+}
+
+impl<P: Place, N, D, I> Source<P> for GatherRows<D, I>
+where
+    N: IndexNumber,
+    D: Source<P>,
+    I: Source<P, Item = N>,
+{
+    type Item = D::Item;
+    type Form = GatherRows<D::Form, I::Form>;
+
+    fn items(&self) -> Result<usize> {
+        let rows = self.indices.source.items()?;
+        rows.checked_mul(self.width).ok_or_else(|| Error::Indices {
+            fault: format!("are {rows} rows of {} items, more than can be", self.width),
+        })
+    }
+
+    fn bind<'a>(&'a self, binder: &mut P::Binder<'a>) -> Result<<Self::Form as Form>::Arguments> {
+        let rows = self.data.items()? / self.width;
+        self.indices
+            .check_fits(self.indices.source.items()?, rows)?;
+        Ok(GatherRowsArguments {
+            data: self.data.bind(binder)?,
+            index: self.indices.source.bind(binder)?,
+            last: rows.saturating_sub(1) as u64,
+            width: self.width as u64,
+        })
+    }
+}

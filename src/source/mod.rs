@@ -44,7 +44,10 @@ mod with;
 mod zip;
 
 pub use flags::{Comparable, Equal, Heads, NonZero, bools, flags, heads, heads_by};
-pub use gather::{Gather, GatherArguments, IndexNumber, Indices, gather};
+pub use gather::{
+    Gather, GatherArguments, GatherRows, GatherRowsArguments, IndexNumber, Indices, gather,
+    gather_rows,
+};
 pub use generated::{Constant, ConstantArguments, Index, IndexArguments, constant, index};
 pub use map::{Feeds, Flagged, Map, flagged, map};
 pub use slice::{Slice, SliceArguments};

@@ -206,7 +206,7 @@ pub fn twice<T: Number, S>(source: S) -> Twice<T, S> {
 pub struct Place {
     high: u32,
     low: u32,
-    position: u64,
+    pub(super) position: u64,
 }
 
 impl Place {
@@ -283,7 +283,7 @@ pub fn greatest<T: Number, S>(source: S, len: usize) -> Ranked<T::RankDown, S> {
 }
 
 /// Whether ranks and positions of `len` numbers fit into one word together.
-fn can_pack<T: Number>(len: usize) -> bool {
+pub(super) fn can_pack<T: Number>(len: usize) -> bool {
     size_of::<T>() <= 4 && len as u64 <= 1 << 32
 }
 

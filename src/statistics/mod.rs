@@ -77,6 +77,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod axis;
 mod counts;
 mod cpu;
 mod extremes;
@@ -88,6 +89,7 @@ mod on;
 mod quantiles;
 mod stream;
 
+pub use axis::{arg_max_axis, arg_min_axis};
 pub use counts::{all, any, count};
 pub use extremes::{
     Extremes, First, Packed, Place, Ranked, Twice, arg_max, arg_min, greatest, greatest_packed,

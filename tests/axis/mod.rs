@@ -6,3 +6,5 @@ mod emulated;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
 mod on_the_host;
+mod positions;
+mod vectors;

@@ -459,3 +459,44 @@ pub(super) unsafe fn scan<T: Element, Op: Monoid<T>>(
         });
     }
 }
+
+/// Segments of more items are long: all threads fold each of them.
+const LONG: usize = 1 << 17;
+
+/// Writes the fold of each segment of rows of `inner` items to `output`.
+pub(super) fn reduce_segments<T: Element, Op: Monoid<T>>(
+    items: &Items<'_, T>,
+    inner: usize,
+    bounds: &(dyn Fn(usize) -> Range<usize> + Sync),
+    init: Option<T>,
+    output: &mut [MaybeUninit<T>],
+) {
+    let fold = |rows: Range<usize>, room: &mut [MaybeUninit<T>]| {
+        let axis = Axis {
+            outer: 1,
+            len: rows.len(),
+            inner,
+            outer_stride: rows.len() * inner,
+            stride: inner,
+        };
+        items.with_part(rows.start * inner..rows.end * inner, |part| {
+            reduce::<T, Op>(part, &axis, init, room);
+        });
+    };
+    let is_long = |rows: &Range<usize>| rows.len() * inner > LONG;
+    output
+        .par_chunks_mut(inner)
+        .enumerate()
+        .for_each(|(number, room)| {
+            let rows = bounds(number);
+            if !is_long(&rows) {
+                fold(rows, room);
+            }
+        });
+    for (number, room) in output.chunks_mut(inner).enumerate() {
+        let rows = bounds(number);
+        if is_long(&rows) {
+            fold(rows, room);
+        }
+    }
+}

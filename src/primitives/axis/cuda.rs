@@ -1,10 +1,11 @@
 //! Axes for callers that bring their own stream and slices.
 
 use super::Axis;
-use super::kernel::{self, AxisArguments};
+use super::kernel::{self, AxisArguments, AxisSegmentsArguments};
 use super::plan::{AxisLevel, AxisPlan, AxisPolicy};
+use super::segments::rows_of;
 use crate::cpu::PrefixKind;
-use crate::cuda::checks::{assert_length_is_known, bind, check_call};
+use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
@@ -12,7 +13,9 @@ use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
 use crate::engine::HEADER_BYTES;
 use crate::primitives::scan::Prefixes;
-use crate::primitives::segmented::{Rows, cuda::SegmentedReduce};
+use crate::primitives::segmented::cuda::SegmentedReduce;
+use crate::primitives::segmented::scan::cuda::SegmentedScan;
+use crate::primitives::segmented::{Cut, OffsetsOf, Rows, Segments};
 use crate::render::Named;
 use crate::source::{Form, Slice, SliceArguments, Source};
 use crate::{Element, Error, Monoid, Result};
@@ -47,6 +50,7 @@ pub struct AlongAxis<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
     kernels: Arc<Loaded>,
     rows: SegmentedReduce<T, Op, F, Rows>,
+    scanned_rows: SegmentedScan<T, Op, F, Rows>,
     policy: AxisPolicy,
     named: Named<F>,
 }
@@ -57,6 +61,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for AlongAxis<T, Op, F>
             context: self.context.clone(),
             kernels: self.kernels.clone(),
             rows: self.rows.clone(),
+            scanned_rows: self.scanned_rows.clone(),
             policy: self.policy,
             named: PhantomData,
         }
@@ -80,6 +85,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
             context: context.clone(),
             kernels: Loaded::get(&kernel, context)?,
             rows: SegmentedReduce::load(context)?,
+            scanned_rows: SegmentedScan::load(context)?,
             policy,
             named: PhantomData,
         })
@@ -87,8 +93,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
 
     /// The bytes of a [`Workspace`] that calls along an axis need.
     pub fn workspace_bytes(&self, axis: Axis) -> usize {
+        let of_rows = [
+            self.rows.workspace_bytes(axis.items()),
+            self.scanned_rows.workspace_bytes(axis.items()),
+        ];
         let own = self.plan(&axis).end as usize;
-        own.max(self.rows.workspace_bytes(axis.items()))
+        match axis.is_rows() {
+            true => own.max(of_rows[0]).max(of_rows[1]),
+            false => own,
+        }
     }
 
     fn plan(&self, axis: &Axis) -> AxisPlan {
@@ -181,6 +194,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        if axis.is_rows() {
+            axis.check(input.items()?)?;
+            let (kernels, rows) = (&self.scanned_rows, Rows::new(axis.outer, axis.len));
+            return kernels.enqueue(stream, prefixes, input, rows, output, workspace);
+        }
         let mut binder = StreamBinder::new(stream, &self.context);
         let (source, items) = bind(&mut binder, &input)?;
         axis.check(items)?;
@@ -422,6 +440,10 @@ impl<T: Element, Op: Monoid<T>> AlongAxis<T, Op> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         axis.check(data.len())?;
+        if axis.is_rows() {
+            let (kernels, rows) = (&self.scanned_rows, Rows::new(axis.outer, axis.len));
+            return kernels.enqueue_in_place(stream, prefixes, data, rows, workspace);
+        }
         let written = [("data", &**data.stream())];
         let bytes = self.workspace_bytes(axis);
         check_call(&self.context, stream, &written, workspace, bytes)?;
@@ -469,4 +491,154 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         // SAFETY: as above.
         unsafe { along.run_scan(stream, source, axis, prefixes, (out, to), workspace) }
     })
+}
+
+/// The kernel that folds segments of rows with `Op`, of sources of the form `F`, loaded into a
+/// context; `C` says how segments are given. Cheap to clone.
+///
+/// ```no_run
+/// use warpfold::{Offsets, OffsetsOf, ops::Add, source::Slice};
+/// use warpfold::cuda::{SegmentedReduceVectors, cudarc::driver::CudaContext};
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let rows = stream.clone_htod(&[1.0_f32, 10.0, 2.0, 20.0])?;
+/// let offsets = stream.clone_htod(&[0_u32, 2])?;
+/// let mut sums = stream.alloc_zeros::<f32>(2)?;
+///
+/// let reduce = SegmentedReduceVectors::<f32, Add, Slice<f32>, OffsetsOf<u32>>::load(&context)?;
+/// reduce.enqueue(&stream, &rows, 2, Offsets::unchecked(&offsets)?, &mut sums)?;
+/// assert_eq!(stream.clone_dtoh(&sums)?, [3.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A call is one launch, and takes no workspace.
+#[derive(Debug)]
+pub struct SegmentedReduceVectors<
+    T: Element,
+    Op: Monoid<T>,
+    F: Form<Item = T> = Slice<T>,
+    C: Cut = OffsetsOf<u64>,
+> {
+    context: Arc<CudaContext>,
+    kernels: Arc<Loaded>,
+    policy: AxisPolicy,
+    named: Named<(T, Op, F, C)>,
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone
+    for SegmentedReduceVectors<T, Op, F, C>
+{
+    fn clone(&self) -> Self {
+        SegmentedReduceVectors {
+            context: self.context.clone(),
+            kernels: self.kernels.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVectors<T, Op, F, C> {
+    /// Loads the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
+    /// [`Error::Driver`].
+    pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        require_driver()?;
+        let policy = AxisPolicy::of::<T>();
+        let kernel = kernel::AxisSegments::<T, Op, F, C>::kernel(policy);
+        Ok(SegmentedReduceVectors {
+            context: context.clone(),
+            kernels: Loaded::get(&kernel, context)?,
+            policy,
+            named: PhantomData,
+        })
+    }
+
+    /// Enqueues the fold of each segment of rows of `inner` items into `output`, which has a row for
+    /// each segment. Empty segments give the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Axis`] if the items are no rows, [`Error::Length`] if `output` has another length,
+    /// [`Error::Segments`] if the segments are known to pass the last row, [`Error::WrongDevice`] if
+    /// something belongs to another context, [`Error::Zip`] if zipped sources have different
+    /// lengths, [`Error::Driver`] if the launch fails.
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        inner: usize,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.context);
+        let (source, items) = bind(&mut binder, &input)?;
+        let (_, rows) = rows_of(items, inner)?;
+        let bound = segments.bind(&mut binder, rows)?;
+        Error::check_length(segments.count().saturating_mul(inner), output.len())?;
+        check_streams(&self.context, stream, &[("output", &**output.stream())])?;
+        let results = output.len();
+        let (out, _writing) = output.device_ptr_mut(stream);
+        // SAFETY: all was checked, and is borrowed until the launch is enqueued. Afterwards the
+        // stream's order and cudarc's events protect it.
+        unsafe { self.run(stream, (source, bound), inner, results, None, out) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are of the kernel's context, and stay until the work on the stream is done;
+    /// there is room for all results, a row of `inner` for each segment.
+    unsafe fn run(
+        &self,
+        stream: &CudaStream,
+        (source, segments): (F::Arguments, C::Arguments),
+        inner: usize,
+        results: usize,
+        init: Option<T>,
+        out: u64,
+    ) -> Result<()> {
+        if results == 0 {
+            return Ok(());
+        }
+        let given = AxisSegmentsArguments {
+            source,
+            segments,
+            out,
+            inner: inner as u64,
+            threads: results as u64,
+            seeded: u32::from(init.is_some()),
+            unused: 0,
+            init: init.unwrap_or_else(Op::identity).widen(),
+        };
+        let threads = self.policy.threads;
+        let blocks = blocks((results as u64).div_ceil(threads.into()), results as u64)?;
+        let function = &kernel::AxisSegments::<T, Op, F, C>::REDUCE;
+        let grid = Grid::new(blocks, threads, 0);
+        // SAFETY: the caller's.
+        unsafe { launch(&self.kernels, stream, function, grid, given) }
+    }
+}
+
+/// Folds segments of rows on a GPU's stream.
+///
+/// # Safety
+///
+/// The arguments are those of a source and of segments of its rows in this GPU's memory, which stay
+/// borrowed. There is room for all results.
+pub(super) unsafe fn reduce_segments_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    gpu: &Gpu,
+    bound: (F::Arguments, C::Arguments),
+    inner: usize,
+    results: usize,
+    init: Option<T>,
+    out: u64,
+) -> Result<()> {
+    let reduce = SegmentedReduceVectors::<T, Op, F, C>::load(gpu.stream().context())?;
+    // SAFETY: the caller's; the stream keeps calls and frees in order.
+    unsafe { reduce.run(gpu.stream(), bound, inner, results, init, out) }
 }

@@ -1,6 +1,7 @@
 //! The kernels of reductions and scans along an axis, and what they take.
 
 use crate::definitions::Definitions;
+use crate::primitives::segmented::Cut;
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, arguments, bind_monoid, bind_source,
 };
@@ -103,6 +104,71 @@ fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definiti
     minijinja::context! {
         arguments => ArgumentsOf::<T, F>::cuda(),
         arguments_of_sums => ArgumentsOfSums::<T>::cuda(),
+        ..minijinja::context! { ..source, ..monoid }
+    }
+}
+
+/// The kernel that folds segments of rows of sources of a form with `Op`; `C` says how segments are
+/// given.
+#[derive(Debug)]
+pub struct AxisSegments<T, Op, F = Slice<T>, C = crate::OffsetsOf<u64>>(Named<(T, Op, F, C)>);
+
+arguments! {
+    /// What the kernel takes.
+    pub struct AxisSegmentsArguments<S, C, A> {
+        /// What is read.
+        pub source: S => "Source",
+        /// Where segments of rows lie.
+        pub segments: C => "Segments",
+        /// The results.
+        pub out: u64 => "Element*",
+        /// The items of a row.
+        pub inner: u64 => "u64",
+        /// The number of results.
+        pub threads: u64 => "u64",
+        /// Whether `init` comes first.
+        pub seeded: u32 => "u32",
+        /// Nothing.
+        pub unused: u32 => "u32",
+        /// What comes first; the result of an empty segment.
+        pub init: A => "Operand<T>::Type",
+    }
+}
+
+/// The arguments for a form `F` and segments given as `C`.
+pub(crate) type SegmentsArgumentsOf<T, F, C> = AxisSegmentsArguments<
+    <F as Form>::Arguments,
+    <C as Cut>::Arguments,
+    <T as Element>::Accumulator,
+>;
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> AxisSegments<T, Op, F, C> {
+    /// The function.
+    pub const REDUCE: Function<SegmentsArgumentsOf<T, F, C>> = Function::new("axis_segments");
+
+    /// The kernel.
+    pub fn kernel(policy: AxisPolicy) -> Kernel {
+        let functions = const { &[Self::REDUCE.name] };
+        Kernel::new(
+            "axis_segments.cu.jinja",
+            functions,
+            &bind_segments::<T, Op, F, C>,
+        )
+        .parameter("group", policy.group().into())
+        .parameter("log_most", policy.log_most.into())
+        .parameter("threads", policy.threads.into())
+        .operator::<Op>()
+    }
+}
+
+fn bind_segments<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    let monoid = bind_monoid::<T, Op>(definitions);
+    minijinja::context! {
+        arguments => SegmentsArgumentsOf::<T, F, C>::cuda(),
+        segments => C::cuda(),
         ..minijinja::context! { ..source, ..monoid }
     }
 }

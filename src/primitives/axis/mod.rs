@@ -5,8 +5,10 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
+mod segments;
 mod shape;
 
+pub use segments::{segmented_reduce_vectors, segmented_reduce_vectors_from};
 pub use shape::Axis;
 
 use crate::device::Backend;
@@ -125,7 +127,14 @@ pub fn scan_axis<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,
     axis: Axis,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(prefixes, input, axis)
+    axis.check(input.items()?)?;
+    match axis.is_rows() {
+        true => {
+            let rows = Rows::new(axis.outer, axis.len);
+            segmented::segmented_scan::<T, Op>(prefixes, input, rows)
+        }
+        false => scan_host::<T, Op, _>(prefixes, input, axis),
+    }
 }
 
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
@@ -136,7 +145,6 @@ fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     let device = Device::for_host_data()?;
     let mut binder = HostBinder::new(&device);
     let (len, source) = (input.items()?, input.bind(&mut binder)?);
-    axis.check(len)?;
     // SAFETY: as for reductions.
     unsafe { device.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }?.into_vec()
 }
@@ -163,6 +171,10 @@ pub fn scan_axis_in_place<T: Element, Op: Monoid<T>>(
 ) -> Result<()> {
     const { assert_element_size::<T>() };
     axis.check(data.len())?;
+    if axis.is_rows() {
+        let rows = Rows::new(axis.outer, axis.len);
+        return segmented::segmented_scan_in_place::<T, Op>(prefixes, data, rows);
+    }
     let device = Device::for_host_data()?;
     if device.is_cpu() {
         let target = data.as_mut_ptr();
@@ -226,7 +238,14 @@ impl Device {
         input: impl Source<Device, Item = T>,
         axis: Axis,
     ) -> Result<Buffer<T>> {
-        self.scan_axis_source::<T, Op, _>(prefixes, input, axis)
+        axis.check(input.items()?)?;
+        match axis.is_rows() {
+            true => {
+                let rows = Rows::new(axis.outer, axis.len);
+                self.segmented_scan::<T, Op>(prefixes, input, rows)
+            }
+            false => self.scan_axis_source::<T, Op, _>(prefixes, input, axis),
+        }
     }
 
     /// Replaces each item of an array by its prefix along an axis; see
@@ -240,6 +259,10 @@ impl Device {
         const { assert_element_size::<T>() };
         self.check_owns(data)?;
         axis.check(data.len())?;
+        if axis.is_rows() {
+            let rows = Rows::new(axis.outer, axis.len);
+            return self.segmented_scan_in_place::<T, Op>(prefixes, data, rows);
+        }
         let address = data.address_mut();
         match &self.backend {
             Backend::Cpu => {
@@ -319,7 +342,6 @@ impl Device {
     ) -> Result<Buffer<T>> {
         let mut binder = DeviceBinder::new(self);
         let (len, source) = (input.items()?, input.bind(&mut binder)?);
-        axis.check(len)?;
         // SAFETY: as for reductions.
         unsafe { self.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }
     }

@@ -1,0 +1,195 @@
+//! Segments of vectors: rows of several items, folded by segment.
+
+use super::cpu;
+use crate::device::{Backend, DeviceBinder};
+use crate::element::assert_element_size;
+use crate::primitives::segmented::{Cut, Segments};
+use crate::source::{Form, HostBinder, Items, Source};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
+
+/// The fold of each segment of rows, column by column: row `s` of the result has the folds of the
+/// columns of segment `s`. `input` has rows of `inner` items one after the other, and `segments`
+/// are of rows.
+///
+/// Each result is bit for bit what [`reduce`](crate::reduce()) gives for that column of the segment
+/// alone. Empty segments give rows of the identity. [`gather_rows`](crate::gather_rows) takes rows
+/// in another order, so that segments lie side by side. [`Device::for_host_data`] says where it
+/// runs.
+///
+/// Complexity: O(n + m · inner) work for n items and m segments. Memory on the CPU: the result, and
+/// up to 64 KiB for each thread.
+///
+/// ```
+/// use warpfold::{Offsets, ops::Add, segmented_reduce_vectors};
+///
+/// // Three neighbours of one node of a graph, and one of another, with two features each.
+/// let features = [1.0_f32, 10.0, 2.0, 20.0, 3.0, 30.0, 4.0, 40.0];
+/// let nodes = Offsets::new(&[0_u32, 3, 3, 4])?;
+/// let sums = segmented_reduce_vectors::<f32, Add>(&features, 2, nodes)?;
+/// assert_eq!(sums, [6.0, 60.0, 0.0, 0.0, 4.0, 40.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Axis`] if the items are no rows of `inner`; [`Error::Segments`] if the segments pass
+/// the last row; [`Error::Zip`] if zipped sources have different lengths;
+/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set: those
+/// of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`] and
+/// [`Device::segmented_reduce_vectors`].
+pub fn segmented_reduce_vectors<T: Element, Op: Monoid<T>>(
+    input: impl Source<Item = T>,
+    inner: usize,
+    segments: impl Segments,
+) -> Result<Vec<T>> {
+    on_host::<T, Op, _, _>(input, inner, segments, None)
+}
+
+/// The fold of `init` and each column of each segment of rows. Otherwise as
+/// [`segmented_reduce_vectors`].
+///
+/// # Errors
+///
+/// As [`segmented_reduce_vectors`].
+pub fn segmented_reduce_vectors_from<T: Element, Op: Monoid<T>>(
+    init: T,
+    input: impl Source<Item = T>,
+    inner: usize,
+    segments: impl Segments,
+) -> Result<Vec<T>> {
+    on_host::<T, Op, _, _>(input, inner, segments, Some(init))
+}
+
+fn on_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
+    input: S,
+    inner: usize,
+    segments: G,
+    init: Option<T>,
+) -> Result<Vec<T>> {
+    let device = Device::for_host_data()?;
+    let mut binder = HostBinder::new(&device);
+    let (len, rows) = rows_of(input.items()?, inner)?;
+    let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, rows)?);
+    let extent = (len, inner, segments.count());
+    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
+    // the call.
+    unsafe { device.vectors_bound::<T, Op, S::Form, G::Cut>(bound, extent, init) }?.into_vec()
+}
+
+/// The items, and the rows of `inner` that they are.
+pub(super) fn rows_of(items: usize, inner: usize) -> Result<(usize, usize)> {
+    match items.checked_div(inner) {
+        Some(rows) if rows * inner == items => Ok((items, rows)),
+        None if items == 0 => Ok((0, 0)),
+        _ => Err(Error::Axis {
+            fault: format!("{items} items are no rows of {inner}"),
+        }),
+    }
+}
+
+/// # Segments of vectors
+///
+/// On a GPU a call is one launch, which reads each item once. A thread folds a column of a segment:
+/// so one segment of very many rows takes long. Calls do not wait for the result.
+///
+/// # Errors
+///
+/// Of every method: [`Error::Axis`] if the items are no rows; [`Error::Segments`] if the segments
+/// pass the last row; [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Zip`];
+/// [`Error::Library`] without NVRTC; [`Error::Compile`] if an operator's CUDA text is wrong;
+/// [`Error::OutOfMemory`]; [`Error::Driver`].
+impl Device {
+    /// The fold of each segment of rows; see
+    /// [`segmented_reduce_vectors`](crate::segmented_reduce_vectors).
+    pub fn segmented_reduce_vectors<T: Element, Op: Monoid<T>>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        inner: usize,
+        segments: impl Segments<Device>,
+    ) -> Result<Buffer<T>> {
+        self.vectors_source::<T, Op, _, _>(input, inner, segments, None)
+    }
+
+    /// The fold of `init` and each segment of rows; see
+    /// [`segmented_reduce_vectors_from`](crate::segmented_reduce_vectors_from).
+    pub fn segmented_reduce_vectors_from<T: Element, Op: Monoid<T>>(
+        &self,
+        init: T,
+        input: impl Source<Device, Item = T>,
+        inner: usize,
+        segments: impl Segments<Device>,
+    ) -> Result<Buffer<T>> {
+        self.vectors_source::<T, Op, _, _>(input, inner, segments, Some(init))
+    }
+
+    fn vectors_source<T, Op, S, G>(
+        &self,
+        input: S,
+        inner: usize,
+        segments: G,
+        init: Option<T>,
+    ) -> Result<Buffer<T>>
+    where
+        T: Element,
+        Op: Monoid<T>,
+        S: Source<Device, Item = T>,
+        G: Segments<Device>,
+    {
+        let mut binder = DeviceBinder::new(self);
+        let (len, rows) = rows_of(input.items()?, inner)?;
+        let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, rows)?);
+        let extent = (len, inner, segments.count());
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        unsafe { self.vectors_bound::<T, Op, S::Form, G::Cut>(bound, extent, init) }
+    }
+
+    /// # Safety
+    ///
+    /// The arguments are those of a source with `len` items, and of `count` segments of its rows of
+    /// `inner` items, all in this device's memory, which stays borrowed.
+    unsafe fn vectors_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+        &self,
+        (source, segments): (F::Arguments, C::Arguments),
+        (len, inner, count): (usize, usize, usize),
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        const { assert_element_size::<T>() };
+        let results = count.checked_mul(inner).ok_or_else(|| Error::Axis {
+            fault: format!("{count} rows of {inner} results are more than there can be"),
+        })?;
+        let mut folds = Buffer::<T>::reserve(self, results)?;
+        if results == 0 {
+            return Ok(folds);
+        }
+        match &self.backend {
+            Backend::Cpu => {
+                // SAFETY: the caller's: there are so many segments.
+                let bounds = |number: usize| unsafe {
+                    let start = C::bound(&segments, number);
+                    start..C::bound(&segments, number + 1).max(start)
+                };
+                // SAFETY: the caller's.
+                unsafe {
+                    Items::with::<F, _>(&source, len, |items| {
+                        let room = &mut folds.spare()[..results];
+                        cpu::reduce_segments::<T, Op>(items, inner, &bounds, init, room);
+                    });
+                }
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let out = folds.address_mut();
+                let bound = (source, segments);
+                // SAFETY: the caller's; there is room for all results.
+                unsafe {
+                    super::cuda::reduce_segments_on::<T, Op, F, C>(
+                        gpu, bound, inner, results, init, out,
+                    )?;
+                }
+            }
+        }
+        // SAFETY: all results were written, or will be before anybody reads them.
+        unsafe { folds.set_len(results) };
+        Ok(folds)
+    }
+}

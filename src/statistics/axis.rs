@@ -1,0 +1,162 @@
+//! Where the least and the greatest number of each lane of an array stand.
+
+use super::extremes::can_pack;
+use super::{First, Number, Packed, Place, greatest, least, position_of};
+use crate::ops::Min;
+use crate::source::Source;
+use crate::{
+    Axis, Buffer, Device, Error, Result, function, index, map, map_with, reduce_axis, zip,
+};
+
+/// Where the greatest number of each lane along an axis stands, counted along the axis: the first
+/// of equal ones, as [`arg_max`](crate::arg_max()) says; NumPy's `argmax` with an `axis`.
+///
+/// ```
+/// use warpfold::{Axis, arg_max_axis, arg_min_axis};
+///
+/// let scores = [
+///     0.5, 2.0, 2.0, //
+///     1.0, 0.0, f32::NAN,
+/// ];
+/// assert_eq!(arg_max_axis(&scores, Axis::of(&[2, 3], 1)?)?, [1, 2]);
+/// assert_eq!(arg_min_axis(&scores, Axis::of(&[2, 3], 0)?)?, [0, 1, 1]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// It is one [`reduce_axis`], with its costs.
+///
+/// # Errors
+///
+/// [`Error::Axis`] if lanes have no items, so that none of them is the greatest; and those of
+/// [`reduce_axis`].
+pub fn arg_max_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<u64>> {
+    check(&axis)?;
+    let len = input.items()?;
+    if can_pack::<T>(len) {
+        let packed = reduce_axis::<u64, Min>(packed_greatest::<T, _>(input, len), axis)?;
+        return Ok(along(packed.into_iter().map(position_of), &axis));
+    }
+    let places = reduce_axis::<Place, First>(greatest::<T, _>(input, len), axis)?;
+    Ok(along(places.iter().map(Place::position), &axis))
+}
+
+/// Where the least number of each lane stands. Otherwise as [`arg_max_axis`].
+///
+/// # Errors
+///
+/// As [`arg_max_axis`].
+pub fn arg_min_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<u64>> {
+    check(&axis)?;
+    let len = input.items()?;
+    if can_pack::<T>(len) {
+        let packed = reduce_axis::<u64, Min>(packed_least::<T, _>(input, len), axis)?;
+        return Ok(along(packed.into_iter().map(position_of), &axis));
+    }
+    let places = reduce_axis::<Place, First>(least::<T, _>(input, len), axis)?;
+    Ok(along(places.iter().map(Place::position), &axis))
+}
+
+/// # Statistics along an axis
+///
+/// Each is one [`reduce_axis`](Device::reduce_axis), with its costs and errors, and does not wait
+/// for the result.
+impl Device {
+    /// Where the greatest number of each lane stands; see
+    /// [`arg_max_axis`](crate::arg_max_axis()).
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Axis`] if lanes have no items.
+    pub fn arg_max_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<u64>> {
+        check(&axis)?;
+        let len = input.items()?;
+        if can_pack::<T>(len) {
+            let packed = packed_greatest::<T, _>(input, len);
+            return self.rows_of_packed(self.reduce_axis::<u64, Min>(packed, axis)?, &axis);
+        }
+        let places = greatest::<T, _>(input, len);
+        self.rows_of_places(self.reduce_axis::<Place, First>(places, axis)?, &axis)
+    }
+
+    /// Where the least number of each lane stands; see [`arg_min_axis`](crate::arg_min_axis()).
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Axis`] if lanes have no items.
+    pub fn arg_min_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<u64>> {
+        check(&axis)?;
+        let len = input.items()?;
+        if can_pack::<T>(len) {
+            let packed = packed_least::<T, _>(input, len);
+            return self.rows_of_packed(self.reduce_axis::<u64, Min>(packed, axis)?, &axis);
+        }
+        let places = least::<T, _>(input, len);
+        self.rows_of_places(self.reduce_axis::<Place, First>(places, axis)?, &axis)
+    }
+
+    fn rows_of_packed(&self, packed: Buffer<u64>, axis: &Axis) -> Result<Buffer<u64>> {
+        self.collect(map_with::<row_of_packed, _, _>(&packed, strides(axis)))
+    }
+
+    fn rows_of_places(&self, places: Buffer<Place>, axis: &Axis) -> Result<Buffer<u64>> {
+        self.collect(map_with::<row_of_place, _, _>(&places, strides(axis)))
+    }
+}
+
+/// What turns a position in the array into one along the axis.
+fn strides(axis: &Axis) -> [u64; 2] {
+    let outer = match axis.outer {
+        0 | 1 => u64::MAX,
+        _ => axis.outer_stride as u64,
+    };
+    [outer, axis.stride.max(1) as u64]
+}
+
+#[function]
+fn row(position: u64, strides: [u64; 2]) -> u64 {
+    position % strides[0] / strides[1]
+}
+
+#[function]
+fn row_of_packed(packed: u64, strides: [u64; 2]) -> u64 {
+    row(packed & 0xffff_ffff, strides)
+}
+
+#[function]
+fn row_of_place(place: Place, strides: [u64; 2]) -> u64 {
+    row(place.position, strides)
+}
+
+fn along(positions: impl Iterator<Item = u64>, axis: &Axis) -> Vec<u64> {
+    let strides = strides(axis);
+    positions.map(|position| row(position, strides)).collect()
+}
+
+/// The places of some numbers, each in one word.
+fn packed_greatest<T: Number, S>(source: S, len: usize) -> Packed<T::RankDown, S> {
+    map(zip(map(source), index(len)))
+}
+
+fn packed_least<T: Number, S>(source: S, len: usize) -> Packed<T::RankUp, S> {
+    map(zip(map(source), index(len)))
+}
+
+fn check(axis: &Axis) -> Result<()> {
+    match axis.lane_len() == 0 && axis.lanes() > 0 {
+        true => Err(Error::Axis {
+            fault: format!(
+                "the {} lanes have no items, so none is the least or the greatest",
+                axis.lanes()
+            ),
+        }),
+        false => Ok(()),
+    }
+}
