@@ -27,7 +27,13 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Fold all numbers into one
     #[command(after_help = REDUCE_HELP, after_long_help = REDUCE_LONG_HELP)]
-    Reduce(FoldArguments),
+    Reduce {
+        #[command(flatten)]
+        fold: FoldArguments,
+
+        #[command(flatten)]
+        axis: AxisArguments,
+    },
 
     /// Replace each number by the fold of all up to it: running totals
     #[command(after_help = SCAN_HELP, after_long_help = SCAN_LONG_HELP)]
@@ -42,7 +48,22 @@ pub(crate) enum Command {
         /// Leave each number itself out: the first output is --init, or the operator's identity
         #[arg(short = 'x', long, overrides_with = "inclusive")]
         exclusive: bool,
+
+        #[command(flatten)]
+        axis: AxisArguments,
     },
+
+    /// Fold or scan each segment of the numbers by itself
+    #[command(after_help = SEGMENTS_HELP)]
+    Segments(SegmentsArguments),
+
+    /// Sum, mean, least and greatest of the rows of each key
+    #[command(after_help = GROUP_HELP)]
+    Group(GroupArguments),
+
+    /// Write each number as often as its count says: what undoes `unique --counts`
+    #[command(after_help = DECODE_HELP)]
+    Decode(DecodeArguments),
 
     /// Keep the numbers that satisfy a condition, in their order
     #[command(after_help = SELECT_HELP, after_long_help = SELECT_LONG_HELP)]
@@ -264,6 +285,68 @@ pub(crate) struct TuneArguments {
     /// Try only what is near the present parameters, and measure less; not for a table that stays
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+/// Which axis of an array.
+#[derive(Debug, Args)]
+pub(crate) struct AxisArguments {
+    /// Work along this axis of an array, from 0 on, or from -1 on from the end: each lane by itself
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) axis: Option<i64>,
+}
+
+/// Where segments lie.
+#[derive(Debug, Args)]
+#[group(id = "bounds", required = true, multiple = false)]
+pub(crate) struct BoundArguments {
+    /// A file with the position where each segment starts, from 0, and last where the last one ends
+    #[arg(long, value_name = "FILE")]
+    pub(crate) offsets: Option<PathBuf>,
+
+    /// A file with the length of each segment
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lengths: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SegmentsArguments {
+    #[command(flatten)]
+    pub(crate) bounds: BoundArguments,
+
+    /// Write all prefixes of each segment, and not one fold; what is in no segment stays as it is
+    #[arg(long)]
+    pub(crate) scan: bool,
+
+    /// Leave each number itself out of its prefix
+    #[arg(short = 'x', long, requires = "scan")]
+    pub(crate) exclusive: bool,
+
+    #[command(flatten)]
+    pub(crate) fold: FoldArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GroupArguments {
+    /// The column with the keys: its number, from 1 on, or its name
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) by: String,
+
+    /// Take keys as they stand: each run of equal neighbours is a group
+    #[arg(long)]
+    pub(crate) runs: bool,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArguments {
+    /// A file with how often each number is to be written
+    #[arg(long, value_name = "FILE")]
+    pub(crate) counts: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
 }
 
 #[derive(Debug, Args)]

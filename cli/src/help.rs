@@ -124,10 +124,34 @@ are varied one at a time until nothing gains. Only speed depends on them. Every 
 with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
 to the standard output, what was gained to the standard error.";
 
+pub(crate) const SEGMENTS_HELP: &str = "\
+Examples:
+  warpfold segments --offsets rows.npy values.npy            the sum of each segment
+  warpfold segments --lengths lengths.txt --op max data.txt
+  warpfold segments --offsets rows.npy --scan values.npy -o totals.npy
+
+n + 1 offsets bound n segments: segment i has the numbers from position offsets[i], from 0, up to offsets[i + 1]. \
+Each result is that of a fold of the segment alone, bit for bit. Numbers and offsets are held in memory.";
+
+pub(crate) const GROUP_HELP: &str = "\
+Examples:
+  warpfold group --by city sales.csv
+  warpfold sort --by city sales.csv | warpfold group --by city
+  warpfold group --by state --runs log.csv                   each run of equal neighbours
+
+A row for each key: the key, `count`, and of each other column its `_sum`, `_mean`, `_min` and `_max`. Keys must be \
+sorted, in either direction, unless --runs takes them as they stand. Every NaN is one key. The rows are held in memory.";
+
+pub(crate) const DECODE_HELP: &str = "\
+Examples:
+  warpfold unique --counts counts.npy data.npy -o values.npy
+  warpfold decode --counts counts.npy values.npy -o data.npy";
+
 pub(crate) const REDUCE_HELP: &str = "\
 Examples:
   seq 100 | warpfold reduce
-  warpfold reduce --op max --device cuda data.npy";
+  warpfold reduce --op max --device cuda data.npy
+  warpfold reduce --axis 0 matrix.npy          the sum of each column";
 
 pub(crate) const REDUCE_LONG_HELP: &str = concat!(
     "\

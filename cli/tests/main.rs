@@ -12,6 +12,7 @@ mod histogram;
 mod honesty;
 #[cfg(feature = "ladder")]
 mod ladder;
+mod lanes;
 mod layout;
 mod manual;
 mod numbers;

@@ -96,7 +96,7 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
 }
 
 /// What the results are if the numbers are times or durations. The sum of times is none.
-fn times_of(op: Operator, columns: &Columns) -> Option<Times> {
+pub(super) fn times_of(op: Operator, columns: &Columns) -> Option<Times> {
     let times = columns.times.clone();
     times.filter(|times| op.picks() || op == Operator::Add && times.are_durations())
 }
@@ -112,7 +112,7 @@ fn results(columns: &Columns, accumulations: &[Accumulation]) -> Vec<Column> {
 }
 
 /// What has no numbers has no least and no greatest one.
-fn no_extreme(place: &str, op: Operator) -> Failure {
+pub(super) fn no_extreme(place: &str, op: Operator) -> Failure {
     let which = if op == Operator::Min {
         "least"
     } else {
@@ -125,7 +125,7 @@ fn no_extreme(place: &str, op: Operator) -> Failure {
     )
 }
 
-fn open(
+pub(super) fn open(
     arguments: &FoldArguments,
     format: Option<OutputFormat>,
     gaps: Option<Gaps>,
@@ -201,15 +201,15 @@ fn bad_init(bad: BadNumber, init: &str, op: Operator, dtype: DType, elements: DT
 }
 
 /// A fold of one column that has not begun.
-struct Start<'a> {
-    device: &'a Device,
-    op: Operator,
-    init: Option<&'a str>,
-    accumulation: Accumulation,
+pub(super) struct Start<'a> {
+    pub(super) device: &'a Device,
+    pub(super) op: Operator,
+    pub(super) init: Option<&'a str>,
+    pub(super) accumulation: Accumulation,
     /// The type of the elements.
-    elements: DType,
+    pub(super) elements: DType,
     /// The name that messages use.
-    name: String,
+    pub(super) name: String,
 }
 
 impl<'a> Start<'a> {
@@ -229,7 +229,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    fn parse_init<C: Number>(&self) -> Result<Option<C>> {
+    pub(super) fn parse_init<C: Number>(&self) -> Result<Option<C>> {
         parse_init(self.init, self.op, self.accumulation.dtype, self.elements)
     }
 
@@ -270,7 +270,7 @@ fn is_finite<T: Number>(number: T) -> bool {
 
 /// Says that a fold of finite numbers left the range of its type on the way. What it gives then
 /// depends on the bracketing: an infinity, or NaN where that meets 0 or the other infinity.
-fn warn_of_range<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
+pub(super) fn warn_of_overflow<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
     let dtype = T::DTYPE;
     let value = value.to_value().text();
     let wider = match dtype {
@@ -349,7 +349,7 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
         with_number!(self.dtype, T => {
             let value: T = value.cast();
             if self.finite && !is_finite(value) {
-                warn_of_range(&self.name, "the result", value);
+                warn_of_overflow(&self.name, "the result", value);
             }
         });
         Ok(single(value, self.dtype))
@@ -524,7 +524,7 @@ impl<C: Number, Op: Monoid<C>> Running<C, Op> {
         if let Some(result) = place {
             let at = self.done + Places::of(absent).place(result);
             let what = format!("the result at position {at}, from 0,");
-            warn_of_range(&self.name, what, results[result]);
+            warn_of_overflow(&self.name, what, results[result]);
         }
         self.finite = infinite.is_none() && place.is_none();
     }

@@ -3,7 +3,9 @@
 mod distinct;
 mod explain;
 mod fold;
+mod group;
 mod histogram;
+mod lanes;
 mod manual;
 mod quantiles;
 pub(crate) mod rows;
@@ -27,12 +29,22 @@ use warpfold::Device;
 /// Carries out one command.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Reduce(arguments) => fold::reduce(&arguments),
+        Command::Reduce { fold, axis } => match axis.axis {
+            Some(axis) => lanes::along(&fold, axis, None),
+            None => fold::reduce(&fold),
+        },
         Command::Scan {
             fold: arguments,
             exclusive,
+            axis,
             ..
-        } => fold::scan(&arguments, !exclusive),
+        } => match axis.axis {
+            Some(axis) => lanes::along(&arguments, axis, Some(!exclusive)),
+            None => fold::scan(&arguments, !exclusive),
+        },
+        Command::Segments(arguments) => lanes::segments(&arguments),
+        Command::Group(arguments) => group::run(&arguments),
+        Command::Decode(arguments) => lanes::decode(&arguments),
         Command::Select {
             condition,
             positions,
@@ -280,6 +292,9 @@ pub(crate) fn meant(error: &clap::Error) -> Option<String> {
         "filter" | "where" | "compress" => "select",
         "nonzero" | "positions" => "select --ne 0 --positions",
         "uniq" | "runs" | "rle" => "unique --count",
+        "groupby" | "group-by" | "aggregate" | "reduce-by-key" => "group --by COLUMN",
+        "segmented" | "segment" | "reduceat" => "segments --offsets FILE",
+        "repeat" => "decode --counts FILE",
         "distinct" | "value-counts" | "value_counts" | "nunique" => "unique --sort --count",
         "order" | "lexsort" | "argsort" => "sort",
         "top-k" | "topk" | "head" | "nlargest" | "largest" => "top -k 10",

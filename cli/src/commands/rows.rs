@@ -133,7 +133,7 @@ pub(crate) enum FloatOrder {
 }
 
 /// The place of the column that a number or a name means.
-fn place_of(text: &str, columns: &[Column]) -> Option<usize> {
+pub(super) fn place_of(text: &str, columns: &[Column]) -> Option<usize> {
     let named = text.strip_prefix("name:");
     let by_name = |name: &str| {
         columns

@@ -156,6 +156,11 @@ impl Axis {
         self.outer * self.len * self.inner
     }
 
+    /// The number of inner places.
+    pub fn inner_len(&self) -> usize {
+        self.inner
+    }
+
     /// The length of a lane.
     pub fn lane_len(&self) -> usize {
         self.len

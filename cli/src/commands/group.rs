@@ -1,0 +1,137 @@
+//! `warpfold group`: statistics of the rows of each key.
+
+use super::fold::Start;
+use super::lanes::Lanes;
+use super::rows::{append, count, place_of};
+use super::{Job, Results};
+use crate::accumulate::Accumulation;
+use crate::args::GroupArguments;
+use crate::columns::Column;
+use crate::failure::{Failure, Result};
+use crate::number::{DType, Number, Operator, with_number};
+use crate::text::{Gaps, Values};
+use warpfold::{Device, Order};
+
+/// Writes a row for each run of equal keys: the key, how many rows there are, and of each other
+/// column the sum, the mean, the least and the greatest number.
+pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
+    let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
+    let columns = job.columns.columns.clone();
+    let Some(key) = place_of(&arguments.by, &columns) else {
+        let titles: Vec<_> = columns.iter().map(Column::title).collect();
+        return Err(Failure::with_remedy(
+            format_args!("--by {}", arguments.by),
+            "there is no such column among those that are read",
+            format_args!("choose one of {}", titles.join(", ")),
+        ));
+    };
+    let (name, delimiter) = (job.columns.name.clone(), job.columns.delimiter);
+    let types = job.columns.dtypes();
+    let mut rows: Vec<Values> = types.iter().map(|&dtype| Values::of(dtype)).collect();
+    for piece in job.columns.pieces(types) {
+        append(&mut rows, piece?);
+    }
+    let starts = starts(&name, &columns[key], &rows[key], arguments.runs)?;
+    let mut offsets: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
+    offsets.push(count(&rows) as u64);
+    let counts: Vec<u64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let named = |name: String, dtype| Column {
+        name: Some(name),
+        number: 0,
+        dtype,
+    };
+    let mut written = vec![
+        named(columns[key].title(), columns[key].dtype),
+        named("count".into(), DType::U64),
+    ];
+    let mut results = vec![rows[key].gather(&starts), Values::from(counts.clone())];
+    let groups = Lanes::Segments(offsets);
+    let others = columns.iter().zip(rows).enumerate();
+    for (_, (column, values)) in others.filter(|(place, _)| *place != key) {
+        let name = format!("{name}, column {}", column.title());
+        let [sum, mean, least, greatest] =
+            statistics(&job.device, &name, &groups, &counts, values)?;
+        for (statistic, values) in [
+            ("sum", sum),
+            ("mean", mean),
+            ("min", least),
+            ("max", greatest),
+        ] {
+            let title = format!("{}_{statistic}", column.title());
+            written.push(named(title, values.dtype()));
+            results.push(values);
+        }
+    }
+    for (number, column) in written.iter_mut().enumerate() {
+        column.number = number + 1;
+    }
+    let mut output = Results::new(job.output, job.output_format, &written, delimiter, None)?;
+    output.write(results)?;
+    output.finish()
+}
+
+/// Where runs of equal keys start. Unless runs are asked for, keys must be sorted, so that each has
+/// one run.
+fn starts(name: &str, column: &Column, keys: &Values, runs: bool) -> Result<Vec<usize>> {
+    with_number!(keys.dtype(), T => {
+        let keys = keys.clone().into_vec::<T>();
+        let order = Order::ascending();
+        let mut starts = Vec::from_iter((!keys.is_empty()).then_some(0));
+        let mut direction = None;
+        for (row, pair) in keys.windows(2).enumerate() {
+            let way = order.compare(pair[0], pair[1]);
+            if way.is_eq() {
+                continue;
+            }
+            starts.push(row + 1);
+            if *direction.get_or_insert(way) != way && !runs {
+                let [before, after] = [pair[0], pair[1]].map(|key| key.to_value().text());
+                let title = column.title();
+                return Err(Failure::with_remedy(
+                    name,
+                    format_args!(
+                        "the keys are not sorted: in row {}, from 1, {title} is {after} after {before}",
+                        row + 2
+                    ),
+                    format_args!(
+                        "sort them first: warpfold sort --by {title} FILE | warpfold group --by {title}; or give --runs for each run of equal keys"
+                    ),
+                ));
+            }
+        }
+        Ok(starts)
+    })
+}
+
+/// The sum, the mean, the least and the greatest number of each group.
+fn statistics(
+    device: &Device,
+    name: &str,
+    groups: &Lanes,
+    counts: &[u64],
+    values: Values,
+) -> Result<[Values; 4]> {
+    let elements = values.dtype();
+    let fold = |op, wanted: Option<DType>| {
+        let start = Start {
+            device,
+            op,
+            init: None,
+            accumulation: Accumulation::choose(op, elements, wanted, false)?,
+            elements,
+            name: name.to_owned(),
+        };
+        groups.fold(start, values.clone(), None)
+    };
+    let sums = fold(Operator::Add, None)?;
+    // Sums of integers are exact; those of floats are wanted with more digits.
+    let precise = match elements.is_float() {
+        true => fold(Operator::Add, Some(DType::F64))?,
+        false => sums.clone(),
+    };
+    let precise = precise.into_vec::<f64>().into_iter();
+    let means = precise.zip(counts).map(|(sum, &count)| sum / count as f64);
+    let means = Values::from(means.collect::<Vec<f64>>());
+    let (least, greatest) = (fold(Operator::Min, None)?, fold(Operator::Max, None)?);
+    Ok([sums, means, least, greatest])
+}

@@ -1,0 +1,426 @@
+//! `warpfold reduce --axis`, `warpfold scan --axis`, `warpfold segments` and `warpfold decode`:
+//! folds of many parts of an input, which is held in memory.
+
+use super::fold::{Start, no_extreme, warn_of_overflow};
+use super::{Job, Results};
+use crate::accumulate::Accumulation;
+use crate::args::{
+    DecodeArguments, FoldArguments, InputArguments, OutputFormat, SegmentsArguments,
+};
+use crate::columns::Column;
+use crate::failure::{Failure, Result, text_of};
+use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
+use crate::numbers::{Numbers, cast_all};
+use crate::text::{Gaps, Values};
+use std::path::Path;
+use warpfold::{Axis, Device, Monoid, Offsets, Prefixes, ops};
+
+/// The parts of an input, each of which is folded by itself.
+pub(super) enum Lanes {
+    Axis(Axis),
+    /// Where segments start, and the last one ends.
+    Segments(Vec<u64>),
+}
+
+impl Lanes {
+    fn reduce<T: warpfold::Element, Op: Monoid<T>>(
+        &self,
+        device: &Device,
+        values: Vec<T>,
+        init: Option<T>,
+    ) -> Result<Vec<T>> {
+        let values = device.upload_vec(values)?;
+        let folds = match (self, init) {
+            (Lanes::Axis(axis), None) => device.reduce_axis::<T, Op>(&values, *axis),
+            (Lanes::Axis(axis), Some(init)) => {
+                device.reduce_axis_from::<T, Op>(init, &values, *axis)
+            }
+            (Lanes::Segments(offsets), init) => {
+                let offsets = device.upload(offsets)?;
+                let offsets = device.offsets(&offsets)?;
+                match init {
+                    None => device.segmented_reduce::<T, Op>(&values, offsets),
+                    Some(init) => device.segmented_reduce_from::<T, Op>(init, &values, offsets),
+                }
+            }
+        };
+        Ok(folds?.into_vec()?)
+    }
+
+    fn scan<T: warpfold::Element, Op: Monoid<T>>(
+        &self,
+        device: &Device,
+        values: Vec<T>,
+        prefixes: Prefixes<T>,
+    ) -> Result<Vec<T>> {
+        let mut values = device.upload_vec(values)?;
+        match self {
+            Lanes::Axis(axis) => {
+                device.scan_axis_in_place::<T, Op>(prefixes, *axis, &mut values)?;
+            }
+            Lanes::Segments(offsets) => {
+                let offsets = device.upload(offsets)?;
+                let offsets = device.offsets(&offsets)?;
+                device.segmented_scan_in_place::<T, Op>(prefixes, &mut values, offsets)?;
+            }
+        }
+        Ok(values.into_vec()?)
+    }
+
+    /// The places of the items of each part.
+    fn places(&self) -> Vec<Vec<usize>> {
+        match self {
+            Lanes::Axis(axis) => {
+                let (len, inner) = (axis.lane_len(), axis.inner_len());
+                let lane = |lane: usize| {
+                    let start = lane / inner * len * inner + lane % inner;
+                    (0..len).map(|row| start + row * inner).collect()
+                };
+                (0..axis.lanes()).map(lane).collect()
+            }
+            Lanes::Segments(offsets) => {
+                let pairs = offsets.windows(2);
+                pairs
+                    .map(|pair| (pair[0] as usize..pair[1] as usize).collect())
+                    .collect()
+            }
+        }
+    }
+
+    /// The first part without items.
+    fn first_empty(&self) -> Option<usize> {
+        match self {
+            Lanes::Axis(axis) => (axis.lane_len() == 0 && axis.lanes() > 0).then_some(0),
+            Lanes::Segments(offsets) => offsets.windows(2).position(|pair| pair[0] == pair[1]),
+        }
+    }
+
+    /// What a part is called.
+    fn name(&self, number: usize) -> String {
+        match self {
+            Lanes::Axis(_) => format!("lane {number}"),
+            Lanes::Segments(_) => format!("segment {number}"),
+        }
+    }
+
+    /// The fold of each part, or all prefixes if it says whether these are inclusive.
+    pub(super) fn fold(
+        &self,
+        start: Start<'_>,
+        values: Values,
+        scan: Option<bool>,
+    ) -> Result<Values> {
+        if start.op.picks() && start.init.is_none() {
+            let empty = self.first_empty().filter(|_| scan.is_none());
+            if let Some(number) = empty {
+                let place = format!("{}, {}", start.name, self.name(number));
+                return Err(no_extreme(&place, start.op));
+            }
+            if scan == Some(false) {
+                return Err(no_extreme("the first result of --exclusive", start.op));
+            }
+        }
+        with_folded!(start.accumulation.dtype, C => {
+            let (init, dtype) = (start.parse_init::<C>()?, start.accumulation.dtype);
+            let values = values.into_vec::<C>();
+            if start.accumulation.checked {
+                let exact = self.exact::<C>(&start, values, init, scan)?;
+                return Ok(Values::from(exact).cast(dtype));
+            }
+            let finite = values.iter().copied().all(is_finite) && init.is_none_or(is_finite);
+            let task = Task { lanes: self, device: start.device, values, init, scan };
+            let results = C::with_operator(start.op, task)?;
+            with_number!(dtype, T => {
+                let results = cast_all::<C, T>(results);
+                if finite && let Some(&bad) = results.iter().find(|&&x| !is_finite(x)) {
+                    warn_of_overflow(&start.name, "a result", bad);
+                }
+                Ok(Values::from(results))
+            })
+        })
+    }
+
+    /// Sums and products of integers, none of which is out of range.
+    fn exact<C: Number>(
+        &self,
+        start: &Start<'_>,
+        values: Vec<C>,
+        init: Option<C>,
+        scan: Option<bool>,
+    ) -> Result<Vec<C>> {
+        let init = init.map(Number::to_integer);
+        let wide: Vec<i128> = values.iter().map(|value| value.to_integer()).collect();
+        let results = match start.op {
+            Operator::Mul => self.products(&wide, init.unwrap_or(1), scan),
+            _ => match scan {
+                None => self.reduce::<i128, ops::Add>(start.device, wide, init)?,
+                Some(inclusive) => {
+                    let prefixes = prefixes(inclusive, init);
+                    self.scan::<i128, ops::Add>(start.device, wide, prefixes)?
+                }
+            },
+        };
+        let accumulation = start.accumulation;
+        if let Some(number) = results
+            .iter()
+            .position(|&result| !accumulation.fits(result))
+        {
+            let place = match scan {
+                None => self.name(number),
+                Some(_) => format!("the number at position {number}, from 0"),
+            };
+            let what = format!("the result for {place},");
+            return Err(accumulation.overflow(&start.name, what));
+        }
+        Ok(results.into_iter().map(C::from_integer).collect())
+    }
+
+    /// Products that stay out of range once they are, unless they become 0.
+    fn products(&self, values: &[i128], init: i128, scan: Option<bool>) -> Vec<i128> {
+        let mut all = match scan {
+            None => Vec::new(),
+            Some(_) => values.to_vec(),
+        };
+        for places in self.places() {
+            let mut product = init;
+            for place in places {
+                let before = product;
+                product = product.saturating_mul(values[place]);
+                if let Some(inclusive) = scan {
+                    all[place] = if inclusive { product } else { before };
+                }
+            }
+            if scan.is_none() {
+                all.push(product);
+            }
+        }
+        all
+    }
+}
+
+fn is_finite<T: Number>(number: T) -> bool {
+    !T::DTYPE.is_float() || number.cast::<f64>().is_finite()
+}
+
+fn prefixes<T>(inclusive: bool, init: Option<T>) -> Prefixes<T> {
+    let prefixes = match inclusive {
+        true => Prefixes::inclusive(),
+        false => Prefixes::exclusive(),
+    };
+    match init {
+        Some(init) => prefixes.from(init),
+        None => prefixes,
+    }
+}
+
+/// A fold, except its operator.
+struct Task<'a, C> {
+    lanes: &'a Lanes,
+    device: &'a Device,
+    values: Vec<C>,
+    init: Option<C>,
+    scan: Option<bool>,
+}
+
+impl<C: Number<Bound = C>> Work<C> for Task<'_, C> {
+    type Output = Vec<C>;
+
+    fn run<Op: Monoid<C>>(self) -> Result<Vec<C>> {
+        let Task {
+            lanes,
+            device,
+            values,
+            init,
+            scan,
+        } = self;
+        match scan {
+            None => lanes.reduce::<C, Op>(device, values, init),
+            Some(inclusive) => lanes.scan::<C, Op>(device, values, prefixes(inclusive, init)),
+        }
+    }
+}
+
+/// Folds or scans an array along an axis, which counts from the end if it is negative.
+pub(super) fn along(arguments: &FoldArguments, axis: i64, scan: Option<bool>) -> Result<()> {
+    let format = scan.is_none().then_some(OutputFormat::Text);
+    let (job, accumulation) = open(arguments, format, None)?;
+    let name = job.columns.name.clone();
+    let Some(shape) = job
+        .columns
+        .shape
+        .clone()
+        .filter(|_| !arguments.files.input.flatten)
+    else {
+        return Err(Failure::with_remedy(
+            &name,
+            "--axis is for arrays, which have a shape",
+            "give an .npy file; the columns of a table are chosen with --column",
+        ));
+    };
+    let count = shape.len() as i64;
+    let number = if axis < 0 { axis + count } else { axis };
+    if !(0..count).contains(&number) {
+        let axes = match count {
+            0 => "it has no axes".to_owned(),
+            1 => "its only axis is 0".to_owned(),
+            _ => format!("its axes are 0 to {}, or -{count} to -1", count - 1),
+        };
+        let cause = format!("the array has no axis {axis}: its shape is {shape:?}");
+        return Err(Failure::with_remedy(&name, cause, axes));
+    }
+    let lanes = Lanes::Axis(Axis::of(&shape, number as usize)?);
+    let mut shape = shape;
+    if scan.is_none() {
+        shape.remove(number as usize);
+    }
+    run(arguments, job, accumulation, &lanes, scan, Some(shape))
+}
+
+/// Folds or scans each segment.
+pub(super) fn segments(arguments: &SegmentsArguments) -> Result<()> {
+    let scan = arguments.scan.then_some(!arguments.exclusive);
+    let given = &arguments.bounds;
+    let offsets = match (&given.offsets, &given.lengths) {
+        (Some(file), _) => read_whole_numbers(file, "offsets")?,
+        (None, Some(file)) => {
+            let lengths = read_whole_numbers(file, "lengths")?;
+            let mut offsets = vec![0_u64];
+            for (number, length) in lengths.into_iter().enumerate() {
+                let end = offsets[number].checked_add(length);
+                offsets.push(end.ok_or_else(|| {
+                    Failure::at(file.display(), "the sum of the lengths is beyond 64 bits")
+                })?);
+            }
+            offsets
+        }
+        (None, None) => unreachable!("one of them is required"),
+    };
+    let file = given.offsets.as_ref().or(given.lengths.as_ref());
+    let file = file.map_or_else(String::new, |file| file.display().to_string());
+    // Says what is wrong before anything else is read.
+    Offsets::new(&offsets).map_err(|error| Failure::at(&file, text_of(&error)))?;
+    let named = !arguments.fold.files.input.text.columns.is_empty();
+    let format = scan.is_none().then_some(OutputFormat::Text);
+    let (job, accumulation) = open(&arguments.fold, format, named.then_some(Gaps::Together))?;
+    let lanes = Lanes::Segments(offsets);
+    run(&arguments.fold, job, accumulation, &lanes, scan, None)
+}
+
+fn open(
+    arguments: &FoldArguments,
+    format: Option<OutputFormat>,
+    gaps: Option<Gaps>,
+) -> Result<(Job, Accumulation)> {
+    let (job, accumulations) = super::fold::open(arguments, format, gaps)?;
+    Ok((job, accumulations[0]))
+}
+
+fn run(
+    arguments: &FoldArguments,
+    job: Job,
+    accumulation: Accumulation,
+    lanes: &Lanes,
+    scan: Option<bool>,
+    shape: Option<Vec<usize>>,
+) -> Result<()> {
+    let column = job.columns.columns[0].clone();
+    let times = super::fold::times_of(arguments.op, &job.columns);
+    let name = job.columns.name.clone();
+    let numbers = job.columns.into_numbers("this")?;
+    let values = read(numbers, accumulation.dtype)?;
+    if let Lanes::Segments(offsets) = lanes
+        && let Some(&end) = offsets.last()
+        && end > values.len() as u64
+    {
+        return Err(Failure::with_remedy(
+            &name,
+            format_args!(
+                "the segments end at {end}, but there are {} numbers",
+                values.len()
+            ),
+            "give segments up to the number of numbers",
+        ));
+    }
+    let start = Start {
+        device: &job.device,
+        op: arguments.op,
+        init: arguments.init.as_deref(),
+        accumulation,
+        elements: column.dtype,
+        name,
+    };
+    let results = lanes.fold(start, values, scan)?;
+    let column = Column {
+        dtype: accumulation.dtype,
+        ..column
+    };
+    let written = Results::new(job.output, job.output_format, &[column], None, shape)?;
+    let mut written = written.times(times);
+    written.write(vec![results])?;
+    written.finish()
+}
+
+/// All numbers, in a type.
+fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
+    with_number!(dtype, T => {
+        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
+        Ok(pieces.concat().into())
+    })
+}
+
+/// The whole numbers of a file.
+fn read_whole_numbers(file: &Path, what: &str) -> Result<Vec<u64>> {
+    let options = InputArguments {
+        flatten: true,
+        ..InputArguments::default()
+    };
+    let numbers = Numbers::open(Some(file), &options)?;
+    let (name, dtype) = (numbers.name.clone(), numbers.dtype);
+    if dtype.is_float() {
+        return Err(Failure::with_remedy(
+            &name,
+            format_args!("the {what} are {dtype}"),
+            format_args!("give {what} that are whole numbers"),
+        ));
+    }
+    let values: Vec<i128> = with_number!(dtype, T => {
+        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
+        pieces.concat().into_iter().map(Number::to_integer).collect()
+    });
+    let of = |(number, value): (usize, i128)| {
+        u64::try_from(value).map_err(|_| {
+            let cause = format!("number {number}, from 0, is {value}: {what} are not negative");
+            Failure::at(&name, cause)
+        })
+    };
+    values.into_iter().enumerate().map(of).collect()
+}
+
+/// Writes each number as often as its count says.
+pub(super) fn decode(arguments: &DecodeArguments) -> Result<()> {
+    let counts = read_whole_numbers(&arguments.counts, "counts")?;
+    let job = Job::open(&arguments.files, None, None, Ok)?;
+    let column = job.columns.columns[0].clone();
+    let (name, times) = (job.columns.name.clone(), job.columns.times.clone());
+    let numbers = job.columns.into_numbers("decode")?;
+    let values = read(numbers, column.dtype)?;
+    if values.len() != counts.len() {
+        return Err(Failure::with_remedy(
+            &name,
+            format_args!(
+                "there are {} numbers and {} counts",
+                values.len(),
+                counts.len()
+            ),
+            "give a count for each number, as `warpfold unique --counts FILE` writes them",
+        ));
+    }
+    let decoded = with_number!(column.dtype, T => {
+        let decoded = warpfold::decode::<T, u64>(&values.into_vec::<T>(), &counts)?;
+        Values::from(decoded)
+    });
+    let results = Results::new(job.output, job.output_format, &[column], None, None)?;
+    let mut results = results.times(times);
+    results.write(vec![decoded])?;
+    results.finish()
+}

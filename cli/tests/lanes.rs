@@ -1,0 +1,227 @@
+//! `--axis`, `warpfold segments`, `group` and `decode`: folds of many parts of an input.
+
+use crate::support::{fail_in, folder, npy_of, pass_in};
+use std::path::Path;
+
+fn text(folder: &Path, line: &str) -> String {
+    String::from_utf8(pass_in(folder, line, b"")).unwrap()
+}
+
+fn bytes<T: Copy, const N: usize>(values: &[T], of: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(|&value| of(value)).collect()
+}
+
+/// 0 to 23 as 2 × 3 × 4.
+fn cube() -> Vec<u8> {
+    let data: Vec<i16> = (0..24).collect();
+    npy_of("<i2", "(2, 3, 4)", &bytes(&data, i16::to_le_bytes))
+}
+
+#[test]
+fn arrays_are_reduced_along_any_axis() {
+    let folder = folder(&[("x.npy", &cube())]);
+    let at = folder.path();
+    let sums = |axis: &str| text(at, &format!("reduce --axis {axis} x.npy"));
+    assert_eq!(sums("0"), "12 14 16 18\n20 22 24 26\n28 30 32 34\n");
+    assert_eq!(sums("1"), "12 15 18 21\n48 51 54 57\n");
+    assert_eq!(sums("2"), "6 22 38\n54 70 86\n");
+    assert_eq!(sums("-1"), sums("2"));
+    assert_eq!(sums("-3"), sums("0"));
+    assert_eq!(
+        text(at, "reduce --axis 1 --op max x.npy"),
+        "8 9 10 11\n20 21 22 23\n"
+    );
+    assert_eq!(
+        text(at, "reduce --axis 2 --init 100 x.npy"),
+        "106 122 138\n154 170 186\n"
+    );
+    pass_in(at, "reduce --axis 0 x.npy -o s.npy", b"");
+    let expected: Vec<i64> = (0..12).map(|i| 2 * i + 12).collect();
+    let expected = npy_of("<i8", "(3, 4)", &bytes(&expected, i64::to_le_bytes));
+    assert_eq!(std::fs::read(at.join("s.npy")).unwrap(), expected);
+}
+
+#[test]
+fn arrays_are_scanned_along_any_axis() {
+    let data: Vec<f32> = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let folder = folder(&[(
+        "x.npy",
+        &npy_of("<f4", "(2, 3)", &bytes(&data, f32::to_le_bytes)),
+    )]);
+    let at = folder.path();
+    let scan = |line: &str| text(at, &format!("scan {line} x.npy --output-format text"));
+    assert_eq!(scan("--axis 0"), "1.0 2.0 3.0\n5.0 7.0 9.0\n");
+    assert_eq!(scan("--axis 1"), "1.0 3.0 6.0\n4.0 9.0 15.0\n");
+    assert_eq!(scan("--axis 1 -x"), "0.0 1.0 3.0\n0.0 4.0 9.0\n");
+    assert_eq!(scan("--axis 0 --op mul"), "1.0 2.0 3.0\n4.0 10.0 18.0\n");
+    // The shape is that of the input.
+    let written = pass_in(at, "scan --axis 0 x.npy", b"");
+    let sums = bytes(&[1.0, 2.0, 3.0, 5.0, 7.0, 9.0], f32::to_le_bytes);
+    assert_eq!(written, npy_of("<f4", "(2, 3)", &sums));
+}
+
+#[test]
+fn axes_that_are_not_there_are_refused() {
+    let folder = folder(&[("x.npy", &cube()), ("t.csv", b"a,b\n1,2\n")]);
+    let at = folder.path();
+    let error = fail_in(at, "reduce --axis 3 x.npy", b"");
+    assert!(
+        error.contains("no axis 3") && error.contains("0 to 2, or -3 to -1"),
+        "{error}"
+    );
+    let error = fail_in(at, "scan --axis -4 x.npy --output-format text", b"");
+    assert!(error.contains("no axis -4"), "{error}");
+    for line in ["reduce --axis 0 t.csv", "reduce --axis 0 --flatten x.npy"] {
+        let error = fail_in(at, line, b"");
+        assert!(
+            error.contains("--axis is for arrays") && error.contains(".npy"),
+            "{error}"
+        );
+    }
+    let none = npy_of("<f4", "(3, 0)", b"");
+    std::fs::write(at.join("n.npy"), none).unwrap();
+    assert_eq!(text(at, "reduce --axis 1 n.npy"), "0.0\n0.0\n0.0\n");
+    let error = fail_in(at, "reduce --axis 1 --op max n.npy", b"");
+    assert!(
+        error.contains("lane 0") && error.contains("--init"),
+        "{error}"
+    );
+}
+
+/// Integers add up and multiply in 64 bits, and say so where that is not enough.
+#[test]
+fn results_out_of_range_are_refused() {
+    let data = bytes(&[u64::MAX, 1, 1, 5], u64::to_le_bytes);
+    let folder = folder(&[
+        ("x.npy", &npy_of("<u8", "(2, 2)", &data)),
+        ("o.txt", b"0 2 4"),
+    ]);
+    let at = folder.path();
+    assert_eq!(
+        text(at, "reduce --axis 1 x.npy --op max"),
+        "18446744073709551615\n5\n"
+    );
+    let error = fail_in(at, "reduce --axis 1 x.npy", b"");
+    assert!(
+        error.contains("lane 0") && error.contains("out of the range of u64"),
+        "{error}"
+    );
+    assert_eq!(text(at, "reduce --axis 1 x.npy --wrapping"), "0\n6\n");
+    let error = fail_in(at, "reduce --axis 0 x.npy --op mul --init 2", b"");
+    assert!(error.contains("lane 0"), "{error}");
+    let error = fail_in(
+        at,
+        "segments --offsets o.txt --scan x.npy --output-format text",
+        b"",
+    );
+    assert!(error.contains("position 1"), "{error}");
+}
+
+#[test]
+fn segments_are_folded_and_scanned() {
+    let folder = folder(&[
+        ("x.txt", b"1 2 3 4 5 6"),
+        ("offsets.txt", b"0 2 2 5"),
+        ("lengths.txt", b"2 0 3"),
+    ]);
+    let at = folder.path();
+    for bounds in ["--offsets offsets.txt", "--lengths lengths.txt"] {
+        assert_eq!(text(at, &format!("segments {bounds} x.txt")), "3\n0\n12\n");
+        let scans = text(at, &format!("segments {bounds} --scan x.txt"));
+        assert_eq!(scans, "1\n3\n3\n7\n12\n6\n");
+        let scans = text(at, &format!("segments {bounds} --scan -x --init 10 x.txt"));
+        assert_eq!(scans, "10\n11\n10\n13\n17\n6\n");
+        let error = fail_in(at, &format!("segments {bounds} --op min x.txt"), b"");
+        assert!(
+            error.contains("segment 1") && error.contains("--init"),
+            "{error}"
+        );
+        let least = text(at, &format!("segments {bounds} --op min --init 9 x.txt"));
+        assert_eq!(least, "1\n9\n3\n");
+    }
+}
+
+#[test]
+fn wrong_segments_are_refused() {
+    let folder = folder(&[
+        ("x.txt", b"1 2 3 4"),
+        ("falls.txt", b"0 3 1"),
+        ("passes.txt", b"0 9"),
+        ("negative.txt", b"-1 2"),
+        ("floats.txt", b"0.5 2"),
+        ("none.txt", b""),
+    ]);
+    let at = folder.path();
+    for (file, part) in [
+        ("falls.txt", "offsets[2] is 1"),
+        ("passes.txt", "end at 9, but there are 4 numbers"),
+        ("negative.txt", "number 0, from 0, is -1"),
+        ("floats.txt", "the offsets are f64"),
+        ("none.txt", "are none"),
+    ] {
+        let error = fail_in(at, &format!("segments --offsets {file} x.txt"), b"");
+        assert!(error.contains(part), "{file}: {error}");
+    }
+}
+
+const SALES: &[u8] = b"city,price,count\nA,1,2\n";
+
+#[test]
+fn rows_are_grouped_by_sorted_keys() {
+    let rows = b"key,price,pieces\n1,0.5,3\n1,1.5,4\n2,9,-1\n4,2,7\n4,4,8\n4,6,9\n";
+    let folder = folder(&[("x.csv", rows)]);
+    let at = folder.path();
+    assert_eq!(
+        text(at, "group --by key x.csv"),
+        "key,count,price_sum,price_mean,price_min,price_max,pieces_sum,pieces_mean,pieces_min,pieces_max\n\
+         1,2,2.0,1.0,0.5,1.5,7,3.5,3,4\n\
+         2,1,9.0,9.0,9.0,9.0,-1,-1.0,-1,-1\n\
+         4,3,12.0,4.0,2.0,6.0,24,8.0,7,9\n"
+    );
+    assert_eq!(
+        text(at, "group --by 1 --column key x.csv"),
+        "key,count\n1,2\n2,1\n4,3\n"
+    );
+}
+
+#[test]
+fn keys_that_are_not_sorted_are_refused_or_grouped_by_runs() {
+    let folder = folder(&[("x.csv", b"k,v\n3,1\n3,2\n1,3\n3,4\n"), ("s.csv", SALES)]);
+    let at = folder.path();
+    let error = fail_in(at, "group --by k x.csv", b"");
+    assert!(error.contains("row 4, from 1, k is 3 after 1"), "{error}");
+    assert!(
+        error.contains("warpfold sort --by k") && error.contains("--runs"),
+        "{error}"
+    );
+    assert_eq!(
+        text(at, "group --by k --runs x.csv"),
+        "k,count,v_sum,v_mean,v_min,v_max\n3,2,3,1.5,1,2\n1,1,3,3.0,3,3\n3,1,4,4.0,4,4\n"
+    );
+    // Descending keys are sorted, too.
+    let sorted = pass_in(at, "sort -r --by k x.csv", b"");
+    let grouped = String::from_utf8(pass_in(at, "group --by k --delimiter ,", &sorted)).unwrap();
+    assert!(
+        grouped.contains("3,3,7,") && grouped.contains("1,1,3,3.0"),
+        "{grouped}"
+    );
+    let error = fail_in(at, "group --by q x.csv", b"");
+    assert!(
+        error.contains("no such column") && error.contains("k, v"),
+        "{error}"
+    );
+}
+
+#[test]
+fn decode_undoes_unique() {
+    let folder = folder(&[("x.txt", b"7 7 7 2 2 9")]);
+    let at = folder.path();
+    pass_in(at, "unique --counts counts.npy x.txt -o values.txt", b"");
+    assert_eq!(
+        text(at, "decode --counts counts.npy values.txt"),
+        "7\n7\n7\n2\n2\n9\n"
+    );
+    std::fs::write(at.join("two.txt"), "1 2").unwrap();
+    let error = fail_in(at, "decode --counts two.txt values.txt", b"");
+    assert!(error.contains("3 numbers and 2 counts"), "{error}");
+}
