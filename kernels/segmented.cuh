@@ -112,10 +112,24 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         }
     }
 
+    /// Folds the units of a tile that has nothing else.
+    __device__ __forceinline__ void fold_inside(const Tile& tile) const {
+        Tiles::each_unit_inside(tile, [&](u64 unit) {
+            typename Tiles::UnitRows rows;
+            this->load_unit(rows, unit, false);
+            LaneTree<Operator, A, Tiles::UNIT_ROWS> tree;
+            A sum = tree.up_sweep(Tiles::sum_of_rows(rows));
+            if (threadIdx.x % WARP == 0) sums[unit >> LOG_UNIT] = sum;
+        });
+    }
+
     /// The first launch: every block has a tile.
     __device__ __forceinline__ void run() const {
         if (this->is_beyond(blockIdx.x)) return;
         Tile tile = this->cut(blockIdx.x);
+        if constexpr (Tiles::BY_ROWS) {
+            if (Tiles::is_inside(tile)) return fold_inside(tile);
+        }
         Span span = this->span_of(tile);
         this->load(tile, span);
         fold_by_lanes(tile, span);
@@ -162,6 +176,31 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         if (there && fold.knows()) store(segment, prefix);
     }
 
+    /// The sum of as many units as a warp folds at once. Short sums are loaded in rows: neighbouring
+    /// lanes load neighbouring ones.
+    static __device__ __forceinline__ A fold_chunk(const A* from) {
+        if constexpr (sizeof(A) <= 8) {
+            constexpr int RUN = sizeof(A) > 4 ? 2 : sizeof(A) > 2 ? 4 : sizeof(A) > 1 ? 8 : 16;
+            constexpr int ROWS = OfWarp::MOST / (WARP * RUN);
+            SourceRows<Slice<A>, RUN, ROWS> rows;
+            load_rows<Slice<A>, RUN, ROWS>(rows, Slice<A>{from}, 0, OfWarp::MOST, 0, OfWarp::MOST, 0);
+            A sums[ROWS];
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                A values[RUN];
+#pragma unroll
+                for (int i = 0; i < RUN; i++) values[i] = rows.item(row, i);
+                sums[row] = sum_of_run<Operator>(values);
+            }
+            A sum = RowsTree<Operator, A, ROWS>().up_sweep(sums);
+            return LaneTree<Operator, A, ROWS>().up_sweep(sum);
+        } else {
+            OfWarp fold;
+            fold.template fold<AT_ONCE>(OfWarp::MOST, [&](int i) { return from[i]; });
+            return fold.sum;
+        }
+    }
+
     /// Folds a segment of many units. The block calls: warps fold chunks of units, and then one of
     /// them folds CHUNKS chunks, or what is left.
     __device__ __forceinline__ void finish_by_block(const LongSegment& segment) const {
@@ -174,10 +213,8 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
             int here = left < CHUNKS ? (int)left : CHUNKS;
 #pragma unroll 1
             for (int chunk = warp; chunk < here; chunk += blockDim.x / WARP) {
-                const A* from = units + ((round << LOG_CHUNKS) + chunk << LOG_AT_ONCE);
-                OfWarp fold;
-                fold.template fold<AT_ONCE>(OfWarp::MOST, [&](int i) { return from[i]; });
-                if (fold.lane() == 0) all.chunks[chunk] = fold.sum;
+                A sum = fold_chunk(units + ((round << LOG_CHUNKS) + chunk << LOG_AT_ONCE));
+                if (threadIdx.x % WARP == 0) all.chunks[chunk] = sum;
             }
             __syncthreads();
             if (warp == 0) {

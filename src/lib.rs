@@ -227,7 +227,8 @@ pub use source::{
 };
 pub use statistics::{
     Interpolation, all, any, arg_max, arg_max_axis, arg_min, arg_min_axis, count, max, mean, min,
-    min_max, moments, quantiles, std_dev, sum, variance,
+    min_max, moments, quantiles, segmented_arg_max, segmented_arg_min, segmented_mean,
+    segmented_min_max, segmented_moments, segmented_variance, std_dev, sum, variance,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -28,6 +28,9 @@
 //! | [`count`] | how many flags are set | 0 |
 //! | [`any`], [`all`] | whether some flag is, and whether each is | `false`, `true` |
 //!
+//! Each segment of a source has them by [`segmented_moments`], [`segmented_min_max`],
+//! [`segmented_arg_max`] and the like.
+//!
 //! [`Device`](crate::Device) has them as methods, for buffers and sources made of them.
 //!
 //! **Numbers** are `u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64`. Means and variances are
@@ -87,6 +90,7 @@ mod moments;
 pub mod number;
 mod on;
 mod quantiles;
+mod segments;
 mod stream;
 
 pub use axis::{arg_max_axis, arg_min_axis};
@@ -102,6 +106,10 @@ pub use moments::{
 };
 pub use number::Number;
 pub use quantiles::{Interpolation, quantiles};
+pub use segments::{
+    Origin, segmented_arg_max, segmented_arg_min, segmented_mean, segmented_min_max,
+    segmented_moments, segmented_variance,
+};
 pub use stream::MomentsReducer;
 
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use crate::device::DeviceBinder;
 use crate::source::{Form, Host, HostBinder, Items, Place, Source};
-use crate::{Device, Element, Monoid, Result};
+use crate::{Cut, Device, Element, Monoid, Result, Segments};
 use std::ops::ControlFlow;
 
 /// What reduces sources at a place. So each statistic is written once, for both levels.
@@ -75,6 +75,22 @@ impl<S> Clone for ByReference<'_, S> {
 }
 
 impl<S> Copy for ByReference<'_, S> {}
+
+impl<P: Place, G: Segments<P>> Segments<P> for ByReference<'_, G> {
+    type Cut = G::Cut;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn bind<'a>(
+        &'a self,
+        binder: &mut P::Binder<'a>,
+        items: usize,
+    ) -> Result<<G::Cut as Cut>::Arguments> {
+        self.0.bind(binder, items)
+    }
+}
 
 impl<P: Place, S: Source<P>> Source<P> for ByReference<'_, S> {
     type Item = S::Item;

@@ -13,3 +13,4 @@ mod scans_emulated;
 #[cfg(feature = "cuda")]
 mod scans_on_the_gpu;
 mod scans_on_the_host;
+mod statistics;

@@ -194,14 +194,14 @@ slices! {
 /// Segments of up to more than 32² units: there are nodes of 32 of them, and of 1024.
 #[test]
 fn levels_of_units() {
-    let policy = policy::<u8>(Some(128));
+    let policy = policy::<u64>(Some(128));
     let unit = policy.unit as usize;
     let cases = [
         Case::new("31 to 33 units", &[31 * unit, 32 * unit, 33 * unit], 3, 0),
         Case::new("65 units and some", &[5, 65 * unit + 7, 1], 0, 9),
         Case::new("1057 units and some", &[40, 1057 * unit + 1], 0, 0),
     ];
-    check_slices::<u8, Bracketing>("levels", policy, &cases);
+    check_slices::<u64, Bracketing>("levels", policy, &cases);
 }
 
 #[function]
@@ -321,7 +321,10 @@ fn in_place() {
 /// waits for ever.
 #[test]
 fn wild_offsets_end_a_scan() {
-    let policy = policy::<f32>(Some(128));
+    let policy = SegmentedPolicy {
+        rows: 4,
+        ..policy::<f32>(Some(128))
+    };
     let Some(module) = module::<f32, Add, Slice<f32>, OffsetsOf<u64>>("wild", policy, false) else {
         return;
     };

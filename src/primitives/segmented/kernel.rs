@@ -2,7 +2,7 @@
 
 use super::segments::Cut;
 use crate::definitions::Definitions;
-use crate::engine::{HEADER_BYTES, accumulator_layout};
+use crate::engine::{HEADER_BYTES, RowPolicy, accumulator_layout};
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_monoid,
     bind_source,
@@ -60,6 +60,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
             .parameter("blocks", policy.blocks.into())
             .parameter("finish_warps", policy.finish_warps.into())
             .parameter("unit", policy.unit.into())
+            .parameter("run", run_of::<T, F>().into())
             .operator::<Op>()
     }
 }
@@ -125,6 +126,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         .parameter("rows", policy.rows.into())
         .parameter("blocks", policy.blocks.into())
         .parameter("unit", policy.unit.into())
+        .parameter("run", run_of::<T, F>().into())
         .operator::<Op>()
     }
 }
@@ -199,6 +201,11 @@ fn bind_expand<T: Element, F: Form<Item = T>, C: Cut>(definitions: &mut Definiti
         segments => C::cuda(),
         ..bind_source::<F>(definitions)
     }
+}
+
+/// The items of a unit that a lane loads side by side.
+fn run_of<T: Element, F: Form<Item = T>>() -> u32 {
+    RowPolicy::run_of_scan(F::LEAVES, size_of::<T>())
 }
 
 /// How the kernels cut their work.
