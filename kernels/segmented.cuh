@@ -1,9 +1,12 @@
 // Segmented reduction: the fold of each segment, bracketed by the law over that segment alone.
 //
 // Tiles are those of segmented_tiles.cuh. Short segments finish in theirs. Units of long ones leave
-// a sum, and another launch makes these the segment's fold.
+// a sum, and another launch makes these the segment's fold. A tile that has nothing but whole units
+// of one segment does not pass through shared memory: a warp loads a unit into registers, row by
+// row, as engines do. `Policy` also has RUN, the items that a lane then loads side by side.
 #pragma once
 #include "segmented_tiles.cuh"
+#include "source/source_rows.cuh"
 
 namespace warpfold {
 
@@ -20,7 +23,7 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
     using typename Tiles::T, typename Tiles::A, typename Tiles::P, typename Tiles::Group,
         typename Tiles::OfWarp, typename Tiles::Tile, typename Tiles::Span, typename Tiles::Work;
     using Tiles::THREADS, Tiles::UNIT, Tiles::LOG_UNIT, Tiles::GROUP, Tiles::UNITS;
-    using Tiles::segments, Tiles::shared, Tiles::item, Tiles::is_long, Tiles::push;
+    using Tiles::source, Tiles::segments, Tiles::shared, Tiles::item, Tiles::is_long, Tiles::push;
 
     T* out;
     Workspace workspace;
@@ -85,6 +88,55 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         __syncthreads();
     }
 
+    // ------------------------------------------------------------------------------ whole units
+
+    static constexpr int RUN = Policy::RUN, ROW = WARP * RUN;
+    /// Whether there are such tiles: short items beside a long sum may fill no row.
+    static constexpr bool BY_ROWS = ROW <= UNIT;
+    static constexpr int UNIT_ROWS = BY_ROWS ? UNIT / ROW : 1;
+
+    /// Whether a tile has nothing but whole units of one segment.
+    static __device__ __forceinline__ bool is_inside(const Tile& tile) {
+        if (tile.count() > 0 || !tile.has_before()) return false;
+        u64 start = tile.before_start, end = tile.before_end;
+        if (!is_long(start, end) || start > tile.from || end <= tile.from) return false;
+        return (tile.to - 1 - start) / UNIT * UNIT + UNIT <= end - start;
+    }
+
+    /// Folds the units of such a tile, one a warp at a time.
+    __device__ __forceinline__ void fold_inside(const Tile& tile) const {
+        u64 unit = Tiles::first_unit(tile.before_start, tile.before_end, tile.from);
+        unit += warp_index() * UNIT;
+        for (; unit < tile.to; unit += Policy::WARPS * UNIT) {
+            A sum = sum_of_rows<RUN, UNIT_ROWS>(source, unit, segments.items);
+            if (threadIdx.x % WARP == 0) sums[unit >> LOG_UNIT] = sum;
+        }
+    }
+
+    /// The sum of ROWS rows of a source with `end` items, from one on.
+    template <int RUN, int ROWS, class From>
+    static __device__ __forceinline__ A sum_of_rows(const From& from, u64 first, u64 end) {
+        SourceRows<From, RUN, ROWS> rows;
+        load_rows<From, RUN, ROWS>(rows, from, first, ROWS * WARP * RUN, 0, end, first);
+        A sums[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            A values[RUN];
+#pragma unroll
+            for (int i = 0; i < RUN; i++) values[i] = value_of(rows.item(row, i));
+            sums[row] = sum_of_run<Operator>(values);
+        }
+        A sum = RowsTree<Operator, A, ROWS>().up_sweep(sums);
+        return LaneTree<Operator, A, ROWS>().up_sweep(sum);
+    }
+    /// Of an item, or of a sum.
+    template <class X>
+    static __device__ __forceinline__ A value_of(const X& x) {
+        if constexpr (SAME<X, A>) return x;
+        else return Fold<T>::widen(x);
+    }
+
+
     // ---------------------------------------------------------------------------------- groups
 
     /// Folds the works of a list by groups of lanes. Groups without work do the last one again.
@@ -112,23 +164,12 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         }
     }
 
-    /// Folds the units of a tile that has nothing else.
-    __device__ __forceinline__ void fold_inside(const Tile& tile) const {
-        Tiles::each_unit_inside(tile, [&](u64 unit) {
-            typename Tiles::UnitRows rows;
-            this->load_unit(rows, unit, false);
-            LaneTree<Operator, A, Tiles::UNIT_ROWS> tree;
-            A sum = tree.up_sweep(Tiles::sum_of_rows(rows));
-            if (threadIdx.x % WARP == 0) sums[unit >> LOG_UNIT] = sum;
-        });
-    }
-
     /// The first launch: every block has a tile.
     __device__ __forceinline__ void run() const {
         if (this->is_beyond(blockIdx.x)) return;
         Tile tile = this->cut(blockIdx.x);
-        if constexpr (Tiles::BY_ROWS) {
-            if (Tiles::is_inside(tile)) return fold_inside(tile);
+        if constexpr (BY_ROWS) {
+            if (is_inside(tile)) return fold_inside(tile);
         }
         Span span = this->span_of(tile);
         this->load(tile, span);
@@ -182,18 +223,7 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         if constexpr (sizeof(A) <= 8) {
             constexpr int RUN = sizeof(A) > 4 ? 2 : sizeof(A) > 2 ? 4 : sizeof(A) > 1 ? 8 : 16;
             constexpr int ROWS = OfWarp::MOST / (WARP * RUN);
-            SourceRows<Slice<A>, RUN, ROWS> rows;
-            load_rows<Slice<A>, RUN, ROWS>(rows, Slice<A>{from}, 0, OfWarp::MOST, 0, OfWarp::MOST, 0);
-            A sums[ROWS];
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                A values[RUN];
-#pragma unroll
-                for (int i = 0; i < RUN; i++) values[i] = rows.item(row, i);
-                sums[row] = sum_of_run<Operator>(values);
-            }
-            A sum = RowsTree<Operator, A, ROWS>().up_sweep(sums);
-            return LaneTree<Operator, A, ROWS>().up_sweep(sum);
+            return sum_of_rows<RUN, ROWS>(Slice<A>{from}, 0, OfWarp::MOST);
         } else {
             OfWarp fold;
             fold.template fold<AT_ONCE>(OfWarp::MOST, [&](int i) { return from[i]; });

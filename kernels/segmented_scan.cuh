@@ -16,7 +16,6 @@
 // own. All of these see the units of a segment alike, unless one of them finds a fall.
 #pragma once
 #include "grid/look_back.cuh"
-#include "scan.cuh"
 #include "segmented_tiles.cuh"
 
 namespace warpfold {
@@ -150,12 +149,9 @@ struct SegmentedScanner
         Tile tile = this->cut(shared().extra.tile);
         Span span = this->span_of(tile);
         Sums sums{{workspace.packets(), tag}, segments.items, &workspace.header->failed};
-        bool inside = Tiles::BY_ROWS && Tiles::is_inside(tile);
-        if (!inside) this->load(tile, span);
+        this->load(tile, span);
         if (!is_sound(tile, span)) {
             if (threadIdx.x == 0) store_relaxed(&workspace.header->failed, tag);
-        } else if (inside) {
-            if constexpr (Tiles::BY_ROWS) scan_inside(tile, sums);
         } else {
             scan_by_lanes(tile, span);
             publish(span, sums);
@@ -403,56 +399,6 @@ struct SegmentedScanner
     /// How many units of its segment precede one.
     static __device__ __forceinline__ u64 number_of(const Unit& unit, const Span& span) {
         return (span.from + unit.first - unit.start) / UNIT;
-    }
-
-    // ------------------------------------------------------------------------------ whole units
-
-    /// The rows whose trees are in registers at a time.
-    static constexpr int BATCH_MOST = Tiles::RUN >= 8 ? 1 : Tiles::RUN == 4 ? 2 : 4;
-    static constexpr int BATCH = BATCH_MOST < Tiles::UNIT_ROWS ? BATCH_MOST : Tiles::UNIT_ROWS;
-
-    /// Scans the units of a tile that has nothing else, from registers.
-    __device__ __forceinline__ void scan_inside(const Tile& tile, const Sums& sums) const {
-        Tiles::each_unit_inside(tile, [&](u64 unit) {
-            typename Tiles::UnitRows rows;
-            this->load_unit(rows, unit, source.is(out));
-            LaneTree<Operator, A, Tiles::UNIT_ROWS> tree;
-            A sum = tree.up_sweep(Tiles::sum_of_rows(rows));
-            u64 start = tile.before_start, number = (unit - start) / UNIT;
-            sums.publish(start, number, sum);
-            P before{init, seeded}, own, next = before;
-            if (inclusive) sums.prefixes(start, number, sum, before, own, next);
-            else own = sums.prefix(start, number, sum, before);
-            emit_rows(rows, tree.down_sweep(own), own.present, next.value, unit);
-        });
-    }
-
-    /// Stores the results of a unit. In lane l, `before` is the prefix of row l % UNIT_ROWS.
-    __device__ __forceinline__ void emit_rows(const typename Tiles::UnitRows& rows, const P& before,
-                                              bool present, const A& after, u64 unit) const {
-        constexpr int RUN = Tiles::RUN, ROWS = Tiles::UNIT_ROWS, ROW = Tiles::ROW;
-        using Sink = Scan<Operator, T>;
-        constexpr int ROOM = (Sink::room_bytes(ROW) + 15) / 16 * 16;
-        static_assert(ROOM * Policy::WARPS <= sizeof(shared().items));
-        Sink sink{out, init, seeded, inclusive};
-        RowStore<RUN, ROW> store{shared().items.bytes + warp_index() * ROOM,
-                                 is_aligned(out + unit, 16)};
-        typename Sink::Chunk kept;
-#pragma unroll
-        for (int first = 0; first < ROWS; first += BATCH) {
-            int next = (first + BATCH) % ROWS;
-            A start = shuffle(before.value, first + (int)(threadIdx.x % BATCH));
-            A end = next == 0 ? after : shuffle(before.value, next);
-            T items[BATCH][RUN];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++)
-#pragma unroll
-                for (int i = 0; i < RUN; i++) items[k][i] = rows.item(first + k, i);
-            typename Sink::template Rows<RUN, BATCH> trees;
-            trees.up_sweep(sink, items);
-            sink.emit(kept, trees, items, P{start, present || first > 0}, end, unit, first * ROW,
-                      UNIT, store);
-        }
     }
 
     // ----------------------------------------------------------------------------------- store

@@ -15,13 +15,9 @@
 //   load      items and starts go to shared memory
 //   lists     a lane takes a segment of up to 32 items, and puts others on lists
 //   groups    8 lanes take what has up to 256 items, a warp what has more
-//
-// A tile that has nothing but whole units of one segment does none of that: a warp loads a unit into
-// registers, row by row, as engines do.
 #pragma once
 #include "block/padded.cuh"
 #include "grid/workspace.cuh"
-#include "source/source_rows.cuh"
 #include "warp/lanes.cuh"
 
 namespace warpfold {
@@ -315,8 +311,7 @@ struct GroupFold {
 // ---------------------------------------------------------------------------------------- tiles
 
 /// What both primitives know. `Policy` has WARPS, the threads of a block; TILE, the entries of both
-/// lists in a tile; UNIT, the items of a unit, a power of two from 128 to 1024; and RUN, the items of
-/// a unit that a lane loads side by side. `Extra` is what
+/// lists in a tile; and UNIT, the items of a unit, a power of two from 128 to 1024. `Extra` is what
 /// else a block keeps in shared memory.
 template <class Operator, class Source, class Segments, class Policy, class Extra>
 struct SegmentTiles {
@@ -472,48 +467,6 @@ struct SegmentTiles {
 
     static __device__ __forceinline__ A item(int place) {
         return Fold<T>::widen(shared().items.get(place));
-    }
-
-    // ------------------------------------------------------------------------------ whole units
-
-    static constexpr int RUN = Policy::RUN, ROW = WARP * RUN;
-    /// Whether there are such tiles: short items beside a long sum may fill no row.
-    static constexpr bool BY_ROWS = ROW <= UNIT;
-    static constexpr int UNIT_ROWS = BY_ROWS ? UNIT / ROW : 1;
-    using UnitRows = SourceRows<Source, RUN, UNIT_ROWS>;
-
-    /// Whether a tile has nothing but whole units of one segment.
-    static __device__ __forceinline__ bool is_inside(const Tile& tile) {
-        if (tile.count() > 0 || !tile.has_before()) return false;
-        u64 start = tile.before_start, end = tile.before_end;
-        if (!is_long(start, end) || start > tile.from || end <= tile.from) return false;
-        return (tile.to - 1 - start) / UNIT * UNIT + UNIT <= end - start;
-    }
-
-    /// Visits the units of such a tile, one a warp.
-    template <class Visit>
-    static __device__ __forceinline__ void each_unit_inside(const Tile& tile, const Visit& visit) {
-        u64 unit = first_unit(tile.before_start, tile.before_end, tile.from);
-        for (unit += warp_index() * UNIT; unit < tile.to; unit += Policy::WARPS * UNIT) visit(unit);
-    }
-
-    /// Loads a unit. In place, only its own items are touched: others may be overwritten now.
-    __device__ __forceinline__ void load_unit(UnitRows& rows, u64 unit, bool in_place) const {
-        u64 begin = in_place ? unit : 0, end = in_place ? unit + UNIT : segments.items;
-        load_rows<Source, RUN, UNIT_ROWS>(rows, source, unit, UNIT, begin, end, unit);
-    }
-
-    /// The sum of row l % UNIT_ROWS in lane l.
-    static __device__ __forceinline__ A sum_of_rows(const UnitRows& rows) {
-        A sums[UNIT_ROWS];
-#pragma unroll
-        for (int row = 0; row < UNIT_ROWS; row++) {
-            A values[RUN];
-#pragma unroll
-            for (int i = 0; i < RUN; i++) values[i] = Fold<T>::widen(rows.item(row, i));
-            sums[row] = sum_of_run<Operator>(values);
-        }
-        return RowsTree<Operator, A, UNIT_ROWS>().up_sweep(sums);
     }
 
     // ----------------------------------------------------------------------------------- lists

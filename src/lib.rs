@@ -200,7 +200,7 @@ pub use primitives::search::{is_sorted, is_sorted_until, lower_bound, upper_boun
 #[doc(hidden)]
 pub use primitives::segmented::{CountedArguments, Cut, OffsetsArguments, RowsArguments};
 pub use primitives::segmented::{
-    CountedStartsOf, Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf, decode,
+    CountedStartsOf, Offset, Offsets, OffsetsOf, Ranges, Rows, Segments, Starts, StartsOf, decode,
     decode_into, offsets_from_ids, offsets_from_lengths, reduce_by_key, reduce_by_key_with,
     scan_by_key, scan_by_key_with, segment_ids, segmented_reduce, segmented_reduce_from,
     segmented_scan, segmented_scan_in_place, segmented_scan_into,

@@ -9,6 +9,7 @@ mod keys_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
 mod on_the_host;
+mod ranges;
 mod scans_emulated;
 #[cfg(feature = "cuda")]
 mod scans_on_the_gpu;

@@ -126,7 +126,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         .parameter("rows", policy.rows.into())
         .parameter("blocks", policy.blocks.into())
         .parameter("unit", policy.unit.into())
-        .parameter("run", run_of::<T, F>().into())
         .operator::<Op>()
     }
 }
@@ -251,7 +250,11 @@ impl SegmentedPolicy {
             warps: 4,
             rows,
             blocks,
-            finish_warps: if size_of::<T>() <= 8 { 32 } else { 8 },
+            finish_warps: match size_of::<T>() {
+                0..=4 => 32,
+                5..=8 => 16,
+                _ => 8,
+            },
             unit,
         }
     }

@@ -6,11 +6,13 @@ pub(crate) mod cuda;
 pub(crate) mod expand;
 pub(crate) mod kernel;
 pub(crate) mod keys;
+mod ranges;
 pub(crate) mod scan;
 mod segments;
 
 pub use expand::{decode, decode_into, offsets_from_ids, offsets_from_lengths, segment_ids};
 pub use keys::{reduce_by_key, reduce_by_key_with, scan_by_key, scan_by_key_with};
+pub use ranges::Ranges;
 pub use scan::{segmented_scan, segmented_scan_in_place, segmented_scan_into};
 #[doc(hidden)]
 pub use segments::{CountedArguments, Cut, OffsetsArguments, RowsArguments};

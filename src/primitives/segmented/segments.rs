@@ -67,6 +67,14 @@ pub trait Offset: Element + Ord + sealed::Sealed {
     #[doc(hidden)]
     fn first_fall(device: &Device, offsets: &Buffer<Self>) -> Result<[u64; 2]>;
 
+    /// The first segment that ends before it begins, or `u64::MAX`; and the greatest end, or 0.
+    #[doc(hidden)]
+    fn first_backwards(
+        device: &Device,
+        begins: &Buffer<Self>,
+        ends: &Buffer<Self>,
+    ) -> Result<[u64; 2]>;
+
     /// Items of this type as `u64`.
     #[doc(hidden)]
     fn widened<P: Place, S: Source<P, Item = Self>>(source: S) -> impl Source<P, Item = u64>;
@@ -78,6 +86,12 @@ fn first_fall(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
     [a[0].min(b[0]), b[1]]
 }
 
+/// The first number of all, and the greatest of the others.
+#[monoid(name = FirstAndMost, identity = [u64::MAX, 0], exact, commutative)]
+fn first_and_most(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
 macro_rules! offsets {
     ($($ty:ident),*) => {$(
         impl Offset for $ty {
@@ -85,6 +99,20 @@ macro_rules! offsets {
 
             fn to_u64(self) -> u64 {
                 self.into()
+            }
+
+            fn first_backwards(
+                device: &Device,
+                begins: &Buffer<$ty>,
+                ends: &Buffer<$ty>,
+            ) -> Result<[u64; 2]> {
+                #[function]
+                fn backwards(begin: $ty, end: $ty, number: u64) -> [u64; 2] {
+                    [if end < begin { number } else { u64::MAX }, end as u64]
+                }
+
+                let all = zip3(begins, ends, index(begins.len()));
+                device.reduce::<[u64; 2], FirstAndMost>(map::<backwards, _>(all))
             }
 
             fn widened<P: Place, S: Source<P, Item = $ty>>(

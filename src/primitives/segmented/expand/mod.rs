@@ -154,7 +154,7 @@ fn saturating_sum(a: u64, b: u64) -> u64 {
 }
 
 /// The last offset, which is the number of items.
-fn total(offsets: &[u64]) -> usize {
+pub(super) fn total(offsets: &[u64]) -> usize {
     let last = *offsets.last().expect("there is one at least");
     usize::try_from(last).unwrap_or(usize::MAX)
 }
@@ -187,7 +187,7 @@ impl<P: Place> Source<P> for From1 {
     }
 }
 
-fn expand_host<T: Element, S: Source<Item = T>, G: Segments>(
+pub(super) fn expand_host<T: Element, S: Source<Item = T>, G: Segments>(
     values: S,
     segments: G,
     items: usize,
@@ -240,10 +240,24 @@ impl Device {
     ) -> Result<Buffer<T>> {
         super::keys::check_lengths(values.items()?, counts.items()?)?;
         let offsets = self.offsets_from_lengths(counts)?;
-        let items = total(&offsets.slice(offsets.len() - 1..).to_vec()?);
+        let items = self.total(&offsets)?;
+        self.expanded(values, Offsets::unchecked::<Device, _>(&offsets)?, items)
+    }
+
+    /// The last offset, which is the number of items. Waits for it.
+    pub(super) fn total(&self, offsets: &Buffer<u64>) -> Result<usize> {
+        Ok(total(&offsets.slice(offsets.len() - 1..).to_vec()?))
+    }
+
+    /// The value of each item's segment, in a new buffer. Each item belongs to a segment.
+    pub(super) fn expanded<T: Element>(
+        &self,
+        values: impl Source<Device, Item = T>,
+        segments: impl Segments<Device>,
+        items: usize,
+    ) -> Result<Buffer<T>> {
         let mut output = Buffer::<T>::reserve(self, items)?;
         let address = output.address_mut();
-        let segments = Offsets::unchecked::<Device, _>(&offsets)?;
         // SAFETY: the buffer has room for all items, and all are written.
         unsafe {
             self.expand_source::<T, _, _>(values, segments, items, T::zeroed(), address)?;
@@ -267,7 +281,7 @@ impl Device {
         self.check_owns(output)?;
         super::keys::check_lengths(values.items()?, counts.items()?)?;
         let offsets = self.offsets_from_lengths(counts)?;
-        let items = total(&offsets.slice(offsets.len() - 1..).to_vec()?);
+        let items = self.total(&offsets)?;
         check_room(items, output.len())?;
         let segments = Offsets::unchecked::<Device, _>(&offsets)?;
         // SAFETY: there is room for all items.
