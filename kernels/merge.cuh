@@ -3,8 +3,8 @@
 // arrays where an output is cut, so all tiles of the output have one length, and so have the parts
 // of the threads.
 //
-//   split     how many of the first items of a merge come from the first array
-//   Merger    a tile of the output of a merge; a tile that is sorted
+//   split, split_by_warp    how many of the first items of a merge come from the first array
+//   Merger                  a tile of the output of a merge; a tile that is sorted
 //
 // Equals come from the first array first. `Less` says whether an item comes before another one.
 #pragma once
@@ -37,6 +37,26 @@ __device__ __forceinline__ Number split(const Less& less, const Item* a, Number 
     return least;
 }
 
+/// The same, found by all lanes of a warp. Each round asks at 32 places, so that few loads from
+/// memory wait for each other.
+template <class Less, class Item>
+__device__ __forceinline__ u64 split_by_warp(const Less& less, const Item* a, u64 a_length,
+                                             const Item* b, u64 b_length, u64 diagonal) {
+    u32 lane = threadIdx.x % WARP;
+    u64 least = diagonal > b_length ? diagonal - b_length : 0;
+    u64 most = diagonal < a_length ? diagonal : a_length;
+    while (least < most) {
+        u64 length = most - least, step = (length + WARP - 1) / WARP;
+        u64 place = least + lane * step;
+        bool beyond = place >= most || less(b[diagonal - 1 - place], a[place]);
+        u32 those = __ballot_sync(ALL_LANES, beyond);
+        u32 before = those == 0 ? WARP : __ffs(those) - 1;
+        if (before < WARP && least + before * step < most) most = least + before * step;
+        if (before > 0) least = least + (before - 1) * step + 1;
+    }
+    return least;
+}
+
 /// The tiles of a block of THREADS threads, each of which has ITEMS neighbours.
 template <class Item, class Less, int THREADS, int ITEMS>
 struct Merger {
@@ -61,13 +81,20 @@ struct Merger {
         u32 length = a_length + b_length;
         if (diagonal > length) diagonal = length;
         u32 i = split(less, a, a_length, b, b_length, diagonal), j = diagonal - i;
+        // The next item of each part.
+        Item x, y;
+        if (i < a_length) x = a[i];
+        if (j < b_length) y = b[j];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (diagonal + k >= length) break;
-            bool second = i == a_length || (j < b_length && less(b[j], a[i]));
-            merged[k] = second ? b[j] : a[i];
-            if (second) j++;
-            else i++;
+            bool second = i >= a_length || (j < b_length && less(y, x));
+            merged[k] = second ? y : x;
+            if (second) {
+                if (++j < b_length) y = b[j];
+            } else {
+                if (++i < a_length) x = a[i];
+            }
         }
     }
 
@@ -83,7 +110,11 @@ struct Merger {
     }
 
     static __device__ __forceinline__ void store(Item* out, u32 length) {
-        for (u32 at = threadIdx.x; at < length; at += THREADS) out[at] = shared().items[at];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            u32 at = threadIdx.x + k * THREADS;
+            if (at < length) out[at] = shared().items[at];
+        }
     }
 
     /// Writes the tile of a merge that begins at item `start` of the output.
@@ -91,11 +122,11 @@ struct Merger {
                                           Item* out, u64 start) const {
         u64 rest = a_length + b_length - start;
         u32 length = rest < TILE ? (u32)rest : TILE;
-        // One lane each of two warps, so that no search waits for the other.
-        if (threadIdx.x % WARP == 0 && threadIdx.x / WARP < 2) {
-            u32 end = threadIdx.x / WARP;
-            shared().splits[end] =
-                split(less, a, a_length, b, b_length, start + (end == 0 ? 0 : length));
+        // A warp for each end, so that no search waits for the other.
+        int end = warp_index();
+        if (end < 2) {
+            u64 found = split_by_warp(less, a, a_length, b, b_length, start + (u64)end * length);
+            if (threadIdx.x % WARP == 0) shared().splits[end] = found;
         }
         __syncthreads();
         u64 first = shared().splits[0], second = start - first;
@@ -103,16 +134,24 @@ struct Merger {
         // A comparison that is none may give any splits.
         if (from_a > length) from_a = length;
         u32 from_b = length - from_a;
-        for (u32 at = threadIdx.x; at < length; at += THREADS) {
+        // All loads are issued before the first is waited for.
+        Item merged[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            u32 at = threadIdx.x + k * THREADS;
             u64 i = first + at, j = second + (at - from_a);
             if (at < from_a) {
-                if (i < a_length) shared().items[at] = a[i];
-            } else {
-                if (j < b_length) shared().items[at] = b[j];
+                if (i < a_length) merged[k] = a[i];
+            } else if (at < length) {
+                if (j < b_length) merged[k] = b[j];
             }
         }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            u32 at = threadIdx.x + k * THREADS;
+            if (at < length) shared().items[at] = merged[k];
+        }
         __syncthreads();
-        Item merged[ITEMS];
         const Item* items = shared().items;
         merge_in_tile(merged, items, from_a, items + from_a, from_b, threadIdx.x * ITEMS);
         keep(merged, length);
@@ -130,9 +169,18 @@ struct Merger {
 
     /// Sorts a tile: each thread its items, and then twice as many in each round.
     __device__ __forceinline__ void sort(const Item* from, Item* to, u32 length) const {
-        for (u32 at = threadIdx.x; at < length; at += THREADS) shared().items[at] = from[at];
-        __syncthreads();
         Item items[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            u32 at = threadIdx.x + k * THREADS;
+            if (at < length) items[k] = from[at];
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            u32 at = threadIdx.x + k * THREADS;
+            if (at < length) shared().items[at] = items[k];
+        }
+        __syncthreads();
         u32 first = threadIdx.x * ITEMS;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)

@@ -47,8 +47,8 @@ impl MergeShape {
     pub const fn of(item_bytes: usize) -> MergeShape {
         let (threads, items) = match item_bytes {
             // Odd numbers of items: threads that read theirs meet no bank twice.
-            0..=4 => (256, 11),
-            5..=8 => (256, 9),
+            0..=4 => (256, 15),
+            5..=8 => (256, 11),
             9..=16 => (256, 7),
             17..=32 => (128, 5),
             _ => (128, 3),
