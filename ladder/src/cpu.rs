@@ -7,7 +7,7 @@ use crate::{Number, Result};
 use std::hint::black_box;
 use std::time::Instant;
 use warpfold::ladder::{Problem, Runner, Step};
-use warpfold::{Device, map, zip};
+use warpfold::{Device, Order, map, zip};
 
 /// The results of a step of the CPU, and its time in microseconds. `None` for other steps.
 pub(crate) fn time<T: Number>(
@@ -30,6 +30,17 @@ pub(crate) fn time<T: Number>(
                 Ok(())
             })?;
             Ok(Some((out, time)))
+        }
+        (Runner::Loop, Problem::Sort) => {
+            let mut result = Vec::new();
+            let time = median(&mut || {
+                result = items.clone();
+                let start = Instant::now();
+                let order = Order::ascending();
+                black_box(&mut result).sort_by(|&a, &b| order.compare(a, b));
+                Ok(microseconds_since(start))
+            })?;
+            Ok(Some((result, time)))
         }
         (Runner::Halving, _) => {
             let given: Vec<T::Accumulator> = items.iter().map(|item| item.widen()).collect();
@@ -68,12 +79,15 @@ fn ours<T: Number>(
             })
         }
         Problem::Dot => Ok(None),
-        Problem::Scan => {
+        Problem::Scan | Problem::Sort => {
             let mut result = None;
             let time = median(&mut || {
                 let mut items = cpu.upload(&data.items)?;
                 let start = Instant::now();
-                (op.scan)(&mut items)?;
+                match problem {
+                    Problem::Sort => cpu.sort_in_place(&mut items, Order::ascending())?,
+                    _ => (op.scan)(&mut items)?,
+                }
                 let time = microseconds_since(start);
                 result = Some(items);
                 Ok(time)

@@ -5,7 +5,7 @@ use crate::{Number, Result};
 use std::marker::PhantomData;
 use warpfold::codegen::Definitions;
 use warpfold::ladder::Problem;
-use warpfold::{Device, Function, Monoid};
+use warpfold::{Device, Function, Monoid, Order};
 
 /// Every order of these floats has the same sum: so many ones and minus ones add up exactly, in the
 /// 24 bits of an `f32`.
@@ -70,6 +70,9 @@ impl<T: Number> Data<T> {
                 (op.scan)(&mut items)?;
                 items.into_vec()?
             }
+            Problem::Sort => cpu
+                .sort(&cpu.upload(items)?, Order::ascending())?
+                .into_vec()?,
         })
     }
 }

@@ -97,12 +97,14 @@ fn fill<T: Number>(
     let accumulator = size_of::<T::Accumulator>();
     for buffer in Buffer::ALL.into_iter().filter(|&buffer| call.takes(buffer)) {
         let name = buffer.name();
-        let content: Vec<u8> = match buffer {
-            Buffer::In => cast_slice(&data.items[..length]).to_vec(),
-            Buffer::Second => cast_slice(&data.second[..length]).to_vec(),
+        // Files hold all items: calls of one script share them, whatever their lengths.
+        let (content, bytes): (Vec<u8>, usize) = match buffer {
+            Buffer::In => (cast_slice(&data.items).to_vec(), length * size_of::<T>()),
+            Buffer::Second => (cast_slice(&data.second).to_vec(), length * size_of::<T>()),
             Buffer::Data => {
-                let items = data.items[..length].iter();
-                cast_slice(&items.map(|item| item.widen()).collect::<Vec<_>>()).to_vec()
+                let items = data.items.iter();
+                let items = items.map(|item| item.widen()).collect::<Vec<_>>();
+                (cast_slice(&items).to_vec(), length * accumulator)
             }
             Buffer::Values => {
                 script.buffer(name, 0, call.values as usize * accumulator);
@@ -112,7 +114,7 @@ fn fill<T: Number>(
             Buffer::Out if kernel.folds_into_out() => {
                 let mut cell = bytes_of(&op.identity).to_vec();
                 cell.resize(8, 0);
-                cell
+                (cell, 8)
             }
             Buffer::Out => {
                 script.buffer(name, 0, call.results as usize * accumulator);
@@ -120,7 +122,7 @@ fn fill<T: Number>(
             }
         };
         script.file(name, &content);
-        script.filled(name, 0, content.len(), name);
+        script.filled(name, 0, bytes, name);
     }
 }
 

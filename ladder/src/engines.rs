@@ -44,7 +44,7 @@ const KEY: WorkspaceKey = WorkspaceKey {
 };
 
 /// What an engine gives for the first `length` items, and what it asks of the machine. `None` if
-/// the engine cannot have such elements.
+/// the engine cannot have such elements, or is not counted.
 pub(crate) fn run<T: Number>(
     toolchain: &Toolchain,
     op: &Operator<T>,
@@ -77,6 +77,7 @@ pub(crate) fn run<T: Number>(
             None => return Ok(None),
         },
         (Problem::Scan, ..) => call.scan(),
+        (Problem::Sort, ..) => return Ok(None),
     }
     .map(Some)
 }

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use warpfold::codegen::{Engine, Layouts, Order, RowPolicy, WavePolicy};
 use warpfold::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
-use warpfold::cuda::{Reduce, Scan, Workspace, allocate, download, require_timing, upload};
+use warpfold::cuda::{Reduce, Scan, Sort, Workspace, allocate, download, require_timing, upload};
 use warpfold::ladder::{self, Kernel, Loaded, Problem, Runner, Step};
 use warpfold::source::Source;
 use warpfold::{Error, Monoid, Prefixes, map, zip};
@@ -160,6 +160,7 @@ impl<T: Number> Gpu<T> {
                 let policy = RowPolicy::for_scan(Layouts::of_slice::<T>(), self.capability, true);
                 self.scan::<Op>(Engine::Rows(policy))
             }
+            (Problem::Sort, ..) => self.sort(),
         }
         .map(Some)
     }
@@ -194,6 +195,15 @@ impl<T: Number> Gpu<T> {
         let bytes = scan.workspace_bytes(elements);
         self.library(bytes, elements, &mut |out, workspace| {
             scan.enqueue(&self.stream, prefixes, &self.items, out, workspace)
+        })
+    }
+
+    fn sort(&self) -> Result<Timed<T>> {
+        let sort = Sort::<T>::load(self.stream.context())?;
+        let (elements, order) = (self.items.len(), warpfold::Order::ascending());
+        let bytes = sort.workspace_bytes(elements);
+        self.library(bytes, elements, &mut |out, workspace| {
+            sort.enqueue(&self.stream, order, &self.items, out, workspace)
         })
     }
 

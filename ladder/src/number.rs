@@ -1,10 +1,10 @@
 //! The numbers that the ladder is for.
 
 use warpfold::half::{bf16, f16};
-use warpfold::{Element, Monoid, ops};
+use warpfold::{Monoid, Sortable, ops};
 
 /// A number type of the ladder.
-pub trait Number: Element {
+pub trait Number: Sortable {
     /// Its name.
     const NAME: &'static str;
     /// Whether it is a float.

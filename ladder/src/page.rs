@@ -93,6 +93,7 @@ fn heading(problem: Problem) -> &'static str {
         Problem::Reduce => "Reductions",
         Problem::Dot => "Dot products",
         Problem::Scan => "Scans",
+        Problem::Sort => "Sorts",
     }
 }
 
@@ -109,6 +110,10 @@ fn note(problem: Problem) -> &'static str {
         Problem::Scan => {
             "All of them leave an item out of its own result. The library's scans have one order \
              only, the law's."
+        }
+        Problem::Sort => {
+            "Scans are what a radix sort is made of. These steps sort by numbers, whatever the \
+             operator (--op)."
         }
         Problem::Dot => {
             "Products are folded with the operator (--op): --op max gives the greatest \

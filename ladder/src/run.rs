@@ -319,7 +319,7 @@ fn judge<T: Number>(
 fn time_of<T>(problem: Problem, elements: usize, microseconds: f64, copy: f64) -> Time {
     let arrays = match problem {
         Problem::Reduce => 1,
-        Problem::Dot | Problem::Scan => 2,
+        Problem::Dot | Problem::Scan | Problem::Sort => 2,
     };
     let speed = (arrays * elements * size_of::<T>()) as f64 / microseconds / 1e3;
     Time {

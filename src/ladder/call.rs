@@ -232,6 +232,15 @@ pub(super) fn scan(function: &'static str, each: u64, length: u64, shape: Shape)
     }
 }
 
+/// A sort in one block, of an item a thread.
+pub(super) fn sort(function: &'static str, length: u64, shape: Shape) -> Call {
+    let arguments = [At(In, 0), Length(length), At(Out, 0)];
+    Call {
+        results: length,
+        ..Call::of_one(function, 1, one_block(length, 1, shape), &arguments)
+    }
+}
+
 /// A scan in tiles of two items a thread. Up the levels tiles are scanned, and leave their sums.
 /// Down the levels their prefixes are put before their items.
 pub(super) fn tiled_scan(

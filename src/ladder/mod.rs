@@ -27,6 +27,7 @@ mod kernel;
 mod reductions;
 mod scans;
 mod sequential;
+mod sorts;
 
 pub use call::{Argument, Buffer, Call, Launch, Shape};
 #[cfg(feature = "cuda")]
@@ -87,11 +88,13 @@ pub enum Problem {
     Dot,
     /// What comes before each number, folded.
     Scan,
+    /// The numbers, sorted. The operator does not matter.
+    Sort,
 }
 
 impl Problem {
     /// All of them, in the order of the ladder.
-    pub const ALL: [Problem; 3] = [Problem::Reduce, Problem::Dot, Problem::Scan];
+    pub const ALL: [Problem; 4] = [Problem::Reduce, Problem::Dot, Problem::Scan, Problem::Sort];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -99,6 +102,7 @@ impl Problem {
             Problem::Reduce => "reduce",
             Problem::Dot => "dot",
             Problem::Scan => "scan",
+            Problem::Sort => "sort",
         }
     }
 }
@@ -201,7 +205,7 @@ impl Step {
 
 /// All steps, from the first to the last, problem by problem.
 pub fn steps() -> impl Iterator<Item = &'static Step> {
-    [reductions::STEPS, dots::STEPS, scans::STEPS]
+    [reductions::STEPS, dots::STEPS, scans::STEPS, sorts::STEPS]
         .into_iter()
         .flatten()
 }
