@@ -352,6 +352,47 @@ fn weighted_histograms_of_every_kind() {
     compile(&sources.0);
 }
 
+/// Reductions, scans and expansions by segments, given in every way, of elements of every size.
+#[test]
+fn segments_of_every_kind() {
+    use crate::support::operators::Sums;
+    use warpfold::statistics::{Measured, Merge, Moments};
+    use warpfold::{CountedStartsOf, Cut, OffsetsOf, Rows, StartsOf};
+
+    fn push(sources: &mut Sources, what: &str, kernel: &warpfold::codegen::Kernel) {
+        sources.0.push(Source {
+            engine: Engine::Levels,
+            element_bytes: 0,
+            name: format!("segmented {what}"),
+            text: kernel.source().unwrap(),
+            is_like_another: false,
+        });
+    }
+    fn all<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(sources: &mut Sources) {
+        let policy = kernels::SegmentedPolicy::of::<T>();
+        let types = std::any::type_name::<(T, Op, F, C)>();
+        let reduce = kernels::SegmentedReduce::<T, Op, F, C>::kernel(policy);
+        push(sources, &format!("reduce {types}"), &reduce);
+        for reverse in [false, true] {
+            let scan = kernels::SegmentedScan::<T, Op, F, C>::kernel(policy, reverse);
+            push(sources, &format!("scan {types} {reverse}"), &scan);
+        }
+        let expand = kernels::Expand::<T, F, C>::kernel();
+        push(sources, &format!("expand {types}"), &expand);
+    }
+    let mut sources = Sources::default();
+    all::<u8, ops::Max, Slice<u8>, OffsetsOf<u32>>(&mut sources);
+    all::<half::f16, ops::Add, Slice<half::f16>, OffsetsOf<u64>>(&mut sources);
+    all::<f32, ops::Add, Slice<f32>, StartsOf<u32>>(&mut sources);
+    all::<f32, ops::Add, Slice<f32>, Rows>(&mut sources);
+    all::<f64, ops::Add, Slice<f64>, CountedStartsOf<u64>>(&mut sources);
+    all::<u16, ops::Add, Map<narrow, Slice<u64>>, OffsetsOf<u64>>(&mut sources);
+    all::<[u32; 3], Sums, Slice<[u32; 3]>, OffsetsOf<u64>>(&mut sources);
+    all::<[u64; 8], Sums, Slice<[u64; 8]>, OffsetsOf<u64>>(&mut sources);
+    all::<Moments, Merge, Measured<u8>, Rows>(&mut sources);
+    compile(&sources.0);
+}
+
 /// Though architectures take turns, each of them has every engine, and every size of elements.
 #[test]
 fn turns_leave_nothing_out() {
