@@ -377,6 +377,7 @@ mod tests {
             init: 0.0,
             seeded: false,
             inclusive: false,
+            reverse: false,
         };
         // SAFETY: the allocations have the plan's sizes and live until the copy below has waited.
         unsafe { enqueue::<f32, Slice<f32>>(&kernels, &stream, &plan, &call) }.unwrap();

@@ -378,8 +378,10 @@ fn min_max_on<P: source::Place, T: Number>(
     let extremes = on.reduce::<[T::Accumulator; 2], Extremes>(input, segments)?;
     let all = into_vec(on, extremes)?;
     // Of nothing, the least is the greatest that there is, and the greatest the least.
-    let found =
-        |[min, max]: [T::Accumulator; 2]| (!(max < min)).then(|| (T::narrow(min), T::narrow(max)));
+    let found = |[min, max]: [T::Accumulator; 2]| {
+        let is_empty = max < min;
+        (!is_empty).then(|| (T::narrow(min), T::narrow(max)))
+    };
     Ok(all.into_iter().map(found).collect())
 }
 
