@@ -2,7 +2,7 @@
 //
 // Segments are shared out by where they start: a block has all that start within a stretch of
 // STRIDE items. It sorts the short ones together, by the digits of their keys and then by those of
-// where their segment starts. So any mix of short segments takes as long.
+// the number that their segment has in the tile. So any mix of short segments takes as long.
 //
 // A segment of more than LONG items is none of these. They are put on a list, gathered side by
 // side, and sorted by the launches of sort.cuh: by key, and then by their number on the list.
@@ -42,13 +42,40 @@ struct SegmentedSortCall {
 
 template <class Segments, class B, bool FLOAT, int WARPS, int ROWS>
 struct SegmentedSorter {
-    /// Of an item: where its segment starts in the tile, and where it stood in the tile.
+    /// Of an item: the number of its segment in the tile, and where it stood in the tile.
     using Value = u32;
     using Tile = SortTile<B, FLOAT, Value, WARPS, ROWS>;
     using Ranks = KeyRanks<B, FLOAT>;
     using Call = SegmentedSortCall<Segments, B>;
     static constexpr u32 THREADS = Tile::THREADS, STRIDE = Tile::TILE / 2, LONG = STRIDE;
     static constexpr int KEY_BYTES = (int)sizeof(B), PASSES = KEY_BYTES + 2;
+    /// Which items of a tile are the first of a segment, as bits; and for each word of these how
+    /// many are set before it, and where the last of them stands.
+    struct Heads {
+        static constexpr u32 WORDS = Tile::TILE / WARP;
+
+        u32 words[WORDS], before[WORDS], last[WORDS];
+
+        __device__ __forceinline__ u32 up_to(u32 i) const {
+            return words[i / WARP] & (ALL_LANES >> (WARP - 1 - i % WARP));
+        }
+        /// The number of the segment of an item, and where it starts.
+        __device__ __forceinline__ u32 number(u32 i) const {
+            return before[i / WARP] + __popc(up_to(i)) - 1;
+        }
+        __device__ __forceinline__ u32 start(u32 i) const {
+            u32 own = up_to(i);
+            return own != 0 ? i / WARP * WARP + (WARP - 1 - __clz(own)) : last[i / WARP];
+        }
+    };
+    struct Shared {
+        typename Tile::Shared tile;
+        Heads heads;
+    };
+    static __device__ __forceinline__ Heads& heads() {
+        return reinterpret_cast<Shared*>(dynamic_shared())->heads;
+    }
+
     // The counter and tags: numbers of segments above, items below.
     static constexpr int NUMBER_SHIFT = 40;
     static constexpr u64 ITEMS = ((u64)1 << NUMBER_SHIFT) - 1;
@@ -98,6 +125,55 @@ struct SegmentedSorter {
         return segments.bound(first);
     }
 
+    /// Finds the heads of a tile of `count` items from `begin` on, which have the segments from
+    /// `first` to before `end`. The first item is one. All threads call.
+    static __device__ __forceinline__ void find_heads(const Segments& segments, u64 first, u64 end,
+                                                      u64 begin, u32 count) {
+        Heads& all = heads();
+        u32 thread = threadIdx.x;
+        for (u32 word = thread; word < Heads::WORDS; word += THREADS) all.words[word] = 0;
+        __syncthreads();
+        auto mark = [&](u64 i) { atomicOr(&all.words[i / WARP], 1u << i % WARP); };
+        if (end - first <= 4 * Tile::TILE) {
+            for (u64 segment = first + thread; segment < end; segment += THREADS) {
+                u64 start = segments.bound(segment), stop = segments.bound(segment + 1);
+                if (start < stop && start - begin < count) mark(start - begin);
+            }
+        } else {
+            // Most are empty.
+            for (u32 i = thread; i < count; i += THREADS)
+                if (start_of(segments, first, end, begin + i) == begin + i) mark(i);
+        }
+        __syncthreads();
+        if (warp_index() == 0) {
+            u32 number = 0, last = 0;
+            for (u32 from = 0; from < Heads::WORDS; from += WARP) {
+                u32 word = from + thread, own = word < Heads::WORDS ? all.words[word] : 0;
+                u32 count = __popc(own), latest = own != 0 ? word * WARP + 31 - __clz(own) : 0;
+                u32 sum = count, greatest = latest;
+#pragma unroll
+                for (int by = 1; by < WARP; by *= 2) {
+                    u32 other = __shfl_up_sync(ALL_LANES, sum, by);
+                    u32 other_latest = __shfl_up_sync(ALL_LANES, greatest, by);
+                    if (thread >= by) {
+                        sum += other;
+                        greatest = other_latest > greatest ? other_latest : greatest;
+                    }
+                }
+                u32 before = __shfl_up_sync(ALL_LANES, greatest, 1);
+                if (thread == 0) before = 0;
+                if (word < Heads::WORDS) {
+                    all.before[word] = number + sum - count;
+                    all.last[word] = before > last ? before : last;
+                }
+                u32 most = __shfl_sync(ALL_LANES, greatest, WARP - 1);
+                number += __shfl_sync(ALL_LANES, sum, WARP - 1);
+                last = most > last ? most : last;
+            }
+        }
+        __syncthreads();
+    }
+
     static __device__ __forceinline__ void sort_tile(const Call& call) {
         typename Tile::Shared& shared = Tile::shared();
         u64 from = (u64)blockIdx.x * STRIDE;
@@ -120,12 +196,13 @@ struct SegmentedSorter {
         if (stop <= begin || stop - begin > Tile::TILE) return;
         u32 count = (u32)(stop - begin), rows = (count + THREADS - 1) / THREADS;
 
+        find_heads(call.segments, first, end, begin, count);
         Ranks ranks = Ranks::of(call.order);
         u32 at = own_warp * (rows * WARP) + Tile::lane();
         B key[ROWS];
         Value value[ROWS];
         B any = 0, all = (B) ~(B)0;
-        u32 any_start = 0, all_start = ~0u;
+        u32 any_number = 0, all_number = ~0u;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             u32 i = at + row * WARP;
@@ -134,17 +211,19 @@ struct SegmentedSorter {
             value[row] = 0;
             if (!there) continue;
             key[row] = call.keys[begin + i];
-            u32 start = (u32)(start_of(call.segments, first, end, begin + i) - begin);
-            value[row] = start << 16 | i;
+            u32 number = heads().number(i);
+            value[row] = number << 16 | i;
             B rank = ranks.rank(key[row]);
             any |= rank;
             all &= rank;
-            any_start |= start;
-            all_start &= start;
+            any_number |= number;
+            all_number &= number;
         }
-        u32 varying = varying_bytes(any, all, any_start, all_start);
+        u32 varying = varying_bytes(any, all, any_number, all_number);
         for (int pass = 0; pass < PASSES; pass++) {
             if ((varying >> pass & 1) == 0) continue;
+            // Else each row's index would be kept, in memory.
+            at = in_register(at);
             u32 place[ROWS];
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
@@ -180,15 +259,15 @@ struct SegmentedSorter {
             if (row >= (int)rows || i >= count) break;
             call.keys[begin + i] = key[row];
             if (call.places != nullptr)
-                call.places[begin + i] = (value[row] & 0xffff) - (value[row] >> 16);
+                call.places[begin + i] = (value[row] & 0xffff) - heads().start(i);
         }
     }
     static_assert(Tile::TILE <= 0xffff);
 
-    /// The bytes that are not the same in all items, as bits: of ranks, and above them of starts.
+    /// The bytes that are not the same in all items, as bits: of ranks, and above them of numbers.
     /// All threads get them.
-    static __device__ __forceinline__ u32 varying_bytes(B any, B all, u32 any_start,
-                                                        u32 all_start) {
+    static __device__ __forceinline__ u32 varying_bytes(B any, B all, u32 any_number,
+                                                        u32 all_number) {
         typename Tile::Shared& shared = Tile::shared();
         union {
             B rank;
@@ -199,14 +278,14 @@ struct SegmentedSorter {
         some.rank = any;
         every.words[0] = ~0u;
         every.rank = all;
-        // Each warp's words, the starts last.
+        // Each warp's words, the numbers last.
         u32* words = shared.counts[0];
         u32 lane = Tile::lane();
         int own_warp = warp_index();
 #pragma unroll
         for (int i = 0; i <= WORDS; i++) {
-            u32 one = i < WORDS ? some.words[i % WORDS] : any_start;
-            u32 other = i < WORDS ? every.words[i % WORDS] : all_start;
+            u32 one = i < WORDS ? some.words[i % WORDS] : any_number;
+            u32 other = i < WORDS ? every.words[i % WORDS] : all_number;
 #pragma unroll
             for (int by = 1; by < WARP; by *= 2) {
                 one |= __shfl_xor_sync(ALL_LANES, one, by);

@@ -145,7 +145,7 @@ impl Sorting {
         let argument = || Argument::of_struct(&arguments);
         let (few, tile) = (Grid::new(2, 64), self.shape.tile);
         let tiles = Grid {
-            shared: tile.tile_bytes() as usize,
+            shared: self.shape.shared_bytes() as usize,
             ..Grid::new(self.shape.tiles(len), tile.threads())
         };
         let launches = [

@@ -13,7 +13,7 @@ fn a_graph_sorts_segments_of_any_mix_again_and_again() {
         return;
     };
     let sort = SegmentedSort::<f32, OffsetsOf<u64>>::load(&context).unwrap();
-    let (len, most) = (1_000_000, 6_000_000);
+    let (len, most) = (500_000, 8_000_000);
     let mut workspace = Workspace::new(&stream, sort.workspace_bytes(len)).unwrap();
     let mut data = stream.alloc_zeros::<f32>(len).unwrap();
     let mut places = stream.alloc_zeros::<u64>(len).unwrap();

@@ -55,7 +55,7 @@ fn offsets(mix: Mix, items: usize, seed: u64) -> Vec<u64> {
             Mix::Empties => match below(4) {
                 0 => 1 + below(300),
                 1 => {
-                    offsets.extend(std::iter::repeat_n(at, 500));
+                    offsets.extend(std::iter::repeat_n(at, 1500));
                     0
                 }
                 _ => 0,

@@ -247,7 +247,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
             return Ok(());
         }
         let tiles = blocks(shape.tiles(len), len as u64)?;
-        let tiles = Grid::new(tiles, shape.tile.threads(), shape.tile.tile_bytes());
+        let tiles = Grid::new(tiles, shape.tile.threads(), shape.shared_bytes());
         run(&Kernel::<K, C>::TILES, tiles)?;
         if !shape.has_long(len) {
             return Ok(());

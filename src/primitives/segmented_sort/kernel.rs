@@ -77,7 +77,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
             .parameter("warps", u64::from(shape.tile.threads() / 32))
             .parameter("rows", shape.rows as u64)
             .parameter("blocks", BLOCKS)
-            .parameter("shared_bytes", shape.tile.tile_bytes().into())
+            .parameter("shared_bytes", shape.shared_bytes().into())
             .taking_all_shared_memory()
     }
 
@@ -138,6 +138,11 @@ impl SegmentedSortShape {
     /// The items in which a block's segments start, and the most of a short segment.
     pub fn stride(self) -> usize {
         self.tile.tile() / 2
+    }
+
+    /// The shared memory of a block: the tile, and three words for every 32 items.
+    pub fn shared_bytes(self) -> u32 {
+        self.tile.tile_bytes() + 12 * (self.tile.tile() / 32) as u32 + 16
     }
 
     /// The blocks that sort short segments.
