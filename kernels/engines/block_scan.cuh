@@ -8,6 +8,7 @@
 #pragma once
 #include "block/padded.cuh"
 #include "engines/block_input.cuh"
+#include "engines/sink.cuh"
 #include "scan.cuh"
 
 namespace warpfold {
