@@ -24,6 +24,7 @@ mod record;
 mod report;
 mod roofline;
 mod select;
+mod sort;
 mod sources;
 mod torch;
 mod trial;
@@ -138,6 +139,7 @@ fn measure(options: &Options) -> Result<(), String> {
     select::run(&mut bench);
     sources::run(&mut bench);
     histogram::run(&mut bench);
+    sort::run(&mut bench);
     bench.save(&options.json)?;
     bench.torch();
     costs::loading(&mut bench);

@@ -301,6 +301,13 @@ cudaError_t squares(Call call) {
                                            Square{}, call.stream);
 }
 
+template <class T>
+cudaError_t sort(Call call) {
+    return cub::DeviceRadixSort::SortKeys(call.workspace, *call.workspace_bytes, call.in<T>(),
+                                          call.out<T>(), call.length, 0, 8 * sizeof(T),
+                                          call.stream);
+}
+
 }  // namespace
 
 #define SUMS(element, T)                                                     \
@@ -335,6 +342,10 @@ PEER(partition_u32_half, partition<uint32_t>(call, 0x80000000))
 PEER(positions_u8_flags, positions(call))
 PEER(unique_u32_fours, unique<uint32_t>(call))
 PEER(runs_u32_fours, runs<uint32_t>(call))
+PEER(sort_u32_ascending, sort<uint32_t>(call))
+PEER(sort_f32_ascending, sort<float>(call))
+PEER(sort_u64_ascending, sort<uint64_t>(call))
+PEER(sort_u16_ascending, sort<uint16_t>(call))
 PEER(histogram_u8_256, histogram<uint8_t>(call, 256, 0, 256))
 PEER(histogram_u32_256, histogram<uint32_t>(call, 256, 0u, 0x80000000u))
 PEER(histogram_u32_4096, histogram<uint32_t>(call, 4096, 0u, 0x80000000u))
