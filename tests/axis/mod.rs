@@ -2,6 +2,8 @@
 //! and on a GPU.
 
 mod cases;
+#[cfg(feature = "cuda")]
+mod compiled;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
