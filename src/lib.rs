@@ -20,8 +20,11 @@
 //!      [`scan_into`], [`scan_in_place`]
 //!    - [`select()`], [`select_flagged`], [`partition`], [`partition_flagged`], [`positions`]
 //!    - [`unique`], [`unique_by`], [`runs`], [`runs_by`]
-//!    - [`segmented_reduce`], [`segmented_reduce_from`]: the fold of each of many segments;
-//!      [`reduce_by_key`]: of each run of equal keys
+//!    - [`segmented_reduce`], [`segmented_reduce_from`], [`segmented_scan`]: of each of many
+//!      segments; [`reduce_by_key`], [`scan_by_key`]: of each run of equal keys;
+//!      [`decode`], [`offsets_from_lengths`], [`offsets_from_ids`], [`segment_ids`]
+//!    - [`reduce_axis`], [`scan_axis`]: along an [`Axis`] of an array
+//!    - [`gather()`] and [`scatter`], by [`Indices`]
 //!    - [`sort()`], [`sort_into`], [`sort_in_place`], [`sort_pairs`], [`sort_pairs_in_place`],
 //!      [`argsort`], [`argsort_into`], by one [`Order`]; [`sort_by_key`],
 //!      [`sort_by_key_in_place`], [`argsort_by_key`]; [`sort_by`], [`sort_in_place_by`]
