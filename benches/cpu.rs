@@ -3,16 +3,17 @@
 //!
 //! `cargo bench --bench cpu`
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
+use std::cmp::Ordering;
 use std::hint::black_box;
 use std::time::Duration;
 use warpfold::ops::{Add, Max};
 use warpfold::statistics::Estimate;
 use warpfold::{
-    Bins, Device, Element, Function, Monoid, Prefixes, Reducer, Scanner, arg_max, function,
-    histogram, histogram_weighted, map, mean, min_max, reduce, scan, scan_in_place, scan_into,
-    variance, zip,
+    Bins, Device, Element, Function, Monoid, Order, Prefixes, Reducer, Scanner, Sortable, arg_max,
+    function, histogram, histogram_weighted, map, mean, min_max, reduce, scan, scan_in_place,
+    scan_into, sort_in_place, variance, zip,
 };
 
 const BYTES: usize = 256 << 20;
@@ -373,7 +374,50 @@ fn random_numbers(len: usize) -> Vec<u32> {
         .collect()
 }
 
+/// Sorts of 2^24 numbers, beside rayon's.
+fn sorts(c: &mut Criterion) {
+    fn row<K: Sortable>(
+        c: &mut Criterion,
+        name: &str,
+        data: &[K],
+        compare: fn(&K, &K) -> Ordering,
+    ) {
+        let mut group = c.benchmark_group(format!("sort {name}"));
+        let elements = Throughput::Elements(data.len() as u64);
+        group.sample_size(10).throughput(elements);
+        let order = Order::ascending();
+        group.bench_function("ours", |b| {
+            let sort = |mut data: Vec<K>| sort_in_place(black_box(&mut data), order);
+            b.iter_batched(|| data.to_vec(), sort, BatchSize::LargeInput);
+        });
+        group.bench_function("rayon", |b| {
+            let sort = |mut data: Vec<K>| black_box(&mut data).par_sort_unstable_by(compare);
+            b.iter_batched(|| data.to_vec(), sort, BatchSize::LargeInput);
+        });
+        group.finish();
+    }
+    const LEN: usize = 1 << 24;
+    let u32s = random_numbers(LEN);
+    let wide: Vec<u64> = u32s
+        .iter()
+        .map(|&x| u64::from(x) << 32 | u64::from(!x))
+        .collect();
+    let floats: Vec<f32> = u32s.iter().map(|&x| x as f32 / 1e6 - 2e3).collect();
+    // As often as 1 / x.
+    let top = (LEN as f64).ln();
+    let zipf: Vec<u32> = u32s
+        .iter()
+        .map(|&x| (f64::from(x) / 4294967296.0 * top).exp() as u32)
+        .collect();
+    let falling: Vec<u32> = (0..LEN as u32).rev().collect();
+    row(c, "u32", &u32s, u32::cmp);
+    row(c, "u64", &wide, u64::cmp);
+    row(c, "f32", &floats, f32::total_cmp);
+    row(c, "u32, Zipf", &zipf, u32::cmp);
+    row(c, "u32, falling", &falling, u32::cmp);
+}
+
 criterion_group!(
-    benches, memory, pairs, sources, selections, short, slices, streams, statistics
+    benches, memory, pairs, sources, selections, short, slices, streams, statistics, sorts
 );
 criterion_main!(benches);

@@ -73,6 +73,22 @@ on_all_devices! {
     doubles_are_sorted_as_by_the_standard_library: f64;
 }
 
+/// Falling keys are turned round at once: equals among them stay in their order.
+#[test]
+fn equals_of_falling_keys_stay_in_their_order() {
+    for len in [193, 1001, 300_000] {
+        let keys: Vec<u32> = (0..len).map(|i| (len - i) / 3).collect();
+        let values: Vec<u32> = (0..len).collect();
+        for order in [ORDERS[0], ORDERS[1]] {
+            let places = oracle(order, &keys);
+            let (sorted, moved) = sort_pairs(&keys, &values, order.0).unwrap();
+            assert_eq!(sorted, by_places(&keys, &places), "{len}");
+            assert_eq!(moved, by_places(&values, &places), "{len}");
+            assert_eq!(argsort(&keys, order.0).unwrap(), places, "{len}");
+        }
+    }
+}
+
 /// Values of sizes that move with their keys, and of sizes that move once.
 #[test]
 fn values_of_any_size_move_with_their_keys() {

@@ -200,6 +200,8 @@ struct Survey<B> {
     any: B,
     all: B,
     sorted: bool,
+    /// Whether no rank is greater than the one before it.
+    falls: bool,
 }
 
 impl<R: Record> Sorter<R> {
@@ -244,6 +246,14 @@ impl<R: Record> Sorter<R> {
             }
             return;
         }
+        if survey.falls {
+            // SAFETY: all of `from` is there.
+            self.turn(unsafe { records_mut(from) });
+            if moves {
+                copy(from, to);
+            }
+            return;
+        }
         let bits = <R::Key as Sortable>::Bits::BITS - varying.leading_zeros();
         // SAFETY: the caller's.
         unsafe {
@@ -255,12 +265,23 @@ impl<R: Record> Sorter<R> {
         }
     }
 
+    /// Sorts records whose ranks fall: the last come first, and equals stay in their order.
+    fn turn(&self, records: &mut [R]) {
+        let (front, back) = records.split_at_mut(records.len() / 2);
+        let ends = front.par_iter_mut().zip(back.par_iter_mut().rev());
+        ends.with_min_len(Self::LEAF)
+            .for_each(|(first, last)| std::mem::swap(first, last));
+        let equal = |a: &R, b: &R| self.rank(a) == self.rank(b);
+        records.chunk_by_mut(equal).for_each(<[R]>::reverse);
+    }
+
     /// In parallel, if there are many.
     fn survey(&self, records: &[R]) -> Survey<<R::Key as Sortable>::Bits> {
         let both = |a: Survey<_>, b: Survey<_>| Survey {
             any: a.any | b.any,
             all: a.all & b.all,
             sorted: a.sorted && b.sorted,
+            falls: a.falls && b.falls,
         };
         if records.len() <= Self::LEAF {
             return self.survey_part(records, 0, records.len());
@@ -282,15 +303,22 @@ impl<R: Record> Sorter<R> {
     ) -> Survey<<R::Key as Sortable>::Bits> {
         let start = start.saturating_sub(1);
         let (first, rest) = (self.rank(&records[start]), &records[start + 1..end]);
-        let (mut any, mut all, mut sorted, mut before) = (first, first, true, first);
+        let (mut any, mut all, mut before) = (first, first, first);
+        let (mut sorted, mut falls) = (true, true);
         for record in rest {
             let rank = self.rank(record);
             any = any | rank;
             all = all & rank;
             sorted &= before <= rank;
+            falls &= before >= rank;
             before = rank;
         }
-        Survey { any, all, sorted }
+        Survey {
+            any,
+            all,
+            sorted,
+            falls,
+        }
     }
 
     /// From the lowest digit that varies: one thread, in its cache.
