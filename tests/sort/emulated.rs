@@ -4,8 +4,9 @@ use super::cases::{Floats, Key, ORDERS, PATTERNS, Pattern, assert_bits, by_place
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::workspace::used_workspace;
 use warpfold::codegen::{
-    SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_MERGE_THREADS, SORT_PASS,
-    SORT_SHORT_MERGE, SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape, WorkspaceArguments,
+    GatherArguments, SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_MERGE_THREADS,
+    SORT_PASS, SORT_SHORT_MERGE, SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape,
+    WorkspaceArguments, sort_gather,
 };
 use warpfold::half::f16;
 use warpfold::{Element, Order, bytemuck};
@@ -245,4 +246,48 @@ fn integers_of_all_sizes_in_the_emulator_are_sorted_as_by_the_standard_library()
     check::<u8>(toolchain, "u8", &[TILE, TILE + 3], &patterns);
     check::<i64>(toolchain, "i64", &[33, TILE + 3], &patterns);
     check::<i128>(toolchain, "i128", &[33, TILE + 3], &patterns[..1]);
+}
+
+/// Values of sizes that move once, a word a thread.
+#[test]
+fn values_in_the_emulator_are_gathered_by_their_places() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    fn check<V: Element + PartialEq + std::fmt::Debug>(toolchain: &Toolchain, of: fn(usize) -> V) {
+        let kernel = sort_gather::<V>();
+        let name = format!("gather {}", size_of::<V>());
+        let module = toolchain.module(&name, &kernel.source().unwrap(), kernel.functions());
+        for len in [1, 5, 200] {
+            let values: Vec<V> = (0..len).map(of).collect();
+            let places: Vec<u64> = (0..len).map(|i| (7 * i + 3) as u64 % len as u64).collect();
+            let mut script = Script::new();
+            script.seed(base_seed() + len as u64);
+            script.file("values", bytemuck::cast_slice(&values));
+            script.filled(
+                "values",
+                align_of::<V>(),
+                size_of_val(&values[..]),
+                "values",
+            );
+            script.file("places", bytemuck::cast_slice(&places));
+            script.filled("places", 8, 8 * len, "places");
+            script.buffer("out", align_of::<V>(), size_of_val(&values[..]));
+            let arguments = GatherArguments {
+                values: address("values", 0),
+                places: address("places", 0),
+                out: address("out", 0),
+                length: len as u64,
+            };
+            let argument = Argument::of_struct(&arguments);
+            script.launch("sort_gather", Grid::new(2, 64), &[argument]);
+            script.save("out");
+            let saved = script.run_to_the_end(&name, &module);
+            let given: Vec<V> = bytemuck::pod_collect_to_vec(&saved);
+            assert_eq!(given, by_places(&values, &places), "{name} {len}");
+        }
+    }
+    check::<[u32; 5]>(toolchain, |i| [i as u32; 5]);
+    check::<[f64; 8]>(toolchain, |i| [i as f64; 8]);
+    check::<[u8; 19]>(toolchain, |i| [i as u8; 19]);
 }
