@@ -389,7 +389,10 @@ fn segments_of_every_kind() {
     all::<u16, ops::Add, Map<narrow, Slice<u64>>, OffsetsOf<u64>>(&mut sources);
     all::<[u32; 3], Sums, Slice<[u32; 3]>, OffsetsOf<u64>>(&mut sources);
     all::<[u64; 8], Sums, Slice<[u64; 8]>, OffsetsOf<u64>>(&mut sources);
-    all::<Moments, Merge, Measured<u8>, Rows>(&mut sources);
+    // What statistics of segments reduce.
+    let policy = kernels::SegmentedPolicy::of::<Moments>();
+    let reduce = kernels::SegmentedReduce::<Moments, Merge, Measured<u8>, Rows>::kernel(policy);
+    push(&mut sources, "reduce moments", &reduce);
     compile(&sources.0);
 }
 
