@@ -65,7 +65,7 @@ Format of the output:
             ".
 What ends in .gz is packed, and .npz is an archive of one array. An .npy file under an ending that \
 says nothing needs --output-format. A name that promises what is not \
-written here, such as x.parquet, is refused. Text has a line for each row of an array of several \
+written here, such as x.parquet, is refused, and .npy, .csv and their like that options contradict. Text has a line for each row of an array of several \
 axes and of a table; --flatten writes a number a line. The columns of a table are separated as in \
 the input, or by the commas of .csv, the tabs of .tsv and the bars of .psv. JSON has all digits of a number; NaN and \
 infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."

@@ -42,13 +42,9 @@ fn a_file_is_what_its_name_says() {
         json,
         b"{\"dtype\":\"i64\",\"values\":[1,3,6],\"shape\":[3]}\n"
     );
-    // Options speak louder than a name.
-    pass_in(
-        folder.path(),
-        "scan --output-format raw -o y.csv.gz",
-        b"1 2 3",
-    );
-    assert_eq!(unpacked(folder.path(), "y.csv.gz"), sums);
+    // Options speak where a name does not.
+    pass_in(folder.path(), "scan --output-format raw -o y.gz", b"1 2 3");
+    assert_eq!(unpacked(folder.path(), "y.gz"), sums);
 }
 
 /// As numpy.savez names it, whether the length is known beforehand or not.
@@ -311,4 +307,44 @@ fn an_archive_of_nothing_is_said_to_be_one() {
         error.starts_with("x.npz: no array is in this archive"),
         "{error}"
     );
+}
+
+#[test]
+fn options_that_contradict_a_name_are_refused() {
+    let folder = folder(&[]);
+    for line in [
+        "scan --json -o x.csv",
+        "scan --json -o x.npy",
+        "reduce --json -o x.tsv.gz",
+        "scan --output-format text -o x.npy",
+        "scan --output-format npy -o x.csv",
+        "scan --output-format raw -o x.npy.gz",
+        "scan --output-format text -o x.json",
+        "histogram --json -o x.csv",
+    ] {
+        let error = fail_in(folder.path(), line, b"1 2 3");
+        assert!(error.contains("promises another format"), "{line}: {error}");
+    }
+    assert!(names(folder.path()).is_empty());
+    for line in [
+        "scan --json -o x.txt",
+        "scan --output-format npy -o x",
+        "scan --output-format text -o x.dat",
+    ] {
+        pass_in(folder.path(), line, b"1 2 3");
+    }
+}
+
+#[test]
+fn counts_stand_in_columns_where_the_name_says_so() {
+    let folder = folder(&[]);
+    for (name, text) in [
+        ("x.csv", "2,7\n1,5\n"),
+        ("x.tsv", "2\t7\n1\t5\n"),
+        ("x.txt", "      2 7\n      1 5\n"),
+    ] {
+        pass_in(folder.path(), &format!("unique -c -o {name}"), b"7 7 5");
+        let written = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(written, text);
+    }
 }

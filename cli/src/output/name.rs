@@ -144,16 +144,22 @@ impl Promise {
         }
     }
 
-    /// Fails if the file cannot have a format under this name.
+    /// Fails if a name that means one format to every program is to hold another.
     pub(crate) fn check(self, name: &str, format: OutputFormat) -> Result<()> {
-        match self.packing == Packing::Npz && format != OutputFormat::Npy {
-            false => Ok(()),
-            true => Err(Failure::with_remedy(
-                name,
-                "an .npz file holds arrays in the format npy alone",
-                "leave --output-format out, or give another name",
-            )),
+        let is_firm = self.separator.is_some()
+            || matches!(self.format, Some(OutputFormat::Npy | OutputFormat::Json));
+        if !is_firm || self.format == Some(format) {
+            return Ok(());
         }
+        let cause = match self.packing {
+            Packing::Npz => "an .npz file holds arrays in the format npy alone",
+            _ => "the name promises another format than the options do",
+        };
+        Err(Failure::with_remedy(
+            name,
+            cause,
+            "leave --output-format and --json out, or give another name",
+        ))
     }
 }
 

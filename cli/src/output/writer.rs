@@ -209,7 +209,8 @@ impl Writer {
         self.hand_on(0)
     }
 
-    /// Writes numbers as text, each with a count before it, as `uniq -c` does.
+    /// Writes numbers as text, each with a count before it: as `uniq -c` does, or in columns where
+    /// the name of the output says so.
     pub(crate) fn write_counted<C: Number>(&mut self, counts: &[u64], values: &[C]) -> Result<()> {
         self.begin()?;
         for (count, value) in counts.iter().zip(values) {
@@ -224,8 +225,11 @@ impl Writer {
                     self.text.extend_from_slice(count.as_bytes());
                 }
                 _ => {
-                    self.text
-                        .extend_from_slice(format!("{count:7} ").as_bytes());
+                    let count = match self.output.promise.separator {
+                        Some(separator) => format!("{count}{}", char::from(separator)),
+                        None => format!("{count:7} "),
+                    };
+                    self.text.extend_from_slice(count.as_bytes());
                     value.append_to(&mut self.text);
                     self.text.push(b'\n');
                 }
