@@ -3,6 +3,7 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
+use crate::logger;
 use crate::npy::{self, Times};
 use crate::number::{DType, Number, with_number};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
@@ -45,7 +46,11 @@ impl Numbers {
     }
 
     /// The numbers in some bytes of a format.
-    pub(crate) fn of(input: Input, format: Format, options: &InputArguments) -> Result<Numbers> {
+    pub(crate) fn of(
+        mut input: Input,
+        format: Format,
+        options: &InputArguments,
+    ) -> Result<Numbers> {
         let (name, lasting) = (input.name.clone(), input.lasting);
         let mut times = None;
         let (source, dtype, shape) = match format {
@@ -67,6 +72,13 @@ impl Numbers {
                     let cause = "raw data do not tell the type of their elements";
                     Failure::with_remedy(&name, cause, "give --dtype, such as --dtype f32")
                 })?;
+                if raw::has_records(&mut input, dtype.size())? {
+                    logger::insist(format!(
+                        "{name}: this looks like records of Fortran, and what stands around them \
+                         is read as data: write it with access='stream', or convert it with \
+                         scipy.io.FortranFile"
+                    ));
+                }
                 let length = input.remaining().map(|bytes| bytes as usize / dtype.size());
                 (Source::Raw(input), dtype, length.map(|length| vec![length]))
             }

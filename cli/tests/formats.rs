@@ -1,6 +1,6 @@
 //! Every type in every format, and the files of other programs.
 
-use crate::support::{fail_in, folder, npy, npy_of, pass, pass_in};
+use crate::support::{fail_in, folder, npy, npy_of, pass, pass_in, run_in};
 
 /// For each type an increasing sequence with its extremes, as the command itself writes it.
 const INCREASING: [(&str, &str); 12] = [
@@ -463,5 +463,36 @@ fn tables_have_columns() {
     for option in ["--skip 1", "--column 2", "--delimiter ,"] {
         let error = fail_in(folder.path(), &format!("reduce {option}"), &file);
         assert!(error.contains("standard input is no text"), "{error}");
+    }
+}
+
+/// Fortran's unformatted files have lengths between the numbers.
+#[test]
+fn records_of_fortran_in_raw_data_are_told() {
+    let records = |lengths: &[usize]| {
+        let record = |&length: &usize| {
+            let mark = (8 * length as u32).to_le_bytes();
+            let numbers = 1.5_f64.to_le_bytes().repeat(length);
+            [&mark[..], &numbers[..], &mark[..]].concat()
+        };
+        lengths.iter().flat_map(record).collect::<Vec<u8>>()
+    };
+    let plain: Vec<u8> = [4_u32, 7, 4]
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    for (dtype, bytes, is_told) in [
+        ("f64", records(&[4]), true),
+        ("f64", records(&[2, 6]), true),
+        ("f64", records(&[100; 200]), true),
+        ("f64", records(&[100_001]), true),
+        ("f64", 1.5_f64.to_le_bytes().repeat(9), false),
+        ("u32", plain, false),
+    ] {
+        let folder = folder(&[("x.bin", &bytes)]);
+        let output = run_in(folder.path(), &format!("reduce --dtype {dtype} x.bin"), b"");
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{notes}");
+        assert_eq!(notes.contains("records of Fortran"), is_told, "{notes}");
     }
 }
