@@ -166,3 +166,35 @@ fn names_that_say_nothing_are_asked_about() {
     );
     pass_in(folder.path(), "scan x.npy -o s", b"");
 }
+
+/// What is skipped as a header is lost if it is data.
+#[test]
+fn only_what_can_be_a_name_is_skipped_as_a_header() {
+    for (word, is_name) in [
+        ("size", true),
+        ("0x10", false),
+        ("$5", false),
+        ("50%", false),
+    ] {
+        let error = fail("reduce --no-header", &format!("{word} 1\n"));
+        assert_eq!(error.contains("--skip 1"), is_name, "{error}");
+    }
+}
+
+#[test]
+fn a_word_for_a_shell_is_quoted_whole_or_not_named() {
+    let line = "reduce --column b --delimiter ,";
+    let error = fail(line, "a,b\nx,it's\nz,2\n");
+    assert!(error.contains(r"--missing-word 'it'\''s'"), "{error}");
+    let error = fail(line, &format!("a,b\nx,{}\nz,2\n", "w".repeat(50)));
+    assert!(!error.contains("--missing-word"), "{error}");
+}
+
+/// A comment above a table can name its columns by numbers.
+#[test]
+fn without_a_header_a_number_is_a_place() {
+    let text = "# 2,1\n5,7\n6,8\n";
+    let line = "reduce --delimiter , --column 2";
+    assert!(fail(line, text).contains("or --no-header for the other"));
+    assert_eq!(noted(&format!("{line} --no-header"), text).0, "15");
+}

@@ -663,3 +663,92 @@ fn a_space_within_numbers_needs_another_between_them() {
         "3579"
     );
 }
+
+/// R names the rows of a table of one column, too; and a fraction may stand behind a comma.
+#[test]
+fn one_name_above_two_fields_is_refused_also_with_ragged() {
+    for (line, text) in [
+        ("--column x", "\"x\"\n\"1\" 10\n\"2\" 20\n"),
+        ("--column x --delimiter tab", "x\n1\t10\n2\t20\n"),
+        ("--column x --delimiter ,", "x\n1,5\n2,5\n"),
+        ("--delimiter ,", "x\n1,5\n2,5\n"),
+    ] {
+        for ragged in ["", " --ragged"] {
+            let error = fail(&format!("reduce {line}{ragged}"), text);
+            assert!(
+                error.contains("they may begin with names of rows"),
+                "{error}"
+            );
+            let fraction = error.contains("--decimal , if a comma stands before fractions");
+            assert_eq!(fraction, text.contains(','), "{error}");
+        }
+    }
+    assert_eq!(
+        pass("reduce --column x --decimal ,", "x\n1,5\n2,5\n"),
+        "4.0"
+    );
+    let text = "a b\n1 2 3\n4 5\n7 8\n";
+    assert_eq!(pass("reduce --column b --ragged", text), "15");
+}
+
+#[test]
+fn fortran_writes_exponents_with_d() {
+    assert_eq!(pass("reduce", "1.5D+03 2.0d0\n"), "1502.0");
+    let line = "reduce --decimal , --delimiter ; --column b";
+    assert_eq!(pass(line, "a;b\n1;1,5D3\n"), "1500.0");
+    // This can be a label.
+    assert!(fail("reduce", "1D3\n").contains("is not a number"));
+}
+
+/// A number that stands for a missing value is that number alone.
+#[test]
+fn numbers_for_missing_values_are_exact_and_have_the_marks_of_the_text() {
+    for (word, text, sum, count) in [
+        (
+            "-9223372036854775808",
+            "-9223372036854775807 -9223372036854775808 1",
+            "-9223372036854775806",
+            1,
+        ),
+        (
+            "9007199254740993",
+            "9007199254740993 9007199254740992",
+            "9007199254740992",
+            1,
+        ),
+        ("-9999", "-9999.0 -9999 -9.999e3 1", "1", 3),
+        ("99,9 --decimal ,", "99,90 1", "1", 1),
+        ("99.9 --decimal ,", "99,90 1,5", "1.5", 1),
+    ] {
+        let line = format!("reduce --missing skip --missing-word {word}");
+        let (result, notes) = noted(&line, text);
+        assert_eq!(result, sum, "{word}");
+        assert!(notes.contains(&format!("{count} missing value")), "{notes}");
+    }
+}
+
+/// Nobody sees whether these are names or numbers, so it is said what they are read as.
+#[test]
+fn integers_that_look_like_names_are_told() {
+    for (text, is_told) in [
+        ("2020,2021\n1.5,2.5\n", true),
+        ("2019,2020,2021\n100,200,300\n", true),
+        ("0,1,2\n1.5,2.0,3.5\n", true),
+        ("2019,2020\n2021,2022\n", false),
+        ("2020,5\n1.5,2.5\n", false),
+        ("0,1,2\n3,4,5\n", false),
+        ("2020,2021\n", false),
+    ] {
+        let (_, notes) = noted("stats --delimiter ,", text);
+        assert_eq!(
+            notes.contains("--header makes them names"),
+            is_told,
+            "{text:?}"
+        );
+        assert_eq!(is_told, !notes.is_empty(), "{text:?}");
+        for said in ["--header", "--no-header"] {
+            let (_, notes) = noted(&format!("stats --delimiter , {said}"), text);
+            assert_eq!(notes, "", "{text:?} {said}");
+        }
+    }
+}

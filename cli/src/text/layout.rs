@@ -288,7 +288,18 @@ impl Planner<'_> {
         }
         Ok(match verdict {
             First::Header => Some(first()),
-            First::Data => comment(),
+            First::Data => {
+                if survey.looks_counted() {
+                    logger::insist(format!(
+                        "{}: line {}: {} look like names of columns, and are read as data: \
+                         --header makes them names, --no-header says that they are data",
+                        self.file,
+                        survey.first_line,
+                        shown(survey.first.join(", ").as_bytes()),
+                    ));
+                }
+                comment()
+            }
             First::Unclear if self.skipped_header() => comment(),
             // Commands print sizes before names; where a header has names, one comes first.
             First::Unclear
@@ -354,16 +365,26 @@ impl Planner<'_> {
 
     fn width(&self, names: Option<&Names>, has_header: bool) -> Result<Option<Width>> {
         let survey = self.survey;
+        let is_shifted = names.is_some_and(|names| names.names.len() > survey.first.len());
+        // With one name the other field may also be a fraction, behind a comma.
+        let is_doubtful = match self.options.ragged {
+            true => 2 * survey.wider > survey.rows,
+            false => survey.first.len() == 1 && survey.wider == survey.rows && survey.rows > 0,
+        };
+        if has_header && !is_shifted && is_doubtful {
+            let remedy = "name all columns in the header, or skip it, with --skip 1 --no-header";
+            return Err(Failure::with_remedy(
+                format_args!("{}: line {}", self.file, survey.first_line),
+                "most rows have a field more than this header: they may begin with names of rows",
+                match self.dialect.delimiter == Some(b',') && survey.first.len() == 1 {
+                    true => format!(
+                        "give --decimal , if a comma stands before fractions; else {remedy}"
+                    ),
+                    false => remedy.into(),
+                },
+            ));
+        }
         if self.options.ragged || survey.first.is_empty() {
-            let is_mixed = survey.wider < survey.rows && 2 * survey.wider > survey.rows;
-            if has_header && is_mixed {
-                return Err(Failure::with_remedy(
-                    format_args!("{}: line {}", self.file, survey.first_line),
-                    "most rows have a field more than this header: they may begin with names of \
-                     rows",
-                    "name all columns in the header, or skip it, with --skip 1 --no-header",
-                ));
-            }
             return Ok(None);
         }
         let fields = names.filter(|names| names.is_first_row);
@@ -443,7 +464,10 @@ impl Planner<'_> {
                 let own = names.and_then(|names| names.names.get(first - 1));
                 match named {
                     Some(index) if first > fields => return Ok(vec![index]),
-                    Some(index) if index + 1 != first && own.is_some() => {
+                    // A comment can be the header, and then no option takes its names away.
+                    Some(index)
+                        if index + 1 != first && own.is_some() && !self.options.no_header =>
+                    {
                         return Err(Failure::with_remedy(
                             format_args!("--column {first}"),
                             format_args!(

@@ -3,6 +3,7 @@
 use super::layout::{Found, Layout, Width};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::spelling::{self, Bad, Kind, Spelling};
+use super::survey::is_name;
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -463,7 +464,11 @@ impl Rows {
                         ),
                     ),
                     // Behind a number it is no header.
-                    BadNumber::NotANumber if is_first && self.lexer.fields() == 1 => (
+                    BadNumber::NotANumber
+                        if is_first
+                            && self.lexer.fields() == 1
+                            && is_name(&String::from_utf8_lossy(token)) =>
+                    (
                         cause,
                         Some(
                             "if this line is a header, give --skip 1, or --column NAME for a column"
@@ -476,10 +481,15 @@ impl Rows {
                     ),
                     BadNumber::NotANumber => (
                         cause,
-                        Some(format!(
-                            "mend it; or give --missing skip --missing-word '{shown}', if it stands \
-                             for a missing value"
-                        )),
+                        // A word that is not shown as a whole cannot be given.
+                        Some(match shown.as_bytes() == token {
+                            true => format!(
+                                "mend it; or give --missing skip --missing-word {}, if it stands \
+                                 for a missing value",
+                                in_shell(&shown)
+                            ),
+                            false => "mend it, or choose other columns with --column".into(),
+                        }),
                     ),
                     BadNumber::OutOfRange if dtype == DType::F64 => (
                         cause,
@@ -617,6 +627,11 @@ fn delimiter_of_name(path: &Path) -> Option<u8> {
     } else {
         None
     }
+}
+
+/// A word as a shell takes it.
+fn in_shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A number of things.

@@ -26,9 +26,32 @@ pub(crate) struct Spelling {
     pub(super) missing: Missing,
     /// What the user says stands for a missing value.
     own: Vec<Vec<u8>>,
-    own_numbers: Vec<f64>,
+    own_numbers: Vec<OwnNumber>,
     /// Whether numbers are as in Rust: most are.
     plain: bool,
+}
+
+/// A number that the user says stands for a missing value.
+#[derive(Debug, Clone, Copy)]
+struct OwnNumber {
+    value: f64,
+    /// If it is one: an `f64` equals its neighbours as well, beyond 2^53.
+    integer: Option<i128>,
+}
+
+impl OwnNumber {
+    fn of(plain: &[u8]) -> Option<OwnNumber> {
+        let value = f64::parse(plain).ok()?;
+        let integer = integer_of(plain);
+        Some(OwnNumber { value, integer })
+    }
+
+    fn is(&self, other: &OwnNumber) -> bool {
+        match (self.integer, other.integer) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.value == other.value,
+        }
+    }
 }
 
 /// Why a field gives no number.
@@ -63,16 +86,22 @@ impl Spelling {
             .iter()
             .map(|word| word.trim())
             .collect();
-        let numbers = own.iter().filter_map(|word| word.parse().ok());
-        Ok(Spelling {
+        let mut spelling = Spelling {
             decimal,
             decimal_is_said: options.decimal.is_some(),
             thousands: options.thousands,
             missing: options.missing.unwrap_or_default(),
-            own_numbers: numbers.collect(),
+            own_numbers: Vec::new(),
             plain: decimal == b'.' && own.is_empty() && options.missing != Some(Missing::Skip),
             own: own.iter().map(|word| word.as_bytes().to_vec()).collect(),
-        })
+        };
+        // A word may have the marks of the text, or those of Rust.
+        let number = |word: &&str| {
+            let plain = spelling.plain(word.as_bytes());
+            OwnNumber::of(&plain).or_else(|| OwnNumber::of(word.as_bytes()))
+        };
+        spelling.own_numbers = own.iter().filter_map(number).collect();
+        Ok(spelling)
     }
 
     /// The number that a field stands for; nothing if it is missing and to be skipped.
@@ -129,6 +158,12 @@ impl Spelling {
                 plain = Cow::Owned(bytes.map(point).collect());
             }
         }
+        // Fortran's double precision: 1.5D+03. Without a point it may be a label.
+        if let Some(at) = plain.iter().position(|byte| matches!(byte, b'd' | b'D'))
+            && plain[..at].contains(&b'.')
+        {
+            plain.to_mut()[at] = b'E';
+        }
         plain
     }
 
@@ -144,12 +179,13 @@ impl Spelling {
         if !of_number {
             return false;
         }
-        let number = match f64::parse(self.plain(field).as_ref()) {
-            Ok(number) => Some(number),
-            Err(_) => old_c(field),
-        };
+        let number = OwnNumber::of(&self.plain(field)).or_else(|| {
+            let integer = None;
+            old_c(field).map(|value| OwnNumber { value, integer })
+        });
         number.is_some_and(|number| {
-            self.own_numbers.contains(&number) || self.missing == Missing::Skip && number.is_nan()
+            self.own_numbers.iter().any(|own| own.is(&number))
+                || self.missing == Missing::Skip && number.value.is_nan()
         })
     }
 
@@ -244,6 +280,10 @@ impl Spelling {
             && !field.first().is_some_and(is_mark)
             && f64::parse(&digits) != Err(BadNumber::NotANumber)
     }
+}
+
+fn integer_of(plain: &[u8]) -> Option<i128> {
+    str::from_utf8(plain).ok()?.parse().ok()
 }
 
 /// A number without what stands between its thousands; nothing if that stands in other places.

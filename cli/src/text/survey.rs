@@ -56,6 +56,9 @@ pub(super) struct Survey {
 pub(super) struct Contents {
     pub(super) numbers: usize,
     pub(super) is_float: bool,
+    integers: usize,
+    /// How many of the numbers can be years.
+    years: usize,
     pub(super) words: usize,
     /// How many of the words begin like numbers: dates, for example.
     digits: usize,
@@ -171,7 +174,12 @@ impl Survey {
             || spelling.looks_like_number(bytes) && !spelling.other_marks(bytes).is_empty();
         match kind {
             Kind::Missing => contents.missing += 1,
-            Kind::Integer => contents.numbers += 1,
+            Kind::Integer => {
+                contents.numbers += 1;
+                contents.integers += 1;
+                let text = str::from_utf8(bytes).unwrap_or("").trim();
+                contents.years += usize::from(text.parse().is_ok_and(is_year));
+            }
             Kind::Float => (contents.numbers, contents.is_float) = (contents.numbers + 1, true),
             // A number with other marks is no label: it is told.
             Kind::Word if is_odd() => contents.numbers += 1,
@@ -211,6 +219,30 @@ impl Survey {
     /// Whether quotes stand around the first row alone, as programs write names.
     pub(super) fn is_quoted_alone(&self) -> bool {
         self.all_quoted && self.bare_numbers && !self.first.is_empty()
+    }
+
+    /// Whether the first row looks like names although it holds integers alone: years above what
+    /// are none, or 0, 1, 2 above fractions, as pandas counts columns.
+    pub(super) fn looks_counted(&self) -> bool {
+        let number = |name: &String| name.parse::<i64>().ok();
+        let Some(first): Option<Vec<i64>> = self.first.iter().map(number).collect() else {
+            return false;
+        };
+        let [start, second, ..] = first[..] else {
+            return false;
+        };
+        let step = second.saturating_sub(start);
+        let is_even = first
+            .windows(2)
+            .all(|pair| pair[1].saturating_sub(pair[0]) == step);
+        let columns = self.columns.get(..first.len()).unwrap_or(&[]);
+        let below = |holds: fn(&Contents) -> bool| !columns.is_empty() && columns.iter().all(holds);
+        let are_years = (1..=10).contains(&step) && first.iter().copied().all(is_year);
+        is_even
+            && (are_years && below(|column| column.numbers > 0 && column.years == 0)
+                || step == 1
+                    && matches!(start, 0 | 1)
+                    && below(|column| column.numbers > 0 && column.integers == 0))
     }
 
     /// What the first row is, as far as one can see.
@@ -253,9 +285,13 @@ impl Survey {
     }
 }
 
+fn is_year(number: i64) -> bool {
+    (1500..=2200).contains(&number)
+}
+
 /// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or
 /// a sign before it, and words that stand for a value in data are none.
-fn is_name(word: &str) -> bool {
+pub(super) fn is_name(word: &str) -> bool {
     const VALUES: [&str; 9] = [
         "true", "false", "yes", "no", "nd", "n.d.", "n.a.", "nat", "bdl",
     ];
