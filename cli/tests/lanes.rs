@@ -164,6 +164,38 @@ fn wrong_segments_are_refused() {
     }
 }
 
+/// Positions mean something: no number may lie elsewhere, and columns do not mix.
+#[test]
+fn columns_and_missing_numbers_do_not_move_others() {
+    let folder = folder(&[
+        ("two.csv", b"a,b\n1,2\n3,4\n"),
+        ("gap.csv", b"a\n1\nNA\n4\n"),
+        ("o.txt", b"0 2"),
+        ("counts.txt", b"1 1 1 1"),
+    ]);
+    let at = folder.path();
+    assert_eq!(
+        text(at, "segments --offsets o.txt --column b two.csv"),
+        "6\n"
+    );
+    for line in [
+        "segments --offsets o.txt two.csv",
+        "decode --counts counts.txt two.csv",
+    ] {
+        let error = fail_in(at, line, b"");
+        assert!(
+            error.contains("takes one column") && error.contains("--column"),
+            "{error}"
+        );
+    }
+    let error = fail_in(
+        at,
+        "segments --offsets o.txt --missing skip -q gap.csv",
+        b"",
+    );
+    assert!(error.contains("numbers are missing"), "{error}");
+}
+
 const SALES: &[u8] = b"city,price,count\nA,1,2\n";
 
 #[test]

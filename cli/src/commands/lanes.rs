@@ -299,9 +299,8 @@ pub(super) fn segments(arguments: &SegmentsArguments) -> Result<()> {
     let file = file.map_or_else(String::new, |file| file.display().to_string());
     // Says what is wrong before anything else is read.
     Offsets::new(&offsets).map_err(|error| Failure::at(&file, text_of(&error)))?;
-    let named = !arguments.fold.files.input.text.columns.is_empty();
     let format = scan.is_none().then_some(OutputFormat::Text);
-    let (job, accumulation) = open(&arguments.fold, format, named.then_some(Gaps::Together))?;
+    let (job, accumulation) = open(&arguments.fold, format, Some(Gaps::Together))?;
     let lanes = Lanes::Segments(offsets);
     run(&arguments.fold, job, accumulation, &lanes, scan, None)
 }
@@ -326,7 +325,7 @@ fn run(
     let column = job.columns.columns[0].clone();
     let times = super::fold::times_of(arguments.op, &job.columns);
     let name = job.columns.name.clone();
-    let numbers = job.columns.into_numbers("this")?;
+    let numbers = job.columns.into_numbers("it")?;
     let values = read(numbers, accumulation.dtype)?;
     if let Lanes::Segments(offsets) = lanes
         && let Some(&end) = offsets.last()
@@ -362,9 +361,20 @@ fn run(
 
 /// All numbers, in a type.
 fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
+    let name = numbers.name.clone();
     with_number!(dtype, T => {
-        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
-        Ok(pieces.concat().into())
+        let (mut all, mut pieces) = (Vec::<T>::new(), numbers.pieces::<T>());
+        while let Some(piece) = pieces.next() {
+            all.extend(piece?);
+            if pieces.absent.iter().any(|absent| !absent.is_empty()) {
+                return Err(Failure::with_remedy(
+                    &name,
+                    "numbers are missing, so the others would lie in other places",
+                    "give --missing nan, or fill them in",
+                ));
+            }
+        }
+        Ok(all.into())
     })
 }
 
@@ -399,7 +409,7 @@ fn read_whole_numbers(file: &Path, what: &str) -> Result<Vec<u64>> {
 /// Writes each number as often as its count says.
 pub(super) fn decode(arguments: &DecodeArguments) -> Result<()> {
     let counts = read_whole_numbers(&arguments.counts, "counts")?;
-    let job = Job::open(&arguments.files, None, None, Ok)?;
+    let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
     let column = job.columns.columns[0].clone();
     let (name, times) = (job.columns.name.clone(), job.columns.times.clone());
     let numbers = job.columns.into_numbers("decode")?;
