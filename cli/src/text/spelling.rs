@@ -46,11 +46,10 @@ impl OwnNumber {
         Some(OwnNumber { value, integer })
     }
 
-    fn is(&self, other: &OwnNumber) -> bool {
-        match (self.integer, other.integer) {
-            (Some(own), Some(other)) => own == other,
-            _ => self.value == other.value,
-        }
+    /// Whether a field has this number, and this value.
+    fn is(&self, value: f64, plain: &[u8]) -> bool {
+        let is_other = |own| integer_of(plain).is_some_and(|integer| integer != own);
+        self.value == value && !self.integer.is_some_and(is_other)
     }
 }
 
@@ -179,13 +178,11 @@ impl Spelling {
         if !of_number {
             return false;
         }
-        let number = OwnNumber::of(&self.plain(field)).or_else(|| {
-            let integer = None;
-            old_c(field).map(|value| OwnNumber { value, integer })
-        });
-        number.is_some_and(|number| {
-            self.own_numbers.iter().any(|own| own.is(&number))
-                || self.missing == Missing::Skip && number.value.is_nan()
+        let plain = self.plain(field);
+        let value = f64::parse(&plain).ok().or_else(|| old_c(field));
+        value.is_some_and(|value| {
+            self.own_numbers.iter().any(|own| own.is(value, &plain))
+                || self.missing == Missing::Skip && value.is_nan()
         })
     }
 
