@@ -170,7 +170,7 @@ impl Device {
         indices: &'b Buffer<N>,
     ) -> Result<Indices<&'b Buffer<N>>> {
         self.check_owns(indices)?;
-        if let Backend::Cpu = &self.backend {
+        if self.is_cpu() {
             let numbers = indices.to_vec()?;
             return Ok(Indices::checked(indices, check_indices(&numbers)?));
         }
