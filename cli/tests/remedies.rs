@@ -1,6 +1,6 @@
 //! What a message recommends helps, and is not given already.
 
-use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in};
+use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in, run_in};
 use std::path::Path;
 
 fn fail(line: &str, input: &str) -> String {
@@ -197,4 +197,34 @@ fn without_a_header_a_number_is_a_place() {
     let line = "reduce --delimiter , --column 2";
     assert!(fail(line, text).contains("or --no-header for the other"));
     assert_eq!(noted(&format!("{line} --no-header"), text).0, "15");
+}
+
+#[test]
+fn a_point_between_thousands_stands_nowhere_else() {
+    let line = "reduce --decimal , --thousands .";
+    for text in ["1.5\n2,5\n", "2,5\n1.5000\n", ".5\n2,5\n", "5.\n2,5\n"] {
+        let error = fail(line, text);
+        assert!(error.contains("is not a number"), "{text}: {error}");
+    }
+    assert_eq!(pass(line, "1.234,5\n2\n"), "1236.5");
+}
+
+#[test]
+fn a_missing_value_below_no_name_is_no_name() {
+    let text = "London,NA\nParis,5\nRome,7\n";
+    let line = "reduce --delimiter , --column 2 --missing skip";
+    let error = fail(line, text);
+    assert!(error.contains("give --header or --no-header"), "{error}");
+}
+
+#[test]
+fn what_numbers_hold_starts_no_comment() {
+    for comment in ["-", "+", ".", "5", "e", "n"] {
+        let line = format!("reduce --comment={comment}");
+        let output = run_in(Path::new("."), &line, b"-5\n3\n");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("numbers, quotes and lines"), "{error}");
+        assert_eq!(output.status.code(), Some(2), "{error}");
+    }
+    assert_eq!(pass("reduce --comment %", "% x\n3\n"), "3");
 }

@@ -48,7 +48,7 @@ pub(crate) struct TextArguments {
 
     /// What a comment starts with, where a word or a field can [default: #, which starts whole
     /// lines of tables only]
-    #[arg(long, value_name = "CHAR", value_parser = ascii, conflicts_with = "no_comments")]
+    #[arg(long, value_name = "CHAR", value_parser = comment, conflicts_with = "no_comments")]
     pub(crate) comment: Option<u8>,
 
     /// Nothing is a comment: # is data
@@ -130,6 +130,16 @@ fn column(text: &str) -> Result<Column, String> {
 fn delimiter(text: &str) -> Result<u8, String> {
     match ascii(text)? {
         byte if byte.is_ascii_alphanumeric() || b"+-.\"\n\r".contains(&byte) => {
+            Err("numbers, quotes and lines have this character".into())
+        }
+        byte => Ok(byte),
+    }
+}
+
+/// A single byte that starts comments, and no number.
+fn comment(text: &str) -> Result<u8, String> {
+    match ascii(text)? {
+        byte if byte.is_ascii_digit() || b"+-.eEiInN\"\n\r".contains(&byte) => {
             Err("numbers, quotes and lines have this character".into())
         }
         byte => Ok(byte),

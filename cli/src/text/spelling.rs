@@ -143,7 +143,8 @@ impl Spelling {
         if let Some(thousands) = self.thousands {
             match without_groups(field, thousands, self.decimal) {
                 Some(without) => plain = Cow::Owned(without),
-                None => return plain,
+                // A point that stands elsewhere than between thousands is none before a fraction.
+                None => return Cow::Borrowed(b""),
             }
         }
         if self.decimal != b'.' {

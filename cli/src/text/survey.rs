@@ -278,7 +278,11 @@ impl Survey {
         if words.clone().any(|(index, _)| recurs(index)) || words.clone().any(is_like) {
             return First::Data;
         }
-        if !has_numbers && words.clone().any(|(_, (_, name))| is_name(name)) {
+        // What stands for a missing value may be the first one of its column.
+        let mut fields = self.kinds.iter().zip(&self.first);
+        let has_missing = fields.any(|(kind, text)| *kind == Kind::Missing && !text.is_empty());
+        let has_values = has_numbers || has_missing;
+        if !has_values && words.clone().any(|(_, (_, name))| is_name(name)) {
             return First::Header;
         }
         First::Unclear
