@@ -1,8 +1,8 @@
 //! Group-by over sorted keys: total, and dearest item, of each customer.
 //!
 //! Orders lie customer by customer. A customer's orders are a run of equal keys, and each statistic
-//! is the fold of a run (Dean & Ghemawat 2004, the reduce of MapReduce). The result of a run is that
-//! of a reduction of its values alone, whatever lies before it.
+//! is the fold of a run (Dean & Ghemawat 2004, the reduce of MapReduce). The result of a run is
+//! that of a reduction of its values alone, whatever lies before it.
 //!
 //! `cargo run --release --example group_by`
 

@@ -73,8 +73,8 @@ struct Merger {
 
     Less less;
 
-    /// The first items of a merge of two neighbouring parts of the tile, from a diagonal on: as many
-    /// as a thread has.
+    /// The first items of a merge of two neighbouring parts of the tile, from a diagonal on: as
+    /// many as a thread has.
     __device__ __forceinline__ void merge_in_tile(Item (&merged)[ITEMS], const Item* a, u32 a_length,
                                                   const Item* b, u32 b_length,
                                                   u32 diagonal) const {

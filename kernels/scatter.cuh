@@ -1,8 +1,8 @@
 // Scatter: stores each value at its index. Of those with one index the last is stored.
 //
 // A launch finds, for each place, the last value that wants it: an atomic maximum of positions,
-// whose result does not depend on the schedule. Another one stores, place by place. So each place is
-// written once, and neighbouring threads write to neighbouring places.
+// whose result does not depend on the schedule. Another one stores, place by place. So each place
+// is written once, and neighbouring threads write to neighbouring places.
 #pragma once
 #include "source.cuh"
 

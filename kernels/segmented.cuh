@@ -217,8 +217,8 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
         if (there && fold.knows()) store(segment, prefix);
     }
 
-    /// The sum of as many units as a warp folds at once. Short sums are loaded in rows: neighbouring
-    /// lanes load neighbouring ones.
+    /// The sum of as many units as a warp folds at once. Short sums are loaded in rows:
+    /// neighbouring lanes load neighbouring ones.
     static __device__ __forceinline__ A fold_chunk(const A* from) {
         if constexpr (sizeof(A) <= 8) {
             constexpr int RUN = sizeof(A) > 4 ? 2 : sizeof(A) > 2 ? 4 : sizeof(A) > 1 ? 8 : 16;

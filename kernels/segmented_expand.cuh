@@ -1,5 +1,5 @@
-// Expansion: every item of a segment gets the value of its segment. It is the inverse of a reduction,
-// and with a run's item for its value, of run-length encoding.
+// Expansion: every item of a segment gets the value of its segment. It is the inverse of a
+// reduction, and with a run's item for its value, of run-length encoding.
 //
 // Tiles are cut by a merge path (segmented_tiles.cuh). In a tile, each segment that has items marks
 // the place of its first one with its number. The last mark up to an item's place is its segment.

@@ -1,4 +1,5 @@
-// Segmented scan: the prefixes of each segment's items, bracketed by the law over that segment alone.
+// Segmented scan: the prefixes of each segment's items, bracketed by the law over that segment
+// alone.
 //
 // Tiles are those of segmented_tiles.cuh. Short segments are scanned in theirs. Of a long one, each
 // unit is folded first, and its sum published. Then a warp waits for the sums of the units before
@@ -12,8 +13,9 @@
 //
 // Where offsets fall, blocks may see segments differently, and one could wait for a unit that no
 // other one has. So each tile checks its own part of the offsets. If they fall, it stores nothing,
-// and says so in the workspace: nobody waits any longer. A block waits for tiles only that were taken before its
-// own. All of these see the units of a segment alike, unless one of them finds a fall.
+// and says so in the workspace: nobody waits any longer. A block waits for tiles only that were
+// taken before its own. All of these see the units of a segment alike, unless one of them finds a
+// fall.
 #pragma once
 #include "grid/look_back.cuh"
 #include "segmented_tiles.cuh"
@@ -183,8 +185,8 @@ struct SegmentedScanner
 
     // ----------------------------------------------------------------------------------- check
 
-    /// Whether no two neighbouring offsets of the tile fall, its ends are where the search says, and
-    /// its last segment starts in it. Synchronises the block.
+    /// Whether no two neighbouring offsets of the tile fall, its ends are where the search says,
+    /// and its last segment starts in it. Synchronises the block.
     __device__ __forceinline__ bool is_sound(const Tile& tile, const Span& span) const {
         bool sound = true;
         for (int number = threadIdx.x; number < tile.count(); number += THREADS)
@@ -323,9 +325,9 @@ struct SegmentedScanner
 
     // ---------------------------------------------------------------------------------- groups
 
-    /// Scans what lanes have folded, given what precedes it. `end` is what precedes the items behind
-    /// it; it is asked for only if every lane has all items that it can have. Whole warps call, and
-    /// only the lanes of which something is `there` scan.
+    /// Scans what lanes have folded, given what precedes it. `end` is what precedes the items
+    /// behind it; it is asked for only if every lane has all items that it can have. Whole warps
+    /// call, and only the lanes of which something is `there` scan.
     template <class By>
     __device__ __forceinline__ void scan_group(const By& fold, int first, const P& before,
                                                const P& end, bool there) const {

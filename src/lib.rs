@@ -49,10 +49,10 @@
 //! # Sources and select
 //!
 //! Primitives read [sources](source): slices, and what [`map()`], [`zip()`], [`index()`],
-//! [`constant()`] and [`strided()`] make of them; [`map_with`] has parameters. A source is evaluated
-//! in registers, item by item, and takes no memory. So a dot product, a count or an arg-max is a
-//! reduction that reads its input once. [`select()`] keeps the items that a predicate keeps, in
-//! their order. [`partition`] gives the others, too; [`positions`] says where they stand.
+//! [`constant()`] and [`strided()`] make of them; [`map_with`] has parameters. A source is
+//! evaluated in registers, item by item, and takes no memory. So a dot product, a count or an
+//! arg-max is a reduction that reads its input once. [`select()`] keeps the items that a predicate
+//! keeps, in their order. [`partition`] gives the others, too; [`positions`] says where they stand.
 //! [`unique`] and [`runs`] find runs of equals.
 //! [`statistics`] has [`sum`], [`mean`], [`variance`], [`arg_max`] and others, which are such
 //! reductions.

@@ -1,5 +1,6 @@
-// The order of numbers (`Order` in src/primitives/sort/order.rs): it turns a number into an unsigned
-// integer that grows as the order says, its rank. Numbers that the order calls equal have one rank.
+// The order of numbers (`Order` in src/primitives/sort/order.rs): it turns a number into an
+// unsigned integer that grows as the order says, its rank. Numbers that the order calls equal have
+// one rank.
 #pragma once
 #include "machine/types.cuh"
 
@@ -82,9 +83,9 @@ __device__ __forceinline__ B append_rank(B rank, Part part) {
     else return (B)((B)(rank << (8 * sizeof(Part))) | part);
 }
 
-/// How many of the first `length` numbers of an array come before a number, by rank; or with `equals`
-/// how many come before it or are equal. They are sorted. If they are not, the result is some
-/// number up to `length`, and the host finds the same.
+/// How many of the first `length` numbers of an array come before a number, by rank; or with
+/// `equals` how many come before it or are equal. They are sorted. If they are not, the result is
+/// some number up to `length`, and the host finds the same.
 template <class B, bool FLOAT, class K>
 __device__ __forceinline__ u64 bound_in(const K* sorted, u64 length, K needle, u32 code,
                                         bool equals) {

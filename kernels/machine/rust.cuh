@@ -48,7 +48,8 @@ template <class A>
 constexpr bool is_same<A, A> = true;
 
 /// An integer of 8 or 16 bits in a register of 32: extended by zeros, or by its sign. It has the
-/// values of T, and is as good as T wherever T is a parameter here (warp/register_width.cuh says why).
+/// values of T, and is as good as T wherever T is a parameter here (warp/register_width.cuh says
+/// why).
 template <class T>
 struct Extended {
     i32 word;

@@ -2,8 +2,8 @@
 //!
 //! A GPU computes with 32 bits. What C++ computes with 8 or 16 is extended before, and cut off
 //! after, in instructions of their own. In a kernel short integers stay extended between
-//! combinations (`kernels/warp/register_width.cuh`). So an operator on them is written a second time, on
-//! integers that are extended already:
+//! combinations (`kernels/warp/register_width.cuh`). So an operator on them is written a second
+//! time, on integers that are extended already:
 //!
 //! - If it only adds, multiplies, and the like, the lower bits of a result depend on the lower bits
 //!   of its operands alone. Then it is written for `u32`, and nothing is ever extended.

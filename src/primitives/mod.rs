@@ -2,7 +2,7 @@
 //!
 //! To add one, NAME:
 //!
-//! 1. Write down its meaning, one element after the other, in `tests/NAME.rs`.
+//! 1. Write down its meaning, one element after the other, in `tests/NAME/`.
 //! 2. Write the algorithm, `kernels/NAME.cuh`. `collect.cuh` is a short one.
 //! 3. Write `templates/NAME.cu.jinja`, or a folder `templates/NAME/` for several. It includes
 //!    `request.cu.jinja`, which binds the source and the operator, and holds the functions that are

@@ -166,7 +166,8 @@ pub struct Gather<D, I> {
 /// The items of `data` at `indices`: item `i` is item `indices[i]` of `data`.
 ///
 /// `data` is any source, and so are unchecked indices. As all sources, it is evaluated on the way.
-/// So the product of a sparse matrix and a vector is a segmented sum, and nothing is stored between:
+/// So the product of a sparse matrix and a vector is a segmented sum, and nothing is stored
+/// between:
 ///
 /// ```
 /// use warpfold::{Indices, Offsets, function, gather, map, ops::Add, segmented_reduce, zip};

@@ -2,9 +2,9 @@
 //!
 //! A source is a number of items in an order. A slice is one. [`map`] and [`zip`] make sources out
 //! of others, [`index`] and [`constant`] out of nothing, and [`strided`] takes the start of every
-//! row of a slice. [`gather`] takes items at any positions. [`map_with`] and [`flagged_with`] give a function parameters. Nothing is
-//! computed or stored when a source is made: a primitive evaluates each item where it needs it, in
-//! registers.
+//! row of a slice. [`gather`] takes items at any positions. [`map_with`] and [`flagged_with`] give
+//! a function parameters. Nothing is computed or stored when a source is made: a primitive
+//! evaluates each item where it needs it, in registers.
 //!
 //! ```
 //! use warpfold::{function, map, ops::Add, reduce, zip};

@@ -11,9 +11,9 @@ use std::str::FromStr;
 /// Which number stands for a quantile, given the sorted numbers: a rule by the name that NumPy
 /// has for it.
 ///
-/// For a level `q` of `n` numbers the rules compute a place in the sorted order, counted from 0. The
-/// discrete ones choose a number there, and the others interpolate between the two beside it. Hyndman
-/// and Fan, "Sample Quantiles in Statistical Packages" (1996), compare the first nine.
+/// For a level `q` of `n` numbers the rules compute a place in the sorted order, counted from 0.
+/// The discrete ones choose a number there, and the others interpolate between the two beside it.
+/// Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996), compare the first nine.
 ///
 /// ```
 /// use warpfold::Interpolation;

@@ -72,8 +72,8 @@ pub fn segmented_arg_max<T: Number>(
     )?)
 }
 
-/// The least and the greatest number of each segment, as [`min_max`](crate::min_max()) has them, and
-/// `None` for an empty segment.
+/// The least and the greatest number of each segment, as [`min_max`](crate::min_max()) has them,
+/// and `None` for an empty segment.
 ///
 /// ```
 /// use warpfold::{Offsets, segmented_min_max};
@@ -85,8 +85,8 @@ pub fn segmented_arg_max<T: Number>(
 /// ```
 ///
 /// For one of the two, [`segmented_reduce`](crate::segmented_reduce()) with
-/// [`ops::Min`](crate::ops::Min) or [`ops::Max`](crate::ops::Max), which give an empty segment their
-/// identity.
+/// [`ops::Min`](crate::ops::Min) or [`ops::Max`](crate::ops::Max), which give an empty segment
+/// their identity.
 ///
 /// # Errors
 ///

@@ -111,8 +111,8 @@ fn equal_items() {
     );
 }
 
-/// More items than 16 bits hold of two places that share a word, in each block. A third place is the
-/// one that warps count by themselves.
+/// More items than 16 bits hold of two places that share a word, in each block. A third place is
+/// the one that warps count by themselves.
 #[test]
 fn narrow_counters_do_not_overflow() {
     if stream().is_none() {

@@ -505,8 +505,8 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
 }
 
 impl<C: Number, Op: Monoid<C>> Running<C, Op> {
-    /// Warns of the first result that is not finite, if all numbers in it are. Of the numbers of the
-    /// piece, one may be infinite.
+    /// Warns of the first result that is not finite, if all numbers in it are. Of the numbers of
+    /// the piece, one may be infinite.
     fn warn_of_range<T: Number>(
         &mut self,
         infinite: Option<usize>,

@@ -599,7 +599,8 @@ fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
     Ok(())
 }
 
-/// The delimiter that a first line `sep=;` names, as Excel writes and reads it. The line is no data.
+/// The delimiter that a first line `sep=;` names, as Excel writes and reads it. The line is no
+/// data.
 fn said_by_excel(input: &mut Input, pass: bool) -> Result<Option<u8>> {
     let start = input.peek(b"sep=;\r\n".len())?;
     let Some(&[delimiter, first, ref rest @ ..]) = start.strip_prefix(b"sep=") else {

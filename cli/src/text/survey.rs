@@ -1,4 +1,5 @@
-//! What stands at the start of a text: its first row, what may be names, and what each column holds.
+//! What stands at the start of a text: its first row, what may be names, and what each column
+//! holds.
 
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};

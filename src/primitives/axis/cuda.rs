@@ -114,8 +114,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
     /// # Errors
     ///
     /// [`Error::Length`] if `output` has another length, [`Error::Axis`] if the input does not hold
-    /// the array, [`Error::Workspace`] if `workspace` is too small, [`Error::WorkspaceStream`] if it
-    /// serves another stream, [`Error::WrongDevice`] if something belongs to another context,
+    /// the array, [`Error::Workspace`] if `workspace` is too small, [`Error::WorkspaceStream`] if
+    /// it serves another stream, [`Error::WrongDevice`] if something belongs to another context,
     /// [`Error::Zip`] if zipped sources have different lengths, [`Error::Codegen`] for more lanes
     /// than a grid can hold, [`Error::Driver`] if a launch fails.
     pub fn enqueue_reduce(
@@ -559,14 +559,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVector
         })
     }
 
-    /// Enqueues the fold of each segment of rows of `inner` items into `output`, which has a row for
-    /// each segment. Empty segments give the identity.
+    /// Enqueues the fold of each segment of rows of `inner` items into `output`, which has a row
+    /// for each segment. Empty segments give the identity.
     ///
     /// # Errors
     ///
     /// [`Error::Axis`] if the items are no rows, [`Error::Length`] if `output` has another length,
-    /// [`Error::Segments`] if the segments are known to pass the last row, [`Error::WrongDevice`] if
-    /// something belongs to another context, [`Error::Zip`] if zipped sources have different
+    /// [`Error::Segments`] if the segments are known to pass the last row, [`Error::WrongDevice`]
+    /// if something belongs to another context, [`Error::Zip`] if zipped sources have different
     /// lengths, [`Error::Driver`] if the launch fails.
     pub fn enqueue(
         &self,

@@ -34,8 +34,8 @@ use crate::{Buffer, Device, Element, Error, Monoid, Result};
 ///
 /// [`Error::Axis`] if the items are no rows of `inner`; [`Error::Segments`] if the segments pass
 /// the last row; [`Error::Zip`] if zipped sources have different lengths;
-/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set: those
-/// of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`] and
+/// [`Error::OutOfHostMemory`] if there is no room for the result. If `WARPFOLD_DEVICE` is set:
+/// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`] and
 /// [`Device::segmented_reduce_vectors`].
 pub fn segmented_reduce_vectors<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,

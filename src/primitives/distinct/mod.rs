@@ -81,8 +81,8 @@ pub struct Groups<Keys, Folds, Numbers> {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Of sorted items [`unique`](crate::unique()) finds the distinct ones in one pass, and of any items
-/// the runs.
+/// Of sorted items [`unique`](crate::unique()) finds the distinct ones in one pass, and of any
+/// items the runs.
 ///
 /// Complexity and memory: a [`sort`](crate::sort()), and a [`select`](crate::select()) of what it
 /// gives.

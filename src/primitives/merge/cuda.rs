@@ -184,7 +184,8 @@ where
     /// # Safety
     ///
     /// There are so many items at the first address, in the kernels' context, and there is room for
-    /// them at the second. They are the call's alone, and stay until the work on the stream is done.
+    /// them at the second. They are the call's alone, and stay until the work on the stream is
+    /// done.
     unsafe fn run(&self, stream: &CudaStream, data: u64, room: u64, len: usize) -> Result<()> {
         if len == 0 {
             return Ok(());

@@ -108,8 +108,9 @@ where
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: O(n log n) comparisons. It is a merge sort, and slower than a sort by a key: on a GPU
-/// items are read and written log₂(n / 1000) times or so. Memory: the result, and as much again.
+/// Complexity: O(n log n) comparisons. It is a merge sort, and slower than a sort by a key: on a
+/// GPU items are read and written log₂(n / 1000) times or so. Memory: the result, and as much
+/// again.
 ///
 /// # Errors
 ///

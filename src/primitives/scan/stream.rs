@@ -316,8 +316,8 @@ impl Device {
     /// ```
     ///
     /// A GPU reduces and then scans each aligned block of a piece, as [`Device::reducer`] says, and
-    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy, and so is
-    /// everything [in reverse](Prefixes::reverse).
+    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy, and so
+    /// is everything [in reverse](Prefixes::reverse).
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

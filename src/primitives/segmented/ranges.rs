@@ -45,8 +45,8 @@ impl Ranges<Vec<u64>> {
     ///
     /// # Errors
     ///
-    /// [`Error::Zip`] if there are not as many ends as begins; [`Error::Segments`] if a segment ends
-    /// before it begins; [`Error::OutOfHostMemory`].
+    /// [`Error::Zip`] if there are not as many ends as begins; [`Error::Segments`] if a segment
+    /// ends before it begins; [`Error::OutOfHostMemory`].
     pub fn new<I: Offset>(begins: &[I], ends: &[I]) -> Result<Ranges<Vec<u64>>> {
         check_lengths(begins.len(), ends.len())?;
         let pairs = begins.iter().zip(ends);

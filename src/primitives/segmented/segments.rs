@@ -225,8 +225,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Segments`] if there are none, or if one is less than the one before it; and those of
-    /// [`Device::reduce`].
+    /// [`Error::Segments`] if there are none, or if one is less than the one before it; and those
+    /// of [`Device::reduce`].
     pub fn offsets<'b, I: Offset>(&self, offsets: &'b Buffer<I>) -> Result<Offsets<&'b Buffer<I>>> {
         self.check_owns(offsets)?;
         let count = count_of(offsets.len())?;
@@ -341,7 +341,8 @@ pub struct OffsetsArguments {
 
 impl<I> sealed::Sealed for OffsetsOf<I> {}
 
-// SAFETY: `warpfold::OffsetSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two numbers.
+// SAFETY: `warpfold::OffsetSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two
+// numbers.
 unsafe impl<I: Offset> Cut for OffsetsOf<I> {
     type Arguments = OffsetsArguments;
 
@@ -466,7 +467,8 @@ pub struct StartsOf<I>(PhantomData<fn() -> I>);
 
 impl<I> sealed::Sealed for StartsOf<I> {}
 
-// SAFETY: `warpfold::StartSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two numbers.
+// SAFETY: `warpfold::StartSegments` in `kernels/segmented_tiles.cuh` holds a pointer and two
+// numbers.
 unsafe impl<I: Offset> Cut for StartsOf<I> {
     type Arguments = OffsetsArguments;
 

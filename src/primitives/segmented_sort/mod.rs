@@ -97,8 +97,8 @@ fn sort_host<K: Sortable, S: Source<Item = K>, G: Segments>(
 /// Every call is stable, and gives the bits of the functions on host data. On a GPU blocks sort
 /// segments of up to some thousands of items, several at a time, in a reading and a writing of all
 /// items. Longer ones are sorted together by key and by segment. So any mix of lengths will do.
-/// Memory: where there are more items than a block sorts, some 36 bytes for each item of 4 bytes, and
-/// 44 for one of 8, even if all segments are short.
+/// Memory: where there are more items than a block sorts, some 36 bytes for each item of 4 bytes,
+/// and 44 for one of 8, even if all segments are short.
 ///
 /// # Errors
 ///

@@ -135,8 +135,8 @@ where
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// [`map`](crate::map()) makes any others. What is kept can be something else than what the predicate looks at, such as the places of
-/// the items:
+/// [`map`](crate::map()) makes any others. What is kept can be something else than what the
+/// predicate looks at, such as the places of the items:
 ///
 /// ```
 /// use warpfold::{function, index, map, select_flagged, zip};

@@ -34,8 +34,8 @@ const MOST_VALUE: usize = 16;
 ///
 /// # Launches
 ///
-/// Up to 1024 keys take one launch. Some more take one for each 8 times as many: blocks sort runs, and
-/// merge 8 of them at a time. More take one that reads all keys and
+/// Up to 1024 keys take one launch. Some more take one for each 8 times as many: blocks sort runs,
+/// and merge 8 of them at a time. More take one that reads all keys and
 /// counts their digits, and one for each byte of a key; a launch for a digit that all keys share
 /// ends at once. One or two small launches come before these. The algorithm is that of Adinets and
 /// Merrill, "Onesweep: a faster least significant digit radix sort for GPUs" (2022).

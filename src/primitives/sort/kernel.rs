@@ -255,9 +255,9 @@ const BLOCKS: u64 = 3;
 /// The threads of a block that merges.
 pub const MERGE_THREADS: u32 = 256;
 
-/// Up to so many items are sorted by runs. Short keys have few digits, so digits soon win. On an H200
-/// 100,000 `u32` took 59 µs by runs and 50 by digits, and 50,000 took 29 by runs; 10,000 `u16` took 24
-/// by runs, and 262,145 took 28 by digits.
+/// Up to so many items are sorted by runs. Short keys have few digits, so digits soon win. On an
+/// H200 100,000 `u32` took 59 µs by runs and 50 by digits, and 50,000 took 29 by runs; 10,000 `u16`
+/// took 24 by runs, and 262,145 took 28 by digits.
 fn most_in_runs(key_bytes: usize) -> usize {
     match key_bytes {
         1 => 1 << 12,

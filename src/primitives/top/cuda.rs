@@ -48,9 +48,10 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 /// # Launches
 ///
 /// Short inputs take one launch of one block, and rows one of a block a row. Up to some millions of
-/// items take one launch, too. Longer inputs take three: the first draws a sample and bounds what can be among the first `k`; the second reads all
-/// items once, and stores those within the bound; the third sorts them. If the bound was wrong,
-/// which is less likely than 10^-9, the last one finds the items by itself, slowly.
+/// items take one launch, too. Longer inputs take three: the first draws a sample and bounds what
+/// can be among the first `k`; the second reads all items once, and stores those within the bound;
+/// the third sorts them. If the bound was wrong, which is less likely than 10^-9, the last one
+/// finds the items by itself, slowly.
 ///
 /// From a `k` of 1025 on, the candidates are sorted by a [`SortPairs`], by place and by rank. From
 /// an eighth of the items on, all are sorted.
@@ -337,8 +338,8 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     /// # Safety
     ///
     /// The source is in the kernels' context, with as many items as the choice says, and so is room
-    /// for the results. Scratch memory follows its address, as much as `bytes` says. All of it stays
-    /// until the work on the stream is done. The workspace serves the stream.
+    /// for the results. Scratch memory follows its address, as much as `bytes` says. All of it
+    /// stays until the work on the stream is done. The workspace serves the stream.
     unsafe fn run(
         &self,
         stream: &CudaStream,

@@ -29,7 +29,8 @@ use std::marker::PhantomData;
 ///
 /// A piece is any [source](crate::source), also one of items with flags. Pieces in host memory are
 /// read on the CPU, and [`Device::top_k_stream`] makes one for what lies on a device. Complexity:
-/// that of a call for each piece. Memory: `k` items with their places, twice, and what a call takes.
+/// that of a call for each piece. Memory: `k` items with their places, twice, and what a call
+/// takes.
 #[derive(Debug, Clone)]
 pub struct TopK<K: Sortable, P = Host> {
     k: usize,

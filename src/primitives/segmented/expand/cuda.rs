@@ -73,15 +73,15 @@ impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
         })
     }
 
-    /// Enqueues the writing of the value of its segment for each item of `output`, and of `none` for
-    /// items that belong to no segment. There is a value for each segment.
+    /// Enqueues the writing of the value of its segment for each item of `output`, and of `none`
+    /// for items that belong to no segment. There is a value for each segment.
     ///
     /// # Errors
     ///
     /// [`Error::Zip`] if there are not as many values as segments, or zipped sources have different
     /// lengths, [`Error::Segments`] if the segments are known to pass the end of the output,
-    /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Items`] if there are
-    /// more than 2^38 items, [`Error::Driver`] if the launch fails.
+    /// [`Error::WrongDevice`] if something belongs to another context, [`Error::Items`] if there
+    /// are more than 2^38 items, [`Error::Driver`] if the launch fails.
     pub fn enqueue(
         &self,
         stream: &CudaStream,

@@ -47,8 +47,8 @@ pub fn decode<T: Element, I: Offset>(
     expand_host(values, offsets, total, T::zeroed())
 }
 
-/// Decodes to the front of `output`, and returns the number of items. What comes after them stays as
-/// it is. Otherwise as [`decode`].
+/// Decodes to the front of `output`, and returns the number of items. What comes after them stays
+/// as it is. Otherwise as [`decode`].
 ///
 /// ```
 /// use warpfold::decode_into;
@@ -307,8 +307,8 @@ impl Device {
         let source = lengths.bind(&mut binder)?;
         let mut offsets = self.allocate::<u64>(count + 1)?;
         let address = offsets.address_mut() + 8;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. There
-        // is room for as many sums behind the first offset.
+        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
+        // There is room for as many sums behind the first offset.
         unsafe {
             self.add_up::<S::Form>(source, count, address)?;
         }

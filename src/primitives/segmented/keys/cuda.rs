@@ -97,9 +97,9 @@ pub struct RunOutputs<K, S, L, T> {
     pub folds: T,
 }
 
-/// Reductions by key with `Op`, loaded into a context: [`reduce_by_key`](crate::reduce_by_key()) for
-/// callers that bring their own stream and slices. `Same` compares keys, and is [`Equal`] unless you
-/// say otherwise. `F` and `G` are the [forms](Form) of keys and values. Cheap to clone.
+/// Reductions by key with `Op`, loaded into a context: [`reduce_by_key`](crate::reduce_by_key())
+/// for callers that bring their own stream and slices. `Same` compares keys, and is [`Equal`]
+/// unless you say otherwise. `F` and `G` are the [forms](Form) of keys and values. Cheap to clone.
 ///
 /// ```no_run
 /// use warpfold::cuda::{ReduceByKey, RunOutputs, Workspace, cudarc::driver::CudaContext};
@@ -254,8 +254,8 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A call is a launch of [`Positions`], and that of a [`SegmentedScan`]. It allocates nothing, waits
-/// for nothing, and graphs may capture it.
+/// A call is a launch of [`Positions`], and that of a [`SegmentedScan`]. It allocates nothing,
+/// waits for nothing, and graphs may capture it.
 #[derive(Debug)]
 pub struct ScanByKey<
     K: Element,
@@ -323,8 +323,8 @@ where
     /// # Errors
     ///
     /// [`Error::Zip`] if there are not as many values as keys, [`Error::Length`] if `output` or
-    /// `starts` has another length, and those of [`Positions`] and [`SegmentedScan::enqueue`]. If the
-    /// lengths are wrong, nothing is enqueued.
+    /// `starts` has another length, and those of [`Positions`] and [`SegmentedScan::enqueue`]. If
+    /// the lengths are wrong, nothing is enqueued.
     #[expect(
         clippy::too_many_arguments,
         reason = "a call names all memory that it uses"

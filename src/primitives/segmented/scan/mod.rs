@@ -172,8 +172,9 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
 /// # Segmented scans
 ///
 /// Each segment gets bit for bit what [`scan`](Device::scan) and its like give for it alone. On a
-/// GPU a call is one launch, which reads every item once, and writes every result once. Calls return
-/// without waiting. Memory: a workspace that the device keeps, of 0.4 to 3% of the input's size.
+/// GPU a call is one launch, which reads every item once, and writes every result once. Calls
+/// return without waiting. Memory: a workspace that the device keeps, of 0.4 to 3% of the input's
+/// size.
 ///
 /// # Errors
 ///
@@ -181,8 +182,8 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
 /// [`Error::WrongDevice`] if a buffer lives elsewhere; [`Error::Zip`] if zipped sources have
 /// different lengths; [`Error::Library`] without NVRTC; [`Error::Compile`] if an operator's CUDA
 /// text is wrong; [`Error::OutOfMemory`], after which the device is usable as before;
-/// [`Error::Driver`]. Of `segmented_scan_into` also [`Error::Length`], if the lengths differ. A call
-/// that fails before its launch leaves the output as it was.
+/// [`Error::Driver`]. Of `segmented_scan_into` also [`Error::Length`], if the lengths differ. A
+/// call that fails before its launch leaves the output as it was.
 impl Device {
     /// The scan of each segment of `input`, into a new buffer; see
     /// [`segmented_scan`](crate::segmented_scan()).
