@@ -155,6 +155,44 @@ pub enum Error {
         sums: usize,
     },
 
+    /// The nodes of parts of an array do not fit together.
+    #[error("the nodes {fault}")]
+    Nodes {
+        /// What is wrong with them, and what to do.
+        fault: String,
+    },
+
+    /// The ranks of a communicator did not do the same, or one of them could not.
+    #[error("the ranks {fault}")]
+    Ranks {
+        /// Which ranks, what is wrong, and what to do.
+        fault: String,
+    },
+
+    /// The exchange between ranks failed. Then the communicator is of no more use.
+    #[error("the exchange failed in call {call} ({operation}) on rank {rank}: {cause}")]
+    Exchange {
+        /// The number of the communicator's call, from 1 on.
+        call: u64,
+        /// What the call was.
+        operation: String,
+        /// The rank that says so.
+        rank: usize,
+        /// What happened.
+        cause: String,
+    },
+
+    /// A device cannot do this yet.
+    #[error("{call} cannot run on {device} yet\n  remedy: {remedy}")]
+    NotYet {
+        /// What was asked for.
+        call: &'static str,
+        /// The device.
+        device: String,
+        /// What can be done instead.
+        remedy: &'static str,
+    },
+
     /// The bins of a histogram cannot be.
     #[error("the bins' `{argument}` {fault}")]
     Bins {

@@ -36,6 +36,7 @@
 //!    - [`segmented_sort`], [`segmented_argsort`]: each of many segments by itself
 //!    - [`histogram()`], [`histogram_weighted`], and the [`statistics`]
 //!    - [`Reducer`], [`Scanner`]: reduce and scan in pieces, with the bits of one call
+//!    - [`shards`]: one array over several threads, processes or hosts, with the bits of one call
 //! 2. **[`Device`] and [`Buffer`]**: the data stays on the device between calls. The CPU is a
 //!    device like any other. [`Device::partition_joined`] leaves both sides of a partition in one
 //!    buffer, and [`Device::concat`] joins any buffers.
@@ -145,6 +146,7 @@
 //!   machine without it gets an [`Error`] that says what is missing.
 //! - `testing`: `testing::assert_monoid`, which checks a user-defined operator. It depends on
 //!   proptest; meant for `[dev-dependencies]`.
+//! - `serde`: [`shards::Nodes`] can be serialised.
 //! - `complex`: `Complex<f32>` and `Complex<f64>` of the `num-complex` crate as elements.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -172,6 +174,7 @@ pub mod ops;
 mod primitives;
 mod render;
 mod scalar;
+pub mod shards;
 pub mod source;
 pub mod statistics;
 #[cfg(feature = "testing")]

@@ -28,6 +28,7 @@ mod search;
 mod segmented;
 mod segmented_sort;
 mod select;
+mod shards;
 mod sort;
 mod sources;
 mod statistics;

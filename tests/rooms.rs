@@ -29,6 +29,7 @@ const ROOMS: &[&[&str]] = &[
     &["device"],
     &["primitives"],
     &["statistics", "testing", "ladder"],
+    &["shards"],
 ];
 
 /// The files that show the rooms to users, and that no room may use.

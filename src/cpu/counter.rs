@@ -31,6 +31,22 @@ impl<A: Copy> Counter<A> {
         (sums.len() == end.count_ones() as usize).then_some(Counter { start, end, sums })
     }
 
+    /// Of a stretch, with the sum of each of its largest aligned blocks. `None` if these are not as
+    /// many.
+    pub(crate) fn of_stretch(stretch: Range<u64>, sums: Vec<A>) -> Option<Counter<A>> {
+        let counter = Counter {
+            start: stretch.start,
+            end: stretch.end,
+            sums,
+        };
+        (blocks_of(stretch).count() == counter.sums.len()).then_some(counter)
+    }
+
+    /// Where the first element stands.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Where the next element stands.
     pub(crate) fn end(&self) -> u64 {
         self.end
@@ -105,6 +121,17 @@ fn fold<A: Copy>(init: Option<A>, sums: &[A], combine: impl Fn(A, A) -> A) -> Op
 #[inline]
 pub(crate) fn largest_block(start: u64, end: u64) -> u32 {
     (end - start).ilog2().min(start.trailing_zeros())
+}
+
+/// The largest aligned blocks that make up a stretch: where each lies.
+pub(crate) fn blocks_of(stretch: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let Range { mut start, end } = stretch;
+    std::iter::from_fn(move || {
+        let level = (start < end).then(|| largest_block(start, end))?;
+        let block = start..start + (1 << level);
+        start = block.end;
+        Some(block)
+    })
 }
 
 /// The largest aligned blocks that make up `len` elements from `position` on, of up to `2^most`

@@ -118,14 +118,23 @@ fn word(flag: bool) -> u32 {
     flag as u32
 }
 
-fn count_on<P: Place>(on: &impl On<P>, flags: impl Source<P, Item = bool>) -> Result<usize> {
+pub(crate) fn count_on<P: Place>(
+    on: &impl On<P>,
+    flags: impl Source<P, Item = bool>,
+) -> Result<usize> {
     Ok(on.reduce::<u64, Add>(map::<one_if, _>(flags))? as usize)
 }
 
-fn any_on<P: Place>(on: &impl On<P>, flags: impl Source<P, Item = bool>) -> Result<bool> {
+pub(crate) fn any_on<P: Place>(
+    on: &impl On<P>,
+    flags: impl Source<P, Item = bool>,
+) -> Result<bool> {
     Ok(on.reduce::<u32, BitOr>(map::<word, _>(flags))? != 0)
 }
 
-fn all_on<P: Place>(on: &impl On<P>, flags: impl Source<P, Item = bool>) -> Result<bool> {
+pub(crate) fn all_on<P: Place>(
+    on: &impl On<P>,
+    flags: impl Source<P, Item = bool>,
+) -> Result<bool> {
     Ok(on.reduce::<u32, BitAnd>(map::<word, _>(flags))? != 0)
 }

@@ -115,7 +115,7 @@ impl Device {
     }
 }
 
-pub(super) fn min_max_on<P: Where, T: Number>(
+pub(crate) fn min_max_on<P: Where, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<(T, T)>> {
@@ -123,7 +123,7 @@ pub(super) fn min_max_on<P: Where, T: Number>(
         ControlFlow::Break(extremes) => return Ok(extremes),
         ControlFlow::Continue(input) => input,
     };
-    let len = input.items()?;
+    let len = on.whole(input.items()?);
     let [min, max] = on.reduce::<[T::Accumulator; 2], Extremes>(twice::<T, _>(input))?;
     Ok((len > 0).then(|| (T::narrow(min), T::narrow(max))))
 }

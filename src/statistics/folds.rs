@@ -95,24 +95,27 @@ impl Device {
     }
 }
 
-fn sum_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<T::Sum> {
+pub(crate) fn sum_on<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<T::Sum> {
     on.reduce::<T::Sum, T::Total>(map::<T::AsSum, _>(input))
 }
 
-fn min_on<P: Place, T: Number>(
+pub(crate) fn min_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<T>> {
-    let len = input.items()?;
+    let len = on.whole(input.items()?);
     let min = on.reduce::<T, T::Least>(input)?;
     Ok((len > 0).then_some(min))
 }
 
-fn max_on<P: Place, T: Number>(
+pub(crate) fn max_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Option<T>> {
-    let len = input.items()?;
+    let len = on.whole(input.items()?);
     let max = on.reduce::<T, T::Greatest>(input)?;
     Ok((len > 0).then_some(max))
 }

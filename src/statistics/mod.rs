@@ -93,6 +93,12 @@ mod quantiles;
 mod segments;
 mod stream;
 
+pub(crate) use counts::{all_on, any_on, count_on};
+pub(crate) use extremes::min_max_on;
+pub(crate) use folds::{max_on, min_on, sum_on};
+pub(crate) use moments::{mean_on, moments_on};
+pub(crate) use on::{ByReference, On};
+
 pub use axis::{arg_max_axis, arg_min_axis};
 pub use counts::{all, any, count};
 pub use extremes::{

@@ -463,8 +463,11 @@ impl Device {
     }
 }
 
-fn mean_on<P: Place, T: Number>(on: &impl On<P>, input: impl Source<P, Item = T>) -> Result<f64> {
-    let len = input.items()?;
+pub(crate) fn mean_on<P: Place, T: Number>(
+    on: &impl On<P>,
+    input: impl Source<P, Item = T>,
+) -> Result<f64> {
+    let len = on.whole(input.items()?);
     let items = ByReference(&input);
     if len as u64 <= T::MOST_EXACT {
         return Ok(on.reduce::<i64, Add>(map::<T::AsI64, _>(items))? as f64 / len as f64);
@@ -486,7 +489,7 @@ fn are_finite<P: Place, T: Number>(
     Ok(min_max_on(on, input)?.is_none_or(|(min, max)| is_finite(min) && is_finite(max)))
 }
 
-fn moments_on<P: Place, T: Number>(
+pub(crate) fn moments_on<P: Place, T: Number>(
     on: &impl On<P>,
     input: impl Source<P, Item = T>,
 ) -> Result<Moments> {

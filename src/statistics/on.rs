@@ -6,7 +6,12 @@ use crate::{Cut, Device, Element, Monoid, Result, Segments};
 use std::ops::ControlFlow;
 
 /// What reduces sources at a place. So each statistic is written once, for both levels.
-pub(super) trait On<P: Place> {
+pub(crate) trait On<P: Place> {
+    /// How many items are reduced, where a source has so many of them.
+    fn whole(&self, items: usize) -> usize {
+        items
+    }
+
     fn reduce<T: Element, Op: Monoid<T>>(&self, input: impl Source<P, Item = T>) -> Result<T>;
 
     /// Calls `work` with the items if they are evaluated on the CPU. Otherwise the input comes
@@ -66,7 +71,7 @@ impl On<Device> for Device {
 
 /// A source that is read more than once.
 #[derive(Debug)]
-pub(super) struct ByReference<'s, S>(pub(super) &'s S);
+pub(crate) struct ByReference<'s, S>(pub(crate) &'s S);
 
 impl<S> Clone for ByReference<'_, S> {
     fn clone(&self) -> Self {

@@ -90,8 +90,7 @@ const FEWEST_SORTED: usize = 1 << 12;
 /// The weights that a thread sorts at a time.
 const PIECE: usize = 1 << 17;
 
-/// Each thread sorts pieces of the weights by bin. Then each takes bins of its own, and folds what
-/// the pieces have of them, one after the other.
+/// The sums of bins whose weights are sorted by bin first.
 fn add_up_sorted<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
@@ -101,12 +100,32 @@ fn add_up_sorted<W: Element, X: Counted>(
 where
     Add: Monoid<W>,
 {
+    let mut counters = filled(Counter::<W::Accumulator>::at(0), all)?;
+    append_sorted(items, weights, bins, &mut counters)?;
+    let sum = |counter: &Counter<W::Accumulator>| {
+        let sum = counter.prefix(None, Add::combine);
+        sum.map_or_else(Add::identity, W::narrow)
+    };
+    Ok(in_rust_mode(|| counters.iter().map(sum).collect()))
+}
+
+/// Appends the weights of each bin to its counter. Each thread sorts pieces of the weights by bin.
+/// Then each takes bins of its own, and folds what the pieces have of them, one after the other.
+pub(crate) fn append_sorted<W: Element, X: Counted>(
+    items: &Items<'_, X>,
+    weights: &Items<'_, W>,
+    bins: &Bins<X::Value>,
+    counters: &mut [Counter<W::Accumulator>],
+) -> Result<()>
+where
+    Add: Monoid<W>,
+{
+    let all = counters.len();
     let piece = (PIECE / X::CHANNELS / BLOCK).max(1) * BLOCK;
     let round = (piece * rayon::current_num_threads()).min(items.len());
     let mut sorted = filled(Add::identity(), round * X::CHANNELS)?;
     // Where the weights of each bin end in each piece; what has no bin is behind the others.
     let mut ends = filled(0_u32, round.div_ceil(piece) * (all + 1))?;
-    let mut counters = filled(Counter::<W::Accumulator>::at(0), all)?;
     for start in (0..items.len()).step_by(round) {
         let len = round.min(items.len() - start);
         let sorted = &mut sorted[..len * X::CHANNELS];
@@ -149,11 +168,7 @@ where
             });
         });
     }
-    let sum = |counter: &Counter<W::Accumulator>| {
-        let sum = counter.prefix(None, Add::combine);
-        sum.map_or_else(Add::identity, W::narrow)
-    };
-    Ok(in_rust_mode(|| counters.iter().map(sum).collect()))
+    Ok(())
 }
 
 /// Appends the next weights of a bin.

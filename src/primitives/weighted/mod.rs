@@ -1,6 +1,6 @@
 //! Weighted histograms: the sum of the weights of the items in each bin.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
@@ -184,7 +184,11 @@ where
 }
 
 /// The counters of all channels.
-fn places_of<X: Counted>(first: usize, second: usize, bins: &Bins<X::Value>) -> Result<usize> {
+pub(crate) fn places_of<X: Counted>(
+    first: usize,
+    second: usize,
+    bins: &Bins<X::Value>,
+) -> Result<usize> {
     if first != second {
         return Err(Error::Zip { first, second });
     }

@@ -1,0 +1,286 @@
+//! Ranks that do not do the same, or are gone; exchanges that do not do what they should.
+
+use super::{LONG, on_ranks};
+use std::time::{Duration, Instant};
+use warpfold::ops::{Add, Max};
+use warpfold::shards::{Communicator, Exchange, Shard, Threads};
+use warpfold::{Error, Prefixes, Result, zip};
+
+/// Asserts that every rank gets an error, and that its text contains this.
+#[track_caller]
+fn all_say<T: std::fmt::Debug>(results: &[Result<T>], text: &str) {
+    for result in results {
+        let message = result.as_ref().unwrap_err().to_string();
+        assert!(message.contains(text), "{message}");
+    }
+}
+
+/// A call of one rank that differs from those of the others.
+fn one_differs<T: Send + std::fmt::Debug>(
+    usual: impl Fn(&Communicator) -> Result<T> + Sync,
+    other: impl Fn(&Communicator) -> Result<T> + Sync,
+    text: &str,
+) {
+    let results = on_ranks(3, |communicator| {
+        let first = match communicator.rank() {
+            1 => other(&communicator),
+            _ => usual(&communicator),
+        };
+        // It can be used as before.
+        let shard = communicator.shard(communicator.rank()).unwrap();
+        let sum = shard
+            .reduce::<u32, Add>(&[1, 2][..communicator.rank()])
+            .unwrap();
+        (first, sum)
+    });
+    let (first, sums): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    all_say(&first, text);
+    assert_eq!(sums, [4; 3]);
+}
+
+#[test]
+fn ranks_that_do_not_do_the_same_all_get_an_error() {
+    let data = [1.0_f32, 2.0, 3.0];
+    fn with(communicator: &Communicator) -> Result<Shard<'_>> {
+        communicator.shard_with(&[3; 3])
+    }
+    one_differs(
+        |c| with(c)?.reduce::<f32, Add>(&data),
+        |c| with(c)?.reduce::<f32, Max>(&data),
+        "rank 1 calls reduce of f32 with Max, but rank 0 reduce of f32 with Add",
+    );
+    one_differs(
+        |c| with(c)?.reduce::<f32, Add>(&data).map(f64::from),
+        |c| with(c)?.reduce::<f64, Add>(&[1.0; 3]),
+        "rank 1 calls reduce of f64 with Add, but rank 0 reduce of f32 with Add",
+    );
+    one_differs(
+        |c| with(c)?.reduce::<f32, Add>(&data).map(|_| ()),
+        |c| {
+            let prefixes = with(c)?.scan::<f32, Add>(Prefixes::exclusive(), &data);
+            prefixes.map(|_| ())
+        },
+        "rank 1 calls scan of f32 with Add, but rank 0 reduce",
+    );
+    one_differs(
+        |c| with(c)?.reduce_from::<f32, Add>(1.0, &data),
+        |c| with(c)?.reduce_from::<f32, Add>(2.0, &data),
+        "rank 1 calls reduce of f32 with Add, with other arguments",
+    );
+    let scan = |c: &Communicator, prefixes| with(c)?.scan::<f32, Add>(prefixes, &data);
+    one_differs(
+        |c| scan(c, Prefixes::exclusive()),
+        |c| scan(c, Prefixes::inclusive()),
+        "with other arguments",
+    );
+    one_differs(
+        |c| scan(c, Prefixes::exclusive()),
+        |c| scan(c, Prefixes::exclusive().reverse()),
+        "with other arguments",
+    );
+    one_differs(
+        |c| c.shard_with(&[3, 3, 3])?.reduce::<f32, Add>(&data),
+        |c| c.shard_with(&[3, 3, 4])?.reduce::<f32, Add>(&data),
+        "with other arguments, lengths or definitions",
+    );
+    one_differs(
+        |c| with(c)?.reduce::<f32, Add>(&data),
+        |c| c.shard(3)?.reduce::<f32, Add>(&data),
+        "rank 1 calls shard, but rank 0 reduce",
+    );
+}
+
+#[test]
+fn what_one_rank_cannot_do_is_an_error_of_all() {
+    let data = [1.0_f32, 2.0, 3.0];
+    one_differs(
+        |c| c.shard_with(&[3; 3])?.reduce::<f32, Add>(&data),
+        |c| c.shard_with(&[3; 3])?.reduce::<f32, Add>(&data[..2]),
+        "that of rank 1 has 3 elements, but its source 2 items",
+    );
+    #[warpfold::function]
+    fn first(x: f32, _y: f32) -> f32 {
+        x
+    }
+    let zipped = |c: &Communicator, other: &[f32]| {
+        let source = warpfold::map::<first, _>(zip(&data, other));
+        c.shard_with(&[3; 3])?.reduce::<f32, Add>(source)
+    };
+    let results = on_ranks(3, |c| zipped(&c, &[0.0; 4][..3 + c.rank() % 2]));
+    all_say(&results, "a source of 3 items is zipped with one of 4");
+    assert!(
+        matches!(results[1], Err(Error::Zip { .. })),
+        "its own error"
+    );
+    all_say(&[results[0].clone(), results[2].clone()], "rank 1 failed");
+    // Those that look at the length first, too.
+    one_differs(
+        |c| c.shard_with(&[3; 3])?.mean(&data),
+        |c| {
+            c.shard_with(&[3; 3])?
+                .mean(warpfold::map::<first, _>(zip(&data, &data[..2])))
+        },
+        "a source of 3 items is zipped with one of 2",
+    );
+    one_differs(
+        |c| {
+            c.shard_with(&[3; 3])?.scan_into::<f32, Add>(
+                Prefixes::exclusive(),
+                &data,
+                &mut [0.0; 3],
+            )
+        },
+        |c| {
+            c.shard_with(&[3; 3])?.scan_into::<f32, Add>(
+                Prefixes::exclusive(),
+                &data,
+                &mut [0.0; 2],
+            )
+        },
+        "the output holds 2 elements",
+    );
+}
+
+#[test]
+fn a_communicator_of_another_size_is_found() {
+    let results = std::thread::scope(|scope| {
+        let ranks = Threads::group(2, LONG).into_iter().enumerate();
+        let ranks: Vec<_> = ranks
+            .map(|(rank, mut exchange)| {
+                scope.spawn(move || {
+                    // Rank 1 takes part, but believes in three.
+                    let all_gather = move |mine: &[u8], all: &mut [u8]| {
+                        exchange.all_gather(mine, &mut all[..2 * mine.len()])
+                    };
+                    let communicator = Communicator::new(rank, 2 + rank, all_gather)?;
+                    communicator.shard(1).map(|shard| shard.total())
+                })
+            })
+            .collect();
+        let results = ranks.into_iter().map(|rank| rank.join().unwrap());
+        results.collect::<Vec<_>>()
+    });
+    assert!(results.iter().all(Result::is_err), "{results:?}");
+    all_say(&results[..1], "rank 1 says 3, and 2 packets came");
+    assert!(Communicator::new(2, 2, |_: &[u8], _: &mut [u8]| Ok::<_, String>(())).is_err());
+}
+
+/// What ranks get of which the last one does not make the second call: within the time that was
+/// set, or at once if it is gone.
+fn without_the_last(timeout: Duration, stays: Duration) -> (Vec<Result<u32>>, Duration) {
+    let started = Instant::now();
+    let mut took = Duration::ZERO;
+    let results = std::thread::scope(|scope| {
+        let exchanges = Threads::group(3, timeout).into_iter().enumerate();
+        let mut threads: Vec<_> = exchanges
+            .map(|(rank, exchange)| {
+                scope.spawn(move || {
+                    let communicator = Communicator::new(rank, 3, exchange)?;
+                    let shard = communicator.shard(1)?;
+                    if rank == 2 {
+                        std::thread::sleep(stays);
+                        return Ok(0);
+                    }
+                    let sum = shard.reduce::<u32, Add>(&[1]);
+                    // It stays an error, at once.
+                    assert_eq!(shard.reduce::<u32, Add>(&[1]), sum);
+                    sum
+                })
+            })
+            .collect();
+        let last = threads.pop().unwrap();
+        let results = threads.into_iter().map(|rank| rank.join().unwrap());
+        let results: Vec<_> = results.collect();
+        took = started.elapsed();
+        last.join().unwrap().unwrap();
+        results
+    });
+    (results, took)
+}
+
+#[test]
+fn a_rank_that_makes_no_call_is_an_error_in_time() {
+    let (results, took) = without_the_last(Duration::from_millis(200), Duration::from_secs(20));
+    all_say(&results, "rank 2 gave nothing within 200ms");
+    all_say(&results, "in call 2 (reduce of u32 with Add)");
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
+fn a_rank_that_is_gone_is_an_error_at_once() {
+    let (results, took) = without_the_last(LONG, Duration::ZERO);
+    all_say(&results, "rank 2 is gone");
+    assert!(took < LONG / 2, "{took:?}");
+}
+
+/// What an exchange does wrong on one rank, from some call on.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// Nothing comes.
+    Zeros,
+    /// A bit of a packet is turned: which byte.
+    Bit(usize),
+    /// Two packets change places.
+    Swapped,
+    /// A packet comes twice, in place of another.
+    Twice,
+    /// The packets are those of the call before.
+    Late,
+}
+
+#[test]
+fn faults_of_an_exchange_are_found() {
+    let bits = [0, 9, 17, 63, 150, 4000, 8191].map(Fault::Bit);
+    for fault in [Fault::Zeros, Fault::Swapped, Fault::Twice, Fault::Late]
+        .into_iter()
+        .chain(bits)
+    {
+        let results = std::thread::scope(|scope| {
+            let exchanges = Threads::group(3, LONG).into_iter().enumerate();
+            let ranks: Vec<_> = exchanges
+                .map(|(rank, mut exchange)| {
+                    scope.spawn(move || {
+                        let (mut last, mut calls) = (Vec::new(), 0);
+                        let faulty = move |mine: &[u8], all: &mut [u8]| {
+                            exchange.all_gather(mine, all)?;
+                            calls += 1;
+                            let right = all.to_vec();
+                            if rank == 1 && calls == 3 {
+                                damage(fault, mine.len(), all, &last);
+                            }
+                            last = right;
+                            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+                        };
+                        let communicator = Communicator::new(rank, 3, faulty)?;
+                        let shard = communicator.shard(1)?;
+                        let first = shard.reduce::<u32, Add>(&[1])?;
+                        assert_eq!(first, 3);
+                        shard.reduce::<u32, Add>(&[1 + rank as u32])
+                    })
+                })
+                .collect();
+            let results = ranks.into_iter().map(|rank| rank.join().unwrap());
+            results.collect::<Vec<_>>()
+        });
+        let [Ok(6), Err(error @ Error::Exchange { .. }), Ok(6)] = &results[..] else {
+            panic!("{fault:?}: {results:?}");
+        };
+        assert!(
+            error.to_string().contains("in call 3"),
+            "{fault:?}: {error}"
+        );
+    }
+}
+
+fn damage(fault: Fault, packet: usize, all: &mut [u8], last: &[u8]) {
+    match fault {
+        Fault::Zeros => all.fill(0),
+        Fault::Bit(byte) => all[2 * packet + byte] ^= 4,
+        Fault::Swapped => {
+            let (first, rest) = all.split_at_mut(packet);
+            first.swap_with_slice(&mut rest[..packet]);
+        }
+        Fault::Twice => all.copy_within(..packet, packet),
+        Fault::Late => all.copy_from_slice(last),
+    }
+}

@@ -1,0 +1,237 @@
+//! Nodes as values: merged in any order, stored, and refused where they do not fit.
+
+use super::bounds;
+use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::operators::{Affine, Bracketing, Sums, Then};
+use crate::support::{oracle, seed};
+use half::f16;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use warpfold::ops::{Add, Max};
+use warpfold::shards::Nodes;
+use warpfold::{Carry, Device, Monoid, Reducer};
+
+/// The parts in some order.
+fn shuffled<V>(mut parts: Vec<V>, seed: u64) -> Vec<V> {
+    let mut random = Random::new(seed);
+    for i in (1..parts.len()).rev() {
+        parts.swap(i, (random.next() >> 8) as usize % (i + 1));
+    }
+    parts
+}
+
+fn check<T: Sample, Op: Monoid<T>>(input: &[T], bounds: &[usize], seed: u64) {
+    let init = sample::<T>(1, 5)[0];
+    let parts: Vec<_> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
+    let mut all = Nodes::<T, Op>::new();
+    let device = Device::cpu();
+    for part in shuffled(parts, seed) {
+        let start = part.start as u64;
+        let nodes = Nodes::<T, Op>::of(start, &input[part.clone()]).unwrap();
+        let buffer = device.upload(&input[part.clone()]).unwrap();
+        assert!(nodes == Nodes::on(&device, start, &buffer).unwrap());
+        assert!(nodes == Nodes::from_bytes(&nodes.to_bytes()).unwrap());
+        let packet = nodes.to_packet().unwrap();
+        assert_eq!(packet.len(), Nodes::<T, Op>::PACKET_BYTES);
+        assert!(nodes == Nodes::from_bytes(&packet).unwrap());
+        for (block, sum) in nodes.iter() {
+            let (len, at) = (block.end - block.start, block.start as usize);
+            assert!(len.is_power_of_two() && block.start % len == 0);
+            let block = &input[at..at + len as usize];
+            let expected = oracle::reduce::<T, Op>(block, None);
+            assert_same(&[T::narrow(sum)], &[expected], "a node");
+        }
+        all.merge(&nodes).unwrap();
+        // What is merged so far can be stored, too.
+        assert!(all == Nodes::from_bytes(&all.to_bytes()).unwrap());
+    }
+    let len = input.len() as u64;
+    let values = [all.value(len).unwrap(), all.value_from(init, len).unwrap()];
+    let expected = [None, Some(init)].map(|init| oracle::reduce::<T, Op>(input, init));
+    assert_same(&values, &expected, &format!("{bounds:?}"));
+    let reducer = Reducer::new().after(all.carry().unwrap());
+    assert_same(&[reducer.value()], &expected[..1], "the carry");
+    assert!(all == Nodes::from(all.carry().unwrap()));
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 12,
+        rng_seed: RngSeed::Fixed(seed()),
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_order_of_arrival(len in 0_usize..100_000, parts in 1_usize..40, seed: u64) {
+        check::<u64, Bracketing>(&sample(len, seed), &bounds(len, parts, seed), seed);
+    }
+
+    #[test]
+    fn all_types(len in 0_usize..5_000, parts in 1_usize..20, seed: u64) {
+        let bounds = bounds(len, parts, seed);
+        check::<u8, Bracketing>(&sample(len, seed), &bounds, seed);
+        check::<f16, Add>(&sample(len, seed), &bounds, seed);
+        check::<f32, Add>(&sample(len, seed), &bounds, seed);
+        check::<Affine, Then>(&sample(len, seed), &bounds, seed);
+        check::<[u64; 8], Sums>(&sample(len, seed), &bounds, seed);
+    }
+}
+
+/// Ascending blocks and then descending ones, of every length that there is.
+#[test]
+fn the_most_nodes_fit_into_a_packet() {
+    let ends = |range: std::ops::Range<u64>| {
+        let mut all = Nodes::<[u64; 8], Sums>::new();
+        // The sum of a block of ones is its length, so a carry says it without all the elements.
+        let carry = |end: u64| {
+            let digits = (0..63).rev().filter(|bit| end >> bit & 1 == 1);
+            let sums = digits.map(|bit| [1 << bit; 8]).collect();
+            Carry::<[u64; 8], Sums>::from_sums(end, sums).unwrap()
+        };
+        all.merge(&Nodes::from(carry(range.end))).unwrap();
+        all
+    };
+    let most = ends(0..(1 << 63) - 1);
+    assert_eq!(most.iter().count(), 63);
+    assert!(most.to_packet().unwrap().len() <= 8192);
+    assert_eq!(Nodes::<[u64; 8], Sums>::PACKET_BYTES, 8072);
+    assert!(most == Nodes::from_bytes(&most.to_packet().unwrap()).unwrap());
+    assert_eq!(most.value((1 << 63) - 1).unwrap(), [(1 << 63) - 1; 8]);
+}
+
+#[test]
+fn nodes_that_do_not_fit_are_refused() {
+    type Sum = Nodes<f32, Add>;
+    let of = |start: u64, len: usize| Sum::of(start, &sample::<f32>(len, start)).unwrap();
+    let says = |error: warpfold::Error, text: &str| {
+        let message = error.to_string();
+        assert!(message.contains(text), "{message}");
+    };
+    let mut nodes = of(10, 20);
+    let before = nodes.clone();
+    says(
+        nodes.merge(&of(29, 5)).unwrap_err(),
+        "of [29, 30) are there already",
+    );
+    says(
+        nodes.merge(&of(12, 3)).unwrap_err(),
+        "of [12, 15) are there already",
+    );
+    says(
+        nodes.merge(&of(0, 64)).unwrap_err(),
+        "of [10, 30) are there already",
+    );
+    assert!(nodes == before);
+    says(
+        nodes.value(30).unwrap_err(),
+        "are of [10, 30), not of [0, 30)",
+    );
+    says(
+        nodes.carry().unwrap_err(),
+        "remedy: merge those of the elements between",
+    );
+    nodes.merge(&of(0, 5)).unwrap();
+    says(
+        nodes.value(30).unwrap_err(),
+        "are of [0, 5), [10, 30), not of [0, 30)",
+    );
+    nodes.merge(&of(5, 5)).unwrap();
+    assert_eq!(nodes.ranges().collect::<Vec<_>>(), [0..30]);
+    says(
+        nodes.value(29).unwrap_err(),
+        "are of [0, 30), not of [0, 29)",
+    );
+    assert!(nodes.value(30).is_ok());
+    assert!(Sum::new().value(0).is_ok() && Sum::new().value(1).is_err());
+    says(
+        Sum::of(u64::MAX >> 1, &[1.0_f32]).unwrap_err(),
+        "of 1 elements from 9223372036854775807 on pass 2^63",
+    );
+    nodes.merge(&of(40, 1)).unwrap();
+    nodes.merge(&of(50, 1)).unwrap();
+    assert!(nodes.to_packet().is_ok(), "there is room");
+    for at in 0..200 {
+        nodes.merge(&of(100 + 2 * at, 1)).unwrap();
+    }
+    says(
+        nodes.to_packet().unwrap_err(),
+        "a packet holds those of one part",
+    );
+}
+
+#[test]
+fn bytes_that_are_no_nodes_are_refused() {
+    let nodes = Nodes::<f32, Add>::of(3, &[1.0, 2.0, 4.0, 8.0]).unwrap();
+    let bytes = nodes.to_bytes();
+    let says = |result: warpfold::Result<Nodes<f32, Add>>, text: &str| {
+        let message = result.unwrap_err().to_string();
+        assert!(message.contains(text), "{message}");
+    };
+    for at in 0..bytes.len() {
+        assert!(Nodes::<f32, Add>::from_bytes(&bytes[..at]).is_err(), "{at}");
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            assert!(Nodes::<f32, Add>::from_bytes(&damaged).is_err(), "{at}");
+        }
+    }
+    let followed = [&bytes[..], b"x"].concat();
+    says(Nodes::from_bytes(&followed), "are followed by other bytes");
+    says(
+        Nodes::from_bytes(b"something else that is not"),
+        "are not there",
+    );
+    let of_f64 = Nodes::<f64, Add>::of(0, &[1.0]).unwrap().to_bytes();
+    says(
+        Nodes::from_bytes(&of_f64),
+        "are of f64 with Add, not of f32 with Add",
+    );
+    let of_max = Nodes::<f32, Max>::of(0, &[1.0]).unwrap().to_bytes();
+    says(
+        Nodes::from_bytes(&of_max),
+        "are of f32 with Max, not of f32 with Add",
+    );
+}
+
+mod elsewhere {
+    /// A sum of another definition, by the name of one.
+    #[warpfold::monoid(identity = 0.0)]
+    pub(crate) fn total(a: f32, b: f32) -> f32 {
+        a + b
+    }
+}
+
+#[warpfold::monoid(identity = 0.0)]
+fn total(a: f32, b: f32) -> f32 {
+    b + a + 0.0
+}
+
+#[test]
+fn an_operator_with_another_definition_is_told_apart() {
+    let bytes = Nodes::<f32, elsewhere::Total>::of(0, &[1.0])
+        .unwrap()
+        .to_bytes();
+    let error = Nodes::<f32, Total>::from_bytes(&bytes)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("are of another definition of f32 with Total"),
+        "{error}"
+    );
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn serde_keeps_the_checks() {
+    let nodes = Nodes::<f32, Add>::of(3, &sample::<f32>(100, 1)).unwrap();
+    let text = serde_json::to_string(&nodes).unwrap();
+    assert!(nodes == serde_json::from_str(&text).unwrap());
+    let error = serde_json::from_str::<Nodes<f32, Max>>(&text).unwrap_err();
+    assert!(error.to_string().contains("are of f32 with Add"), "{error}");
+    assert!(serde_json::from_str::<Nodes<f32, Add>>("[1, 2, 3]").is_err());
+    assert!(serde_json::from_str::<Nodes<f32, Add>>("\"text\"").is_err());
+}
