@@ -4,6 +4,7 @@
 use super::cases::{slice, workspace_of};
 use crate::emulator::{Argument, Grid, Module, Script, Tally, Toolchain, address};
 use crate::support::data::{Sample, sample};
+use crate::support::matrix::{is_drawn, is_in_every_run};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Sums};
 use crate::support::workspace::used_workspace;
 use std::any::type_name;
@@ -172,6 +173,10 @@ fn conflicts(tallies: &[Tally]) -> (u64, u64) {
 
 /// There are none; `unpadded` is what there would be.
 fn check_conflicts<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain, unpadded: (u64, u64)) {
+    let name = format!("conflicts {}", type_name::<T>());
+    if !is_drawn(&name, is_in_every_run::<T, Op>()) {
+        return;
+    }
     let module = scan_module::<T, Op>(toolchain, "padded", |text| text);
     let plain = scan_module::<T, Op>(toolchain, "plain", without_padding);
     let found = [&module, &plain].map(|module| conflicts(&scan_of_a_tile::<T, Op>(module)));
@@ -202,6 +207,10 @@ fn check_requests<T: Sample>(toolchain: &Toolchain)
 where
     Add: Monoid<T>,
 {
+    let name = format!("requests {}", type_name::<T>());
+    if !is_drawn(&name, is_in_every_run::<T, Add>()) {
+        return;
+    }
     let module = scan_module::<T, Add>(toolchain, "padded", |text| text);
     let tallies = scan_of_a_tile::<T, Add>(&module);
     let bytes = Policy::of::<T>(Primitive::Scan).tile() * size_of::<T>() as u64;
@@ -267,13 +276,16 @@ fn reads_of_a_reduction<T: Sample, Op: Monoid<T>>(
 /// Whole batches: words of 16 bytes are as many as the input has. Where a run is one word, each
 /// line of memory is read by one request.
 fn check_reads<T: Sample, Op: Monoid<T>>(toolchain: &Toolchain) {
+    let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
+    if !is_drawn(&format!("reads {name}"), is_in_every_run::<T, Op>()) {
+        return;
+    }
     let order = Order::of::<T, Op>();
     let rows = RowPolicy {
         in_turn: order == Order::Law,
         ..RowPolicy::of_reduce::<T>(order)
     };
     let text = source::<kernels::Reduce<T, Op>>(Engine::Rows(rows)).unwrap();
-    let name = format!("{} {}", type_name::<T>(), type_name::<Op>());
     let module = toolchain.module(&format!("reads {name}"), &text, &["reduce_rows"]);
     for (batches, blocks) in [(1, 1), (6, 6), (9, 4)] {
         let bytes = batches as u64 * rows.elements() * size_of::<T>() as u64;
