@@ -576,6 +576,36 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVector
         segments: impl Segments<CudaStream, Cut = C>,
         output: &mut impl DevicePtrMut<T>,
     ) -> Result<()> {
+        self.enqueue_with(stream, None, input, inner, segments, output)
+    }
+
+    /// Enqueues the fold of `init` and each column of each segment. Empty segments give `init`.
+    /// Otherwise as [`enqueue`](SegmentedReduceVectors::enqueue).
+    ///
+    /// # Errors
+    ///
+    /// As [`enqueue`](SegmentedReduceVectors::enqueue).
+    pub fn enqueue_from(
+        &self,
+        stream: &CudaStream,
+        init: T,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        inner: usize,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+    ) -> Result<()> {
+        self.enqueue_with(stream, Some(init), input, inner, segments, output)
+    }
+
+    fn enqueue_with(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        inner: usize,
+        segments: impl Segments<CudaStream, Cut = C>,
+        output: &mut impl DevicePtrMut<T>,
+    ) -> Result<()> {
         let mut binder = StreamBinder::new(stream, &self.context);
         let (source, items) = bind(&mut binder, &input)?;
         let (_, rows) = rows_of(items, inner)?;
@@ -586,7 +616,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVector
         let (out, _writing) = output.device_ptr_mut(stream);
         // SAFETY: all was checked, and is borrowed until the launch is enqueued. Afterwards the
         // stream's order and cudarc's events protect it.
-        unsafe { self.run(stream, (source, bound), inner, results, None, out) }
+        unsafe { self.run(stream, (source, bound), inner, results, init, out) }
     }
 
     /// # Safety
