@@ -1,0 +1,10 @@
+//! The operations beside plain programs: every dtype, every layout.
+
+mod gradients;
+mod reductions;
+mod sampling;
+mod scans;
+mod segments;
+mod selections;
+mod sorts;
+mod support;
