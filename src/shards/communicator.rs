@@ -264,6 +264,19 @@ impl Communicator {
         })
     }
 
+    /// This rank's shard where `total` elements are shared evenly: rank `r` of `p` has those from
+    /// `total * r / p` to `total * (r + 1) / p`, rounded down. Exchanges nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ranks`] if there are 2^63 elements.
+    pub fn even_shard(&self, total: u64) -> Result<Shard<'_>> {
+        let ranks = self.ranks as u128;
+        let bound = |rank: u128| (u128::from(total) * rank / ranks) as u64;
+        let lengths = (0..ranks).map(|rank| bound(rank + 1) - bound(rank));
+        self.shard_with(&lengths.collect::<Vec<_>>())
+    }
+
     /// Gives every rank's payload to all ranks. The error of one is an error of all.
     pub(super) fn gather(&self, call: Call, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         let state = &mut *self.state.borrow_mut();

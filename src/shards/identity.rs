@@ -73,6 +73,11 @@ pub(super) fn name_of<T, Op>() -> String {
     )
 }
 
+/// How errors name a type.
+pub(super) fn name_of_type<T>() -> String {
+    short(type_name::<T>())
+}
+
 /// A type's name without the paths of modules.
 fn short(name: &str) -> String {
     let (mut all, mut word) = (String::new(), String::new());

@@ -38,6 +38,7 @@
 //! | [`Exchange`] | what carries packets: one operation, which MPI, NCCL and sockets have |
 //! | [`Threads`] | the exchange between threads of one process |
 //! | [`Shard`] | this rank's part of an array, and the calls over the whole |
+//! | [`Compacted`] | what a select gives a rank, and where that stands among everything selected |
 //! | [`Nodes`] | what a part leaves, as a value: merged in any order, stored, sent |
 //!
 //! Shards lie in host memory, or on a [`Device`](Shard::on). Each call is an exchange of a packet
@@ -46,8 +47,11 @@
 
 mod bytes;
 mod communicator;
+mod compact;
+mod histogram;
 mod identity;
 mod nodes;
+mod runs;
 #[cfg(feature = "serde")]
 mod serde;
 mod site;
@@ -55,6 +59,7 @@ mod statistics;
 mod threads;
 
 pub use communicator::{Communicator, Exchange};
+pub use compact::Compacted;
 pub use nodes::Nodes;
 pub use site::Site;
 pub use threads::Threads;

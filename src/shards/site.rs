@@ -7,9 +7,14 @@ use crate::cpu::counter::Counter;
 use crate::cpu::counter::blocks_of;
 use crate::device::{Backend, DeviceBinder};
 use crate::element::assert_element_size;
+use crate::ops::Add;
 use crate::primitives::reduce::cpu::push;
+use crate::primitives::weighted::cpu::append_sorted;
 use crate::source::{Form, Host, HostBinder, Items, Place, Source};
-use crate::{Buffer, Carry, Device, Element, Monoid, Prefixes, Result, Scanner};
+use crate::{
+    Bins, Buffer, Carry, Count, Counted, Device, Element, Error, Function, Monoid, Prefixes,
+    Result, Runs, Scanner,
+};
 #[cfg(feature = "cuda")]
 use crate::{Offsets, primitives::reduce::pieces::sums_are_elements};
 
@@ -57,6 +62,80 @@ pub trait Site: Place + Sized + 'static {
         prefixes: Prefixes<T>,
         data: &mut Self::Slice<T>,
     ) -> Result<()>;
+
+    /// What an array holds.
+    #[doc(hidden)]
+    fn slice<T: Element>(array: &Self::Array<T>) -> &Self::Slice<T>;
+
+    #[doc(hidden)]
+    fn to_vec<T: Element>(array: Self::Array<T>) -> Result<Vec<T>>;
+
+    #[doc(hidden)]
+    fn of_vec<T: Element>(device: &Device, data: Vec<T>) -> Result<Self::Array<T>>;
+
+    #[doc(hidden)]
+    fn collect<T: Element>(
+        device: &Device,
+        source: impl Source<Self, Item = T>,
+    ) -> Result<Self::Array<T>>;
+
+    #[doc(hidden)]
+    fn select_flagged<T: Element>(
+        device: &Device,
+        source: impl Source<Self, Item = (T, bool)>,
+    ) -> Result<Self::Array<T>>;
+
+    #[doc(hidden)]
+    fn partition_flagged<T: Element>(
+        device: &Device,
+        source: impl Source<Self, Item = (T, bool)>,
+    ) -> Result<(Self::Array<T>, Self::Array<T>)>;
+
+    #[doc(hidden)]
+    #[allow(clippy::type_complexity)]
+    fn runs_by<T, Same>(
+        device: &Device,
+        source: impl Source<Self, Item = T>,
+    ) -> Result<Runs<Self::Array<T>, Self::Array<u64>>>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>;
+
+    /// An array from its second element on.
+    #[doc(hidden)]
+    fn without_the_first<T: Element>(
+        device: &Device,
+        array: Self::Array<T>,
+    ) -> Result<Self::Array<T>>;
+
+    #[doc(hidden)]
+    fn histogram<C: Count, X: Counted>(
+        device: &Device,
+        source: impl Source<Self, Item = X>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Self::Array<C>>;
+
+    #[doc(hidden)]
+    fn histogram_weighted<W: Element, X: Counted>(
+        device: &Device,
+        items: impl Source<Self, Item = X>,
+        weights: impl Source<Self, Item = W>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Self::Array<W>>
+    where
+        Add: Monoid<W>;
+
+    /// The nodes of the weights of each bin, where so many come before: their sums, bin by bin.
+    #[doc(hidden)]
+    fn bin_nodes<W: Element, X: Counted>(
+        device: &Device,
+        items: impl Source<Self, Item = X>,
+        weights: impl Source<Self, Item = W>,
+        bins: &Bins<X::Value>,
+        before: &[u64],
+    ) -> Result<Vec<W::Accumulator>>
+    where
+        Add: Monoid<W>;
 }
 
 impl Site for Host {
@@ -106,6 +185,85 @@ impl Site for Host {
         data: &mut [T],
     ) -> Result<()> {
         Scanner::new(prefixes).after(carry).scan_in_place(data)
+    }
+
+    fn slice<T: Element>(array: &Vec<T>) -> &[T] {
+        array
+    }
+
+    fn to_vec<T: Element>(array: Vec<T>) -> Result<Vec<T>> {
+        Ok(array)
+    }
+
+    fn of_vec<T: Element>(_: &Device, data: Vec<T>) -> Result<Vec<T>> {
+        Ok(data)
+    }
+
+    fn collect<T: Element>(_: &Device, source: impl Source<Item = T>) -> Result<Vec<T>> {
+        crate::collect(source)
+    }
+
+    fn select_flagged<T: Element>(
+        _: &Device,
+        source: impl Source<Item = (T, bool)>,
+    ) -> Result<Vec<T>> {
+        crate::select_flagged(source)
+    }
+
+    fn partition_flagged<T: Element>(
+        _: &Device,
+        source: impl Source<Item = (T, bool)>,
+    ) -> Result<(Vec<T>, Vec<T>)> {
+        crate::partition_flagged(source)
+    }
+
+    fn runs_by<T, Same>(_: &Device, source: impl Source<Item = T>) -> Result<Runs<Vec<T>, Vec<u64>>>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>,
+    {
+        crate::runs_by::<T, Same>(source)
+    }
+
+    fn without_the_first<T: Element>(_: &Device, mut array: Vec<T>) -> Result<Vec<T>> {
+        array.remove(0);
+        Ok(array)
+    }
+
+    fn histogram<C: Count, X: Counted>(
+        _: &Device,
+        source: impl Source<Item = X>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Vec<C>> {
+        crate::histogram(source, bins)
+    }
+
+    fn histogram_weighted<W: Element, X: Counted>(
+        _: &Device,
+        items: impl Source<Item = X>,
+        weights: impl Source<Item = W>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Vec<W>>
+    where
+        Add: Monoid<W>,
+    {
+        crate::histogram_weighted(items, weights, bins)
+    }
+
+    fn bin_nodes<W: Element, X: Counted>(
+        device: &Device,
+        items: impl Source<Item = X>,
+        weights: impl Source<Item = W>,
+        bins: &Bins<X::Value>,
+        before: &[u64],
+    ) -> Result<Vec<W::Accumulator>>
+    where
+        Add: Monoid<W>,
+    {
+        let (mut binder, len) = (HostBinder::new(device), items.items()?);
+        let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+        // SAFETY: these are addresses in host memory. The sources outlive the call.
+        unsafe { bin_nodes_on_cpu(&items, &weights, len, bound, bins, before) }
     }
 }
 
@@ -167,6 +325,98 @@ impl Site for Device {
     ) -> Result<()> {
         device.scanner(prefixes).after(carry).scan_in_place(data)
     }
+
+    fn slice<T: Element>(array: &Buffer<T>) -> &Buffer<T> {
+        array
+    }
+
+    fn to_vec<T: Element>(array: Buffer<T>) -> Result<Vec<T>> {
+        array.into_vec()
+    }
+
+    fn of_vec<T: Element>(device: &Device, data: Vec<T>) -> Result<Buffer<T>> {
+        device.upload_vec(data)
+    }
+
+    fn collect<T: Element>(
+        device: &Device,
+        source: impl Source<Device, Item = T>,
+    ) -> Result<Buffer<T>> {
+        device.collect(source)
+    }
+
+    fn select_flagged<T: Element>(
+        device: &Device,
+        source: impl Source<Device, Item = (T, bool)>,
+    ) -> Result<Buffer<T>> {
+        device.select_flagged(source)
+    }
+
+    fn partition_flagged<T: Element>(
+        device: &Device,
+        source: impl Source<Device, Item = (T, bool)>,
+    ) -> Result<(Buffer<T>, Buffer<T>)> {
+        device.partition_flagged(source)
+    }
+
+    fn runs_by<T, Same>(
+        device: &Device,
+        source: impl Source<Device, Item = T>,
+    ) -> Result<Runs<Buffer<T>, Buffer<u64>>>
+    where
+        T: Element,
+        Same: Function<Input = (T, T), Output = bool>,
+    {
+        device.runs_by::<T, Same>(source)
+    }
+
+    fn without_the_first<T: Element>(device: &Device, array: Buffer<T>) -> Result<Buffer<T>> {
+        device.collect(array.slice(1..))
+    }
+
+    fn histogram<C: Count, X: Counted>(
+        device: &Device,
+        source: impl Source<Device, Item = X>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Buffer<C>> {
+        device.histogram(source, bins)
+    }
+
+    fn histogram_weighted<W: Element, X: Counted>(
+        device: &Device,
+        items: impl Source<Device, Item = X>,
+        weights: impl Source<Device, Item = W>,
+        bins: &Bins<X::Value>,
+    ) -> Result<Buffer<W>>
+    where
+        Add: Monoid<W>,
+    {
+        device.histogram_weighted(items, weights, bins)
+    }
+
+    fn bin_nodes<W: Element, X: Counted>(
+        device: &Device,
+        items: impl Source<Device, Item = X>,
+        weights: impl Source<Device, Item = W>,
+        bins: &Bins<X::Value>,
+        before: &[u64],
+    ) -> Result<Vec<W::Accumulator>>
+    where
+        Add: Monoid<W>,
+    {
+        if !device.is_cpu() {
+            return Err(Error::NotYet {
+                call: "a weighted histogram over shards, of weights whose sums are rounded,",
+                device: device.to_string(),
+                remedy: "give the shard in host memory",
+            });
+        }
+        let (mut binder, len) = (DeviceBinder::new(device), items.items()?);
+        let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
+        // SAFETY: the device is the CPU, so these are addresses in host memory. The sources outlive
+        // the call.
+        unsafe { bin_nodes_on_cpu(&items, &weights, len, bound, bins, before) }
+    }
 }
 
 /// # Safety
@@ -187,6 +437,38 @@ unsafe fn nodes_on_cpu<P: Place, T: Element, Op: Monoid<T>, S: Source<P, Item = 
         });
     }
     Nodes::of_counter(counter)
+}
+
+/// # Safety
+///
+/// The arguments are those of the sources, which lie in host memory and have `len` items.
+unsafe fn bin_nodes_on_cpu<P, W, X, S, V>(
+    _: &S,
+    _: &V,
+    len: usize,
+    (items, weights): (<S::Form as Form>::Arguments, <V::Form as Form>::Arguments),
+    bins: &Bins<X::Value>,
+    before: &[u64],
+) -> Result<Vec<W::Accumulator>>
+where
+    P: Place,
+    W: Element,
+    X: Counted,
+    S: Source<P, Item = X>,
+    V: Source<P, Item = W>,
+    Add: Monoid<W>,
+{
+    const { assert_element_size::<W>() };
+    let mut counters: Vec<_> = before.iter().map(|&before| Counter::at(before)).collect();
+    // SAFETY: the caller's.
+    unsafe {
+        Items::with::<S::Form, _>(&items, len, |items| {
+            Items::with::<V::Form, _>(&weights, len, |weights| {
+                append_sorted(items, weights, bins, &mut counters)
+            })
+        })
+    }?;
+    Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 
 /// The nodes by a segmented reduction: each block is a segment, and its fold has the bracketing of

@@ -1,5 +1,6 @@
 //! One array over several ranks: the bits of one call over everything, and errors on every rank.
 
+mod compaction;
 mod exchange;
 mod host;
 mod nodes;

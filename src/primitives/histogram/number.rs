@@ -265,6 +265,9 @@ pub trait Count: Element + sealed::Sealed {
 
     #[doc(hidden)]
     fn plus(self, more: u32) -> Self;
+
+    #[doc(hidden)]
+    fn and(self, other: Self) -> Self;
 }
 
 macro_rules! counts {
@@ -275,6 +278,10 @@ macro_rules! counts {
             #[inline(always)]
             fn plus(self, more: u32) -> $ty {
                 self + <$ty>::from(more)
+            }
+
+            fn and(self, other: $ty) -> $ty {
+                self + other
             }
         }
     )*};

@@ -120,6 +120,9 @@ pub(crate) fn append_sorted<W: Element, X: Counted>(
 where
     Add: Monoid<W>,
 {
+    if items.len() == 0 {
+        return Ok(());
+    }
     let all = counters.len();
     let piece = (PIECE / X::CHANNELS / BLOCK).max(1) * BLOCK;
     let round = (piece * rayon::current_num_threads()).min(items.len());
