@@ -1,0 +1,47 @@
+//! The native part of the Python package `warpfold`: typed calls of the library.
+//!
+//! The package (`warpfold/`) has the names, defaults and checks of what users call. It gives these
+//! functions arrays of NumPy with the code of their dtype, and the axes counted from 0.
+
+mod array;
+mod dtype;
+mod error;
+mod histogram;
+mod ops;
+mod reduce;
+mod run;
+mod scan;
+mod search;
+mod segments;
+mod sort;
+mod stream;
+mod wide;
+
+use pyo3::prelude::*;
+
+/// The native part of warpfold.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::dtype::set_dtypes;
+    #[pymodule_export]
+    use crate::histogram::{bincount, histogram};
+    #[pymodule_export]
+    use crate::reduce::{arg_extreme, count_nonzero, moments, reduce, truth};
+    #[pymodule_export]
+    use crate::run::after_fork;
+    #[pymodule_export]
+    use crate::scan::scan;
+    #[pymodule_export]
+    use crate::search::{compress, positions, searchsorted, take, unique};
+    #[pymodule_export]
+    use crate::segments::{runs, segment_reduce, segment_scan};
+    #[pymodule_export]
+    use crate::sort::{argsort, sort, topk};
+    #[pymodule_export]
+    use crate::stream::Folder;
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)] // The name is Python's.
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

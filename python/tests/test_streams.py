@@ -1,0 +1,70 @@
+"""Streams have the bits of one call, wherever chunks end."""
+
+import pickle
+
+import numpy as np
+import pytest
+import warpfold as wf
+from hypothesis import given
+from hypothesis import strategies as st
+from law import ALL, any_array, same
+
+OPS = ["add", "multiply", "minimum", "maximum"]
+
+
+def chunks(data, x):
+    ends = sorted(data.draw(st.lists(st.integers(0, len(x)), max_size=5)))
+    return np.split(x, ends)
+
+
+@given(any_array(ALL, max_dims=2), st.data(), st.sampled_from(OPS), st.sampled_from([None, 1]))
+def test_a_reducer_has_the_bits_of_one_call(x, data, op, initial):
+    reducer = wf.Reducer(op, initial=initial)
+    for chunk in chunks(data, x):
+        reducer.push(chunk)
+        reducer = pickle.loads(pickle.dumps(reducer))
+    whole = {"add": wf.sum, "multiply": wf.prod}.get(op)
+    expected = whole(x, initial=initial) if whole else wf.reduce(x, op, initial=initial)
+    same(reducer.value(), expected)
+    assert reducer.count == x.size and reducer.dtype == expected.dtype
+
+
+@given(any_array(ALL, max_dims=1), st.data(), st.sampled_from(OPS), st.booleans(), st.sampled_from([None, 1]))
+def test_a_scanner_has_the_bits_of_one_call(x, data, op, exclusive, initial):
+    scanner = wf.Scanner(op, exclusive=exclusive, initial=initial)
+    parts = []
+    for chunk in chunks(data, x):
+        parts.append(scanner.scan(chunk))
+        assert parts[-1].shape == chunk.shape
+        scanner = pickle.loads(pickle.dumps(scanner))
+    whole = {"add": wf.cumsum, "multiply": wf.cumprod}.get(op)
+    options = {"exclusive": exclusive, "initial": initial}
+    same(np.concatenate(parts), whole(x, **options) if whole else wf.scan(x, op, **options))
+
+
+def test_a_memmap_is_read_in_chunks(tmp_path):
+    data = np.random.default_rng(0).standard_normal(1_000_003).astype("float32")
+    path = tmp_path / "data.f32"
+    data.tofile(path)
+    mapped = np.memmap(path, "float32", "r")
+    reducer = wf.Reducer()
+    for start in range(0, len(mapped), 123_457):
+        reducer.push(mapped[start : start + 123_457])
+    same(reducer.value(), wf.sum(data))
+    same(wf.cumsum(mapped), wf.cumsum(data))
+
+
+def test_a_stream_keeps_its_dtype():
+    reducer = wf.Reducer("add", "float64")
+    reducer.push(np.array([0.1], "float32"))
+    same(reducer.value(), np.float64(np.float32(0.1)))
+    reducer = wf.Reducer("maximum")
+    reducer.push(np.array([1], "int8"))
+    with pytest.raises(TypeError, match="a chunk is of dtype float64, and the stream of int8"):
+        reducer.push(np.array([2.5]))
+    same(reducer.value(), np.int8(1))
+    with pytest.raises(ValueError, match="no chunk"):
+        wf.Reducer().value()
+    same(wf.Reducer("add", "float32").value(), np.float32(0))
+    with pytest.raises(ValueError, match="operators are"):
+        wf.Reducer("mean")

@@ -1,0 +1,179 @@
+"""Streams: data that comes in chunks, with the bits of one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._arrays import flat, native
+from ._dtypes import BF16, BOOL, DTYPES, WIDE, code_of, initial_bytes, operator_of
+from ._reductions import _as_dtype
+
+
+class _Stream:
+    """What a reducer and a scanner have in common."""
+
+    _folder: Any
+    _code: int | None
+
+    def __init__(
+        self, op: str, dtype: Any, initial: Any, form: tuple[bool, bool], wide: bool
+    ) -> None:
+        self._op = operator_of(op)
+        self._initial = initial
+        self._form = form
+        self._wide = wide
+        self._code = None
+        self._folder = None
+        if dtype is not None:
+            self._begin(code_of(dtype))
+
+    def _begin(self, code: int) -> None:
+        start = None if self._initial is None else initial_bytes(self._initial, code)
+        op = self._op
+        if code == BOOL:
+            op = {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
+        self._folder = _native.Folder(code, op, self._form, start)
+        self._code = code
+
+    def _piece(self, x: Any) -> tuple[np.ndarray[Any, Any], Any]:
+        """The items of a chunk in the stream's dtype."""
+        array, code, wrap = native(x)
+        if self._code is None:
+            sums = self._wide and self._op in ("add", "multiply")
+            self._begin(WIDE[code] if sums else code)
+        to = self._code
+        assert to is not None
+        if code != to:
+            # As `sum` with a dtype; what changes numbers is refused.
+            given = DTYPES[code]
+            if BF16 in (code, to) or not np.can_cast(given, DTYPES[to], "safe"):
+                raise TypeError(
+                    f"a chunk is of dtype {given}, and the stream of {DTYPES[to]}: "
+                    f"convert the chunk, or give the stream a dtype"
+                )
+            array = _as_dtype(array, code, to)
+        return flat(array), wrap
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """The dtype of the results; ``None`` before the first chunk, if none was given."""
+        return None if self._code is None else DTYPES[self._code]
+
+    @property
+    def count(self) -> int:
+        """The number of items so far."""
+        return 0 if self._folder is None else int(self._folder.state()[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name != "_folder"}
+        state["_state"] = None if self._folder is None else self._folder.state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        seen = state.pop("_state")
+        self.__dict__.update(state)
+        self._folder = None
+        if seen is not None:
+            assert self._code is not None
+            self._begin(self._code)
+            self._folder.restore(*seen)
+
+
+class Reducer(_Stream):
+    """A reduction that is fed chunks: files, ``numpy.memmap``, ``zarr``.
+
+    The value has the bits of one call of :func:`warpfold.reduce` over all chunks in their order, or
+    for sums and products of :func:`warpfold.sum` and :func:`warpfold.prod`, wherever chunks end.
+    Between chunks it keeps 64 numbers at most. It can be pickled, and goes on in another process.
+
+    Parameters
+    ----------
+    op : operator, as in :func:`warpfold.reduce`
+    dtype : dtype of the fold; without it that of the sum, the product or the fold of the first
+        chunk
+    initial : number that the fold begins with
+
+    Examples
+    --------
+    >>> import numpy as np, warpfold
+    >>> data = np.arange(10, dtype="float32") / 3
+    >>> total = warpfold.Reducer()
+    >>> for chunk in np.split(data, [3, 4]):
+    ...     total.push(chunk)
+    >>> total.value() == warpfold.sum(data)
+    np.True_
+    """
+
+    def __init__(self, op: str = "add", dtype: Any = None, *, initial: Any = None) -> None:
+        super().__init__(op, dtype, initial, (False, False), True)
+
+    def push(self, x: Any) -> None:
+        """Takes in the items of a chunk, in C's order.
+
+        Raises
+        ------
+        TypeError
+            If the chunk's dtype does not fit into the stream's. Then nothing was taken in.
+        """
+        array, _ = self._piece(x)
+        self._folder.push(array)
+
+    def value(self) -> Any:
+        """The fold so far, as a scalar of NumPy. More chunks may follow.
+
+        Raises
+        ------
+        ValueError
+            If there was no chunk, and no dtype was given.
+        """
+        if self._folder is None:
+            raise ValueError("there was no chunk: give the Reducer a dtype")
+        return self._folder.value()
+
+
+class Scanner(_Stream):
+    """A scan that is fed chunks.
+
+    The results of the chunks, one after the other, have the bits of one call of
+    :func:`warpfold.cumsum`, :func:`warpfold.cumprod` or :func:`warpfold.scan` over all of them,
+    wherever chunks end. It can be pickled, and goes on in another process.
+
+    Parameters
+    ----------
+    op : operator, as in :func:`warpfold.reduce`
+    dtype : dtype of the folds; without it that of the running sum, product or fold of the first
+        chunk
+    exclusive : whether each item is left out of its own fold
+    initial : number that the folds begin with
+
+    Examples
+    --------
+    >>> import warpfold
+    >>> running = warpfold.Scanner("add")
+    >>> running.scan([3, 1, 7]), running.scan([2])
+    (array([ 3,  4, 11]), array([13]))
+    """
+
+    def __init__(
+        self,
+        op: str = "add",
+        dtype: Any = None,
+        *,
+        exclusive: bool = False,
+        initial: Any = None,
+    ) -> None:
+        super().__init__(op, dtype, initial, (bool(exclusive), False), True)
+
+    def scan(self, x: Any) -> Any:
+        """The running folds of the items of a chunk, in C's order, in its shape.
+
+        Raises
+        ------
+        TypeError
+            If the chunk's dtype does not fit into the stream's. Then nothing was taken in.
+        """
+        array, wrap = self._piece(x)
+        return wrap(self._folder.scan(array).reshape(np.shape(x)))
