@@ -20,12 +20,19 @@ LF, CR or both; blank ones are passed over. A comment goes from # to the end of 
 it starts a word, in a table it is the whole line, unless --comment says more. A field that begins \
 with a double quote ends with one.
 
-The first row of a table is its header if it holds words and no numbers. If it holds both and no \
-word comes again below, it may be either: give --header or --no-header. A comment before the first \
-row, as numpy.savetxt writes it, can be the header too. Rows that are longer or shorter than the \
-others are an error, without --ragged. Where all rows have one field more than a header of two \
-names or more, they begin with the name of the row, as R writes them. A first column that alone \
+The first row of a table is its header if it holds words and no numbers. If it holds both, it may be \
+either: give --header or --no-header. It is data if a word comes again below, unless its numbers \
+are years or count evenly, as names do. A comment before the first row, as numpy.savetxt writes it, \
+can be the header too. Rows that are longer or shorter than the others are an error, without \
+--ragged. Where all rows have one field more than the header, they begin with the name of the row, \
+as R writes them, if these names are distinct and no two fields can be one number, as 1,250 in a \
+table with commas; --row-names says that they do. A first column that alone \
 has no name is left out, unless --column names its number: it names the rows, as in pandas.
+
+A column is called by its number or its name. What can mean two columns is an error: \
+name:2 is the column with this name, and number:2 the second one.
+
+Integers that a type of floats does not hold are rounded, and a warning says so.
 
 A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
 keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \

@@ -225,20 +225,30 @@ impl BadNumber {
         }
     }
 
-    /// What the option of a type can do about it.
-    pub(crate) fn remedy(self, dtype: DType) -> Option<&'static str> {
+    /// The type that holds the number, if one does. `integer` is the number, if it is one.
+    pub(crate) fn remedy(self, integer: Option<i128>, dtype: DType) -> Option<String> {
+        let fits = |range: std::ops::RangeInclusive<i128>| {
+            integer.is_some_and(|integer| range.contains(&integer))
+        };
         match self {
             BadNumber::NotANumber => None,
-            BadNumber::NotAnInteger => Some("choose a type of floats, such as f64"),
-            BadNumber::OutOfRange => Some(match dtype {
-                DType::I64 => "choose u64, or a type of floats, such as f64",
-                DType::U64 => "choose i64 for negative numbers, or f64",
-                DType::F64 => "no type here holds it",
-                _ => "choose a wider type, such as i64 or f64",
+            BadNumber::NotAnInteger => Some(TO_F64.into()),
+            BadNumber::OutOfRange if dtype == DType::F64 => None,
+            BadNumber::OutOfRange if dtype.is_float() => Some("give --dtype f64".into()),
+            BadNumber::OutOfRange if fits(i64::MIN.into()..=i64::MAX.into()) => Some(match dtype {
+                DType::U64 => format!("give --dtype i64; if others are above its range, {TO_F64}"),
+                _ => "give --dtype i64".into(),
             }),
+            BadNumber::OutOfRange if fits(0..=u64::MAX.into()) => Some(format!(
+                "give --dtype u64; if others are negative, {TO_F64}"
+            )),
+            BadNumber::OutOfRange => Some(format!("no integer here has so many bits: {TO_F64}")),
         }
     }
 }
+
+/// What is recommended where only `f64` holds all that is read.
+pub(crate) const TO_F64: &str = "give --dtype f64, which rounds integers beyond 2^53";
 
 /// An element type of the command line.
 pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound> {

@@ -65,7 +65,7 @@ fn text_that_is_no_number() {
             bytes: b"1 1.5",
             message: &[
                 "x.txt: line 1, column 3: `1.5` is not an integer",
-                "remedy: choose a type of floats, such as f64, with --dtype",
+                "remedy: give --dtype f64",
             ],
         },
         Case {

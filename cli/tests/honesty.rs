@@ -142,9 +142,32 @@ fn integers_that_are_rounded_are_told_of() {
         pass("reduce", "9007199254740992 0.5\n"),
         "9007199254740992.0"
     );
-    assert_eq!(
-        pass("reduce --dtype f64", "9007199254740993 0.5\n"),
-        "9007199254740992.0"
+    // Also where the user chose the type: nobody sees which integers that rounds.
+    for (dtype, text, bits, held) in [
+        ("f64", "9007199254740993 0.5", 53, "; i64 holds it"),
+        ("f64", "9007199254740993.0", 53, "; i64 holds it"),
+        ("f64", "18446744073709551615", 53, "; u64 holds it"),
+        ("f64", "99999999999999999999", 53, ""),
+        ("f32", "16777217", 24, "; i64 holds it"),
+        ("f16", "2049", 11, "; i64 holds it"),
+        ("bf16", "257", 8, "; i64 holds it"),
+    ] {
+        let (_, warning) = noted(&format!("reduce -q --dtype {dtype}"), text);
+        let said = format!("beyond 2^{bits}, and rounded to {dtype}, as --dtype says{held}\n");
+        assert!(warning.ends_with(&said), "{dtype} {text}: {warning}");
+    }
+    for (dtype, text) in [
+        ("f64", "9007199254740994 1e23 0.1000000000000000055"),
+        ("f32", "16777218 0.123456789"),
+        ("f16", "2050"),
+    ] {
+        pass(&format!("reduce --dtype {dtype}"), text);
+    }
+    let late = format!("{}0.5\n", "9007199254740993\n".repeat(1 << 20));
+    let error = fail_in(Path::new("."), "reduce", late.as_bytes());
+    assert!(
+        error.contains("which rounds integers beyond 2^53"),
+        "{error}"
     );
     let skipped = noted("reduce --missing skip", "9007199254740993 NA\n");
     assert_eq!(skipped.0, "9007199254740993");

@@ -46,13 +46,13 @@ fn rows_of_a_table_without_a_header_are_alike() {
 #[test]
 fn names_of_rows_are_not_added_up() {
     for (line, text) in [
-        ("--delimiter ,", "x,y\n1,1,2\n2,3,4\n"),
+        ("--delimiter tab", "x\ty\n1\t1\t2\n2\t3\t4\n"),
         ("--delimiter ,", ",x,y\n0,1,2\n1,3,4\n"),
         ("--delimiter , --header", ",0,1\n0,1,2\n1,3,4\n"),
         ("--delimiter ,", "\"\",\"x\",\"y\"\n\"1\",1,2\n\"2\",3,4\n"),
         ("", "\"x\" \"y\"\n\"1\" 1 2\n\"2\" 3 4\n"),
         ("", "x y\n1 1 2\n2 3 4\n"),
-        ("--delimiter , --ragged", "x,y\n1,1,2\n2,3,4\n"),
+        ("--delimiter tab --ragged", "x\ty\n1\t1\t2\n2\t3\t4\n"),
     ] {
         let (sum, warning) = noted(&format!("reduce {line}"), text);
         assert_eq!(sum, "10", "{line}: {text:?}");
@@ -62,12 +62,12 @@ fn names_of_rows_are_not_added_up() {
         );
         let sums = noted(&format!("scan {line}"), text).0;
         assert!(
-            sums.replace(',', " ").ends_with(" 4 6"),
+            sums.replace([',', '\t'], " ").ends_with(" 4 6"),
             "{line}: {text:?}: {sums}"
         );
     }
     for ragged in ["", " --ragged"] {
-        let line = format!("reduce --delimiter , --column y{ragged}");
+        let line = format!("reduce --delimiter , --row-names --column y{ragged}");
         assert_eq!(pass(&line, "x,y\n1,1,2\n2,3,4\n"), "6");
     }
     let error = fail(
@@ -173,5 +173,151 @@ fn columns_that_begin_empty_are_read() {
     assert!(
         error.contains("`5` is the first number of a column that seemed empty"),
         "{error}"
+    );
+}
+
+/// What names rows is distinct, and makes no number with what stands beside it.
+#[test]
+fn a_short_header_is_that_of_named_rows_alone() {
+    for (line, text, what) in [
+        (
+            "--delimiter ,",
+            "date,amount\n2024-01-02,1,250\n2024-01-03,2,500\n",
+            "numbers with a comma in them",
+        ),
+        (
+            "--delimiter ,",
+            "x,y\n1,5,7\n2,25,8\n",
+            "numbers with a comma",
+        ),
+        (
+            "--delimiter ,",
+            "x,y\nann,1,250.5\nbob,-2,500\n",
+            "numbers with a comma",
+        ),
+        (
+            "",
+            "date amount\n2024-01-02 1 250\n2024-01-03 12 500\n",
+            "numbers with a space",
+        ),
+        (
+            "--delimiter tab",
+            "x\ty\na\t1\t2\na\t3\t4\n",
+            "these are not names alone",
+        ),
+        (
+            "--delimiter ;",
+            "x;y\n0.5;1;2\n1.5;3;4\n",
+            "these are not names alone",
+        ),
+    ] {
+        for column in ["", " --column 2", " --column 3 -q", " --ragged"] {
+            let error = fail(&format!("reduce {line}{column}"), text);
+            assert!(error.contains(what), "{line}{column}: {text:?}: {error}");
+            let line = format!("reduce {line}{column} --row-names");
+            assert!(pass(&line, text).parse::<f64>().is_ok());
+        }
+    }
+    for (line, text, sum) in [
+        (
+            "--delimiter tab --column y",
+            "x\ty\na\t1\t2\nb\t3\t4\n",
+            "6",
+        ),
+        (
+            "--column y",
+            "\"x\" \"y\"\n\"a\" 1 250\n\"b\" 2 500\n",
+            "750",
+        ),
+        ("--delimiter , --column y", "x,y\na,1.5,2\nb,3.5,4\n", "6"),
+        (
+            "--delimiter , --column y --row-names",
+            "y\n1,5\n2,5\n",
+            "10",
+        ),
+    ] {
+        assert_eq!(pass(&format!("reduce {line}"), text), sum, "{text:?}");
+    }
+    let error = fail("reduce --delimiter , --row-names --column x", "x,y\n1,2\n");
+    assert!(error.contains("leave --row-names out"), "{error}");
+    // Numbers that are left out are told of, whatever the user wants.
+    let (_, warning) = noted("reduce -q --delimiter ,", ",x\n1,2\n2,3\n");
+    assert!(
+        warning.contains("the first column has no name"),
+        "{warning}"
+    );
+    let (_, warning) = noted("reduce -q --delimiter ,", "a,b\n1,x\n2,y\n3,9\n");
+    assert!(
+        warning.contains("more words than numbers are left out: b"),
+        "{warning}"
+    );
+}
+
+/// A word of the header can stand in its column, too.
+#[test]
+fn numbers_that_may_be_names_are_no_data_in_silence() {
+    for (line, text) in [
+        (
+            "--delimiter , --column 3",
+            "Total,2019,2020\nx,1,2\nTotal,4,6\n",
+        ),
+        ("--delimiter , --column 2", "id,2020\nid,5\n"),
+        ("--delimiter , --column 3", "id,0,1,2\nid,5,6,7\n"),
+        ("--delimiter , --column 2", "q,0.25,0.5,0.75\nq,5,6,7\n"),
+        ("--delimiter , --column 2", "Total,2019,Sum\nTotal,4,6\n"),
+        ("--column 1", "2019 2020 Total\n1 2 3\n"),
+    ] {
+        for command in ["reduce", "sort", "stats", "top"] {
+            let error = fail(&format!("{command} {line}"), text);
+            assert!(
+                error.contains("give --header or --no-header"),
+                "{text:?}: {error}"
+            );
+        }
+        noted(&format!("reduce {line} --header"), text);
+    }
+    // A number with a comment behind it is no name.
+    let error = fail("reduce", "5# x\n1 2\n3 4\n");
+    assert!(error.contains("put a space before it"), "{error}");
+    let error = fail("reduce --column 2", "5# x\n1 2\n3 4\n");
+    assert!(error.contains("give --header"), "{error}");
+    for (line, text, sum) in [
+        ("--column 1", "5,setosa\n6,setosa\n", "11"),
+        ("--column 2", "5# x,6\n1,2\n", "8"),
+        ("--column 2", "ann,2019\nbob,2020\nann,2021\n", "6060"),
+        ("--column 1", "5.1,3.5,x\n4.9,3,x\n", "10.0"),
+        ("--column 2", "2026-01-01,2020\n2026-01-02,5\n", "2025"),
+    ] {
+        assert_eq!(pass(&format!("reduce --delimiter , {line}"), text), sum);
+    }
+}
+
+#[test]
+fn a_semicolon_beside_numbers_may_be_the_delimiter() {
+    let folder = folder(&[
+        ("a.csv", b"1;2,5\n3;4,5\n" as &[u8]),
+        ("b.csv", b"a;b\n1,5;2\n2,5;3\n"),
+        ("c.csv", b"x;1,5\ny;2,5\n"),
+        ("d.csv", b"1|2,5\n3|4,5\n"),
+        ("list.csv", b"n,tags\n1,5;6\n2,7\n"),
+    ]);
+    for (file, mark, sum) in [
+        ("a.csv --column 2", ';', "7.0\n"),
+        ("b.csv --column 1", ';', "4.0\n"),
+        ("c.csv --no-header --column 2", ';', "4.0\n"),
+        ("d.csv --column 2", '|', "7.0\n"),
+    ] {
+        let error = fail_in(folder.path(), &format!("reduce {file}"), b"");
+        let remedy = format!("give --delimiter '{mark}' --decimal , if they do");
+        assert!(error.contains(&remedy), "{file}: {error}");
+        let line = format!("reduce {file} --delimiter {mark} --decimal ,");
+        assert_eq!(pass_in(folder.path(), &line, b""), sum.as_bytes(), "{file}");
+    }
+    let (sum, warning) = noted("reduce -q --delimiter , --column 2", "1;2,5\n3;4,5\n");
+    assert_eq!(sum, "10");
+    assert!(warning.contains("may separate columns"), "{warning}");
+    assert_eq!(
+        pass_in(folder.path(), "reduce --column n list.csv", b""),
+        b"3\n"
     );
 }

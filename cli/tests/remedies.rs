@@ -195,7 +195,12 @@ fn a_word_for_a_shell_is_quoted_whole_or_not_named() {
 fn without_a_header_a_number_is_a_place() {
     let text = "# 2,1\n5,7\n6,8\n";
     let line = "reduce --delimiter , --column 2";
-    assert!(fail(line, text).contains("or --no-header for the other"));
+    assert!(fail(line, text).contains("give --column name:2, or --column name:1"));
+    assert_eq!(pass(&format!("{line} --header"), "1,2\n5,7\n"), "7");
+    for (name, sum) in [("name:1", "15"), ("name:2", "11")] {
+        let line = format!("reduce --delimiter , --column {name}");
+        assert_eq!(pass(&line, text), sum);
+    }
     assert_eq!(noted(&format!("{line} --no-header"), text).0, "15");
 }
 
@@ -227,4 +232,223 @@ fn what_numbers_hold_starts_no_comment() {
         assert_eq!(output.status.code(), Some(2), "{error}");
     }
     assert_eq!(pass("reduce --comment %", "% x\n3\n"), "3");
+}
+
+/// Each remedy of these messages is given, until there is a result.
+#[test]
+fn a_number_and_a_name_have_spellings_of_their_own() {
+    let text = "2,1,0\n5,6,7\n3,4,9\n";
+    let numbered = "reduce --delimiter , --header --column";
+    for (column, message) in [
+        ("1", "column 1 is `2`, and column 2 has the name `1`"),
+        (
+            "1-2",
+            "this can mean column 1, or columns 1 to 2, or column 2",
+        ),
+    ] {
+        let error = fail(&format!("{numbered} {column}"), text);
+        assert!(error.contains(message), "{error}");
+    }
+    for (column, sums) in [
+        ("name:2", "8"),
+        ("name:1", "10"),
+        ("number:1", "8"),
+        ("number:1-2", "2,1 8,10"),
+        ("number:2-", "1,0 10,16"),
+        ("name:2:1", "2,1 8,10"),
+        ("3", "16"),
+    ] {
+        assert_eq!(
+            pass(&format!("{numbered} {column}"), text),
+            sums,
+            "{column}"
+        );
+    }
+    for command in ["sort", "top", "group --runs"] {
+        let line = format!("{command} --delimiter , --header --by");
+        let error = fail(&format!("{line} 1"), text);
+        assert!(
+            error.contains("--by name:2 for column 1, `2`, or --by name:1 for column 2, `1`"),
+            "{error}"
+        );
+        for by in ["name:2", "name:1", "number:1", "3"] {
+            pass(&format!("{line} {by}"), text);
+        }
+    }
+    assert_eq!(
+        pass("sort --delimiter , --header --by name:1", text),
+        "2,1,0 3,4,9 5,6,7"
+    );
+    // Names that look like more than that.
+    let text = "x:desc,x\n1,2\n3,1\n";
+    let error = fail("sort --delimiter , --by x:desc", text);
+    assert!(
+        error.contains("--by number:1 for column 1, `x:desc`"),
+        "{error}"
+    );
+    assert!(
+        error.contains("--by number:2:desc for column 2, `x`"),
+        "{error}"
+    );
+    assert_eq!(
+        pass("sort --delimiter , --by number:2:desc", text),
+        text.trim().replace('\n', " ")
+    );
+    assert_eq!(
+        pass("sort --delimiter , --by number:1:desc", text),
+        "x:desc,x 3,1 1,2"
+    );
+    let text = "name:x,x\n1,2\n";
+    let error = fail("reduce --delimiter , --column name:x", text);
+    assert!(
+        error.contains("give --column name:name:x, or --column number:2"),
+        "{error}"
+    );
+    assert_eq!(pass("reduce --delimiter , --column name:name:x", text), "1");
+    assert_eq!(pass("reduce --delimiter , --column number:2", text), "2");
+    // Numbers that are names only with --header.
+    let error = fail(
+        "sort -q --delimiter , --no-header --by 2020",
+        "2019,2020\n1,2\n",
+    );
+    assert!(
+        error.contains("give --header if the first row names"),
+        "{error}"
+    );
+    assert_eq!(
+        pass("sort --delimiter , --header --by 2020", "2019,2020\n1,2\n"),
+        "2019,2020 1,2"
+    );
+}
+
+#[test]
+fn ranges_go_from_left_to_right() {
+    let text = "a,2019,2020\n1,2,3\n";
+    for (column, other) in [
+        ("2020-a", "a:2020"),
+        ("a-2020", "a:2020"),
+        ("2020:a", "a:2020"),
+        ("2020:2019", "2019:2020"),
+        ("2020-2019", "2019:2020"),
+        ("3-2", "2:3"),
+    ] {
+        let error = fail(
+            &format!("reduce --delimiter , --header --column {column}"),
+            text,
+        );
+        assert!(
+            error.contains(&format!("give --column {other}")),
+            "{column}: {error}"
+        );
+        pass(
+            &format!("reduce --delimiter , --header --column {other}"),
+            text,
+        );
+    }
+    assert_eq!(
+        pass("reduce --delimiter , --column 2019:2020", text),
+        "2019,2020 2,3"
+    );
+}
+
+#[test]
+fn what_no_integer_holds_is_not_sent_in_circles() {
+    for (line, text, remedy) in [
+        ("", "99999999999999999999", "give --dtype f64"),
+        ("--dtype u64", "99999999999999999999", "give --dtype f64"),
+        (
+            "",
+            "9223372036854775808",
+            "give --dtype u64; if others are negative",
+        ),
+        (
+            "--dtype u64",
+            "-1",
+            "give --dtype i64; if others are above its range",
+        ),
+        ("--dtype u8", "300", "give --dtype i64"),
+        ("--dtype i8", "9223372036854775808", "give --dtype u64"),
+        ("--dtype f16", "1e5", "give --dtype f64"),
+    ] {
+        let error = fail(&format!("reduce {line}"), text);
+        assert!(error.contains(remedy), "{line} {text}: {error}");
+        let dtype = remedy.strip_prefix("give --dtype ").unwrap();
+        noted(&format!("reduce --dtype {}", &dtype[..3]), text);
+    }
+}
+
+#[test]
+fn commas_in_quoted_numbers_of_a_comma_table_are_read() {
+    let folder = folder(&[
+        ("a.csv", b"\"1,5\",\"2,5\"\n\"2,5\",\"1\"\n" as &[u8]),
+        ("b.csv", b"a,b\n\"1,5\",\"2,5\"\n\"2,5\",\"1\"\n"),
+    ]);
+    for file in ["a.csv", "b.csv"] {
+        let error = fail_in(folder.path(), &format!("reduce {file}"), b"");
+        assert!(
+            error.contains("give --decimal , --delimiter , if this is 1.5"),
+            "{error}"
+        );
+        let error = fail_in(folder.path(), &format!("reduce --decimal , {file}"), b"");
+        assert!(error.contains("give --delimiter ','"), "{error}");
+        let line = format!("reduce --decimal , --delimiter , {file}");
+        assert_eq!(pass_in(folder.path(), &line, b""), b"7.5\n", "{file}");
+    }
+}
+
+#[test]
+fn what_is_no_utf8_is_named_with_what_makes_it_so() {
+    for (bytes, message) in [
+        (&b"1\x0b2\n"[..], "tr '\\013' ' ' < FILE"),
+        (b"1\x002\x00\n\x00", "iconv -f UTF-16LE"),
+        (b"\x001\x002\x00\n", "text in UTF-16"),
+        (b"1\xa0234\n", "iconv -f LATIN1"),
+        (b"1\n2\n\x1a3\n", "tr -d '\\032'"),
+        (b"\x01\x80\xff\n", "give --format raw"),
+    ] {
+        let error = fail_in(Path::new("."), "reduce", bytes);
+        assert!(error.contains(message), "{bytes:?}: {error}");
+    }
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive
+        .start_file("data.csv", zip::write::SimpleFileOptions::default())
+        .unwrap();
+    std::io::Write::write_all(&mut archive, b"a,b\n1,2\n").unwrap();
+    let folder = folder(&[("x.zip", archive.finish().unwrap().get_ref().as_slice())]);
+    let error = fail_in(folder.path(), "reduce --column a x.zip", b"");
+    let remedy = "unzip -p FILE data.csv | warpfold ... --delimiter ,";
+    assert!(error.contains(remedy), "{error}");
+}
+
+#[test]
+fn a_name_with_the_sign_of_comments_is_found() {
+    let text = "#id,n\n1,2\n3,4\n";
+    let error = fail("reduce --delimiter , --column #id", text);
+    assert!(error.contains("the columns are id, n"), "{error}");
+    assert_eq!(pass("reduce --delimiter , --column id", text), "4");
+    let text = "#id,n\n#1,2\n#3,4\n";
+    let error = fail("reduce --delimiter , --column n", text);
+    assert!(error.contains("--no-comments"), "{error}");
+    assert_eq!(
+        pass("reduce --delimiter , --column n --no-comments", text),
+        "6"
+    );
+}
+
+/// An `f64` that is the neighbour of the number is not missing.
+#[test]
+fn a_missing_number_is_exact_in_each_form() {
+    let text = "9007199254740993 9007199254740992 1";
+    for word in [
+        "9007199254740993",
+        "9007199254740993.0",
+        "9.007199254740993e15",
+    ] {
+        let line = format!("reduce -q --missing skip --missing-word {word}");
+        assert_eq!(pass(&line, text), "9007199254740993", "{word}");
+    }
+    for text in ["20 1", "20.0 1.0", "2e1 1"] {
+        let sum = pass("reduce -q --missing skip --missing-word 2e1", text);
+        assert_eq!(sum.parse::<f64>(), Ok(1.0), "{text}");
+    }
 }

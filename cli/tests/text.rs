@@ -66,12 +66,12 @@ fn rows_fit_their_header_or_are_refused() {
     // R writes row names, and no name for them.
     for (line, text, result) in [
         (
-            "--delimiter , --column weight",
+            "--delimiter , --row-names --column weight",
             "weight,feed\n1,60,0.5\n2,70,0.25\n",
             "130",
         ),
         (
-            "--delimiter , --column feed",
+            "--delimiter , --row-names --column feed",
             "weight,feed\n1,60,0.5\n2,70,0.25\n",
             "0.75",
         ),
@@ -81,7 +81,7 @@ fn rows_fit_their_header_or_are_refused() {
             "130",
         ),
         (
-            "--delimiter , --column 2",
+            "--delimiter , --row-names --column 2",
             "weight,feed\n1,60,0.5\n2,70,0.25\n",
             "130",
         ),
@@ -426,7 +426,8 @@ fn headers_are_told_from_data() {
         (
             "--column 2 --header",
             "a,1,2\n5,6,7\n",
-            "column 3 has the name `2`",
+            "column 2 is `1`, and column 3 has the name `2`\n  remedy: give --column name:1, or \
+             --column name:2",
         ),
         (
             "--column a",
@@ -572,6 +573,42 @@ fn text_is_read_whatever_its_name_promises() {
         pass_in(folder.path(), "reduce --dtype u8 u.dat", b""),
         b"225\n"
     );
+    // Also where a mark or other letters are much of a short one.
+    let utf16 = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<_>>()
+    };
+    let texts = crate::support::folder(&[
+        ("mark.dat", "\u{feff}1\n2\n".as_bytes()),
+        ("letters.dat", "größe\n1\n2\n".as_bytes()),
+        ("dos.dat", b"1\r\n2\r\n\x1a"),
+        ("dos.bin", b"1\r\n2\r\n\x1a"),
+        ("latin.dat", b"gr\xf6\xdfe\n1\n2\n"),
+        ("wide.dat", &utf16("\u{feff}x\n1\n2\n")),
+        ("wide.bin", &utf16("1\n2\n")),
+    ]);
+    for name in ["mark.dat", "letters.dat", "dos.dat"] {
+        let sum = pass_in(texts.path(), &format!("reduce --dtype u8 {name}"), b"");
+        assert_eq!(sum, b"3\n", "{name}");
+    }
+    for (name, remedy) in [
+        ("dos.bin", "give --format text or --format raw"),
+        ("latin.dat", "give --format text or --format raw"),
+        (
+            "wide.dat",
+            "iconv -f UTF-16LE -t UTF-8 FILE | warpfold ..., or give --format raw",
+        ),
+        ("wide.bin", "iconv -f UTF-16LE"),
+    ] {
+        let error = fail_in(texts.path(), &format!("reduce --dtype u8 {name}"), b"");
+        assert!(error.contains(remedy), "{name}: {error}");
+        pass_in(
+            texts.path(),
+            &format!("reduce --dtype u8 --format raw {name}"),
+            b"",
+        );
+    }
     let error = fail_in(folder.path(), "reduce --dtype u8 z.raw", b"");
     assert!(error.contains("--format text or --format raw"), "{error}");
 }
@@ -736,7 +773,8 @@ fn integers_that_look_like_names_are_told() {
         ("0,1,2\n1.5,2.0,3.5\n", true),
         ("2019,2020\n2021,2022\n", false),
         ("2020,5\n1.5,2.5\n", false),
-        ("0,1,2\n3,4,5\n", false),
+        ("0,1,2\n3,4,5\n", true),
+        ("1,2,3\n3,4,5\n", false),
         ("2020,2021\n", false),
     ] {
         let (_, notes) = noted("stats --delimiter ,", text);

@@ -19,7 +19,7 @@ pub(crate) struct TextArguments {
     /// Read a column of a text: its number, from 1 on, its name in the header, or a range of
     /// either, such as 2-4, 3- or first:last; may be given several times
     ///
-    /// A name that is a number or a range is written `name:2020` where it can be mistaken.
+    /// `name:2020` is a name, and `number:3` a number, where the one can be taken for the other.
     #[arg(
         long = "column",
         value_name = "N|NAME|RANGE",
@@ -45,6 +45,10 @@ pub(crate) struct TextArguments {
     /// missing
     #[arg(long)]
     pub(crate) ragged: bool,
+
+    /// The rows begin with their names, and the header does not name that column
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) row_names: bool,
 
     /// What a comment starts with, where a word or a field can [default: #, which starts whole
     /// lines of tables only]
@@ -99,6 +103,7 @@ impl TextArguments {
             ("--header", self.header),
             ("--no-header", self.no_header),
             ("--ragged", self.ragged),
+            ("--row-names", self.row_names),
             ("--comment", self.comment.is_some()),
             ("--no-comments", self.no_comments),
             ("--decimal", self.decimal.is_some()),

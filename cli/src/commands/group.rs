@@ -17,21 +17,14 @@ use warpfold::{Device, Order};
 pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
     let columns = job.columns.columns.clone();
-    let Some(key) = place_of(&arguments.by, &columns) else {
-        let titles: Vec<_> = columns.iter().map(Column::title).collect();
-        return Err(Failure::with_remedy(
-            format_args!("--by {}", arguments.by),
-            "there is no such column among those that are read",
-            format_args!("choose one of {}", titles.join(", ")),
-        ));
-    };
+    let key = place_of(&arguments.by, &columns)?;
     let (name, delimiter) = (job.columns.name.clone(), job.columns.delimiter);
     let types = job.columns.dtypes();
     let mut rows: Vec<Values> = types.iter().map(|&dtype| Values::of(dtype)).collect();
     for piece in job.columns.pieces(types) {
         append(&mut rows, piece?);
     }
-    let starts = starts(&name, &columns[key], &rows[key], arguments.runs)?;
+    let starts = starts(&name, &arguments.by, &rows[key], arguments.runs)?;
     let mut offsets: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
     offsets.push(count(&rows) as u64);
     let counts: Vec<u64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -72,7 +65,7 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
 
 /// Where runs of equal keys start. Unless runs are asked for, keys must be sorted, so that each has
 /// one run.
-fn starts(name: &str, column: &Column, keys: &Values, runs: bool) -> Result<Vec<usize>> {
+fn starts(name: &str, by: &str, keys: &Values, runs: bool) -> Result<Vec<usize>> {
     with_number!(keys.dtype(), T => {
         let keys = keys.clone().into_vec::<T>();
         let order = Order::ascending();
@@ -86,15 +79,14 @@ fn starts(name: &str, column: &Column, keys: &Values, runs: bool) -> Result<Vec<
             starts.push(row + 1);
             if *direction.get_or_insert(way) != way && !runs {
                 let [before, after] = [pair[0], pair[1]].map(|key| key.to_value().text());
-                let title = column.title();
                 return Err(Failure::with_remedy(
                     name,
                     format_args!(
-                        "the keys are not sorted: in row {}, from 1, {title} is {after} after {before}",
+                        "the keys are not sorted: in row {}, from 1, {by} is {after} after {before}",
                         row + 2
                     ),
                     format_args!(
-                        "sort them first: warpfold sort --by {title} FILE | warpfold group --by {title}; or give --runs for each run of equal keys"
+                        "sort them first: warpfold sort --by {by} FILE | warpfold group --by {by}; or give --runs for each run of equal keys"
                     ),
                 ));
             }

@@ -3,7 +3,7 @@
 use crate::columns::Column;
 use crate::failure::{Failure, Result};
 use crate::number::{Number, with_number};
-use crate::text::Values;
+use crate::text::{self, Values};
 use std::cmp::Ordering;
 use warpfold::codegen::kernels::Bits;
 use warpfold::{Device, Order, Sortable};
@@ -35,22 +35,12 @@ impl Keys {
                     .collect(),
             ));
         }
+        let named = Named::of(columns);
         let keys = by.iter().map(|text| {
-            if let Some(place) = place_of(text, columns) {
-                return Ok((place, order(descending)));
-            }
-            let turned = [(":asc", false), (":desc", true)];
-            let named = turned.iter().find_map(|&(end, turned)| {
-                let place = place_of(text.strip_suffix(end)?, columns)?;
-                Some((place, order(turned)))
-            });
-            named.ok_or_else(|| {
-                let titles: Vec<_> = columns.iter().map(Column::title).collect();
-                Failure::with_remedy(
-                    format_args!("--by {text}"),
-                    "there is no such column among those that are read",
-                    format_args!("choose one of {}", titles.join(", ")),
-                )
+            let (place, ending) = named.key(text, &[":asc", ":desc"])?;
+            Ok(match ending {
+                "" => (place, order(descending)),
+                ending => (place, order(ending == ":desc")),
             })
         });
         Ok(Keys(keys.collect::<Result<_>>()?))
@@ -133,17 +123,95 @@ pub(crate) enum FloatOrder {
 }
 
 /// The place of the column that a number or a name means.
-pub(super) fn place_of(text: &str, columns: &[Column]) -> Option<usize> {
-    let named = text.strip_prefix("name:");
-    let by_name = |name: &str| {
-        columns
+pub(super) fn place_of(text: &str, columns: &[Column]) -> Result<usize> {
+    Ok(Named::of(columns).key(text, &[])?.0)
+}
+
+/// Columns as `--by` names them.
+struct Named<'a> {
+    columns: &'a [Column],
+    /// By the number of the column, less 1. Those that are not read have no name.
+    names: Vec<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    fn of(columns: &'a [Column]) -> Named<'a> {
+        let most = columns.iter().map(|column| column.number).max();
+        let mut names = vec![""; most.unwrap_or(0)];
+        for column in columns {
+            names[column.number - 1] = column.name.as_deref().unwrap_or("");
+        }
+        Named { columns, names }
+    }
+
+    /// All that a text can mean: the index of a column, and the ending that is none of its name.
+    fn meanings(&self, text: &str, endings: &[&'static str]) -> Vec<(usize, &'static str)> {
+        let whole = Some((text, ""));
+        let ended = endings
             .iter()
-            .position(|column| column.name.as_deref() == Some(name))
-    };
-    match (named, text.parse::<usize>()) {
-        (Some(name), _) => by_name(name),
-        (None, Ok(number)) => columns.iter().position(|column| column.number == number),
-        (None, Err(_)) => by_name(text),
+            .map(|&end| Some((text.strip_suffix(end)?, end)));
+        let mut meanings = Vec::new();
+        for (text, end) in std::iter::once(whole).chain(ended).flatten() {
+            let called = text::Column(text.into());
+            let found = called.meanings(&self.names, self.names.len());
+            let single = found.into_iter().filter(|range| range.len() == 1);
+            meanings.extend(single.map(|range| (range.start, end)));
+        }
+        meanings
+    }
+
+    /// The place that a text means among the columns, and its ending. Fails if it can mean two.
+    fn key(&self, text: &str, endings: &[&'static str]) -> Result<(usize, &'static str)> {
+        let spelled = |(index, end): (usize, &str)| {
+            let called = text::Column::of(index, &self.names, self.names.len()).0 + end;
+            match self.meanings(&called, endings).len() {
+                1 => called,
+                _ => format!("number:{}{end}", index + 1),
+            }
+        };
+        let meanings = self.meanings(text, endings);
+        if meanings.len() > 1 {
+            let each = meanings.iter().map(|&(index, end)| {
+                let by = spelled((index, end));
+                match self.names[index] {
+                    "" => format!("--by {by} for column {}", index + 1),
+                    name => format!("--by {by} for column {}, `{name}`", index + 1),
+                }
+            });
+            return Err(Failure::with_remedy(
+                format_args!("--by {text}"),
+                format_args!("this can mean {} columns or orders", meanings.len()),
+                format_args!("give {}", each.collect::<Vec<_>>().join(", or ")),
+            ));
+        }
+        let found = meanings.first().and_then(|&(index, end)| {
+            let number = index + 1;
+            let place = self
+                .columns
+                .iter()
+                .position(|column| column.number == number)?;
+            Some((place, end))
+        });
+        found.ok_or_else(|| {
+            let places = self.columns.iter().map(|column| column.number - 1);
+            let each = places.map(|index| match self.names[index] {
+                "" => (index + 1).to_string(),
+                name if self.meanings(name, endings).len() == 1 => name.to_owned(),
+                _ => spelled((index, "")),
+            });
+            let each: Vec<_> = each.collect();
+            Failure::with_remedy(
+                format_args!("--by {text}"),
+                "there is no such column among those that are read",
+                match self.names.iter().all(|name| name.is_empty()) {
+                    true => format!(
+                        "choose one of {}, or give --header if the first row names the columns",
+                        each.join(", ")
+                    ),
+                    false => format!("choose one of {}", each.join(", ")),
+                },
+            )
+        })
     }
 }
 

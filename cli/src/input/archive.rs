@@ -1,6 +1,7 @@
 //! NumPy's .npz: a ZIP archive of .npy files.
 
 use super::{Counted, Input};
+use crate::args::Format;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use flate2::CrcReader;
@@ -43,6 +44,21 @@ pub(super) fn enter(
         None if names.len() == 1 => Some(0),
         None => None,
     };
+    let texts =
+        |name: &&str| super::format_of_name(std::path::Path::new(name)) == Some(Format::Text);
+    if names.is_empty()
+        && let Some(text) = archive.file_names().find(texts)
+    {
+        let delimiter = match text.to_lowercase().ends_with(".csv") {
+            true => " --delimiter ,",
+            false => "",
+        };
+        return Err(Failure::with_remedy(
+            &name,
+            format_args!("this archive holds a text, {text}, and no array"),
+            format_args!("unzip -p FILE {text} | warpfold ...{delimiter}"),
+        ));
+    }
     if names.is_empty() {
         return Err(Failure::with_remedy(
             &name,

@@ -175,24 +175,24 @@ impl Input {
         let is_dat = self.path.as_deref().and_then(Path::extension);
         let is_dat = is_dat.is_some_and(|ending| ending.eq_ignore_ascii_case("dat"));
         let start = self.peek(LOOKED_AT)?;
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-        let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.,;eE".contains(byte);
-        let has_lines = start.iter().any(|byte| matches!(byte, b'\r' | b'\n'));
-        let has_digits = start.iter().any(u8::is_ascii_digit);
-        let all = |of_text: &dyn Fn(&u8) -> bool| {
-            has_digits && start.iter().all(|byte| is_blank(byte) || of_text(byte))
-        };
-        let has_numbers = all(&of_number) && (has_lines || is_dat);
-        // A few letters may be of other alphabets.
-        let is_text = || {
-            let others = start.iter().filter(|byte| !byte.is_ascii()).count();
-            all(&|byte| !byte.is_ascii_control()) && others * 8 <= start.len()
-        };
-        match is_dat {
-            true if has_numbers || has_lines && is_text() => Ok(Format::Text),
-            false if has_numbers => Err(Failure::with_remedy(
+        let looks = Looks::of(start, start.len() == LOOKED_AT);
+        match looks {
+            Looks::Lines | Looks::Numbers { .. } if is_dat => Ok(Format::Text),
+            Looks::Numbers { lines: true } => Err(Failure::with_remedy(
                 &self.name,
                 "its name says that it is raw, and it looks like numbers in text",
+                "give --format text or --format raw",
+            )),
+            Looks::Utf16(encoding) => Err(Failure::with_remedy(
+                &self.name,
+                format_args!("its name says that it is raw, and it looks like text in {encoding}"),
+                format_args!(
+                    "iconv -f {encoding} -t UTF-8 FILE | warpfold ..., or give --format raw"
+                ),
+            )),
+            Looks::OtherText if is_dat => Err(Failure::with_remedy(
+                &self.name,
+                "its name says that it is raw, and it looks like text, though not in UTF-8",
                 "give --format text or --format raw",
             )),
             _ => Ok(Format::Raw),
@@ -378,5 +378,80 @@ pub(crate) fn format_of_name(path: &Path) -> Option<Format> {
         Some(Format::Text)
     } else {
         None
+    }
+}
+
+/// What the first bytes of a file look like whose name says that it is raw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// Digits, signs, points, commas and exponents, in lines or in one.
+    Numbers {
+        lines: bool,
+    },
+    /// Lines of text with digits in it, in UTF-8.
+    Lines,
+    Utf16(&'static str),
+    /// Lines of text with digits in it, in an encoding of single bytes.
+    OtherText,
+    Binary,
+}
+
+impl Looks {
+    /// Whether more bytes follow, of which one may belong to a last character, is `cut`.
+    fn of(start: &[u8], cut: bool) -> Looks {
+        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+        for (mark, encoding, first) in [
+            (&b"\xff\xfe"[..], "UTF-16LE", 0),
+            (b"\xfe\xff", "UTF-16BE", 1),
+            (b"", "UTF-16LE", 0),
+            (b"", "UTF-16BE", 1),
+        ] {
+            let pairs = start.strip_prefix(mark).unwrap_or(&[]).chunks_exact(2);
+            let is_ascii = |pair: &[u8]| pair[1 - first] == 0;
+            let text: Vec<u8> = pairs
+                .clone()
+                .map(|pair| if is_ascii(pair) { pair[first] } else { b'?' })
+                .collect();
+            // Without a mark, small integers of 16 bits can look like this.
+            match Looks::of_bytes(&text, true) {
+                Looks::Numbers { lines: true } if pairs.clone().all(is_ascii) => {
+                    return Looks::Utf16(encoding);
+                }
+                Looks::Lines if !mark.is_empty() => return Looks::Utf16(encoding),
+                _ => {}
+            }
+        }
+        Looks::of_bytes(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start), cut)
+    }
+
+    fn of_bytes(start: &[u8], cut: bool) -> Looks {
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c);
+        let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.,;eE".contains(byte);
+        // DOS ends a text with ^Z.
+        let start = match start {
+            [text @ .., 0x1a] if !cut => text,
+            text => text,
+        };
+        let lines = start.iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+        let all = |of_text: &dyn Fn(&u8) -> bool| {
+            let has_digits = start.iter().any(u8::is_ascii_digit);
+            has_digits && start.iter().all(|byte| is_blank(byte) || of_text(byte))
+        };
+        if all(&of_number) {
+            return Looks::Numbers { lines };
+        }
+        if !lines || !all(&|byte| !byte.is_ascii_control()) {
+            return Looks::Binary;
+        }
+        // A few letters may be of other alphabets.
+        let others = start.iter().filter(|byte| !byte.is_ascii()).count();
+        let is_utf8 = match str::from_utf8(start) {
+            Ok(_) => true,
+            Err(error) => cut && error.error_len().is_none(),
+        };
+        match is_utf8 || others * 8 <= start.len() {
+            true => Looks::Lines,
+            false => Looks::OtherText,
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::args::OutputFormat;
 use crate::columns::Column;
 use crate::failure::{Failure, Result};
 use crate::npy::{self, Times};
-use crate::number::{DType, Number, with_number};
+use crate::number::{DType, Number, TO_F64, with_number};
 use crate::pieces::Places;
 use crate::text::Values;
 use crate::value::Value;
@@ -316,7 +316,7 @@ impl TableWriter {
                         other.title(),
                         other.dtype
                     ),
-                    "give --dtype f64, or write .csv, .tsv or .json",
+                    format_args!("{TO_F64}, or write .csv, .tsv or .json"),
                 ));
             }
             writer.binary = Some(Writer::new(output, format, dtype, None).rows(columns.len()));
@@ -449,7 +449,7 @@ fn spread(name: &str, values: &Values, cells: &[Option<usize>]) -> Result<Values
                 "a missing value keeps its place, and {} has no NaN for it",
                 values.dtype()
             ),
-            "give --dtype f64, or write text, .csv or .json",
+            format_args!("{TO_F64}, or write text, .csv or .json"),
         )
     })
 }

@@ -36,22 +36,24 @@ pub(super) struct LeftOut {
 impl LeftOut {
     /// Says what is not read.
     pub(super) fn warn(&self, file: &str) {
-        let say = |what: &str| logger::warn(format_args!("{file}: {what}"));
         if self.row_names {
-            say(
-                "the first column has no name: it names the rows, and is left out (--column 1- reads all)",
-            );
+            logger::insist(format!(
+                "{file}: the first column has no name: it names the rows, and is left out \
+                 (--column 1- reads all)"
+            ));
         }
-        for (what, columns) in [
-            ("columns without numbers are left out", &self.labels),
-            (
-                "columns with more words than numbers are left out",
-                &self.mixed,
-            ),
-        ] {
-            if !columns.is_empty() {
-                say(&format!("{what}: {}", columns.join(", ")));
-            }
+        if !self.labels.is_empty() {
+            let labels = self.labels.join(", ");
+            logger::warn(format_args!(
+                "{file}: columns without numbers are left out: {labels}"
+            ));
+        }
+        // Numbers are among them.
+        if !self.mixed.is_empty() {
+            let mixed = self.mixed.join(", ");
+            logger::insist(format!(
+                "{file}: columns with more words than numbers are left out: {mixed}"
+            ));
         }
     }
 }
@@ -160,8 +162,10 @@ impl Planner<'_> {
     fn layout(&self) -> Result<Layout> {
         let (survey, options) = (self.survey, self.options);
         let wanted = &options.columns;
+        self.check_marks()?;
         let names = self.names()?;
         let has_header = names.as_ref().is_some_and(|names| names.is_first_row);
+        self.check_row_names(names.as_ref().filter(|_| has_header))?;
         let width = self.width(names.as_ref(), has_header)?;
         let of_header = names.as_ref().filter(|_| has_header);
         let fields = of_header.map_or(survey.first.len(), |names| names.names.len());
@@ -194,6 +198,8 @@ impl Planner<'_> {
                 holds
             };
             let indices: Vec<_> = (0..fields).filter(numbers).collect();
+            // Who says that rows have names knows where they stand.
+            left_out.row_names &= !options.row_names;
             match indices.is_empty() {
                 false => indices,
                 // What is wrong is said where the first field is read.
@@ -228,11 +234,65 @@ impl Planner<'_> {
         })
     }
 
+    /// Fails, or warns, if another mark than the delimiter stands in each row, and beside numbers.
+    fn check_marks(&self) -> Result<()> {
+        // What stands in the only field is told when that is read.
+        let mark = self.survey.other_mark();
+        let Some(mark) = mark.filter(|_| self.survey.has_several()) else {
+            return Ok(());
+        };
+        let mark = named_mark(char::from(mark));
+        let place = format!("{}: line {}", self.file, self.survey.first_line);
+        let cause =
+            format!("each row has as many {mark} beside numbers, which may separate columns");
+        let decimal = match self.options.decimal {
+            None => " --decimal ,",
+            Some(_) => "",
+        };
+        let delimiter = named_mark(char::from(self.dialect.delimiter.unwrap_or(b' ')));
+        if self.options.delimiter.is_none() {
+            return Err(Failure::with_remedy(
+                place,
+                cause,
+                format_args!(
+                    "give --delimiter {mark}{decimal} if they do, else --delimiter {delimiter}"
+                ),
+            ));
+        }
+        logger::insist(format!(
+            "{place}: {cause}: --delimiter {mark}{decimal} reads them so"
+        ));
+        Ok(())
+    }
+
+    /// Fails if rows with a field more than the header may begin with something else than names.
+    fn check_row_names(&self, names: Option<&Names>) -> Result<()> {
+        let survey = self.survey;
+        let is_shifted = names.is_some_and(|names| names.names.len() > survey.first.len());
+        let doubt = survey.doubt_of_row_names(self.dialect.delimiter);
+        let Some(doubt) = doubt.filter(|_| is_shifted && !self.options.row_names) else {
+            return Ok(());
+        };
+        Err(Failure::with_remedy(
+            format_args!("{}: line {}", self.file, survey.second_line),
+            format_args!("the rows have a field more than the header: {doubt}"),
+            match self.dialect.delimiter {
+                Some(b',') => {
+                    "give --row-names if each row begins with its name; else put quotes around \
+                     numbers with commas, or name all columns"
+                }
+                _ => "give --row-names if each row begins with its name; else name all columns",
+            },
+        ))
+    }
+
     /// The names of the columns, if there are any.
     fn names(&self) -> Result<Option<Names>> {
         let (survey, options) = (self.survey, self.options);
         let all_wider = survey.wider == survey.rows;
-        let shift = survey.is_shifted() && !survey.ends_empty && (all_wider || !options.ragged);
+        let is_shifted =
+            survey.is_shifted() && !survey.ends_empty && (all_wider || !options.ragged);
+        let shift = options.row_names || is_shifted;
         let first = || {
             let mut names = survey.first.clone();
             if shift {
@@ -245,29 +305,22 @@ impl Planner<'_> {
             }
         };
         let by_name: Vec<_> = options.columns.iter().filter(|c| self.is_name(c)).collect();
-        let has_all = |names: &Names| by_name.iter().all(|column| column.is_in(&names.names));
-        let comment = || {
-            let lines = survey.comments.iter().rev();
-            let names = lines.map(|line| Names {
-                names: fields_of(line, self.dialect),
-                line: survey.first_line,
-                is_first_row: false,
-            });
-            let width = survey.first.len();
-            names
-                .filter(|names| width == 0 || names.names.len() == width)
-                .find(has_all)
+        let has_all = |names: &Names| {
+            let fields = names.names.len();
+            let mut columns = by_name.iter();
+            columns.all(|column| !column.meanings(&names.names, fields).is_empty())
         };
+        let comment = || self.names_in_comments().find(has_all);
         if survey.first.is_empty() {
             return match by_name.first() {
                 None => Ok(comment()),
                 Some(name) => match comment() {
                     Some(names) => Ok(Some(names)),
-                    None => Err(self.no_column(name)),
+                    None => Err(self.no_name(name)),
                 },
             };
         }
-        if options.header {
+        if options.header || options.row_names {
             return Ok(Some(first()));
         }
         let verdict = survey.first_row();
@@ -277,10 +330,13 @@ impl Planner<'_> {
                 true => Some(first),
                 false => comment(),
             };
-            let missing = by_name.iter().find(|c| !c.is_in(&survey.first));
+            let missing = by_name.iter().find(|column| {
+                let meanings = column.meanings(&survey.first, survey.first.len());
+                meanings.is_empty()
+            });
             return match names {
                 Some(names) => Ok(Some(names)),
-                None => Err(self.no_column(missing.unwrap_or(&by_name[0]))),
+                None => Err(self.no_name(missing.unwrap_or(&by_name[0]))),
             };
         }
         if options.no_header {
@@ -300,11 +356,12 @@ impl Planner<'_> {
                 }
                 comment()
             }
-            First::Unclear if self.skipped_header() => comment(),
+            First::Unclear if self.skipped_header() && survey.has_values() => comment(),
             // Commands print sizes before names; where a header has names, one comes first.
             First::Unclear
                 if self.dialect.delimiter.is_none()
                     && self.starts_with_number()
+                    && survey.has_values()
                     && !survey.is_quoted_alone() =>
             {
                 comment()
@@ -318,7 +375,10 @@ impl Planner<'_> {
                     }),
                 };
                 let mut kinds = survey.kinds.iter().enumerate();
-                if kinds.any(|(index, kind)| wanted(index) && *kind != Kind::Word) {
+                let is_odd = |index| survey.odd_numbers.contains(&index);
+                if kinds
+                    .any(|(index, kind)| wanted(index) && (*kind != Kind::Word || is_odd(index)))
+                {
                     return Err(Failure::with_remedy(
                         format_args!("{}: line {}", self.file, survey.first_line),
                         match survey.is_quoted_alone() {
@@ -336,6 +396,18 @@ impl Planner<'_> {
                 comment()
             }
         })
+    }
+
+    /// The names that each comment above the first row may be, the last one first.
+    fn names_in_comments(&self) -> impl Iterator<Item = Names> {
+        let lines = self.survey.comments.iter().rev();
+        let names = lines.map(|line| Names {
+            names: fields_of(line, self.dialect),
+            line: self.survey.first_line,
+            is_first_row: false,
+        });
+        let width = self.survey.first.len();
+        names.filter(move |names| width == 0 || names.names.len() == width)
     }
 
     fn starts_with_number(&self) -> bool {
@@ -356,7 +428,7 @@ impl Planner<'_> {
         match column.range() {
             None => true,
             // A number of the first row is no name by itself: it may be data.
-            Some((first, _)) if column.is_single() => {
+            Some((first, _)) if !column.is_number() => {
                 first > fields.max(1) && self.survey.first_row() != First::Data
             }
             Some(_) => false,
@@ -372,13 +444,14 @@ impl Planner<'_> {
             false => survey.first.len() == 1 && survey.wider == survey.rows && survey.rows > 0,
         };
         if has_header && !is_shifted && is_doubtful {
-            let remedy = "name all columns in the header, or skip it, with --skip 1 --no-header";
+            let remedy = "give --row-names if they do; else name all columns in the header";
             return Err(Failure::with_remedy(
                 format_args!("{}: line {}", self.file, survey.first_line),
                 "most rows have a field more than this header: they may begin with names of rows",
                 match self.dialect.delimiter == Some(b',') && survey.first.len() == 1 {
                     true => format!(
-                        "give --decimal , if a comma stands before fractions; else {remedy}"
+                        "give --delimiter ';' and --decimal , if a comma stands before fractions, \
+                         or --thousands , if between thousands; {remedy}"
                     ),
                     false => remedy.into(),
                 },
@@ -389,12 +462,12 @@ impl Planner<'_> {
         }
         let fields = names.filter(|names| names.is_first_row);
         let fields = fields.map_or(survey.first.len(), |names| names.names.len());
-        if has_header && survey.is_shifted() && survey.ends_empty {
+        if has_header && survey.is_shifted() && survey.ends_empty && !self.options.row_names {
             return Err(Failure::with_remedy(
                 format_args!("{}: line {}", self.file, survey.second_line),
                 "the rows have a field more than the header: an empty one at their end, or names \
                  of rows before the others",
-                "give --ragged if it is the one at the end, else name the first column",
+                "give --ragged if it is the one at the end, --row-names if rows begin with names",
             ));
         }
         Ok(Some(Width {
@@ -406,118 +479,88 @@ impl Planner<'_> {
 
     /// The indices of a column, or of a range of them.
     fn resolve(&self, column: &Column, names: Option<&Names>, fields: usize) -> Result<Vec<usize>> {
-        let place = |name: &str| -> Result<Option<usize>> {
-            let Some(names) = names else { return Ok(None) };
-            let places = names.names.iter().enumerate();
-            let mut places = places.filter(|(_, other)| other.as_str() == name);
-            let first = places.next().map(|(index, _)| index);
-            match (first, places.next()) {
-                (Some(first), Some((second, _))) => Err(Failure::with_remedy(
-                    format_args!("{}: line {}", self.file, names.line),
-                    format_args!(
-                        "columns {} and {} are both named `{name}`",
-                        first + 1,
-                        second + 1
-                    ),
-                    format_args!("give the number, such as --column {}", first + 1),
-                )),
-                (first, _) => Ok(first),
-            }
-        };
-        let is_single_number = column.is_single() && column.range().is_some();
-        if let Some(name) = column.explicit_name()
-            && let Some(index) = place(name)?
-        {
-            return Ok(vec![index]);
+        let range = column.range();
+        // The user can say that no names are above the data, but a comment has some.
+        let numbers_alone = self.options.no_header && range.is_some();
+        let names = names.filter(|_| !numbers_alone);
+        let known = names.map_or(&[][..], |names| &names.names[..]);
+        let mut meanings = column.meanings(known, fields);
+        if meanings.len() > 1 {
+            let line = names.map_or(self.survey.first_line, |names| names.line);
+            return Err(self.several_meanings(column, &meanings, known, fields, line));
         }
-        let mut ranges = Vec::new();
-        for (at, _) in column.0.match_indices(':') {
-            let (from, to) = (&column.0[..at], &column.0[at + 1..]);
-            if let (Some(from), Some(to)) = (place(from)?, place(to)?)
-                && from <= to
-            {
-                ranges.push(from..to + 1);
+        let any_field = self.options.ragged || self.survey.first.is_empty();
+        match (meanings.pop(), range) {
+            (Some(range), _) => Ok(range.collect()),
+            (None, Some((first, last))) if any_field => {
+                Ok((first - 1..last.unwrap_or(fields.max(first))).collect())
             }
-        }
-        if !is_single_number {
-            ranges.extend(
-                column
-                    .range()
-                    .map(|(first, last)| first - 1..last.unwrap_or(fields.max(first))),
-            );
-            let named = place(&column.0)?;
-            if let Some(index) = named.filter(|_| ranges.is_empty()) {
-                return Ok(vec![index]);
+            (None, Some((first, last))) => {
+                Err(self.too_few(&last.unwrap_or(first).to_string(), fields))
             }
-            if ranges.len() + usize::from(named.is_some()) > 1 {
-                return Err(self.two_meanings(column, named, &ranges));
-            }
-        }
-        if let Some((first, last)) = column.range() {
-            let last = if column.is_single() {
-                Some(first)
-            } else {
-                last
-            };
-            if is_single_number {
-                let named = place(&column.0)?;
-                let own = names.and_then(|names| names.names.get(first - 1));
-                match named {
-                    Some(index) if first > fields => return Ok(vec![index]),
-                    // A comment can be the header, and then no option takes its names away.
-                    Some(index)
-                        if index + 1 != first && own.is_some() && !self.options.no_header =>
-                    {
-                        return Err(Failure::with_remedy(
-                            format_args!("--column {first}"),
-                            format_args!(
-                                "column {first} is `{}`, and column {} has the name `{first}`",
-                                own.map_or("", |name| name),
-                                index + 1
-                            ),
-                            format_args!(
-                                "give --column name:{first} for that, or --no-header for the other"
-                            ),
-                        ));
-                    }
-                    _ => {}
-                }
-            }
-            let last = last.unwrap_or(fields.max(first));
-            let survey = self.survey;
-            if last > fields && !survey.first.is_empty() && !self.options.ragged {
-                return Err(self.too_few(&last.to_string(), fields));
-            }
-            return Ok((first - 1..last).collect());
-        }
-        match ranges.pop() {
-            Some(range) => Ok(range.collect()),
-            None => Err(self.no_column(column)),
+            (None, None) => Err(self.no_column(column, known, fields)),
         }
     }
 
     /// A name that can mean several columns.
-    fn two_meanings(
+    fn several_meanings(
         &self,
         column: &Column,
-        named: Option<usize>,
-        ranges: &[std::ops::Range<usize>],
+        meanings: &[std::ops::Range<usize>],
+        names: &[String],
+        fields: usize,
+        line: u64,
     ) -> Failure {
-        let shown = |range: &std::ops::Range<usize>| {
-            format!("columns {} to {}", range.start + 1, range.end)
+        let text = &column.0;
+        let numbered = column.range().map(|(first, _)| first - 1);
+        let name = |index: usize| names.get(index).map_or("", String::as_str);
+        let is_named = |index: usize| name(index) == text;
+        let spelled = |range: &std::ops::Range<usize>| match range.len() {
+            1 => format!("--column {}", Column::of(range.start, names, fields).0),
+            _ => format!("--column number:{}-{}", range.start + 1, range.end),
         };
-        let name = named.map(|index| format!("column {}, which has this name", index + 1));
-        let meanings: Vec<_> = name.into_iter().chain(ranges.iter().map(shown)).collect();
+        let remedies: Vec<_> = meanings.iter().map(spelled).collect();
+        let remedy = format!("give {}", remedies.join(", or "));
+        match meanings {
+            [first, second] if first.len() + second.len() == 2 => {
+                let (first, second) = (first.start, second.start);
+                if is_named(first) && is_named(second) {
+                    return Failure::with_remedy(
+                        format_args!("{}: line {line}", self.file),
+                        format_args!(
+                            "columns {} and {} are both named `{text}`",
+                            first + 1,
+                            second + 1
+                        ),
+                        remedy,
+                    );
+                }
+                if let Some(number) = numbered {
+                    let other = if first == number { second } else { first };
+                    return Failure::with_remedy(
+                        format_args!("--column {text}"),
+                        format_args!(
+                            "column {text} is `{}`, and column {} has the name `{text}`",
+                            name(number),
+                            other + 1
+                        ),
+                        remedy,
+                    );
+                }
+            }
+            _ => {}
+        }
+        let shown = meanings.iter().map(|range| match range.len() {
+            1 if is_named(range.start) => {
+                format!("column {}, which has this name", range.start + 1)
+            }
+            1 => format!("column {}", range.start + 1),
+            _ => format!("columns {} to {}", range.start + 1, range.end),
+        });
         Failure::with_remedy(
-            format_args!("--column {}", column.0),
-            format_args!("this can mean {}", meanings.join(", or ")),
-            match named {
-                Some(_) => format!(
-                    "give --column name:{}, or each number of the others",
-                    column.0
-                ),
-                None => "give the numbers of the columns".into(),
-            },
+            format_args!("--column {text}"),
+            format_args!("this can mean {}", shown.collect::<Vec<_>>().join(", or ")),
+            remedy,
         )
     }
 
@@ -527,12 +570,9 @@ impl Planner<'_> {
             return None;
         };
         let delimiter = first.chars().find(|&c| ",;|\t".contains(c))?;
-        let delimiter = match delimiter {
-            '\t' => "tab".into(),
-            delimiter => format!("'{delimiter}'"),
-        };
         Some(format!(
-            "give --delimiter {delimiter}, if that separates the columns"
+            "give --delimiter {}, if that separates the columns",
+            named_mark(delimiter)
         ))
     }
 
@@ -551,40 +591,55 @@ impl Planner<'_> {
         )
     }
 
-    fn no_column(&self, column: &Column) -> Failure {
+    /// What to say if nothing that may be a header has a name.
+    fn no_name(&self, column: &Column) -> Failure {
+        let first = &self.survey.first;
+        let in_comment = self.names_in_comments().next();
+        match in_comment.filter(|_| self.survey.first_row() == First::Data) {
+            Some(names) => self.no_column(column, &names.names, names.names.len()),
+            None => self.no_column(column, first, first.len()),
+        }
+    }
+
+    fn no_column(&self, column: &Column, names: &[String], fields: usize) -> Failure {
         const SHOWN: usize = 20;
         let first = &self.survey.first;
-        if column.is_single() && !first.is_empty() {
+        if column.range().is_some() && !first.is_empty() {
             return self.too_few(&column.0, first.len());
         }
-        let mut names: Vec<_> = first
+        let known = if names.is_empty() { first } else { names };
+        let mut listed: Vec<_> = known
             .iter()
             .take(SHOWN)
             .map(|n| shown(n.as_bytes()))
             .collect();
-        if first.len() > SHOWN {
-            names.push("…".into());
+        if known.len() > SHOWN {
+            listed.push("…".into());
         }
-        let ends = column.0.split_once('-');
-        let is_range = ends.is_some_and(|(from, to)| {
-            let has = |name| first.iter().any(|other| other == name);
-            has(from) && has(to)
-        });
+        let other = column.other_range(known, fields);
         Failure::with_remedy(
             self.file,
             format_args!("no column is named `{}`", column.0),
-            match names.is_empty() {
-                true => "there is no row at all".into(),
-                false if is_range => {
-                    format!(
-                        "give --column {}; the names of a range have a colon between them",
-                        column.0.replacen('-', ":", 1)
-                    )
-                }
-                false if self.other_delimiter().is_some() => {
-                    self.other_delimiter().unwrap_or_default()
-                }
-                false => format!("the first line that is read names {}", names.join(", ")),
+            match (listed.is_empty(), other) {
+                (true, _) => match self.dialect.comment {
+                    Some(comment) => format!(
+                        "there is no row at all: lines with {} are comments, but with --no-comments",
+                        char::from(comment)
+                    ),
+                    None => "there is no row at all".into(),
+                },
+                (_, Some(other)) => format!(
+                    "give --column {}: the first stands on the left, and names have a colon \
+                     between them",
+                    other.0
+                ),
+                _ => match self.other_delimiter() {
+                    Some(delimiter) => delimiter,
+                    None if names == first => {
+                        format!("the first line that is read names {}", listed.join(", "))
+                    }
+                    None => format!("the columns are {}", listed.join(", ")),
+                },
             },
         )
     }
@@ -611,5 +666,13 @@ impl Planner<'_> {
         let missing = below.missing > 0 || first == Some(&Kind::Missing);
         let nan = missing && self.spelling.missing == Missing::Nan;
         below.is_float || nan || first == Some(&Kind::Float)
+    }
+}
+
+/// What separates columns, as it is given to `--delimiter`.
+fn named_mark(mark: char) -> String {
+    match mark {
+        '\t' => "tab".into(),
+        mark => format!("'{mark}'"),
     }
 }

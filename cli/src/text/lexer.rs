@@ -266,6 +266,13 @@ impl<'a> Sample<'a> {
         field.bytes(&self.lexer.buffer)
     }
 
+    /// Whether the first quote that closes on this line has a comma behind it.
+    pub(super) fn has_comma_behind_quote(&self) -> bool {
+        let rest = &self.lexer.buffer[self.lexer.cursor.at..];
+        let line = rest.split(|byte| matches!(byte, b'\n' | b'\r')).next();
+        line.is_some_and(|line| line.windows(2).any(|pair| pair == b"\","))
+    }
+
     /// Where the row starts that comes from the last step.
     pub(super) fn row_line(&self) -> u64 {
         self.cursor.row_line

@@ -31,6 +31,7 @@
 //! handed out beside the values. When the text ends, what was skipped is told on the standard
 //! error, once for each file.
 
+mod column;
 mod layout;
 mod lexer;
 mod rows;
@@ -40,6 +41,7 @@ mod survey;
 mod tests;
 mod values;
 
+pub(crate) use column::Column;
 pub(crate) use values::Values;
 
 use crate::args::TextArguments;
@@ -51,61 +53,6 @@ use spelling::{Bad, Spelling};
 
 /// So much is looked through for the type of the numbers.
 const SAMPLE_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
-
-/// A column as the user names it: a number from 1 on, a name, or a range of either.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Column(pub(crate) String);
-
-impl Column {
-    /// Whether it is one number: no range, and no name.
-    fn is_single(&self) -> bool {
-        self.0.bytes().all(|byte| byte.is_ascii_digit())
-    }
-
-    /// The first and the last number of a range, which can lack an end.
-    fn range(&self) -> Option<(usize, Option<usize>)> {
-        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().ok().filter(|&number| number > 0),
-            false => None,
-        };
-        if let Some(number) = number(&self.0) {
-            return Some((number, Some(number)));
-        }
-        let (first, last) = self.0.split_once(['-', ':'])?;
-        let first = number(first)?;
-        if last.is_empty() {
-            return Some((first, None));
-        }
-        number(last)
-            .filter(|&last| last >= first)
-            .map(|last| (first, Some(last)))
-    }
-
-    /// Whether it can mean the column of an index, which has one of two names.
-    fn may_be(&self, index: usize, names: &[&str]) -> bool {
-        match self.range() {
-            Some((first, last)) => {
-                let named = names.contains(&self.0.as_str());
-                named || index + 1 >= first && last.is_none_or(|last| index < last)
-            }
-            None => self.0.contains(':') || names.contains(&self.0.as_str()),
-        }
-    }
-
-    /// What follows `name:`, for names that are numbers or ranges.
-    fn explicit_name(&self) -> Option<&str> {
-        self.0.strip_prefix("name:")
-    }
-
-    /// Whether some names have it, or both ends of it.
-    fn is_in(&self, names: &[String]) -> bool {
-        let has = |name: &str| names.iter().any(|other| other == name);
-        let is_range = |(at, _)| has(&self.0[..at]) && has(&self.0[at + 1..]);
-        has(&self.0)
-            || self.explicit_name().is_some_and(has)
-            || self.0.match_indices(':').any(is_range)
-    }
-}
 
 /// Where a text stands, and what is wrong with it.
 struct Mistake {

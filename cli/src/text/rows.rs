@@ -9,7 +9,7 @@ use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::logger;
-use crate::number::{BadNumber, DType};
+use crate::number::{BadNumber, DType, TO_F64};
 use std::path::Path;
 
 /// Takes the fields that are wanted. Those of a column have its lane.
@@ -43,7 +43,7 @@ pub(super) struct Rows {
     pub(super) missing: Vec<u64>,
     /// How many rows were left out for that.
     rows_left_out: u64,
-    /// Where the first integer stands that no `f64` holds.
+    /// Where the first integer stands that its type does not hold, and what is to be said of it.
     rounded: Option<String>,
 }
 
@@ -169,6 +169,7 @@ impl Rows {
     pub(super) fn arrange(&mut self, options: &TextArguments, asked: bool) -> Result<Arrangement> {
         let is_table = self.has_delimiter()
             || options.header
+            || options.row_names
             || !options.columns.is_empty()
             || !options.no_header && Layout::is_evident(&mut self.lexer, &self.spelling)?;
         if is_table && let Some(layout) = Layout::of(&mut self.lexer, options, &self.spelling)? {
@@ -247,13 +248,13 @@ impl Rows {
                     let bytes = self.lexer.bytes(&field);
                     match sink.take(lane, &bytes, &self.spelling) {
                         Ok(true) => {
-                            if bytes.len() > spelling::EXACT_DIGITS
-                                && inferred
+                            let dtype = sink.dtype(lane);
+                            if bytes.len() > spelling::exact_digits(dtype)
                                 && self.rounded.is_none()
-                                && sink.dtype(lane) == DType::F64
-                                && self.spelling.is_rounded(&bytes)
+                                && let Some(integer) = self.spelling.rounded(&bytes, dtype)
                             {
-                                self.rounded = Some(self.lexer.place(&field));
+                                self.rounded =
+                                    Some(self.rounding(&field, integer, dtype, inferred));
                             }
                         }
                         Ok(false) => self.missing[lane] += 1,
@@ -351,8 +352,20 @@ impl Rows {
                 width.fields,
                 width.line
             ),
-            "mend the row, or give --ragged: what is beyond is left out, what lacks is missing \
-             (--missing skip)",
+            match width.row_names {
+                true => {
+                    "mend the row, or leave --row-names out; with --ragged, what is beyond is left \
+                     out, and what lacks is missing (--missing skip)"
+                }
+                false if fields > width.fields && self.delimiter() == Some(b',') => {
+                    "mend the row (a number with commas stands in quotes), or give --ragged: what is \
+                     beyond is left out"
+                }
+                false => {
+                    "mend the row, or give --ragged: what is beyond is left out, what lacks is \
+                     missing (--missing skip)"
+                }
+            },
         )
     }
 
@@ -365,11 +378,8 @@ impl Rows {
                  comment: --no-comments reads it, --comment '#' says that it is one"
             ));
         }
-        if let Some(place) = &self.rounded {
-            logger::insist(format!(
-                "{name}: {place}: this integer is beyond 2^53, and rounded to f64, the type that \
-                 the other values need"
-            ));
+        if let Some(rounded) = &self.rounded {
+            logger::insist(format!("{name}: {rounded}"));
         }
         let missing: u64 = self.missing.iter().sum();
         if missing > 0 && self.spelling.missing == Missing::Skip {
@@ -391,6 +401,24 @@ impl Rows {
         }
     }
 
+    /// What is said of an integer that is rounded.
+    #[cold]
+    fn rounding(&self, field: &Field, integer: i128, dtype: DType, inferred: bool) -> String {
+        let place = self.lexer.place(field);
+        let why = match inferred {
+            true => "the type that the other values need".into(),
+            false => match (i64::try_from(integer), u64::try_from(integer)) {
+                (Ok(_), _) => "as --dtype says; i64 holds it".into(),
+                (_, Ok(_)) => "as --dtype says; u64 holds it".into(),
+                _ => String::from("as --dtype says"),
+            },
+        };
+        format!(
+            "{place}: this integer is beyond 2^{}, and rounded to {dtype}, {why}",
+            dtype.exact_bits()
+        )
+    }
+
     #[cold]
     fn missing_words(&self, field: &[u8], bad: Bad, dtype: DType) -> (String, Option<String>) {
         debug_assert!(field.is_empty() || bad == Bad::Missing || !dtype.is_float());
@@ -405,7 +433,7 @@ impl Rows {
             ),
             Bad::Number(_) => (
                 format!("{what}, and {dtype} has no NaN"),
-                Some("give --dtype f64, or --missing skip".into()),
+                Some(format!("{TO_F64}, or --missing skip")),
             ),
         }
     }
@@ -423,28 +451,23 @@ impl Rows {
     ) -> Failure {
         let is_first = self.first_line.is_none() && !self.has_header;
         let shown = shown(token);
-        let control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-        let (cause, remedy) = match bad {
-            Bad::Missing => self.missing_words(token, bad, dtype),
-            Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
-                self.missing_words(token, bad, dtype)
-            }
-            Bad::Number(bad) => {
-                let cause = bad.describe(&shown, dtype);
-                match bad {
-                    BadNumber::NotANumber
-                        if str::from_utf8(token).is_err() || token.iter().any(control) =>
-                    {
-                        (
-                            cause + "; this looks like binary data",
-                            Some("give --format raw and --dtype".into()),
-                        )
+        let (cause, remedy) =
+            match bad {
+                Bad::Missing => self.missing_words(token, bad, dtype),
+                Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
+                    self.missing_words(token, bad, dtype)
+                }
+                Bad::Number(bad) => {
+                    let cause = bad.describe(&shown, dtype);
+                    match (bad, other_data(token)) {
+                    (BadNumber::NotANumber, Some((what, remedy))) => {
+                        (format!("{cause}; {what}"), Some(remedy.into()))
                     }
-                    BadNumber::NotANumber if self.spelling.looks_like_number(token) => (
+                    (BadNumber::NotANumber, _) if self.spelling.looks_like_number(token) => (
                         cause + ", or more than one",
                         Some(self.remedy_of_marks(token, field.quoted)),
                     ),
-                    BadNumber::NotANumber if token.iter().any(|b| b";|".contains(b)) => (
+                    (BadNumber::NotANumber, _) if token.iter().any(|b| b";|".contains(b)) => (
                         cause,
                         Some(
                             "if this separates columns, give it as --delimiter, such as \
@@ -452,7 +475,7 @@ impl Rows {
                                 .into(),
                         ),
                     ),
-                    BadNumber::NotANumber if self.has_comment(token) => (
+                    (BadNumber::NotANumber, _) if self.has_comment(token) => (
                         cause,
                         Some(
                             match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
@@ -463,23 +486,28 @@ impl Rows {
                             },
                         ),
                     ),
-                    // Behind a number it is no header.
-                    BadNumber::NotANumber
+                    // Behind a number it is no header, but for other columns.
+                    (BadNumber::NotANumber, _)
                         if is_first
-                            && self.lexer.fields() == 1
+                            && (self.lexer.fields() == 1 || !self.is_flat())
                             && is_name(&String::from_utf8_lossy(token)) =>
                     (
                         cause,
                         Some(
-                            "if this line is a header, give --skip 1, or --column NAME for a column"
-                                .into(),
+                            match !self.is_flat() {
+                                true => "if this line is a header, give --header, or --skip 1 to \
+                                         leave it out",
+                                false => "if this line is a header, give --skip 1, or --column \
+                                          NAME for a column",
+                            }
+                            .into(),
                         ),
                     ),
-                    BadNumber::NotAnInteger if inferred => (
+                    (BadNumber::NotAnInteger, _) if inferred => (
                         format!("`{shown}` is not an integer, but all numbers before it are"),
-                        Some("give --dtype f64".into()),
+                        Some(TO_F64.into()),
                     ),
-                    BadNumber::NotANumber => (
+                    (BadNumber::NotANumber, _) => (
                         cause,
                         // A word that is not shown as a whole cannot be given.
                         Some(match shown.as_bytes() == token {
@@ -491,20 +519,14 @@ impl Rows {
                             false => "mend it, or choose other columns with --column".into(),
                         }),
                     ),
-                    BadNumber::OutOfRange if dtype == DType::F64 => (
+                    (BadNumber::OutOfRange, _) if dtype == DType::F64 => (
                         cause,
                         Some("mend it: no type of numbers here holds it".into()),
                     ),
-                    bad => {
-                        let remedy = bad.remedy(dtype);
-                        (
-                            cause,
-                            remedy.map(|remedy| format!("{remedy}, with --dtype")),
-                        )
-                    }
+                    (bad, _) => (cause, bad.remedy(self.spelling.integer(token), dtype)),
                 }
-            }
-        };
+                }
+            };
         let mistake = Mistake {
             place,
             cause,
@@ -523,9 +545,14 @@ impl Rows {
     /// What to do about marks between the digits of a number: each may mean another thing.
     fn remedy_of_marks(&self, token: &[u8], quoted: bool) -> String {
         let fitting = self.spelling.other_marks(token);
+        // Without a delimiter, .csv is taken for one with semicolons.
+        let again = match self.delimiter() {
+            Some(b',') if quoted => " --delimiter ,",
+            _ => "",
+        };
         let mut remedies: Vec<String> = fitting
             .into_iter()
-            .map(|(options, number)| format!("{options} if this is {number}"))
+            .map(|(options, number)| format!("{options}{again} if this is {number}"))
             .collect();
         let mark = |mark: u8| token.contains(&mark) && !self.spelling.uses(mark);
         if remedies.is_empty() {
@@ -548,6 +575,56 @@ impl Rows {
     }
 }
 
+/// What a field holds that is no text in UTF-8, and what to do about it.
+#[cold]
+fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
+    let control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    let zeros = token.iter().filter(|&&byte| byte == 0).count();
+    let has_zeros = zeros > 0 && token.len().abs_diff(2 * zeros) <= 1;
+    let is_utf16 = |parity| {
+        let mut bytes = token.iter().enumerate();
+        has_zeros && bytes.all(|(at, &byte)| (at % 2 == parity) == (byte == 0))
+    };
+    // A line end cuts its own two bytes apart.
+    if is_utf16(1) || is_utf16(0) {
+        return Some((
+            "this looks like text in UTF-16",
+            "iconv -f UTF-16LE -t UTF-8 FILE | warpfold ..., or with UTF-16BE",
+        ));
+    }
+    if str::from_utf8(token).is_err() {
+        return Some(match token.iter().any(control) {
+            true => (
+                "this looks like binary data",
+                "give --format raw and --dtype",
+            ),
+            false => (
+                "this is no UTF-8",
+                "iconv -f LATIN1 -t UTF-8 FILE | warpfold ..., or --format raw and --dtype for \
+                 binary data",
+            ),
+        });
+    }
+    match token {
+        [text @ .., 0x1a] | [0x1a, text @ ..] if !text.iter().any(control) => Some((
+            "it holds ^Z, which looks like binary data, or like texts of DOS one behind the other",
+            "tr -d '\\032' < FILE | warpfold ..., or --format raw and --dtype for binary data",
+        )),
+        _ => match token.iter().find(|byte| control(byte)) {
+            None => None,
+            Some(0x0b) => Some((
+                "it holds a vertical tab",
+                "tr '\\013' ' ' < FILE | warpfold ...",
+            )),
+            Some(_) => Some((
+                "it holds a control character, as binary data do",
+                "tr -d '\\000-\\010\\016-\\037' < FILE | warpfold ..., or --format raw and --dtype \
+                 for binary data",
+            )),
+        },
+    }
+}
+
 /// Fails where a byte stands between fields, is to stand within numbers as well, and no quotes tell
 /// one from the other.
 fn check_quotes(lexer: &mut Lexer, delimiter: u8) -> Result<()> {
@@ -566,12 +643,13 @@ fn check_quotes(lexer: &mut Lexer, delimiter: u8) -> Result<()> {
     Err(Failure::with_remedy(
         &lexer.input.name,
         format_args!("`{delimiter}` separates fields, and stands within no quotes, as in numbers"),
-        "give another --delimiter, such as --delimiter ';', or --delimiter space",
+        "give another --delimiter, such as --delimiter ';', or --delimiter space; or leave out \
+         --decimal and --thousands",
     ))
 }
 
 /// Fails where commas are said to stand before fractions, and look as if they separated fields:
-/// those of a name in the first row, or of a .csv without a semicolon.
+/// those of a name in the first row, of a .csv without a semicolon, or behind quotes.
 fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
     lexer.read_ahead(SAMPLE_BYTES)?;
     let mut sample = lexer.sample();
@@ -587,13 +665,14 @@ fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
         }
     }
     let is_single = lexer.dialect.delimiter.is_some() && fields == 1;
-    if names || others && is_single {
+    let is_quoted = lexer.dialect.delimiter.is_some() && sample.has_comma_behind_quote();
+    if names || others && is_single || is_quoted {
         return Err(Failure::with_remedy(
             &lexer.input.name,
             "the commas of the first row may separate columns, and --decimal , says that they \
              stand before fractions",
-            "give --delimiter ',' and leave --decimal out if they separate columns; else give \
-             --delimiter ';', or what separates them",
+            "if they separate columns, give --delimiter ',' and leave --decimal out unless numbers \
+             stand in quotes; else give --delimiter ';', or what separates them",
         ));
     }
     Ok(())

@@ -2,8 +2,11 @@
 
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
-use crate::number::{BadNumber, Number};
+use crate::number::{BadNumber, DType, Number, with_number};
 use std::borrow::Cow;
+
+/// No integer of 64 bits is longer, with its sign.
+const LONGEST_INTEGER: usize = 21;
 
 /// What stands for a missing value in public tables, whatever its case. `nan` is one only where
 /// missing values are skipped; elsewhere it is a number.
@@ -13,8 +16,17 @@ const MISSING: [&str; 29] = [
     "#ref!", "#value!", "#nv", "n.d.",
 ];
 
-/// Integers of so many digits are all `f64`s.
-pub(super) const EXACT_DIGITS: usize = 15;
+/// All integers of so many digits are numbers of a type.
+#[inline]
+pub(super) fn exact_digits(dtype: DType) -> usize {
+    match dtype {
+        DType::F64 => 15,
+        DType::F32 => 7,
+        DType::F16 => 3,
+        DType::Bf16 => 2,
+        _ => usize::MAX,
+    }
+}
 
 /// How numbers are written.
 #[derive(Debug, Clone)]
@@ -187,17 +199,37 @@ impl Spelling {
         })
     }
 
-    /// Whether a field is an integer that no `f64` holds.
+    /// The integer that a field is, if a type of floats rounds it: also `3.0`, but no `3e0`.
+    #[inline]
+    pub(super) fn rounded(&self, field: &[u8], dtype: DType) -> Option<i128> {
+        // Most long numbers are fractions, whose digits go on behind the point.
+        let point = field
+            .iter()
+            .take(LONGEST_INTEGER)
+            .position(|&byte| byte == b'.');
+        let is_fraction = |at: usize| {
+            field
+                .get(at + 1)
+                .is_some_and(|byte| (b'1'..=b'9').contains(byte))
+        };
+        match self.decimal == b'.' && point.is_some_and(is_fraction) {
+            true => None,
+            false => self.rounded_integer(field, dtype),
+        }
+    }
+
     #[cold]
-    pub(super) fn is_rounded(&self, field: &[u8]) -> bool {
+    fn rounded_integer(&self, field: &[u8], dtype: DType) -> Option<i128> {
         let field = self.plain(field.trim_ascii());
-        let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+"));
-        let digits = digits.unwrap_or(&field);
-        digits.iter().all(u8::is_ascii_digit)
-            && str::from_utf8(digits).is_ok_and(|digits| match digits.parse::<i128>() {
-                Ok(value) => value as f64 as i128 != value,
-                Err(_) => !digits.is_empty(),
-            })
+        let integer =
+            integer_of(&field).filter(|_| !field.contains(&b'e') && !field.contains(&b'E'))?;
+        let held = with_number!(dtype, T => T::parse(&field).ok()?.to_integer());
+        (held != integer).then_some(integer)
+    }
+
+    /// The integer that a field is, if it is one of 128 bits.
+    pub(super) fn integer(&self, field: &[u8]) -> Option<i128> {
+        integer_of(&self.plain(field.trim_ascii()))
     }
 
     /// Whether a byte may stand within a number as well as between fields.
@@ -280,8 +312,26 @@ impl Spelling {
     }
 }
 
+/// The integer that a number is, whatever its form: `20`, `20.0`, `2e1`.
 fn integer_of(plain: &[u8]) -> Option<i128> {
-    str::from_utf8(plain).ok()?.parse().ok()
+    let text = str::from_utf8(plain).ok()?;
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let digits: i128 = match fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => [whole, fraction].concat().parse().ok()?,
+        false => return None,
+    };
+    let shift = exponent.checked_sub(fraction.len().try_into().ok()?)?;
+    let scale = 10_i128.checked_pow(shift.unsigned_abs());
+    match (shift >= 0, digits) {
+        (_, 0) => Some(0),
+        (true, _) => digits.checked_mul(scale?),
+        (false, _) => (digits % scale? == 0).then_some(digits / scale?),
+    }
 }
 
 /// A number without what stands between its thousands; nothing if that stands in other places.

@@ -5,6 +5,9 @@ use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
 use super::spelling::{Kind, Spelling};
 use crate::input::Input;
+use memchr::memchr3;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// So many rows tell whether a column holds numbers at all.
 const TELLING_ROWS: usize = 1000;
@@ -50,6 +53,38 @@ pub(super) struct Survey {
     pub(super) ends_empty: bool,
     /// What is in them.
     pub(super) columns: Vec<Contents>,
+    /// What their first fields are, if these are names of rows.
+    row_names: RowNames,
+    /// How often other marks than the delimiter stand in each row, and whether beside numbers.
+    marks: [Mark; MARKS.len()],
+}
+
+/// What separates the columns of other tables.
+const MARKS: [u8; 3] = [b';', b'|', b'\t'];
+
+/// A mark in the fields of the rows.
+#[derive(Debug, Default, Clone, Copy)]
+struct Mark {
+    /// How often it stands in this row.
+    count: usize,
+    /// How often it stands in each row so far; nothing if that differs.
+    in_all: Option<usize>,
+    /// Whether it stands beside a number in this row, and in how many rows.
+    is_beside: bool,
+    beside: usize,
+}
+
+/// The first fields of rows that have a field more than the header.
+#[derive(Debug, Default)]
+struct RowNames {
+    names: HashSet<Vec<u8>>,
+    repeated: bool,
+    /// Whether one is a fraction, or nothing.
+    odd: bool,
+    /// Whether one stands in no quotes.
+    bare: bool,
+    /// Whether a field and the next make a number in each row, with the delimiter as a mark in it.
+    joins: Vec<bool>,
 }
 
 /// What the rows after the first have in a column.
@@ -75,6 +110,62 @@ impl Contents {
     }
 }
 
+impl RowNames {
+    /// Takes note of the first field of a row.
+    fn look_at(&mut self, index: usize, bytes: &[u8], quoted: bool, spelling: &Spelling) {
+        if index > 0 {
+            return;
+        }
+        self.bare |= !quoted;
+        self.odd |= matches!(spelling.kind(bytes), Kind::Float | Kind::Missing);
+        self.repeated |= !self.names.insert(bytes.to_vec());
+    }
+
+    /// Takes note of whether a field and the one before make a number: `1,250` or `1,5`, and where
+    /// white space separates fields `1 250`.
+    fn join(
+        &mut self,
+        index: usize,
+        before: Option<&[u8]>,
+        bytes: &[u8],
+        quoted: bool,
+        delimiter: Option<u8>,
+    ) {
+        let Some(pair) = index.checked_sub(1) else {
+            return;
+        };
+        if self.joins.len() <= pair {
+            self.joins.resize(pair + 1, true);
+        }
+        let digits = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count()
+        };
+        let makes_one = self.joins[pair]
+            && !quoted
+            && before.is_some_and(|before| {
+                let whole = before.strip_prefix(b"-").or(before.strip_prefix(b"+"));
+                let whole = whole.unwrap_or(before);
+                let (first, second) = (digits(whole), digits(bytes));
+                let is_number = first == whole.len() && first > 0 && second > 0;
+                let rest = &bytes[second..];
+                let fraction = rest
+                    .strip_prefix(b".")
+                    .is_some_and(|rest| digits(rest) == rest.len());
+                let is_grouped = first <= 3 && second == 3 && (rest.is_empty() || fraction);
+                is_number
+                    && match delimiter {
+                        Some(b',') => rest.is_empty() || is_grouped,
+                        None => is_grouped,
+                        Some(_) => false,
+                    }
+            });
+        self.joins[pair] = makes_one;
+    }
+}
+
 impl Survey {
     pub(super) fn of(lexer: &Lexer, spelling: &Spelling, wanted: &[Column]) -> Survey {
         let mut survey = Survey {
@@ -85,10 +176,23 @@ impl Survey {
         let mut sample = lexer.sample();
         let (mut row, mut index, mut last_empty) = (0, 0, false);
         let mut unsettled = Vec::new();
+        let delimiter = lexer.dialect.delimiter;
+        let mut before: Option<Cow<'_, [u8]>> = None;
         loop {
             match sample.step() {
                 Step::Field(field) if index < MOST_COLUMNS => {
                     let bytes = sample.bytes(&field);
+                    if row < TELLING_ROWS {
+                        if !field.quoted && delimiter.is_some() {
+                            survey.look_for_marks(&bytes, spelling);
+                        }
+                        if row > 0 {
+                            let names = &mut survey.row_names;
+                            names.look_at(index, &bytes, field.quoted, spelling);
+                            names.join(index, before.as_deref(), &bytes, field.quoted, delimiter);
+                        }
+                        before = (!field.quoted).then(|| bytes.clone());
+                    }
                     last_empty = bytes.is_empty() && !field.quoted;
                     if row == 0 {
                         if index == 0 {
@@ -118,6 +222,10 @@ impl Survey {
                 }
                 Step::Field(_) => index += 1,
                 Step::RowEnd(width) => {
+                    before = None;
+                    if row < TELLING_ROWS {
+                        survey.end_marks(row == 0);
+                    }
                     if row > 0 {
                         let (least, most) = survey.widths.unwrap_or((width, width));
                         survey.widths = Some((least.min(width), most.max(width)));
@@ -146,6 +254,63 @@ impl Survey {
         survey.rows = row.saturating_sub(1);
         survey.is_whole = row > 0 || survey.first.is_empty();
         survey
+    }
+
+    /// Takes note of what may separate columns, in a field without quotes.
+    fn look_for_marks(&mut self, bytes: &[u8], spelling: &Spelling) {
+        if memchr3(MARKS[0], MARKS[1], MARKS[2], bytes).is_none() {
+            return;
+        }
+        for (mark, byte) in self.marks.iter_mut().zip(MARKS) {
+            mark.count += bytes.iter().filter(|&&other| other == byte).count();
+            let mut pieces = bytes.split(|&other| other == byte);
+            let is_number =
+                |piece: &[u8]| matches!(spelling.kind(piece), Kind::Integer | Kind::Float);
+            mark.is_beside |= bytes.contains(&byte) && pieces.any(is_number);
+        }
+    }
+
+    fn end_marks(&mut self, is_first: bool) {
+        for mark in &mut self.marks {
+            let count = std::mem::take(&mut mark.count);
+            let is_alike = is_first || mark.in_all == Some(count);
+            mark.in_all = Some(count).filter(|&count| count > 0 && is_alike);
+            mark.beside += usize::from(std::mem::take(&mut mark.is_beside));
+        }
+    }
+
+    /// Whether a row has several fields.
+    pub(super) fn has_several(&self) -> bool {
+        self.first.len() > 1 || self.widths.is_some_and(|(_, most)| most > 1)
+    }
+
+    /// What stands as often in each row, and beside numbers: it may separate the columns.
+    pub(super) fn other_mark(&self) -> Option<u8> {
+        let mut marks = self.marks.iter().zip(MARKS);
+        let rows = (self.rows + 1).min(TELLING_ROWS);
+        // A header has no numbers.
+        let found = marks
+            .find(|(mark, _)| mark.in_all.is_some() && mark.beside > 0 && mark.beside + 1 >= rows);
+        found.map(|(_, byte)| byte)
+    }
+
+    /// Why the first fields of rows with one more than the header may be no names of rows.
+    pub(super) fn doubt_of_row_names(&self, delimiter: Option<u8>) -> Option<&'static str> {
+        let names = &self.row_names;
+        // What quotes its names does so with numbers that have a mark, too.
+        if !names.bare && self.all_quoted {
+            return None;
+        }
+        if names.joins.contains(&true) {
+            return Some(match delimiter {
+                None => "names of rows before the others, or numbers with a space in them",
+                Some(_) => "names of rows before the others, or numbers with a comma in them",
+            });
+        }
+        if names.odd || names.repeated {
+            return Some("names of rows before the others, though these are not names alone");
+        }
+        None
     }
 
     /// Takes note of a field, and says what it is unless that tells nothing more.
@@ -222,28 +387,62 @@ impl Survey {
         self.all_quoted && self.bare_numbers && !self.first.is_empty()
     }
 
-    /// Whether the first row looks like names although it holds integers alone: years above what
-    /// are none, or 0, 1, 2 above fractions, as pandas counts columns.
+    /// Whether the numbers of the first row can be names of columns: years above what are none, or
+    /// numbers that count evenly.
+    fn has_numbers_as_names(&self) -> bool {
+        let Some(numbers) = self.first_numbers() else {
+            return false;
+        };
+        self.are_years(&numbers) || count_evenly(&numbers)
+    }
+
+    /// The numbers of the first row, with their index; nothing if one has a sign or a mark.
+    fn first_numbers(&self) -> Option<Vec<(usize, f64)>> {
+        let kinds = self.kinds.iter().enumerate();
+        let numbers = kinds.filter(|(_, kind)| matches!(kind, Kind::Integer | Kind::Float));
+        let number = |(index, _): (usize, &Kind)| {
+            let number = self.first[index].parse::<f64>().ok();
+            number
+                .filter(|number| *number >= 0.0)
+                .map(|number| (index, number))
+        };
+        numbers.map(number).collect()
+    }
+
+    /// Whether numbers are years, and most below them are none.
+    fn are_years(&self, numbers: &[(usize, f64)]) -> bool {
+        let below = |index: usize| {
+            self.columns
+                .get(index)
+                .map_or((0, 0), |c| (c.numbers, c.years))
+        };
+        let counts = numbers.iter().map(|&(index, _)| below(index));
+        let (all, years) = counts.fold((0, 0), |sum, (all, years)| (sum.0 + all, sum.1 + years));
+        let is_each = |&(_, number): &(usize, f64)| number.fract() == 0.0 && is_year(number as i64);
+        !numbers.is_empty() && numbers.iter().all(is_each) && all > 0 && 2 * years < all
+    }
+
+    /// Whether the first row looks like names although it holds numbers alone: years above what
+    /// are none, 0, 1, 2 as pandas counts columns, or what counts evenly above fractions.
     pub(super) fn looks_counted(&self) -> bool {
-        let number = |name: &String| name.parse::<i64>().ok();
-        let Some(first): Option<Vec<i64>> = self.first.iter().map(number).collect() else {
+        let Some(numbers) = self.first_numbers() else {
             return false;
         };
-        let [start, second, ..] = first[..] else {
+        if numbers.len() < self.first.len() || numbers.is_empty() || self.rows == 0 {
             return false;
-        };
-        let step = second.saturating_sub(start);
-        let is_even = first
-            .windows(2)
-            .all(|pair| pair[1].saturating_sub(pair[0]) == step);
-        let columns = self.columns.get(..first.len()).unwrap_or(&[]);
-        let below = |holds: fn(&Contents) -> bool| !columns.is_empty() && columns.iter().all(holds);
-        let are_years = (1..=10).contains(&step) && first.iter().copied().all(is_year);
-        is_even
-            && (are_years && below(|column| column.numbers > 0 && column.years == 0)
-                || step == 1
-                    && matches!(start, 0 | 1)
-                    && below(|column| column.numbers > 0 && column.integers == 0))
+        }
+        let columns = self.columns.get(..numbers.len()).unwrap_or(&[]);
+        let are_fractions = !columns.is_empty()
+            && columns
+                .iter()
+                .all(|column| column.numbers > 0 && column.integers == 0);
+        let mut places = numbers
+            .iter()
+            .map(|&(index, number)| number == index as f64);
+        let are_integers = numbers.iter().all(|(_, number)| number.fract() == 0.0);
+        self.are_years(&numbers)
+            || places.all(|is_place| is_place) && (numbers.len() > 1 || are_fractions)
+            || are_integers && are_fractions && count_evenly(&numbers)
     }
 
     /// What the first row is, as far as one can see.
@@ -251,7 +450,10 @@ impl Survey {
         let has = |kind| self.kinds.contains(&kind);
         let has_numbers = has(Kind::Integer) || has(Kind::Float);
         if self.is_shifted() && !self.ends_empty {
-            return First::Header;
+            return match has_numbers {
+                true => First::Unclear,
+                false => First::Header,
+            };
         }
         let words = self.kinds.iter().zip(&self.first).enumerate();
         let words = words.filter(|(_, (kind, _))| **kind == Kind::Word);
@@ -266,28 +468,64 @@ impl Survey {
                 false => First::Data,
             };
         }
-        if has_numbers && words.clone().count() == self.odd_numbers.len() {
-            return First::Data;
-        }
-        let recurs = |index: usize| self.columns.get(index).is_some_and(|below| below.recurs);
-        // A date above dates is one of them.
-        let is_like = |(index, (_, name)): (usize, (&Kind, &String))| {
-            let below = self.columns.get(index);
-            let all = |below: &Contents| below.words > 0 && below.digits == below.words;
-            !is_name(name) && below.is_some_and(all)
-        };
-        if words.clone().any(|(index, _)| recurs(index)) || words.clone().any(is_like) {
+        if words.clone().count() == self.odd_numbers.len() {
             return First::Data;
         }
         // What stands for a missing value may be the first one of its column.
         let mut fields = self.kinds.iter().zip(&self.first);
         let has_missing = fields.any(|(kind, text)| *kind == Kind::Missing && !text.is_empty());
-        let has_values = has_numbers || has_missing;
+        let has_values = has_numbers || has_missing || !self.odd_numbers.is_empty();
+        let below = |index: usize| self.columns.get(index);
+        // A date above dates is one of them.
+        let is_like = |(index, (_, name)): (usize, (&Kind, &String))| {
+            let all = |below: &Contents| below.words > 0 && below.digits == below.words;
+            !is_name(name) && below(index).is_some_and(all)
+        };
+        let recurs = |index: usize| below(index).is_some_and(|below| below.recurs);
+        if words.clone().any(is_like) {
+            return First::Data;
+        }
+        if words.clone().any(|(index, _)| recurs(index)) {
+            return match self.has_name_above_numbers() || self.has_numbers_as_names() {
+                true => First::Unclear,
+                false => First::Data,
+            };
+        }
         if !has_values && words.clone().any(|(_, (_, name))| is_name(name)) {
             return First::Header;
         }
         First::Unclear
     }
+
+    /// Whether a name stands above numbers.
+    fn has_name_above_numbers(&self) -> bool {
+        let mut columns = self.first.iter().zip(&self.kinds).zip(&self.columns);
+        columns.any(|((name, kind), below)| {
+            *kind == Kind::Word && is_name(name) && below.numbers > 0 && below.words == 0
+        })
+    }
+
+    /// Whether numbers of the first row, if any, are values and no names.
+    pub(super) fn has_values(&self) -> bool {
+        !self.has_name_above_numbers() && !self.has_numbers_as_names()
+    }
+}
+
+/// Whether numbers grow in steps of one width: integers, or three others. Two grow in one step
+/// always, so they must be neighbours, or count from 0 in theirs.
+fn count_evenly(numbers: &[(usize, f64)]) -> bool {
+    let [(_, first), (_, second), ref others @ ..] = *numbers else {
+        return false;
+    };
+    let step = second - first;
+    let are_integers = numbers.iter().all(|(_, number)| number.fract() == 0.0);
+    let is_telling = match others.is_empty() {
+        true => are_integers && (step == 1.0 || first == 0.0 || first == step),
+        false => true,
+    };
+    // Decimal fractions are rounded.
+    let is_step = |pair: &[(usize, f64)]| (pair[1].1 - pair[0].1 - step).abs() <= 1e-6 * step;
+    is_telling && step > 0.0 && numbers.windows(2).all(is_step)
 }
 
 fn is_year(number: i64) -> bool {
