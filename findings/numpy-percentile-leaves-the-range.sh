@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# numpy.percentile subtracts neighbours in the input's type. So the middle of -100 and 100 in int8 is
-# 128, above the maximum, and that of -1.7e308 and 1.7e308 is -inf. numpy.median gives 0 for both.
-# pandas hands this on, but not if it groups.
+# numpy.percentile subtracts neighbours in the input's type. So the middle of -100 and 100 in int8
+# is 128, above the maximum, and that of -1.7e308 and 1.7e308 is -inf. numpy.median gives 0 for
+# both. pandas hands this on, but not if it groups.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # numpy.sum with `where` is not numpy.sum of what `where` keeps: it is pairwise only within each run
-# of True. If every second flag is True it adds one after the other, so a sum of halves stops at 2048
-# and the mean of 2^25 ones in float32 is a half.
+# of True. If every second flag is True it adds one after the other, so a sum of halves stops at
+# 2048 and the mean of 2^25 ones in float32 is a half.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
