@@ -69,12 +69,8 @@ impl<'py> Input<'py> {
     /// A copy that lies row by row.
     fn copied(self) -> PyResult<Input<'py>> {
         let py = self.object.py();
-        let copy = numpy(py)?.call_method1(intern!(py, "array"), (&self.object,))?;
-        let order = numpy(py)?.call_method1(intern!(py, "ascontiguousarray"), (copy,))?;
-        // NumPy turns a number without axes into an array with one.
-        let shape = PyTuple::new(py, self.shape())?;
-        let shaped = order.call_method1(intern!(py, "reshape"), (shape,))?;
-        Input::as_it_is(shaped, self.dtype)
+        let copy = self.object.call_method1(intern!(py, "copy"), ("C",))?;
+        Input::as_it_is(copy, self.dtype)
     }
 
     /// The array, or a copy, row by row.
@@ -271,14 +267,6 @@ pub(crate) fn result_of<'py, T: Pod + Send + Sync + Scalar>(
         [] => numbers[0].object(py, dtype),
         _ => array_of(py, numbers, shape, dtype),
     }
-}
-
-fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static NUMPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let module = NUMPY.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import("numpy")?.into_any().unbind())
-    })?;
-    Ok(module.bind(py))
 }
 
 fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {

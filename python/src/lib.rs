@@ -7,6 +7,7 @@ mod array;
 mod dtype;
 mod error;
 mod histogram;
+mod nodes;
 mod ops;
 mod reduce;
 mod run;
@@ -26,6 +27,8 @@ mod _native {
     use crate::dtype::set_dtypes;
     #[pymodule_export]
     use crate::histogram::{bincount, histogram};
+    #[pymodule_export]
+    use crate::nodes::Nodes;
     #[pymodule_export]
     use crate::reduce::{arg_extreme, count_nonzero, moments, reduce, truth};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use crate::ops::{Op, number, with_operator};
 use crate::reduce::Along;
 use crate::run::run;
 use crate::wide::with_wide;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpfold::source::Source;
 use warpfold::{Axis, Element, Monoid, Prefixes, Rows};
@@ -45,7 +46,11 @@ pub(crate) fn scan<'py>(
     output: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (op, to) = (Op::of(op)?, DType::of(to)?);
-    let input = Input::new(x, dtype)?;
+    let input = match output {
+        // One lane without gaps, which is scanned into the output.
+        Some(_) => Input::new(x, dtype)?.contiguous()?,
+        None => Input::new(x, dtype)?,
+    };
     let from = input.dtype;
     let along = Along::new(input, Some(vec![axis]), false)?;
     if from == to {
@@ -74,7 +79,7 @@ fn scan_lanes<'py, T: Element, O: Monoid<T>>(
     if axis.lanes() == 1 && dense {
         let mut output = match output {
             Some(object) => Output::over(object)?,
-            None => Output::empty(py, along.input.shape(), to)?,
+            None => Output::empty(py, &along.original, to)?,
         };
         with_bits!(along.input.dtype, B => output.check_apart(along.items::<B>()))?;
         let items = output.items::<T>();
@@ -82,6 +87,9 @@ fn scan_lanes<'py, T: Element, O: Monoid<T>>(
             warpfold::scan_into::<T, O>(prefixes, source, items)
         })?;
         return Ok(output.object);
+    }
+    if output.is_some() {
+        return Err(PyValueError::new_err("an output is for arrays of one axis"));
     }
     // In memory's order: the outer axes, the one that is scanned, the inner ones.
     let (outer, inner) = along.lanes.kept.split_at(along.lanes.outer);

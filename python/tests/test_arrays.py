@@ -232,3 +232,37 @@ def test_results_can_be_written():
     for result in [wf.sort(x), wf.unique(x), wf.cumsum(x), wf.sum([[1, 2]], 0), wf.topk(x, 2).values]:
         result[0] = 9
         assert result[0] == 9
+
+
+SHAPES = [(1, 5), (5, 1), (1,), (1, 1, 1), (2, 1, 3), (3, 0, 2), (0,), (4, 1, 1), (1, 4, 1, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("layout", ["C", "F", "reversed", "broadcast"])
+def test_axes_of_length_1_and_0(shape, layout):
+    x = np.arange(np.prod(shape), dtype="int32").reshape(shape, order="F" if layout == "F" else "C")
+    if layout == "reversed":
+        x = np.flip(x)
+    if layout == "broadcast":
+        x = np.broadcast_to(x[..., :1], shape) if x.size else x
+    for axis in range(len(shape)):
+        same(wf.cumsum(x, axis), np.cumsum(x, axis))
+        same(wf.sum(x, axis, keepdims=True), np.sum(x, axis, keepdims=True))
+        same(wf.sort(x, axis), np.sort(x, axis))
+        same(wf.argsort(x, axis), np.argsort(x, axis, kind="stable"))
+        if shape[axis]:
+            same(wf.max(x, axis), np.max(x, axis))
+            same(wf.argmax(x, axis), np.argmax(x, axis))
+        assert np.array_equal(wf.mean(x, axis), np.full_like(wf.mean(x, axis), np.nan) if not shape[axis] else np.mean(x, axis), equal_nan=True)
+    for axes in [(), (0,), tuple(range(len(shape)))]:
+        same(wf.sum(x, axes), np.sum(x, axes))
+        same(wf.count_nonzero(x, axes), np.asarray(np.count_nonzero(x, axes), "int64")[()])
+        same(wf.any(x, axes), np.any(x, axes))
+    same(wf.sum(x, (), keepdims=True), np.sum(x, (), keepdims=True))
+
+
+def test_a_device_that_is_not_there_is_an_error():
+    environment = {**os.environ, "WARPFOLD_DEVICE": "cuda"}
+    program = "import warpfold\ntry: warpfold.sum([1.0])\nexcept RuntimeError as error: print(error)"
+    shown = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+    assert "cuda" in shown and "remedy" in shown

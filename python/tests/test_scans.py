@@ -102,3 +102,11 @@ def test_long_scans_are_the_laws_too():
         rows = np.moveaxis(square, axis, -1)
         same(np.moveaxis(wf.cumsum(square, axis), axis, -1)[7], wf.cumsum(rows[7].copy()))
         same(wf.cumsum(square.T, axis), wf.cumsum(square.T.copy(), axis))
+
+
+@given(any_array(ALL, max_dims=1))
+def test_out_takes_a_scan_of_any_layout(x):
+    """What is in `out` before does not stay there."""
+    out = np.full(x.shape, 7, wide(x.dtype.newbyteorder("=")))
+    assert wf.cumsum(x, out=out) is out
+    same(out, wf.cumsum(x))

@@ -68,3 +68,32 @@ def test_a_stream_keeps_its_dtype():
     same(wf.Reducer("add", "float32").value(), np.float32(0))
     with pytest.raises(ValueError, match="operators are"):
         wf.Reducer("mean")
+
+
+@given(any_array(ALL, max_dims=1), st.data(), st.sampled_from(OPS), st.sampled_from([None, 1]))
+def test_parts_are_merged_in_any_order(x, data, op, initial):
+    parts, start = [], 0
+    for chunk in chunks(data, x):
+        parts.append(pickle.loads(pickle.dumps(wf.Nodes(chunk, start, op))))
+        start += len(chunk)
+    first, *others = data.draw(st.permutations(parts))
+    for other in others:
+        first.merge(other)
+    assert first.ranges == ([(0, len(x))] if len(x) else [])
+    whole = {"add": wf.sum, "multiply": wf.prod}.get(op)
+    expected = whole(x, initial=initial) if whole else wf.reduce(x, op, initial=initial)
+    same(first.value(len(x), initial=initial), expected)
+
+
+def test_parts_are_checked():
+    part = wf.Nodes([1.0, 2.0], 3)
+    with pytest.raises(ValueError, match=r"\[3, 5\), not of \[0, 5\)"):
+        part.value(5)
+    with pytest.raises(ValueError, match="are there already"):
+        part.merge(wf.Nodes([1.0], 4))
+    with pytest.raises(TypeError, match="of add in float64, the others of maximum in float64"):
+        part.merge(wf.Nodes([1.0], 0, "max"))
+    with pytest.raises(TypeError, match="int64"):
+        part.merge(wf.Nodes([1], 0))
+    with pytest.raises(ValueError, match="negative"):
+        wf.Nodes([1.0], -1)

@@ -25,12 +25,12 @@ from ._sorting import (
     TopK, UniqueAll, UniqueCounts, UniqueInverse, argsort, partition, searchsorted, sort, topk,
     unique, unique_all, unique_counts, unique_inverse, unique_values,
 )  # fmt: skip
-from ._streams import Reducer, Scanner
+from ._streams import Nodes, Reducer, Scanner
 
 __version__: str = _native.__version__
 
 __all__ = [
-    "GroupBy", "ReduceByKey", "Reducer", "Scanner", "TopK", "UniqueAll", "UniqueCounts",
+    "GroupBy", "Nodes", "ReduceByKey", "Reducer", "Scanner", "TopK", "UniqueAll", "UniqueCounts",
     "UniqueInverse", "all", "any", "argmax", "argmin", "argsort", "bincount", "compress",
     "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "flatnonzero",
     "group_by", "histogram", "max", "mean", "min", "nonzero", "partition", "prod", "reduce",

@@ -14,6 +14,15 @@ from ._dtypes import BF16, BFLOAT16, CODES, DTYPES, known_code
 #: DLPack's devices whose memory the host reads: itself, and what CUDA and ROCm pin.
 _HOST_DEVICES = {1, 3, 11}
 
+_COMPARISONS = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
 Wrap = Callable[[Any], Any]
 
 _ndarray = np.ndarray
@@ -172,6 +181,23 @@ def vector(x: Any, name: str) -> tuple[np.ndarray[Any, Any], int, Wrap]:
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} axes; it must have one")
     return array, code, wrap
+
+
+def condition_of(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarray[Any, Any]:
+    """The flags that a caller gives, or of a comparison and a number."""
+    if isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str):
+        compare = _COMPARISONS.get(where[0])
+        if compare is None:
+            known = ", ".join(_COMPARISONS)
+            raise ValueError(f"where compares by {where[0]!r}; comparisons are: {known}")
+        numbers = array.view(DTYPES[BF16]) if code == BF16 else array
+        if np.ndim(where[1]) != 0:
+            raise TypeError("where compares with an array; it must be a number")
+        return np.asarray(compare(numbers, where[1]))
+    flags, _, _ = native(where, "where")
+    if flags.dtype != bool:
+        raise TypeError(f"where is of dtype {flags.dtype}; it must be bool, or a comparison")
+    return flags
 
 
 def put(result: Any, out: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import Wrap, axes_of, native, put
+from ._arrays import Wrap, axes_of, condition_of, native, put
 from ._dtypes import (
     BF16, BOOL, DTYPES, F64, IS_FLOAT, READ_AS, WIDE, code_of, initial_bytes, operator_of,
 )  # fmt: skip
@@ -39,8 +39,8 @@ def sum(
     dtype : dtype of the result
     keepdims : whether the axes stay, with length 1
     initial : number that the fold begins with
-    where : bool array that broadcasts to the shape of ``x``: adds up these items alone, with the
-        bits of ``sum(x[where])``
+    where : bool array that broadcasts to the shape of ``x``, or a comparison and a number, as in
+        :func:`warpfold.select`: adds up these items alone, with the bits of ``sum(x[where])``
     out : array for the result
 
     Returns
@@ -62,6 +62,8 @@ def sum(
     >>> warpfold.sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     array([4., 6.])
     >>> warpfold.sum([1.0, np.nan, 2.0], where=[True, False, True])
+    np.float64(3.0)
+    >>> warpfold.sum([1.0, -5.0, 2.0], where=(">", 0))
     np.float64(3.0)
     """
     return _fold("add", x, axis, dtype, keepdims, initial, where, out, True)
@@ -184,9 +186,7 @@ def _fold(
         to = code_of(dtype)
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    if to == BOOL and code == BOOL:
-        # NumPy's sums of bool in bool: or, and.
-        op = {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
+    op = _of_bool(op, to)
     along = axes_of(axis, array.ndim)
     needs_items = op in ("minimum", "maximum") and initial is None and not identity
     start = None if initial is None else initial_bytes(initial, to)
@@ -206,6 +206,13 @@ def _finish(
         axes = tuple(range(ndim)) if along is None else along
         result = np.expand_dims(result, axes)
     return wrap(result) if out is None else put(result, out)
+
+
+def _of_bool(op: str, code: int) -> str:
+    """NumPy's sums of bool in bool are or, and products and."""
+    if code != BOOL:
+        return op
+    return {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
 
 
 def _as_dtype(array: np.ndarray[Any, Any], code: int, to: int) -> np.ndarray[Any, Any]:
@@ -234,10 +241,7 @@ def _fold_where(
     needs_items: bool,
 ) -> Any:
     """Folds what is left of each lane, by itself."""
-    mask = np.asarray(where)
-    if mask.dtype != bool:
-        raise TypeError(f"where is of dtype {mask.dtype}; it must be bool")
-    mask = np.broadcast_to(mask, array.shape)
+    mask = np.broadcast_to(condition_of(array, code, where), array.shape)
     axes = range(array.ndim) if along is None else along
     kept = [i for i in range(array.ndim) if i not in axes]
     shape = tuple(array.shape[i] for i in kept)

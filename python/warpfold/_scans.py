@@ -9,9 +9,9 @@ import numpy as np
 from . import _native
 from ._arrays import axis_of, flat, native, put, writable
 from ._dtypes import (
-    BF16, BOOL, CODES, DTYPES, READ_AS, WIDE, code_of, initial_bytes, operator_of,
+    BF16, CODES, DTYPES, READ_AS, WIDE, code_of, initial_bytes, operator_of,
 )  # fmt: skip
-from ._reductions import _as_dtype
+from ._reductions import _as_dtype, _of_bool
 
 
 def cumsum(
@@ -216,6 +216,4 @@ def _run(
 ) -> Any:
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    if to == BOOL:
-        op = {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
-    return _native.scan(array, code, op, along, to, form, start, output)
+    return _native.scan(array, code, _of_bool(op, to), along, to, form, start, output)

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _native
 from ._arrays import native, vector
-from ._dtypes import BF16, BOOL, DTYPES, I64, U8, code_of, initial_bytes, operator_of
-from ._reductions import _as_dtype
+from ._dtypes import BF16, DTYPES, I64, U8, code_of, initial_bytes, operator_of
+from ._reductions import _as_dtype, _of_bool
 
 
 class ReduceByKey(NamedTuple):
@@ -130,13 +130,6 @@ def _form(code: int, op: str, initial: Any, dtype: Any) -> tuple[int, str, bytes
     name = operator_of(op)
     to = code if dtype is None else code_of(dtype)
     return to, name, None if initial is None else initial_bytes(initial, to)
-
-
-def _of_bool(op: str, code: int) -> str:
-    """Sums of bool in bool are or, products and."""
-    if code != BOOL:
-        return op
-    return {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
 
 
 def _bounds(array: np.ndarray[Any, Any], offsets: Any, keys: Any) -> np.ndarray[Any, Any]:

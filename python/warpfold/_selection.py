@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import axis_of, flat, native
+from ._arrays import axis_of, condition_of, flat, native
 from ._dtypes import BF16, BOOL, DTYPES
-
-_COMPARISONS = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
-
 
 def nonzero(x: Any) -> tuple[Any, ...]:
     """The places of the items that are not 0: ``numpy.nonzero``.
@@ -120,23 +110,6 @@ def select(x: Any, where: Any) -> Any:
     """
     array, code, wrap = native(x)
     flags = condition_of(array, code, where)
-    return wrap(_native.compress(flat(flags), flat(array), code))
-
-
-def condition_of(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarray[Any, Any]:
-    """The flag of each item."""
-    if isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str):
-        compare = _COMPARISONS.get(where[0])
-        if compare is None:
-            known = ", ".join(_COMPARISONS)
-            raise ValueError(f"where compares by {where[0]!r}; comparisons are: {known}")
-        numbers = array.view(DTYPES[BF16]) if code == BF16 else array
-        if np.ndim(where[1]) != 0:
-            raise TypeError("where compares with an array; it must be a number")
-        return np.asarray(compare(numbers, where[1]))
-    flags, _, _ = native(where, "where")
-    if flags.dtype != bool:
-        raise TypeError(f"where is of dtype {flags.dtype}; it must be bool, or a comparison")
     if flags.shape != array.shape:
         raise ValueError(f"where is of shape {flags.shape}, and x of {array.shape}")
-    return flags
+    return wrap(_native.compress(flat(flags), flat(array), code))

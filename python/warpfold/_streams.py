@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _native
 from ._arrays import flat, native
-from ._dtypes import BF16, BOOL, DTYPES, WIDE, code_of, initial_bytes, operator_of
-from ._reductions import _as_dtype
+from ._dtypes import BF16, DTYPES, WIDE, code_of, initial_bytes, operator_of
+from ._reductions import _as_dtype, _of_bool
 
 
 class _Stream:
@@ -32,9 +32,7 @@ class _Stream:
 
     def _begin(self, code: int) -> None:
         start = None if self._initial is None else initial_bytes(self._initial, code)
-        op = self._op
-        if code == BOOL:
-            op = {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
+        op = _of_bool(self._op, code)
         self._folder = _native.Folder(code, op, self._form, start)
         self._code = code
 
@@ -177,3 +175,88 @@ class Scanner(_Stream):
         """
         array, wrap = self._piece(x)
         return wrap(self._folder.scan(array).reshape(np.shape(x)))
+
+
+class Nodes:
+    """What parts of an array leave of a reduction: for shards, tasks and jobs.
+
+    Each part is reduced wherever it lies, to some dozens of sums. They are merged in any order of
+    arrival, and pickled on the way. Once they are those of all items, :meth:`value` has the bits of
+    one call over the whole array: of :func:`warpfold.reduce`, or for sums and products of
+    :func:`warpfold.sum` and :func:`warpfold.prod`.
+
+    Parameters
+    ----------
+    x : array; the part, in C's order
+    start : place of its first item in the whole
+    op : operator, as in :func:`warpfold.reduce`
+    dtype : dtype of the fold; without it that of the sum, the product or the fold of ``x``. All
+        parts must have one
+
+    Raises
+    ------
+    ValueError
+        If the part passes 2^63.
+
+    Examples
+    --------
+    >>> import numpy as np, warpfold
+    >>> data = np.arange(10, dtype="float32") / 3
+    >>> parts = [warpfold.Nodes(data[a:b], a) for a, b in [(7, 10), (0, 3), (3, 7)]]
+    >>> parts[0].merge(parts[1])
+    >>> parts[0].merge(parts[2])
+    >>> parts[0].value(10) == warpfold.sum(data)
+    np.True_
+    """
+
+    def __init__(self, x: Any, start: int, op: str = "add", dtype: Any = None) -> None:
+        array, code, _ = native(x)
+        self._op = operator_of(op)
+        is_sum = self._op in ("add", "multiply")
+        to = (WIDE[code] if is_sum else code) if dtype is None else code_of(dtype)
+        array = array if to == code else _as_dtype(array, code, to)
+        if start < 0:
+            raise ValueError(f"start is {start}; it must not be negative")
+        self._code = to
+        self._nodes = _native.Nodes.of(flat(array), to, _of_bool(self._op, to), start)
+
+    def merge(self, other: Nodes) -> None:
+        """Adds the nodes of other items.
+
+        Raises
+        ------
+        ValueError
+            If both have an item. Then these are as they were.
+        TypeError
+            If the others are of another operator or dtype.
+        """
+        if (self._op, self._code) != (other._op, other._code):
+            raise TypeError(
+                f"these are of {self._op} in {DTYPES[self._code]}, "
+                f"the others of {other._op} in {DTYPES[other._code]}"
+            )
+        self._nodes.merge(other._nodes.bytes())
+
+    def value(self, length: int, *, initial: Any = None) -> Any:
+        """The fold of all ``length`` items of the whole array, as a scalar of NumPy.
+
+        Raises
+        ------
+        ValueError
+            If some of them are missing, or there are more.
+        """
+        start = None if initial is None else initial_bytes(initial, self._code)
+        return self._nodes.value(length, start)
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """Which items they are of: ranges of places that do not touch, in their order."""
+        return self._nodes.ranges()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"op": self._op, "dtype": self._code, "nodes": self._nodes.bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._op, self._code = state["op"], state["dtype"]
+        self._nodes = _native.Nodes(self._code, _of_bool(self._op, self._code))
+        self._nodes.merge(state["nodes"])
