@@ -731,10 +731,14 @@ pub(crate) enum PrimitiveName {
 /// Catches a misspelt name before any work; whether the device exists is asked later.
 fn device_name(text: &str) -> Result<String, String> {
     let number = text.strip_prefix("cuda:");
-    if text == "cpu" || text == "cuda" || number.is_some_and(|n| n.parse::<u32>().is_ok()) {
-        Ok(text.into())
-    } else {
-        Err("write `cpu`, `cuda` or `cuda:N`".into())
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    if text == "cpu" || text == "cuda" || number.is_some_and(is_number) {
+        return Ok(text.into());
+    }
+    let is_list = |text: &str| text == "all" || text.split(',').all(is_number);
+    match number.is_some_and(is_list) {
+        true => Err("a command runs on one device: write `cuda:N` for one of the GPUs".into()),
+        false => Err("write `cpu`, `cuda` or `cuda:N`".into()),
     }
 }
 

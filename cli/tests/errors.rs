@@ -333,3 +333,16 @@ fn files_that_are_not_there() {
     assert!(error.starts_with(".: it is a folder"), "{error}");
     assert_eq!(names(folder.path()), [Path::new("x.txt")]);
 }
+
+#[test]
+fn several_gpus_are_refused_and_not_one_of_them_taken() {
+    let folder = folder(&[("x.txt", b"1\n2\n")]);
+    for device in ["cuda:all", "cuda:0,1"] {
+        for command in ["reduce", "scan", "select", "stats"] {
+            let line = format!("{command} --device {device} x.txt");
+            let error = fail_in(folder.path(), &line, b"");
+            let remedy = "a command runs on one device: write `cuda:N` for one of the GPUs";
+            assert!(error.contains(remedy), "`{line}`: {error}");
+        }
+    }
+}

@@ -299,6 +299,11 @@ fn parse(text: &str, place: &'static str) -> Result<Device> {
     }
     match ordinal(text) {
         Some(ordinal) => Device::cuda(ordinal),
+        None if names_several(text) => Err(Error::NotYet {
+            call: "a call",
+            device: format!("several GPUs, as `{text}` asks for,"),
+            remedy: "name one GPU, `cuda:N`; or run a thread or a process for each, with `warpfold::shards`",
+        }),
         None => Err(Error::DeviceName {
             text: text.to_owned(),
             place,
@@ -314,9 +319,32 @@ fn ordinal(text: &str) -> Option<usize> {
     }
 }
 
+/// Whether it says `cuda:all`, or numbers with commas between.
+fn names_several(text: &str) -> bool {
+    let Some(numbers) = text.strip_prefix("cuda:") else {
+        return false;
+    };
+    let is_number = |number: &str| number.parse::<usize>().is_ok();
+    numbers == "all" || (numbers.contains(',') && numbers.split(',').all(is_number))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ordinal;
+    use super::{names_several, ordinal};
+
+    #[test]
+    fn several_gpus_are_told_from_misspelt_names() {
+        for name in ["cuda:all", "cuda:0,1", "cuda:0,1,2"] {
+            assert!(names_several(name), "{name}");
+            let error = name.parse::<super::Device>().unwrap_err().to_string();
+            assert!(error.contains("cannot run on several GPUs"), "{error}");
+        }
+        for name in [
+            "cuda", "cuda:0", "cuda:", "cuda:,", "cuda:x,y", "all", "cpu",
+        ] {
+            assert!(!names_several(name), "{name}");
+        }
+    }
 
     #[test]
     fn the_name_cuda_is_the_first_gpu() {

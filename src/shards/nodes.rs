@@ -68,6 +68,36 @@ impl<T: Element, Op> Nodes<T, Op> {
         }
     }
 
+    /// Nodes that were taken apart, or computed by other means: of `range`, the sum of each of the
+    /// largest aligned blocks that make it up, from left to right.
+    ///
+    /// ```
+    /// use warpfold::{ops::Add, shards::Nodes};
+    ///
+    /// // The blocks of [1, 4) are [1, 2) and [2, 4).
+    /// let nodes = Nodes::<f32, Add>::from_sums(1..4, vec![0.5, 2.5])?;
+    /// assert_eq!(nodes, Nodes::of(1, &[0.5, 1.0, 1.5])?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Nodes`] unless there is a sum for each block, and if the range passes 2^63.
+    pub fn from_sums(range: Range<u64>, sums: Vec<T::Accumulator>) -> Result<Nodes<T, Op>> {
+        let (count, shown) = (sums.len(), show(&range));
+        if range.start > range.end || range.end >> 63 != 0 {
+            return Err(fault(format!(
+                "are of {shown}, which is no range below 2^63"
+            )));
+        }
+        match Counter::of_stretch(range, sums) {
+            Some(counter) => Ok(Nodes::of_counter(counter)),
+            None => Err(fault(format!(
+                "of {shown} are not {count}\n  remedy: give a sum for each of the largest aligned blocks"
+            ))),
+        }
+    }
+
     /// Those that a counter has.
     pub(super) fn of_counter(counter: Counter<T::Accumulator>) -> Nodes<T, Op> {
         let is_empty = counter.start() == counter.end();
@@ -330,8 +360,7 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
             let count = blocks_of(range.clone()).count();
             let sums = reader.take(count * size_of::<T::Accumulator>());
             let sums = bytemuck::pod_collect_to_vec(sums.ok_or_else(short)?);
-            let counter = Counter::of_stretch(range, sums).expect("so many sums");
-            nodes.merge(&Nodes::of_counter(counter))?;
+            nodes.merge(&Nodes::from_sums(range, sums)?)?;
         }
         match reader.0 {
             [] => Ok(nodes),

@@ -136,6 +136,18 @@ fn power_law(seed: u64, total: usize, most: usize) -> Vec<usize> {
     lengths
 }
 
+/// The lengths of the aligned blocks of a shard, wherever it lies in its array: `shards` folds them
+/// as segments.
+fn blocks_of_a_shard(mut start: usize, end: usize) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    while start < end {
+        let largest = start.trailing_zeros().min((end - start).ilog2());
+        lengths.push(1 << largest);
+        start += 1 << largest;
+    }
+    lengths
+}
+
 /// Cases of up to some ten thousand items, for units of `unit` items.
 pub(super) fn cases(unit: usize) -> Vec<Case> {
     let steps = [1, 2, 3, 4, 31, 32, 33, 63, 64, 255, 256, 257];
@@ -206,6 +218,18 @@ pub(super) fn cases(unit: usize) -> Vec<Case> {
         Case::new("a power law", &power_law(1, 6 * unit, 3 * unit), 0, 0),
         Case::new("another power law", &power_law(2, 6 * unit, 5000), 17, 3),
         Case::new("two thirds of a unit", &[2 * unit / 3; 9], 2, 2),
+        Case::new(
+            "an odd shard",
+            &blocks_of_a_shard(unit + 1, 8 * unit - 1),
+            0,
+            0,
+        ),
+        Case::new(
+            "an even shard",
+            &blocks_of_a_shard(8 * unit, 16 * unit),
+            0,
+            0,
+        ),
     ]
 }
 

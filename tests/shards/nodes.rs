@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use warpfold::ops::{Add, Max};
 use warpfold::shards::Nodes;
-use warpfold::{Carry, Device, Monoid, Reducer};
+use warpfold::{Device, Monoid, Reducer};
 
 /// The parts in some order.
 fn shuffled<V>(mut parts: Vec<V>, seed: u64) -> Vec<V> {
@@ -81,26 +81,37 @@ proptest! {
     }
 }
 
-/// Ascending blocks and then descending ones, of every length that there is.
+/// Ascending blocks and then descending ones, of every length that there is. Each element is 1, so
+/// the sum of a block is its length.
 #[test]
 fn the_most_nodes_fit_into_a_packet() {
-    let ends = |range: std::ops::Range<u64>| {
-        let mut all = Nodes::<[u64; 8], Sums>::new();
-        // The sum of a block of ones is its length, so a carry says it without all the elements.
-        let carry = |end: u64| {
-            let digits = (0..63).rev().filter(|bit| end >> bit & 1 == 1);
-            let sums = digits.map(|bit| [1 << bit; 8]).collect();
-            Carry::<[u64; 8], Sums>::from_sums(end, sums).unwrap()
-        };
-        all.merge(&Nodes::from(carry(range.end))).unwrap();
-        all
-    };
-    let most = ends(0..(1 << 63) - 1);
-    assert_eq!(most.iter().count(), 63);
-    assert!(most.to_packet().unwrap().len() <= 8192);
-    assert_eq!(Nodes::<[u64; 8], Sums>::PACKET_BYTES, 8072);
-    assert!(most == Nodes::from_bytes(&most.to_packet().unwrap()).unwrap());
-    assert_eq!(most.value((1 << 63) - 1).unwrap(), [(1 << 63) - 1; 8]);
+    type All = Nodes<[u64; 8], Sums>;
+    let ascending = (0..62).map(|level| [1 << level; 8]);
+    let sums: Vec<_> = ascending.clone().chain(ascending.rev()).collect();
+    let end = (1 << 63) - 1;
+    let most = All::from_sums(1..end, sums.clone()).unwrap();
+    assert_eq!(most.iter().count(), 124);
+    assert!(
+        most.iter()
+            .all(|(block, sum)| sum == [block.end - block.start; 8])
+    );
+    let packet = most.to_packet().unwrap();
+    assert_eq!(
+        packet.len(),
+        most.to_bytes().len(),
+        "there is no room to spare"
+    );
+    assert_eq!((packet.len(), All::PACKET_BYTES), (8072, 8072));
+    let mut all = All::from_bytes(&packet).unwrap();
+    assert!(all == most);
+    all.merge(&All::of(0, &[[1; 8]]).unwrap()).unwrap();
+    assert_eq!(all.value(end).unwrap(), [end; 8]);
+
+    assert!(All::from_sums(1..end, sums[1..].to_vec()).is_err());
+    assert!(All::from_sums(1..1 << 63, sums.clone()).is_err());
+    let backwards = std::ops::Range { start: 2, end: 1 };
+    assert!(All::from_sums(backwards, vec![]).is_err());
+    assert!(All::from_sums(2..2, vec![]).unwrap() == All::new());
 }
 
 #[test]
