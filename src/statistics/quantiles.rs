@@ -177,7 +177,7 @@ impl Interpolation {
 /// Interpolation has the operations of NumPy for `f64`, in its order, with one exception: between a
 /// number and an infinity lies the infinity, where NumPy has NaN for some levels.
 ///
-/// Complexity and memory are those of a [`sort`](crate::sort()).
+/// Complexity and memory are those of [`select_nths`](crate::select_nths).
 ///
 /// # Errors
 ///

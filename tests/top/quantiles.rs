@@ -2,7 +2,10 @@
 
 use crate::sort::cases::{ORDERS, PATTERNS, Pattern, keys, oracle};
 use crate::support::devices;
-use warpfold::{Error, Interpolation, Order, function, map, quantiles, select_nth, sort};
+use half::bf16;
+use warpfold::{
+    Error, Interpolation, Order, Sortable, function, map, quantiles, select_nth, select_nths, sort,
+};
 
 #[test]
 fn the_nth_item_is_that_of_the_stable_sort() {
@@ -22,6 +25,71 @@ fn the_nth_item_is_that_of_the_stable_sort() {
             }
         }
     }
+}
+
+/// Bits are compared: of equals the first comes first, so zeros have signs and NaNs payloads.
+#[test]
+fn several_places_have_the_items_of_the_stable_sort() {
+    fn check<K: Sortable + warpfold::Candidate<Key = K>>(keys: &[K], order: Order) {
+        let len = keys.len();
+        let mut places = vec![len - 1, 0, len / 2, len / 2 + 1, len / 2, len / 7, 5000];
+        let sorted = sort(keys, order).unwrap();
+        let expect = |places: &[usize]| -> Vec<K> { places.iter().map(|&n| sorted[n]).collect() };
+        let bytes = |items: &[K]| warpfold::bytemuck::cast_slice::<K, u8>(items).to_vec();
+        let check = |places: &[usize]| {
+            let given = select_nths(keys, places, order).unwrap();
+            assert_eq!(
+                bytes(&given),
+                bytes(&expect(places)),
+                "{order:?} {places:?}"
+            );
+        };
+        check(&places);
+        // All neighbours of a place, and more places than there are tables.
+        check(&(len / 2 - 10..len / 2 + 10).collect::<Vec<_>>());
+        places.extend((0..len).step_by(len / 40));
+        check(&places);
+        check(&[]);
+    }
+    let len = 70_001;
+    let mixed = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+    let (zero, nan) = (|i: usize| mixed(i) % 3, |i: usize| mixed(i) % 5 == 0);
+    for order in ORDERS {
+        let order = order.0;
+        // Zeros of both signs, and NaNs of several payloads, among few numbers.
+        let floats: Vec<f32> = (0..len)
+            .map(|i| match (zero(i), nan(i)) {
+                (_, true) => f32::from_bits(0x7fc0_0000 | (mixed(i) as u32 & 0x8000_00ff)),
+                (0, _) => 0.0,
+                (1, _) => -0.0,
+                _ => (mixed(i) % 7) as f32 - 3.0,
+            })
+            .collect();
+        check(&floats, order);
+        let halves: Vec<bf16> = floats.iter().map(|&x| bf16::from_f32(x)).collect();
+        check(&halves, order);
+        check(
+            &(0..len).map(|i| mixed(i) as f64).collect::<Vec<_>>(),
+            order,
+        );
+        // Ranks that share all digits but the last, and such that share none.
+        check(
+            &(0..len)
+                .map(|i| (mixed(i) % 9) as i64 - 4)
+                .collect::<Vec<_>>(),
+            order,
+        );
+        check(&(0..len).map(|i| mixed(i) as u8).collect::<Vec<_>>(), order);
+        check(
+            &(0..len)
+                .map(|i| i128::from(mixed(i)) << 70)
+                .collect::<Vec<_>>(),
+            order,
+        );
+        check(&vec![-7_i16; len], order);
+    }
+    let error = select_nths(&[1, 2], &[0, 2], Order::default()).unwrap_err();
+    assert!(error.to_string().contains("`places` have 2 at 1"), "{error}");
 }
 
 #[test]

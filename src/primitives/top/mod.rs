@@ -3,12 +3,13 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+mod digits;
 pub(crate) mod kernel;
 mod nth;
 mod stream;
 
-pub use nth::select_nth;
 pub(crate) use nth::{nths_of_host, nths_of_source};
+pub use nth::{select_nth, select_nths};
 pub use stream::TopK;
 
 use super::segmented::Rows;

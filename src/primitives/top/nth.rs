@@ -1,9 +1,9 @@
 //! The items at some places of the sorted order.
 
-use super::{Candidate, Choice};
+use super::{Candidate, Choice, digits};
 #[cfg(doc)]
 use crate::Buffer;
-use crate::device::{Backend, DeviceBinder};
+use crate::device::DeviceBinder;
 use crate::primitives::sort::{self, Order, Sortable};
 use crate::source::{Form, HostBinder, Source};
 use crate::{Device, Error, Result};
@@ -20,8 +20,7 @@ use crate::{Device, Error, Result};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: that of [`bottom_k`](crate::bottom_k) for `n + 1` items where these are few, and
-/// else that of a [`sort`](crate::sort()). [`quantiles`](crate::quantiles) finds several at once.
+/// Complexity: see [`select_nths`](crate::select_nths), which finds several at once.
 ///
 /// # Errors
 ///
@@ -31,8 +30,38 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
     n: usize,
     order: Order,
 ) -> Result<K> {
-    let all = nths_of_host(input, order, |len| at(n, len))?;
+    let all = nths_of_host(input, order, |len| at("n", &[n], len))?;
     Ok(all[0])
+}
+
+/// The items at some places of the sorted order, counted from 0: as [`select_nth`] of each.
+///
+/// ```
+/// use warpfold::{Order, select_nths};
+///
+/// let x = [30.5, f64::NAN, 10.5, 40.5, 20.5];
+/// assert_eq!(select_nths(&x, &[3, 0], Order::ascending())?, [40.5, 10.5]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise the
+/// CPU reads all items once for each 12 bits of the ranks, until no more than an eighth of them can
+/// be wanted. Another reading copies these. So a place takes O(n), whatever the items are. A GPU
+/// sorts the items; so does the CPU for more than 32 places, and for up to 8192 items.
+///
+/// Memory: a rank and a position for each item that is copied, twice; that of a
+/// [`sort`](crate::sort()) where items are sorted.
+///
+/// # Errors
+///
+/// [`Error::Argument`] if there are no more items than a place says; and those of
+/// [`sort`](crate::sort()).
+pub fn select_nths<K: Sortable + Candidate<Key = K>>(
+    input: impl Source<Item = K>,
+    places: &[usize],
+    order: Order,
+) -> Result<Vec<K>> {
+    nths_of_host(input, order, |len| at("places", places, len))
 }
 
 impl Device {
@@ -49,19 +78,40 @@ impl Device {
         n: usize,
         order: Order,
     ) -> Result<K> {
-        let all = nths_of_source(self, input, order, |len| at(n, len))?;
+        let all = nths_of_source(self, input, order, |len| at("n", &[n], len))?;
         Ok(all[0])
+    }
+
+    /// The items at some places of the sorted order; see [`select_nths`](crate::select_nths). Waits
+    /// for them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if there are no more items than a place says; and those of
+    /// [`Device::sort`] and [`Buffer::to_vec`].
+    pub fn select_nths<K: Sortable + Candidate<Key = K>>(
+        &self,
+        input: impl Source<Device, Item = K>,
+        places: &[usize],
+        order: Order,
+    ) -> Result<Vec<K>> {
+        nths_of_source(self, input, order, |len| at("places", places, len))
     }
 }
 
-fn at(n: usize, len: usize) -> Result<Vec<usize>> {
-    if n < len {
-        return Ok(vec![n]);
-    }
+fn at(argument: &'static str, places: &[usize], len: usize) -> Result<Vec<usize>> {
+    let Some(number) = places.iter().position(|&place| place >= len) else {
+        return Ok(places.to_vec());
+    };
+    let place = places[number];
+    let which = match argument {
+        "n" => format!("is {place}"),
+        _ => format!("have {place} at {number}"),
+    };
     Err(Error::Argument {
-        argument: "n",
+        argument,
         fault: format!(
-            "is {n}, but there are {len} items\n  remedy: places are counted from 0, so give one below the number of items"
+            "{which}, but there are {len} items\n  remedy: places are counted from 0, so give one below the number of items"
         ),
     })
 }
@@ -111,17 +161,24 @@ unsafe fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
         return Ok(Vec::new());
     };
     assert!(last < len);
-    let is_few = match &device.backend {
-        Backend::Cpu => last < len / 8,
-        #[cfg(feature = "cuda")]
-        Backend::Cuda(_) => last < FEW && last < len / 8,
-    };
-    if is_few {
+    if last < FEW && last < len / 8 {
         let choice = Choice::new(len, None, last + 1, order)?;
         // SAFETY: the caller's.
         let (values, _) = unsafe { device.best::<K, F>(arguments, choice) }?;
         let values = values.into_vec()?;
         return Ok(places.iter().map(|&place| values[place]).collect());
+    }
+    if device.is_cpu() && len > SHORT {
+        let mut wanted = places.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.len() <= MANY {
+            // SAFETY: the caller's; the last place is below `len`.
+            let found =
+                unsafe { digits::select::<K, F>(&arguments, len, K::key_map(order), &wanted) }?;
+            let at = |place: &usize| found[wanted.binary_search(place).expect("it is wanted")];
+            return Ok(places.iter().map(at).collect());
+        }
     }
     // SAFETY: the caller's.
     let mut sorted = unsafe { device.collect_bound::<K, F>(arguments, len) }?;
@@ -135,6 +192,9 @@ unsafe fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
     places.iter().map(at).collect()
 }
 
-/// Up to so many items are sorted by one block of a GPU.
-#[cfg(feature = "cuda")]
+/// Up to so many items are sorted by one block of a GPU, and kept in a core's own cache.
 const FEW: usize = 1024;
+/// Up to so many items are sorted sooner than their digits are counted.
+const SHORT: usize = 8192;
+/// Tables for more places leave a core's own cache.
+const MANY: usize = 32;
