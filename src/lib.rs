@@ -223,7 +223,7 @@ pub use primitives::sort::{
     sort_by_key_in_place, sort_in_place, sort_into, sort_pairs, sort_pairs_in_place,
 };
 pub use primitives::top::{
-    Candidate, TopK, bottom_k, bottom_k_rows, select_nth, top_k, top_k_rows,
+    Candidate, TopK, bottom_k, bottom_k_rows, select_nth, select_nths, top_k, top_k_rows,
 };
 pub use primitives::weighted::histogram_weighted;
 pub use scalar::Scalar;
@@ -232,9 +232,10 @@ pub use source::{
     gather_rows, heads, heads_by, index, map, map_with, strided, zip, zip3,
 };
 pub use statistics::{
-    Interpolation, all, any, arg_max, arg_max_axis, arg_min, arg_min_axis, count, max, mean, min,
-    min_max, moments, quantiles, segmented_arg_max, segmented_arg_min, segmented_mean,
-    segmented_min_max, segmented_moments, segmented_variance, std_dev, sum, variance,
+    Interpolation, all, any, arg_max, arg_max_axis, arg_min, arg_min_axis, count, max, mean,
+    mean_axis, min, min_max, moments, moments_axis, quantiles, segmented_arg_max,
+    segmented_arg_min, segmented_mean, segmented_min_max, segmented_moments, segmented_variance,
+    std_dev, sum, variance, variance_axis,
 };
 pub use warpfold_macros::{Element, function, monoid};
 

@@ -1,7 +1,10 @@
-//! Where the least and the greatest number of each lane of an array stand.
+//! Statistics of each lane of an array: its moments, and where its least and its greatest number
+//! stand.
 
 use super::extremes::can_pack;
-use super::{First, Number, Packed, Place, greatest, least, position_of};
+use super::on::ByReference;
+use super::{Estimate, First, Merge, Moments, Number, Packed, Place, QuickMerge, QuickMoments};
+use super::{greatest, least, measured, position_of, quickly_measured};
 use crate::ops::Min;
 use crate::source::Source;
 use crate::{
@@ -56,11 +59,98 @@ pub fn arg_min_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Resu
     Ok(along(places.iter().map(Place::position), &axis))
 }
 
+/// The [moments](Moments) of each lane along an axis, bit for bit those that
+/// [`moments`](crate::moments()) gives for it alone: count, sum, mean, variance. Those of a lane
+/// without items are [`Moments::EMPTY`].
+///
+/// ```
+/// use warpfold::{Axis, moments_axis, statistics::Estimate};
+///
+/// let x = [
+///     1.0_f32, 4.0, //
+///     2.0, 4.0, //
+///     6.0, 4.0,
+/// ];
+/// let of = moments_axis(&x, Axis::of(&[3, 2], 0)?)?;
+/// assert_eq!((of[0].mean(), of[0].variance(Estimate::Sample)), (3.0, 7.0));
+/// assert_eq!((of[1].count(), of[1].std_dev(Estimate::Population)), (3, 0.0));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// It is one [`reduce_axis`], and another one if the first has lost digits of a lane, or met
+/// numbers that are not finite.
+///
+/// # Errors
+///
+/// Those of [`reduce_axis`].
+pub fn moments_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<Moments>> {
+    let input = ByReference(&input);
+    let quick = reduce_axis::<QuickMoments, QuickMerge>(quickly_measured::<T, _>(input), axis)?;
+    Moments::choose_each(quick, || {
+        reduce_axis::<Moments, Merge>(measured::<T, _>(input), axis)
+    })
+}
+
+/// The mean of each lane along an axis, with the bits of [`mean`](crate::mean()) of it alone; NaN
+/// for a lane without items. NumPy's `mean` with an `axis`, in `f64`.
+///
+/// ```
+/// use warpfold::{Axis, mean_axis};
+/// assert_eq!(mean_axis(&[1_u8, 2, 4, 8], Axis::of(&[2, 2], 0)?)?, [2.5, 5.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`moments_axis`].
+pub fn mean_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<f64>> {
+    let all = moments_axis(input, axis)?;
+    Ok(all.iter().map(Moments::mean).collect())
+}
+
+/// The variance of each lane along an axis, with the bits of [`variance`](crate::variance()) of it
+/// alone; NaN for a lane without items. NumPy's `var` with an `axis`, in `f64`.
+///
+/// ```
+/// use warpfold::{Axis, statistics::Estimate, variance_axis};
+///
+/// let x = [1.0, 2.0, 6.0, 4.0, 4.0, 4.0];
+/// assert_eq!(variance_axis(&x, Axis::of(&[2, 3], 1)?, Estimate::Sample)?, [7.0, 0.0]);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`moments_axis`].
+pub fn variance_axis<T: Number>(
+    input: impl Source<Item = T>,
+    axis: Axis,
+    estimate: Estimate,
+) -> Result<Vec<f64>> {
+    let all = moments_axis(input, axis)?;
+    Ok(all.iter().map(|one| one.variance(estimate)).collect())
+}
+
 /// # Statistics along an axis
 ///
-/// Each is one [`reduce_axis`](Device::reduce_axis), with its costs and errors, and does not wait
-/// for the result.
+/// Costs and errors are those of [`reduce_axis`](Device::reduce_axis). Those that give buffers do
+/// not wait for the result.
 impl Device {
+    /// The moments of each lane; see [`moments_axis`](crate::moments_axis()). Waits for them.
+    pub fn moments_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Vec<Moments>> {
+        let input = ByReference(&input);
+        let source = quickly_measured::<T, _>(input);
+        let quick = self.reduce_axis::<QuickMoments, QuickMerge>(source, axis)?;
+        Moments::choose_each(quick.into_vec()?, || {
+            let source = measured::<T, _>(input);
+            self.reduce_axis::<Moments, Merge>(source, axis)?.into_vec()
+        })
+    }
+
     /// Where the greatest number of each lane stands; see
     /// [`arg_max_axis`](crate::arg_max_axis()).
     ///

@@ -29,7 +29,8 @@
 //! | [`any`], [`all`] | whether some flag is, and whether each is | `false`, `true` |
 //!
 //! Each segment of a source has them by [`segmented_moments`], [`segmented_min_max`],
-//! [`segmented_arg_max`] and the like.
+//! [`segmented_arg_max`] and the like, and each lane of an array by [`moments_axis`],
+//! [`arg_max_axis`] and the like.
 //!
 //! [`Device`](crate::Device) has them as methods, for buffers and sources made of them.
 //!
@@ -99,7 +100,7 @@ pub(crate) use folds::{max_on, min_on, sum_on};
 pub(crate) use moments::{mean_on, moments_on};
 pub(crate) use on::{ByReference, On};
 
-pub use axis::{arg_max_axis, arg_min_axis};
+pub use axis::{arg_max_axis, arg_min_axis, mean_axis, moments_axis, variance_axis};
 pub use counts::{all, any, count};
 pub use extremes::{
     Extremes, First, Packed, Place, Ranked, Twice, arg_max, arg_min, greatest, greatest_packed,

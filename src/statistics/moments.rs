@@ -145,6 +145,22 @@ impl Moments {
             quick.not_finite()
         })
     }
+
+    /// The better of both for each of several groups of numbers. `careful` is only asked if one
+    /// needs it.
+    pub(super) fn choose_each(
+        quick: Vec<QuickMoments>,
+        careful: impl FnOnce() -> Result<Vec<Moments>>,
+    ) -> Result<Vec<Moments>> {
+        let trusted = quick.iter().map(|one| one.trusted());
+        if let Some(all) = trusted.collect::<Option<Vec<_>>>() {
+            return Ok(all);
+        }
+        let pairs = quick.into_iter().zip(careful()?);
+        pairs
+            .map(|(quick, careful)| Moments::choose(quick, || Ok(careful)))
+            .collect()
+    }
 }
 
 /// The moments of two groups of numbers together: Chan, Golub and LeVeque, "Algorithms for

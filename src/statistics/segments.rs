@@ -393,16 +393,10 @@ fn moments_on<P: source::Place, T: Number>(
     let (input, segments) = (ByReference(&input), ByReference(&segments));
     let source = quickly_measured::<T, _>(input);
     let quick = into_vec(on, on.reduce::<QuickMoments, QuickMerge>(source, segments)?)?;
-    let trusted = quick.iter().map(|one| one.trusted());
-    if let Some(all) = trusted.collect::<Option<Vec<_>>>() {
-        return Ok(all);
-    }
-    let source = measured::<T, _>(input);
-    let careful = into_vec(on, on.reduce::<Moments, Merge>(source, segments)?)?;
-    let pairs = quick.into_iter().zip(careful);
-    pairs
-        .map(|(quick, careful)| Moments::choose(quick, || Ok(careful)))
-        .collect()
+    Moments::choose_each(quick, || {
+        let source = measured::<T, _>(input);
+        into_vec(on, on.reduce::<Moments, Merge>(source, segments)?)
+    })
 }
 
 fn into_vec<P: source::Place, O: On<P>, T: Element>(

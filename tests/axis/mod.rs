@@ -5,6 +5,7 @@ mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;
 mod emulated;
+mod moments;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
 mod on_the_host;
