@@ -30,6 +30,21 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// That of a file beside the data. Options say how the data are read, so none helps here.
+    pub(crate) fn beside_data(self) -> Self {
+        match self {
+            Failure::Message(message) => match message.split_once("\n  remedy: ") {
+                Some((what, remedy)) if remedy.contains("--") => Failure::Message(format!(
+                    "{what}\n  remedy: mend this file; options for texts are for the data alone"
+                )),
+                _ => Failure::Message(message),
+            },
+            other => other,
+        }
+    }
+}
+
 impl From<warpfold::Error> for Failure {
     fn from(error: warpfold::Error) -> Self {
         Failure::Message(text_of(&error))

@@ -285,6 +285,98 @@ fn other_names_keep_the_old_file() {
     assert_eq!(names(folder.path()).len(), 3);
 }
 
+/// The link stays, and the file appears where it leads.
+#[test]
+fn links_to_nothing_yet_are_followed() {
+    let folder = folder(&[("old.txt", b"1 2")]);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("there")).unwrap();
+    symlink("there/new.txt", at("link.txt")).unwrap();
+    symlink("link.txt", at("chain.txt")).unwrap();
+    for link in ["link.txt", "chain.txt"] {
+        pass_in(folder.path(), &format!("scan old.txt -o {link}"), b"");
+        assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink());
+        assert_eq!(fs::read(at("there/new.txt")).unwrap(), b"1\n3\n");
+        fs::remove_file(at("there/new.txt")).unwrap();
+    }
+    symlink("nowhere/new.txt", at("lost.txt")).unwrap();
+    let error = fail_in(folder.path(), "scan old.txt -o lost.txt", b"");
+    assert!(error.contains("there is no folder"), "{error}");
+    symlink("loop.txt", at("loop.txt")).unwrap();
+    fail_in(folder.path(), "scan old.txt -o loop.txt", b"");
+    assert!(fs::symlink_metadata(at("loop.txt")).unwrap().is_symlink());
+}
+
+/// Counts of the numbers would take the place of the numbers.
+#[test]
+fn what_is_read_is_not_replaced_by_something_else() {
+    let folder = folder(&[
+        ("x.txt", b"1\n1\n2\n"),
+        ("o.txt", b"0\n2\n3\n"),
+        ("x.svg", b"1 2 3"),
+    ]);
+    symlink("x.txt", folder.path().join("link.txt")).unwrap();
+    for line in [
+        "unique x.txt --counts x.txt",
+        "unique x.txt -o y.txt --starts ./x.txt",
+        "unique x.txt --counts link.txt",
+        "unique link.txt --counts x.txt",
+        "segments --offsets o.txt x.txt -o o.txt",
+        "segments --lengths x.txt o.txt -o x.txt",
+        "decode --counts o.txt x.txt -o o.txt",
+        "histogram --edges o.txt x.txt -o o.txt",
+        "histogram --format text x.svg --svg x.svg",
+        "histogram --edges x.svg --format text x.txt --svg x.svg",
+    ] {
+        let error = fail_in(folder.path(), line, b"");
+        assert!(error.contains("this file is read"), "{line}: {error}");
+    }
+    let output = shell(folder.path(), "$warpfold unique --counts x.txt < x.txt");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    for script in [
+        "$warpfold scan x.txt >> x.txt",
+        "$warpfold stats < x.txt >> x.txt",
+    ] {
+        let output = shell(folder.path(), script);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains("goes into the file that is read"), "{error}");
+        assert_eq!(output.status.code(), Some(1), "{error}");
+    }
+    assert_eq!(fs::read(folder.path().join("x.txt")).unwrap(), b"1\n1\n2\n");
+    assert_eq!(fs::read(folder.path().join("o.txt")).unwrap(), b"0\n2\n3\n");
+    // Results may take the place of what they were made of.
+    pass_in(folder.path(), "unique x.txt -o x.txt", b"");
+    assert_eq!(fs::read(folder.path().join("x.txt")).unwrap(), b"1\n2\n");
+}
+
+/// The last of several results fails, after all of the others are written.
+#[test]
+fn several_results_come_all_or_none() {
+    let folder = folder(&[
+        ("x.txt", b"1\n1\n2\n"),
+        ("values.txt", b"old"),
+        ("counts.txt", b"old"),
+    ]);
+    for line in [
+        "unique x.txt -o values.txt --counts counts.txt --starts /dev/full",
+        "unique x.txt -o values.txt --counts /dev/full --starts counts.txt",
+        "unique x.txt -o /dev/full --counts counts.txt --starts values.txt",
+        "unique --sort x.txt -o values.txt --counts counts.txt --starts /dev/full",
+        "histogram x.txt -o /dev/full --svg values.txt",
+    ] {
+        let line = line.replace("--svg values.txt", "--svg values.svg");
+        fail_in(folder.path(), &line, b"");
+        for name in ["values.txt", "counts.txt"] {
+            assert_eq!(
+                fs::read(folder.path().join(name)).unwrap(),
+                b"old",
+                "{line}"
+            );
+        }
+        assert!(!folder.path().join("values.svg").exists(), "{line}");
+    }
+}
+
 #[test]
 fn two_results_need_two_files() {
     let folder = folder(&[]);

@@ -321,6 +321,14 @@ fn options_that_contradict_a_name_are_refused() {
         "scan --output-format raw -o x.npy.gz",
         "scan --output-format text -o x.json",
         "histogram --json -o x.csv",
+        "scan --output-format text -o x.raw",
+        "scan --output-format text -o x.bin.gz",
+        "scan --output-format npy -o x.bin",
+        "scan --output-format npy -o x.dat",
+        "scan --output-format npy -o x.txt",
+        "scan --output-format raw -o x.txt",
+        "scan --output-format json -o x.raw",
+        "scan --output-format text -o .npy",
     ] {
         let error = fail_in(folder.path(), line, b"1 2 3");
         assert!(error.contains("promises another format"), "{line}: {error}");
@@ -333,6 +341,53 @@ fn options_that_contradict_a_name_are_refused() {
     ] {
         pass_in(folder.path(), line, b"1 2 3");
     }
+}
+
+/// A name may be an ending and nothing else.
+#[test]
+fn a_name_that_is_only_an_ending_is_kept() {
+    let npy = npy_of("|u1", "(3,)", &[1, 2, 3]);
+    let folder = folder(&[("x.npy", &npy), (".csv", b"a,b\n1,2\n3,4\n")]);
+    let at = folder.path();
+    assert_eq!(pass_in(at, "reduce --column b .csv", b""), b"6\n");
+    for (name, start) in [
+        (".csv", &b"1\n3\n6\n"[..]),
+        (".TSV", b"1\n3\n6\n"),
+        (".json", b"{\"dtype\":"),
+        (".npy", b"\x93NUMPY"),
+        (".npz", b"PK"),
+        (".npy.gz", b"\x1f\x8b"),
+        (".gz", b"\x1f\x8b"),
+        (".raw", &1_u64.to_le_bytes()),
+    ] {
+        if name == ".gz" {
+            // It says how the bytes are packed, and not what they are.
+            pass_in(at, "scan x.npy -o .gz --output-format text", b"");
+        } else {
+            pass_in(at, &format!("scan x.npy -o {name}"), b"");
+        }
+        let written = std::fs::read(at.join(name)).unwrap();
+        assert!(written.starts_with(start), "{name}: {written:?}");
+    }
+    assert_eq!(unpacked(at, ".gz"), b"1\n3\n6\n");
+    let error = fail_in(at, "scan x.npy -o .parquet", b"");
+    assert!(error.contains("promises .parquet"), "{error}");
+    let error = fail_in(at, "scan x.npy -o .out", b"");
+    assert!(error.contains("the ending .out says no format"), "{error}");
+}
+
+/// Many programs write lines of text into .dat.
+#[test]
+fn a_dat_file_holds_text_where_the_results_are_text() {
+    let npy = npy_of("|u1", "(2,)", &[1, 2]);
+    let folder = folder(&[("x.npy", &npy)]);
+    let at = folder.path();
+    pass_in(at, "scan -o y.dat", b"1 2");
+    assert_eq!(std::fs::read(at.join("y.dat")).unwrap(), b"1\n3\n");
+    assert_eq!(pass_in(at, "reduce y.dat", b""), b"4\n");
+    pass_in(at, "scan x.npy -o y.dat", b"");
+    let sums: Vec<u8> = [1_u64, 3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(std::fs::read(at.join("y.dat")).unwrap(), sums);
 }
 
 #[test]

@@ -20,12 +20,15 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
         return Err(Failure::with_remedy(
             "--count",
             "binary output has no room for counts among its numbers",
-            "give --counts FILE, or --output-format text",
+            match job.output.promise.format {
+                Some(_) => "give --counts FILE in place of --count, or a name that ends in .csv",
+                None => "give --counts FILE in place of --count, or --output-format text",
+            },
         ));
     }
     let beside = |path: &Path| -> Result<_> {
         let output = Output::open(Some(path))?;
-        let format = output.promise.format.unwrap_or(format);
+        let format = output.promise.format_instead(format).unwrap_or(format);
         output.promise.check(&output.name, format)?;
         Ok((output, format))
     };
@@ -35,15 +38,8 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
     ];
     let outputs: Vec<_> = others.iter().flatten().map(|(output, _)| output).collect();
     for (number, output) in outputs.iter().enumerate() {
-        let mut before = outputs[..number].iter().copied().chain([&job.output]);
-        if before.any(|other| other.is_same_file(output)) {
-            let cause = "two results are to be written to this file";
-            return Err(Failure::with_remedy(
-                &output.name,
-                cause,
-                "give each its own",
-            ));
-        }
+        output.refuse_others(outputs[..number].iter().copied().chain([&job.output]))?;
+        output.refuse_inputs([arguments.files.file.as_deref()])?;
     }
     let [mut counts, mut starts] =
         others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
@@ -93,12 +89,9 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
             }
         }
     });
-    // Where the numbers cannot be written, what lies beside them stays as it was.
-    writer.finish()?;
-    for writer in [counts, starts].into_iter().flatten() {
-        writer.finish()?;
-    }
-    Ok(())
+    let writers = [Some(writer), counts, starts].into_iter().flatten();
+    let ended: Vec<Output> = writers.map(Writer::end).collect::<Result<_>>()?;
+    Output::finish_all(ended)
 }
 
 /// A run of equal numbers that may go on in the next piece.

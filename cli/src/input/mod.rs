@@ -103,6 +103,13 @@ impl Input {
             return Err(Failure::at(&name, "it is a folder, not a file"));
         }
         let regular = metadata.is_file();
+        if regular && is_stdout(&metadata) {
+            return Err(Failure::with_remedy(
+                &name,
+                "the standard output goes into the file that is read",
+                "give -o FILE, which replaces a file once the result is complete",
+            ));
+        }
         // What another program has read of the standard input already does not count.
         let start = match regular {
             true => file.stream_position().unwrap_or(0),
@@ -139,6 +146,18 @@ impl Input {
             }
             _ => {}
         }
+        let is_empty = input.peek(LONGEST_MAGIC)?.is_empty();
+        if is_empty
+            && input
+                .ending()
+                .is_some_and(|ending| ending == "gz" || ending == "npz")
+        {
+            return Err(Failure::with_remedy(
+                &input.name,
+                "the compressed data are truncated: the file is empty",
+                "make the file again; what made it has failed or is not done",
+            ));
+        }
         let head = input.peek(LONGEST_MAGIC)?;
         if head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP) {
             let file = again.map_err(|error| Failure::at(&input.name, error))?;
@@ -172,8 +191,7 @@ impl Input {
     /// What the data are if the name says raw: many programs write lines of text into `.dat`.
     fn raw_or_text(&mut self) -> Result<Format> {
         const LOOKED_AT: usize = 1 << 12;
-        let is_dat = self.path.as_deref().and_then(Path::extension);
-        let is_dat = is_dat.is_some_and(|ending| ending.eq_ignore_ascii_case("dat"));
+        let is_dat = self.ending().as_deref() == Some("dat");
         let start = self.peek(LOOKED_AT)?;
         let looks = Looks::of(start, start.len() == LOOKED_AT);
         match looks {
@@ -244,13 +262,16 @@ impl Input {
         self.reader = Box::new(MultiGzDecoder::new(packed));
         self.length = None;
         self.file = None;
-        if let Some(path) = &mut self.path
-            && path
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+        if self.ending().as_deref() == Some("gz")
+            && let Some(path) = &mut self.path
         {
-            path.set_extension("");
+            let name = path.to_string_lossy();
+            *path = name[..name.len() - ".gz".len()].into();
         }
+    }
+
+    fn ending(&self) -> Option<String> {
+        self.path.as_deref().and_then(ending_of)
     }
 
     /// Takes the place of all bytes from here on.
@@ -329,6 +350,20 @@ impl Read for Input {
     }
 }
 
+/// Whether the standard output goes into this file. A shell has emptied it by then, or what is
+/// written comes again.
+#[cfg(unix)]
+fn is_stdout(file: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let stdout = rustix::fs::fstat(io::stdout());
+    stdout.is_ok_and(|stdout| (stdout.st_dev, stdout.st_ino) == (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_stdout(_: &std::fs::Metadata) -> bool {
+    false
+}
+
 /// The file behind the standard input: it tells a length if the shell opened a file there, and has
 /// no buffer in between.
 fn stdin() -> io::Result<File> {
@@ -366,10 +401,17 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// The ending of a name, in small letters: `csv` of `X.CSV`, and also of `.csv`.
+pub(crate) fn ending_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    let (_, ending) = name.rsplit_once('.')?;
+    (!ending.is_empty()).then(|| ending.to_owned())
+}
+
 /// The format that a file's ending stands for.
 pub(crate) fn format_of_name(path: &Path) -> Option<Format> {
-    let ending = path.extension()?.to_str()?;
-    let is = |endings: &[&str]| endings.iter().any(|e| ending.eq_ignore_ascii_case(e));
+    let ending = ending_of(path)?;
+    let is = |endings: &[&str]| endings.contains(&&*ending);
     if is(&["npy"]) {
         Some(Format::Npy)
     } else if is(&["bin", "raw", "dat"]) {

@@ -104,8 +104,48 @@ impl Output {
         matches!(self.sink, Sink::Stdout(_)) && io::stdout().is_terminal()
     }
 
+    /// Whether it replaces a file that is read; without a path that is the standard input.
+    fn replaces(&self, input: Option<&Path>) -> bool {
+        let input = input.filter(|path| *path != Path::new("-"));
+        let input = fs::canonicalize(input.unwrap_or(Path::new("/dev/stdin")));
+        match &self.sink {
+            Sink::File(file) => input.is_ok_and(|input| input == file.target()),
+            _ => false,
+        }
+    }
+
+    /// Fails if the file would replace one of those that are read.
+    pub(crate) fn refuse_inputs<'a>(
+        &self,
+        inputs: impl IntoIterator<Item = Option<&'a Path>>,
+    ) -> Result<()> {
+        match inputs.into_iter().any(|input| self.replaces(input)) {
+            false => Ok(()),
+            true => Err(Failure::with_remedy(
+                &self.name,
+                "this file is read, and other results would take its place",
+                "give another name",
+            )),
+        }
+    }
+
+    /// Fails if two results would be written to one file.
+    pub(crate) fn refuse_others<'a>(
+        &self,
+        others: impl IntoIterator<Item = &'a Output>,
+    ) -> Result<()> {
+        match others.into_iter().any(|other| self.is_same_file(other)) {
+            false => Ok(()),
+            true => Err(Failure::with_remedy(
+                &self.name,
+                "two results are to be written to this file",
+                "give each its own",
+            )),
+        }
+    }
+
     /// Whether both write the same file.
-    pub(crate) fn is_same_file(&self, other: &Output) -> bool {
+    fn is_same_file(&self, other: &Output) -> bool {
         match (&self.sink, &other.sink) {
             (Sink::File(one), Sink::File(other)) => one.target() == other.target(),
             _ => false,
@@ -160,7 +200,30 @@ impl Output {
     }
 
     /// Makes sure that all is written, and gives a file its name.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
+        Self::finish_all([self])
+    }
+
+    /// Makes sure that several results are written before the first file gets its name: if one
+    /// fails, all files stay as they were.
+    pub(crate) fn finish_all(outputs: impl IntoIterator<Item = Output>) -> Result<()> {
+        let mut outputs: Vec<Output> = outputs.into_iter().collect();
+        // What streams take cannot be taken back.
+        outputs.sort_by_key(|output| !matches!(output.sink, Sink::File(_)));
+        outputs.iter_mut().try_for_each(Output::complete)?;
+        outputs.iter_mut().try_for_each(Output::publish)
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        match &mut self.sink {
+            Sink::File(file) => file
+                .publish()
+                .map_err(|error| Failure::at(&self.name, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn complete(&mut self) -> Result<()> {
         if let Some(mut spool) = self.spool.take() {
             spool.rewind().map_err(|error| spool_failure(&error))?;
             let mut block = vec![0; SPOOL_BYTES];
@@ -181,7 +244,7 @@ impl Output {
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),
             Sink::Special(file) => file.flush(),
-            Sink::File(file) => file.finish(),
+            Sink::File(file) => file.complete(),
         }
         .map_err(|error| self.failure(&error))
     }

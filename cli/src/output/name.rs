@@ -2,7 +2,7 @@
 
 use crate::args::OutputFormat;
 use crate::failure::{Failure, Result};
-use crate::input::format_of_name;
+use crate::input::{ending_of, format_of_name};
 use std::path::Path;
 
 /// What a name says.
@@ -10,6 +10,8 @@ use std::path::Path;
 pub(crate) struct Promise {
     /// The format, if the ending stands for one.
     pub(crate) format: Option<OutputFormat>,
+    /// Another one that it may hold: any text in `.txt`, and lines of text in `.dat`.
+    also: Option<OutputFormat>,
     pub(super) packing: Packing,
     /// What separates the numbers of a line of text.
     pub(crate) separator: Option<u8>,
@@ -86,10 +88,7 @@ impl Promise {
             Some(inner) => (inner, Packing::Gzip),
             None => (&*name, Packing::Plain),
         };
-        let ending = match Path::new(inner).extension() {
-            Some(ending) => ending.to_string_lossy().into_owned(),
-            None => String::new(),
-        };
+        let ending = ending_of(Path::new(inner)).unwrap_or_default();
         let foreign = FOREIGN
             .iter()
             .find(|(endings, _)| endings.contains(&&*ending));
@@ -102,6 +101,11 @@ impl Promise {
         }
         let plain = |format, separator| Promise {
             format,
+            also: match &*ending {
+                "txt" => Some(OutputFormat::Json),
+                "dat" => Some(OutputFormat::Text),
+                _ => None,
+            },
             packing,
             separator,
         };
@@ -115,6 +119,7 @@ impl Promise {
             }
             "npz" => Promise {
                 format: Some(OutputFormat::Npy),
+                also: None,
                 packing: Packing::Npz,
                 separator: None,
             },
@@ -129,26 +134,33 @@ impl Promise {
         })
     }
 
+    /// The format of results that would have some other one without the name.
+    pub(crate) fn format_instead(self, of: OutputFormat) -> Option<OutputFormat> {
+        match of {
+            // Many programs write lines of text into .dat.
+            OutputFormat::Text if self.also == Some(of) => Some(of),
+            _ => self.format,
+        }
+    }
+
     /// Fails if nobody would look for .npy under this name: its ending says nothing known.
     pub(crate) fn check_unsaid(self, path: &Path, format: OutputFormat) -> Result<()> {
-        let Some(ending) = path.extension().filter(|_| self.format.is_none()) else {
+        let Some(ending) = ending_of(path).filter(|_| self.format.is_none()) else {
             return Ok(());
         };
         match format == OutputFormat::Npy {
             false => Ok(()),
             true => Err(Failure::with_remedy(
                 path.display(),
-                format_args!("the ending .{} says no format", ending.display()),
+                format_args!("the ending .{ending} says no format"),
                 "give --output-format npy or text, or a name that ends in .npy, .csv or .json",
             )),
         }
     }
 
-    /// Fails if a name that means one format to every program is to hold another.
+    /// Fails if a name that means one format is to hold another.
     pub(crate) fn check(self, name: &str, format: OutputFormat) -> Result<()> {
-        let is_firm = self.separator.is_some()
-            || matches!(self.format, Some(OutputFormat::Npy | OutputFormat::Json));
-        if !is_firm || self.format == Some(format) {
+        if self.format.is_none() || [self.format, self.also].contains(&Some(format)) {
             return Ok(());
         }
         let cause = match self.packing {
@@ -168,6 +180,7 @@ impl Default for Promise {
     fn default() -> Self {
         Promise {
             format: None,
+            also: None,
             packing: Packing::Plain,
             separator: None,
         }

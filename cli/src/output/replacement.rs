@@ -27,7 +27,8 @@ enum Unfinished {
 impl Replacement {
     /// Opens a new file beside `path`, where a rename is atomic.
     pub(super) fn open(path: &Path, name: &str, old: Option<Metadata>) -> Result<Self> {
-        let folder = parent_of(path);
+        let followed = followed(path);
+        let folder = parent_of(&followed);
         if !folder.is_dir() {
             let folder = folder.display();
             return Err(Failure::with_remedy(
@@ -36,11 +37,10 @@ impl Replacement {
                 format_args!("mkdir -p {folder}"),
             ));
         }
-        // Through a symbolic link the file is replaced, not the link.
         let target = match &old {
             Some(_) => fs::canonicalize(path),
             None => fs::canonicalize(folder)
-                .map(|folder| folder.join(path.file_name().unwrap_or_default())),
+                .map(|folder| folder.join(followed.file_name().unwrap_or_default())),
         };
         let target = target.map_err(|error| Failure::at(name, error))?;
         let folder = parent_of(&target);
@@ -95,13 +95,17 @@ impl Replacement {
         self.file().write_all(bytes)
     }
 
-    /// Makes sure that all is on the disk, and gives the file its name. To be called once.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    /// Makes sure that all is on the disk.
+    pub(super) fn complete(&mut self) -> io::Result<()> {
         if let Some(old) = self.old.take() {
             inherit(self.file(), &old)?;
         }
         // Some file systems report a full disk only here.
-        self.file().sync_data()?;
+        self.file().sync_data()
+    }
+
+    /// Gives the file its name. To be called once, when it is complete.
+    pub(super) fn publish(&mut self) -> io::Result<()> {
         let unfinished = self.file.take().expect("a file is finished once");
         let named = match unfinished {
             #[cfg(target_os = "linux")]
@@ -207,6 +211,20 @@ fn is_write_protected(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_write_protected(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
+}
+
+/// Where symbolic links lead: the file is replaced or made there, and the link stays.
+fn followed(path: &Path) -> PathBuf {
+    // The system follows as many.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        let Ok(link) = fs::read_link(&path) else {
+            break;
+        };
+        path = parent_of(&path).join(link);
+    }
+    path
 }
 
 fn parent_of(path: &Path) -> &Path {

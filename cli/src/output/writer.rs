@@ -250,7 +250,12 @@ impl Writer {
     }
 
     /// Makes sure that all is written, and gives a file its name.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
+        self.end()?.finish()
+    }
+
+    /// Writes the end, after which the output can be finished.
+    pub(crate) fn end(mut self) -> Result<Output> {
         self.begin()?;
         match &self.shape {
             Some(shape) if npy::count_of(shape) != Some(self.written) => {
@@ -272,7 +277,7 @@ impl Writer {
             };
             self.output.write(end.as_bytes())?;
         }
-        self.output.finish()
+        Ok(self.output)
     }
 }
 
@@ -316,7 +321,13 @@ impl TableWriter {
                         other.title(),
                         other.dtype
                     ),
-                    format_args!("{TO_F64}, or write .csv, .tsv or .json"),
+                    match output.promise.format {
+                        Some(_) => {
+                            "give a name that ends in .csv, .tsv or .json, and no other \
+                             --output-format"
+                        }
+                        None => "give --output-format text or --output-format json",
+                    },
                 ));
             }
             writer.binary = Some(Writer::new(output, format, dtype, None).rows(columns.len()));

@@ -45,21 +45,28 @@ pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
     }
 }
 
+fn edges_of_file(path: &Path) -> Result<(Vec<Bound>, Option<Times>)> {
+    let options = InputArguments {
+        flatten: true,
+        ..InputArguments::default()
+    };
+    let numbers = Numbers::open(Some(path), &options)?;
+    let times = numbers.times.clone();
+    let edges = with_number!(numbers.dtype, T => {
+        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
+        pieces.concat().into_iter().map(Bound::of).collect()
+    });
+    Ok((edges, times))
+}
+
 /// A list of edges, or those in a file.
 pub(super) fn read_edges(given: &str) -> Result<(Vec<Bound>, Option<Times>)> {
     let path = Path::new(given);
     let mut times = None;
     let edges: Vec<Bound> = if path.is_file() {
-        let options = InputArguments {
-            flatten: true,
-            ..InputArguments::default()
-        };
-        let numbers = Numbers::open(Some(path), &options)?;
-        times = numbers.times.clone();
-        with_number!(numbers.dtype, T => {
-            let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
-            pieces.concat().into_iter().map(Bound::of).collect()
-        })
+        let edges;
+        (edges, times) = edges_of_file(path).map_err(Failure::beside_data)?;
+        edges
     } else {
         let parse = |edge: &str| {
             Bound::parse(edge).map_err(|_| {
@@ -135,7 +142,7 @@ impl<B: Number<Bound = B> + warpfold::Binned> Plan<B> {
             return Err(Failure::with_remedy(
                 "--bincount",
                 format_args!("a bin for each of {count} values; {MOST_BINS} are possible"),
-                "give --bins N to count the values below N alone, or --edges or --range for wider bins",
+                "give --bins N to count the values below N alone, or --range in place of --bincount",
             ));
         }
         let bins = B::values(count).expect("the type was checked");

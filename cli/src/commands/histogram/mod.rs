@@ -9,7 +9,7 @@ use crate::args::{Format, HistogramArguments, InputArguments, OutputFormat};
 use crate::bound::Bound;
 use crate::columns::Columns;
 use crate::failure::{Failure, Result};
-use crate::input::Input;
+use crate::input::{Input, ending_of};
 use crate::number::{DType, End, Number, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer, quoted};
@@ -50,15 +50,16 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         Some(Gaps::Apart),
         check,
     )?;
-    if let Some(svg) = &svg
-        && svg.is_same_file(&job.output)
-    {
-        return Err(Failure::with_remedy(
-            &svg.name,
-            "two results are to be written to this file",
-            "give each its own",
-        ));
+    let edges_file = arguments
+        .edges
+        .as_deref()
+        .map(|edges| Some(Path::new(edges)));
+    if let Some(svg) = &svg {
+        svg.refuse_others([&job.output])?;
+        svg.refuse_inputs([arguments.files.file.as_deref()])?;
+        svg.refuse_inputs(edges_file)?;
     }
+    job.output.refuse_inputs(edges_file)?;
     if let Some(edges) = edge_times {
         let numbers = job.columns.times.as_ref();
         if numbers != Some(&edges) {
@@ -101,9 +102,8 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
                 "choose one with --column, or give --flatten",
             ));
         }
-        return write_all(&histograms, job.output_format, job.output);
+        return write_all(&histograms, job.output_format, job.output)?.finish();
     };
-    // All is made and written before a file gets its name.
     let chart = svg
         .map(|mut output| -> Result<Output> {
             let chart = histogram.svg(&output.name)?;
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
             Ok(output)
         })
         .transpose()?;
-    match job.output_format {
+    let output = match job.output_format {
         OutputFormat::Text if job.output.is_terminal() => {
             write_text(&histogram.bars(width_of_terminal()), job.output)
         }
@@ -130,10 +130,10 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
             let shape = vec![histogram.counts.len()];
             let mut writer = Writer::new(job.output, format, DType::U64, Some(shape));
             writer.write(&histogram.counts)?;
-            writer.finish()
+            writer.end()
         }
     }?;
-    chart.map_or(Ok(()), Output::finish)
+    Output::finish_all([output].into_iter().chain(chart))
 }
 
 /// Writes the histograms of several columns, each with its name.
@@ -141,7 +141,7 @@ fn write_all(
     histograms: &[(Histogram, DType)],
     format: OutputFormat,
     output: Output,
-) -> Result<()> {
+) -> Result<Output> {
     let separator: char = output.promise.separator.unwrap_or(b',').into();
     let text: Vec<String> = histograms
         .iter()
@@ -224,8 +224,7 @@ fn count(
 
 /// Opens the file of a chart, which is one of SVG.
 fn open_chart(path: &Path) -> Result<Output> {
-    let ending = path.extension().unwrap_or_default();
-    if ending.is_empty() || ending.eq_ignore_ascii_case("svg") {
+    if ending_of(path).is_none_or(|ending| ending == "svg") {
         return Output::open_as_is(path);
     }
     Err(Failure::with_remedy(
@@ -250,7 +249,8 @@ fn refuse_negative<B: Number>(piece: &[B], start: usize, absent: &[usize]) -> Re
             piece[place].to_integer(),
             start + Places::of(absent).place(place)
         ),
-        "leave negative numbers out with `warpfold select --ge 0`, or give --range or --edges",
+        "give --range or --edges in place of --bincount: they leave out what lies outside; so does \
+         `warpfold select --ge 0` of one column, and of a table it leaves out whole rows",
     ))
 }
 
@@ -304,7 +304,7 @@ fn least_and_greatest<B: Number<Bound = B>>(
     Ok((range, numbers))
 }
 
-fn write_text(text: &str, mut output: Output) -> Result<()> {
+fn write_text(text: &str, mut output: Output) -> Result<Output> {
     output.write(text.as_bytes())?;
-    output.finish()
+    Ok(output)
 }
