@@ -49,6 +49,10 @@ pub(crate) enum Command {
         #[arg(short = 'x', long, overrides_with = "inclusive")]
         exclusive: bool,
 
+        /// From the last number to the first: fold all from each number on
+        #[arg(long)]
+        reverse: bool,
+
         #[command(flatten)]
         axis: AxisArguments,
     },
@@ -321,6 +325,10 @@ pub(crate) struct SegmentsArguments {
     #[arg(short = 'x', long, requires = "scan")]
     pub(crate) exclusive: bool,
 
+    /// Scan each segment from its last number to its first
+    #[arg(long, requires = "scan")]
+    pub(crate) reverse: bool,
+
     #[command(flatten)]
     pub(crate) fold: FoldArguments,
 }
@@ -467,7 +475,12 @@ pub(crate) struct SortArguments {
 #[derive(Debug, Args)]
 pub(crate) struct TopArguments {
     /// How many
-    #[arg(short, value_name = "K", default_value_t = 10)]
+    #[arg(
+        short,
+        value_name = "K",
+        default_value_t = 10,
+        allow_negative_numbers = true
+    )]
     pub(crate) k: usize,
 
     /// The least, not the greatest
@@ -591,6 +604,9 @@ pub(crate) struct StatsArguments {
     pub(crate) sample: bool,
 
     #[command(flatten)]
+    pub(crate) axis: AxisArguments,
+
+    #[command(flatten)]
     pub(crate) input: InputArguments,
 }
 
@@ -640,6 +656,10 @@ pub(crate) struct InputArguments {
     /// The format of the input [default: see the end of --help]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
+
+    /// Take raw data as they are, even if they look like records of Fortran
+    #[arg(long)]
+    pub(crate) no_records: bool,
 
     /// Where to work: `cpu`, `cuda` or `cuda:N` [default: $WARPFOLD_DEVICE, else cpu]
     #[arg(long, value_parser = device_name)]

@@ -90,6 +90,10 @@ impl Columns {
             });
         };
         let table = Table::open(input, &options.text, options.dtype, gaps)?;
+        if table.columns.is_empty() {
+            let delimiter = table.delimiter();
+            return Columns::of_nothing(name, lasting, delimiter, options);
+        }
         let columns = table.columns.iter().map(|column| Column {
             name: column.name.clone(),
             number: column.number,
@@ -104,6 +108,37 @@ impl Columns {
             delimiter: table.delimiter(),
             lasting,
             source: Source::Table(table.into()),
+        })
+    }
+
+    /// Those of a text that has no rows and no header: one column, without numbers.
+    fn of_nothing(
+        name: String,
+        lasting: bool,
+        delimiter: Option<u8>,
+        options: &InputArguments,
+    ) -> Result<Columns> {
+        let dtype = options.dtype.unwrap_or(DType::I64);
+        let options = InputArguments {
+            dtype: Some(dtype),
+            ..InputArguments::default()
+        };
+        let nothing = Input::reading(&name, std::io::empty());
+        let numbers = Numbers::of(nothing, Format::Raw, &options)?;
+        let column = Column {
+            name: None,
+            number: 1,
+            dtype,
+        };
+        Ok(Columns {
+            name,
+            columns: vec![column],
+            format: Format::Text,
+            shape: None,
+            times: None,
+            delimiter,
+            lasting,
+            source: Source::Numbers(numbers.into()),
         })
     }
 

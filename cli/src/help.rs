@@ -10,6 +10,7 @@ Format of the input:
   3. raw, if the name ends in .bin, .raw or .dat, but for a .dat that holds lines of text; --dtype \
 is needed then;
   4. text otherwise, as for .txt, .csv, .tsv and the standard input.
+Raw data that look like records of Fortran are refused: give --no-records if all of it is data. \
 Data in gzip are unpacked, and so is an array of an .npz file, which --array names; the format is \
 that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
@@ -66,13 +67,14 @@ macro_rules! outputs {
             "\
 Format of the output:
   1. --output-format, if given, or --json;
-  2. that of the ending of --output, if it is one of those above, or .json;
+  2. that of the ending of --output, if it is one of those above, or .json; .dat has text where \
+the result has it by 3;
   3. ",
             $default,
             ".
 What ends in .gz is packed, and .npz is an archive of one array. An .npy file under an ending that \
 says nothing needs --output-format. A name that promises what is not \
-written here, such as x.parquet, is refused, and .npy, .csv and their like that options contradict. Text has a line for each row of an array of several \
+written here, such as x.parquet, is refused, and so is one that options contradict. Text has a line for each row of an array of several \
 axes and of a table; --flatten writes a number a line. The columns of a table are separated as in \
 the input, or by the commas of .csv, the tabs of .tsv and the bars of .psv. JSON has all digits of a number; NaN and \
 infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."
@@ -138,15 +140,16 @@ Examples:
   warpfold segments --offsets rows.npy --scan values.npy -o totals.npy
 
 n + 1 offsets bound n segments: segment i has the numbers from position offsets[i], from 0, up to offsets[i + 1]. \
-Each result is that of a fold of the segment alone, bit for bit. Numbers and offsets are held in memory.";
+Each result is that of a fold of the segment alone, bit for bit. Lengths must add up to the number of numbers; \
+numbers before the first offset and behind the last are in no segment. Numbers and offsets are held in memory.";
 
 pub(crate) const GROUP_HELP: &str = "\
 Examples:
-  warpfold group --by city sales.csv
-  warpfold sort --by city sales.csv | warpfold group --by city
+  warpfold sort --by year sales.csv -o sorted.csv
+  warpfold group --by year sorted.csv
   warpfold group --by state --runs log.csv                   each run of equal neighbours
 
-A row for each key: the key, `count`, and of each other column its `_sum`, `_mean`, `_min` and `_max`. Keys must be \
+Keys are numbers. There is a row for each key: the key, `count`, and of each other column its `_sum`, `_mean`, `_min` and `_max`. Keys must be \
 sorted, in either direction, unless --runs takes them as they stand. Every NaN is one key. The rows are held in memory.";
 
 pub(crate) const DECODE_HELP: &str = "\
@@ -192,10 +195,13 @@ Examples:
   warpfold scan --op mul rates.csv --init 100
   warpfold scan data.npy -o sums.npy
   warpfold scan --dtype f32 samples.bin --output-format text | head
+  warpfold scan --reverse data.npy -o left.npy   what is left from each number on
 
 Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output \
 is made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
-piece begins. An array of several axes is scanned as one row, and keeps its shape. The columns of a \
+piece begins. With --reverse the last number comes first: the results are those of the reversed \
+numbers, in reverse. What does not fit 64 MiB waits in temporary files in TMPDIR then. \
+An array of several axes is scanned as one row, and keeps its shape. The columns of a \
 table are scanned each by itself.
 
 ",
@@ -232,14 +238,14 @@ satisfy the condition. The result of an array has one axis, also of one of sever
 pub(crate) const SORT_HELP: &str = "\
 Examples:
   printf '3 1 2' | warpfold sort
-  warpfold sort --by city --by price:desc sales.csv
+  warpfold sort --by year --by price:desc sales.csv
   warpfold sort --descending data.npy -o sorted.npy";
 
 pub(crate) const SORT_LONG_HELP: &str = concat!(
     "\
 Examples:
   printf '3 1 2' | warpfold sort
-  warpfold sort --by city --by price:desc sales.csv
+  warpfold sort --by year --by price:desc sales.csv
   warpfold sort --descending data.npy -o sorted.npy
   warpfold sort --memory 4G --dtype u64 keys.bin -o sorted.bin
 
@@ -343,6 +349,7 @@ Examples:
   seq 10 | warpfold stats
   warpfold stats --quantiles iris.csv
   warpfold stats january.npy february.npy
+  warpfold stats --axis 0 matrix.npy          a line for each column
   warpfold select --not-nan data.npy | warpfold stats --sample
 
 A column for each column of a table, and for each other file; a line for each statistic:
@@ -357,7 +364,8 @@ A column for each column of a table, and for each other file; a line for each st
   mean     in f64
   std      the standard deviation, in f64: squared deviations over n, with --sample over n - 1
   q0.5     with --quantiles: as numpy.quantile has it; NaN if there is a NaN
-What nothing has is `-`, and null in JSON. Positions in an array of several axes count in C order.
+With --axis there is a line for each lane along the axis, which begins with its place in the other \
+axes; the array is held in memory. What nothing has is `-`, and null in JSON. Positions in an array of several axes count in C order.
 
 ",
     formats!()

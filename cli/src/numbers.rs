@@ -3,7 +3,6 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
-use crate::logger;
 use crate::npy::{self, Times};
 use crate::number::{DType, Number, with_number};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
@@ -72,11 +71,13 @@ impl Numbers {
                     let cause = "raw data do not tell the type of their elements";
                     Failure::with_remedy(&name, cause, "give --dtype, such as --dtype f32")
                 })?;
-                if raw::has_records(&mut input, dtype.size())? {
-                    logger::insist(format!(
-                        "{name}: this looks like records of Fortran, and what stands around them \
-                         is read as data: write it with access='stream', or convert it with \
-                         scipy.io.FortranFile"
+                if !options.no_records && raw::has_records(&mut input, dtype.size())? {
+                    return Err(Failure::with_remedy(
+                        &name,
+                        "this looks like records of Fortran: before and behind each stands how \
+                         long it is, which is no data",
+                        "write it with access='stream', or convert it with \
+                         scipy.io.FortranFile; if all of it is data, give --no-records",
                     ));
                 }
                 let length = input.remaining().map(|bytes| bytes as usize / dtype.size());

@@ -18,6 +18,11 @@ pub(crate) fn has_records(input: &mut Input, size: usize) -> Result<bool> {
         let bytes = start.get(at..at + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
     };
+    // One number alone, again and again, says no lengths.
+    let words = || start.chunks_exact(4);
+    if words().all(|word| Some(word) == words().next()) {
+        return Ok(false);
+    }
     let mut at = 0;
     while at < start.len() {
         let Some(length) = length_at(at) else {

@@ -1,6 +1,6 @@
 //! Every type in every format, and the files of other programs.
 
-use crate::support::{fail_in, folder, npy, npy_of, pass, pass_in, run_in};
+use crate::support::{fail_in, folder, npy, npy_of, pass, pass_in};
 
 /// For each type an increasing sequence with its extremes, as the command itself writes it.
 const INCREASING: [(&str, &str); 12] = [
@@ -468,7 +468,7 @@ fn tables_have_columns() {
 
 /// Fortran's unformatted files have lengths between the numbers.
 #[test]
-fn records_of_fortran_in_raw_data_are_told() {
+fn records_of_fortran_are_refused_unless_they_are_said_to_be_data() {
     let records = |lengths: &[usize]| {
         let record = |&length: &usize| {
             let mark = (8 * length as u32).to_le_bytes();
@@ -488,11 +488,21 @@ fn records_of_fortran_in_raw_data_are_told() {
         ("f64", records(&[100_001]), true),
         ("f64", 1.5_f64.to_le_bytes().repeat(9), false),
         ("u32", plain, false),
+        // A length that is all there is says nothing.
+        ("u32", 8_u32.to_le_bytes().repeat(64), false),
     ] {
         let folder = folder(&[("x.bin", &bytes)]);
-        let output = run_in(folder.path(), &format!("reduce --dtype {dtype} x.bin"), b"");
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{notes}");
-        assert_eq!(notes.contains("records of Fortran"), is_told, "{notes}");
+        for name in ["", "--format raw "] {
+            let line = format!("reduce --op max {name}--dtype {dtype} x.bin");
+            if is_told {
+                let error = fail_in(folder.path(), &line, b"");
+                assert!(error.contains("records of Fortran"), "{error}");
+                assert!(error.contains("give --no-records"), "{error}");
+            }
+            let taken = pass_in(folder.path(), &format!("{line} --no-records"), b"");
+            if !is_told {
+                assert_eq!(pass_in(folder.path(), &line, b""), taken);
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `--axis`, `warpfold segments`, `group` and `decode`: folds of many parts of an input.
 
-use crate::support::{fail_in, folder, npy_of, pass_in};
+use crate::support::{fail_in, folder, npy_of, pass_in, run_in};
 use std::path::Path;
 
 fn text(folder: &Path, line: &str) -> String {
@@ -54,6 +54,8 @@ fn arrays_are_scanned_along_any_axis() {
     assert_eq!(scan("--axis 1"), "1.0 3.0 6.0\n4.0 9.0 15.0\n");
     assert_eq!(scan("--axis 1 -x"), "0.0 1.0 3.0\n0.0 4.0 9.0\n");
     assert_eq!(scan("--axis 0 --op mul"), "1.0 2.0 3.0\n4.0 10.0 18.0\n");
+    assert_eq!(scan("--axis 1 --reverse"), "6.0 5.0 3.0\n15.0 11.0 6.0\n");
+    assert_eq!(scan("--axis 0 --reverse -x"), "4.0 5.0 6.0\n0.0 0.0 0.0\n");
     // The shape is that of the input.
     let written = pass_in(at, "scan --axis 0 x.npy", b"");
     let sums = bytes(&[1.0, 2.0, 3.0, 5.0, 7.0, 9.0], f32::to_le_bytes);
@@ -121,16 +123,23 @@ fn results_out_of_range_are_refused() {
 fn segments_are_folded_and_scanned() {
     let folder = folder(&[
         ("x.txt", b"1 2 3 4 5 6"),
-        ("offsets.txt", b"0 2 2 5"),
-        ("lengths.txt", b"2 0 3"),
+        ("offsets.txt", b"0 2 2 6"),
+        ("lengths.txt", b"2 0 4"),
     ]);
     let at = folder.path();
     for bounds in ["--offsets offsets.txt", "--lengths lengths.txt"] {
-        assert_eq!(text(at, &format!("segments {bounds} x.txt")), "3\n0\n12\n");
+        assert_eq!(text(at, &format!("segments {bounds} x.txt")), "3\n0\n18\n");
         let scans = text(at, &format!("segments {bounds} --scan x.txt"));
-        assert_eq!(scans, "1\n3\n3\n7\n12\n6\n");
+        assert_eq!(scans, "1\n3\n3\n7\n12\n18\n");
         let scans = text(at, &format!("segments {bounds} --scan -x --init 10 x.txt"));
-        assert_eq!(scans, "10\n11\n10\n13\n17\n6\n");
+        assert_eq!(scans, "10\n11\n10\n13\n17\n22\n");
+        let scans = text(at, &format!("segments {bounds} --scan --reverse x.txt"));
+        assert_eq!(scans, "3\n2\n18\n15\n11\n6\n");
+        let scans = text(
+            at,
+            &format!("segments {bounds} --scan --reverse -x x.txt --op mul"),
+        );
+        assert_eq!(scans, "2\n1\n120\n30\n6\n1\n");
         let error = fail_in(at, &format!("segments {bounds} --op min x.txt"), b"");
         assert!(
             error.contains("segment 1") && error.contains("--init"),
@@ -139,6 +148,39 @@ fn segments_are_folded_and_scanned() {
         let least = text(at, &format!("segments {bounds} --op min --init 9 x.txt"));
         assert_eq!(least, "1\n9\n3\n");
     }
+}
+
+/// Offsets may leave numbers out, and it is said; lengths that do so are a mistake.
+#[test]
+fn no_number_is_left_out_without_a_word() {
+    let folder = folder(&[
+        ("x.txt", b"1 2 3 4 5 6"),
+        ("short.txt", b"2 0 3"),
+        ("long.txt", b"2 0 5"),
+        ("none.txt", b""),
+        ("inner.txt", b"1 3 5"),
+    ]);
+    let at = folder.path();
+    for (lengths, sum) in [("short", 5), ("long", 7), ("none", 0)] {
+        for scan in ["", " --scan"] {
+            let line = format!("segments{scan} --lengths {lengths}.txt x.txt");
+            let error = fail_in(at, &line, b"");
+            let cause = format!("the lengths add up to {sum}, but there are 6 numbers");
+            assert!(error.contains(&cause), "{error}");
+        }
+    }
+    let output = run_in(at, "segments -q --offsets inner.txt x.txt", b"");
+    assert_eq!(output.stdout, b"5\n9\n");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        notes.contains("go from 1 to 5, so 2 of 6 numbers are in none"),
+        "{notes}"
+    );
+    // A scan writes them all.
+    assert_eq!(
+        text(at, "segments --scan --offsets inner.txt x.txt"),
+        "1\n2\n5\n4\n9\n6\n"
+    );
 }
 
 #[test]
@@ -223,8 +265,15 @@ fn keys_that_are_not_sorted_are_refused_or_grouped_by_runs() {
     let error = fail_in(at, "group --by k x.csv", b"");
     assert!(error.contains("row 4, from 1, k is 3 after 1"), "{error}");
     assert!(
-        error.contains("warpfold sort --by k") && error.contains("--runs"),
+        error.contains(
+            "warpfold sort --by k FILE -o sorted.csv && warpfold group --by k sorted.csv"
+        ) && error.contains("--runs"),
         "{error}"
+    );
+    pass_in(at, "sort --by k x.csv -o sorted.csv", b"");
+    assert_eq!(
+        text(at, "group --by k sorted.csv"),
+        "k,count,v_sum,v_mean,v_min,v_max\n1,1,3,3.0,3,3\n3,3,7,2.3333333333333335,1,4\n"
     );
     assert_eq!(
         text(at, "group --by k --runs x.csv"),
@@ -256,4 +305,39 @@ fn decode_undoes_unique() {
     std::fs::write(at.join("two.txt"), "1 2").unwrap();
     let error = fail_in(at, "decode --counts two.txt values.txt", b"");
     assert!(error.contains("3 numbers and 2 counts"), "{error}");
+}
+
+/// As `stats` has them: exact of integers, and finite of finite numbers.
+#[test]
+fn means_of_groups_are_rounded_once() {
+    let rows = b"k,i,x\n1,9007199254740993,1e308\n1,9007199254740993,1e308\n1,9007199254740999,1e308\n2,1,2\n";
+    let folder = folder(&[("x.csv", rows)]);
+    let output = run_in(folder.path(), "group --by k x.csv", b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    // The exact mean, 9007199254740995, is a tie, which goes to an even last digit.
+    assert!(
+        text.contains("1,3,27021597764222985,9007199254740996.0,"),
+        "{text}"
+    );
+    assert!(text.contains(",inf,1e+308,1e+308,1e+308\n"), "{text}");
+    assert!(text.contains("\n2,1,1,1.0,1,1,2.0,2.0,2.0,2.0\n"), "{text}");
+}
+
+/// An array of several axes is no table, so columns of it cannot be meant.
+#[test]
+fn arrays_of_several_axes_have_no_keys() {
+    let folder = folder(&[("x.npy", &cube())]);
+    for line in ["group --by 1 --runs", "sort --by 1", "top --by 1"] {
+        let error = fail_in(
+            folder.path(),
+            &format!("{line} x.npy --output-format text"),
+            b"",
+        );
+        assert!(error.contains("array of several axes"), "{error}");
+        pass_in(
+            folder.path(),
+            &format!("{line} x.npy --output-format text --flatten"),
+            b"",
+        );
+    }
 }

@@ -18,6 +18,7 @@ mod manual;
 mod numbers;
 mod output;
 mod remedies;
+mod reverse;
 mod select;
 mod sort;
 mod stats;

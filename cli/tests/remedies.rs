@@ -450,5 +450,101 @@ fn a_missing_number_is_exact_in_each_form() {
     for text in ["20 1", "20.0 1.0", "2e1 1"] {
         let sum = pass("reduce -q --missing skip --missing-word 2e1", text);
         assert_eq!(sum.parse::<f64>(), Ok(1.0), "{text}");
+/// What holds one type cannot hold two, whatever the type of the numbers.
+#[test]
+fn tables_of_several_types_go_where_the_remedy_says() {
+    let folder = folder(&[
+        ("x.npy", &npy_of("<f4", "(2,)", &[0; 8])),
+        ("t.csv", b"k,v\n1,0.5\n1,1.5\n"),
+    ]);
+    for line in ["top --with-positions x.npy", "group --by k t.csv"] {
+        let error = fail_in(folder.path(), &format!("{line} -o y.npy"), b"");
+        assert!(error.contains("give a name that ends in .csv"), "{error}");
+        for name in ["y.csv", "y.tsv", "y.json"] {
+            pass_in(folder.path(), &format!("{line} -o {name}"), b"");
+        }
+        let error = fail_in(folder.path(), &format!("{line} --output-format npy"), b"");
+        assert!(error.contains("give --output-format text"), "{error}");
+        pass_in(folder.path(), &format!("{line} --output-format text"), b"");
+        pass_in(folder.path(), &format!("{line} --output-format json"), b"");
+    }
+}
+
+#[test]
+fn bins_for_negative_numbers_leave_no_row_out() {
+    let folder = folder(&[("t.csv", b"a,b\n-1,5\n2,7\n")]);
+    let error = fail_in(folder.path(), "histogram --bincount t.csv", b"");
+    assert!(
+        error.contains("--range or --edges in place of --bincount"),
+        "{error}"
+    );
+    let counts = pass_in(folder.path(), "histogram --edges 0,3,8 t.csv", b"");
+    assert_eq!(counts, b"a,0,3,1\na,3,8,0\nb,0,3,0\nb,3,8,2\n");
+}
+
+/// Nothing is not a packed file of nothing.
+#[test]
+fn empty_files_that_should_be_packed_are_truncated() {
+    let folder = folder(&[
+        ("x.gz", b""),
+        ("x.csv.gz", b""),
+        ("x.npz", b""),
+        (".gz", b""),
+    ]);
+    for name in ["x.gz", "x.csv.gz", "x.npz", ".gz"] {
+        for command in ["reduce", "stats", "sort", "segments --lengths"] {
+            let error = fail_in(folder.path(), &format!("{command} {name}"), b"");
+            assert!(error.contains("truncated: the file is empty"), "{error}");
+        }
+    }
+    assert_eq!(pass("reduce", ""), "0");
+}
+
+#[test]
+fn no_more_lines_are_skipped_than_there_are() {
+    for (skip, text, count) in [
+        (5, "1\n2\n", "2 lines"),
+        (3, "1\n2", "2 lines"),
+        (2, "1\r", "1 line"),
+        (1, "", "0 lines"),
+        (9, "\n\n", "2 lines"),
+    ] {
+        let error = fail(&format!("reduce --skip {skip}"), text);
+        let cause = format!("it has {count}, and --skip passes over {skip}");
+        assert!(error.contains(&cause), "{error}");
+    }
+    assert_eq!(pass("reduce --skip 1", "1\n2"), "2");
+    assert_eq!(pass("reduce --skip 2", "1\n2"), "0");
+}
+
+/// Options of texts are for the data: recommended for another file, they would lead nowhere.
+#[test]
+fn files_beside_the_data_are_mended_and_not_read_by_options() {
+    let folder = folder(&[
+        ("x.txt", b"1 2"),
+        ("bad.txt", b"0 1 x"),
+        ("gap.csv", b"a\n1\nNA\n"),
+    ]);
+    for option in [
+        "segments --offsets",
+        "segments --lengths",
+        "decode --counts",
+        "histogram --edges",
+    ] {
+        for name in ["bad.txt", "gap.csv"] {
+            let error = fail_in(folder.path(), &format!("{option} {name} x.txt"), b"");
+            assert!(error.contains("remedy: mend this file"), "{error}");
+        }
+    }
+    for option in [
+        "segments --offsets",
+        "segments --lengths",
+        "decode --counts",
+    ] {
+        let error = fail_in(folder.path(), &format!("{option} -"), b"0 1");
+        assert!(
+            error.contains("come from the standard input, too"),
+            "{error}"
+        );
     }
 }

@@ -189,3 +189,56 @@ fn no_signal_leaves_a_temporary_file() {
     drop(input);
     assert!(names(folder.path()).is_empty());
 }
+
+/// Nothing sets columns apart there, so `--by` would sort all numbers as one.
+#[test]
+fn columns_of_words_must_be_named_for_by() {
+    let folder = folder(&[("t.txt", b"2 2\n1 9\n"), ("h.txt", b"a b\n2 2\n1 9\n")]);
+    for line in ["sort --by 1", "top --by 1", "group --by 1 --runs"] {
+        let error = fail_in(folder.path(), &format!("{line} t.txt"), b"");
+        assert!(error.contains("so all are one column"), "{error}");
+        assert!(error.contains("--column 1-2"), "{error}");
+        pass_in(folder.path(), &format!("{line} t.txt --column 1-2"), b"");
+        pass_in(folder.path(), &format!("{line} h.txt"), b"");
+    }
+    let sorted = pass_in(folder.path(), "sort --by 1 t.txt --column 1-2", b"");
+    assert_eq!(sorted, b"1 9\n2 2\n");
+}
+
+#[test]
+fn a_name_that_comes_twice_is_no_key() {
+    let folder = folder(&[("t.csv", b"k,k\n2,1\n1,3\n")]);
+    for command in ["sort", "top", "group"] {
+        let error = fail_in(folder.path(), &format!("{command} --by k t.csv"), b"");
+        assert!(error.contains("this can mean 2 columns"), "{error}");
+    }
+    assert_eq!(
+        pass_in(folder.path(), "sort --by 2 t.csv", b""),
+        b"k,k\n2,1\n1,3\n"
+    );
+}
+
+/// No rows and no header, or no rows alone.
+#[test]
+fn tables_of_nothing_have_results() {
+    let folder = folder(&[("none.csv", b""), ("header.csv", b"a,b\n")]);
+    let at = folder.path();
+    for (line, none, header) in [
+        ("sort", "", "a,b\n"),
+        ("sort --by 1", "", "a,b\n"),
+        ("top -k 3", "", "a,b\n"),
+        ("select --gt 0", "", "a,b\n"),
+        ("select --gt 0 --positions", "", ""),
+        ("scan", "", "a,b\n"),
+        ("scan --reverse", "", "a,b\n"),
+    ] {
+        for (name, expected) in [("none.csv", none), ("header.csv", header)] {
+            let given = pass_in(at, &format!("{line} {name}"), b"");
+            assert_eq!(String::from_utf8(given).unwrap(), expected, "{line} {name}");
+        }
+    }
+    assert_eq!(pass_in(at, "unique none.csv", b""), b"");
+    let table = String::from_utf8(pass_in(at, "stats --quantiles none.csv", b"")).unwrap();
+    assert!(table.starts_with("count    0\n"), "{table}");
+    assert!(table.ends_with("q0.75    -\n"), "{table}");
+}

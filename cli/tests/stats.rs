@@ -249,3 +249,122 @@ fn the_help_names_every_line_of_the_table() {
         assert!(help.contains(&line), "{name} in {help}");
     }
 }
+
+/// 0 to 5 as 2 × 3, one of them NaN.
+fn matrix() -> Vec<u8> {
+    let data = [0.0_f64, 1.0, 2.0, 3.0, f64::NAN, 8.0];
+    npy_of("<f8", "(2, 3)", &data.map(f64::to_le_bytes).concat())
+}
+
+#[test]
+fn arrays_have_statistics_along_an_axis() {
+    let ints: Vec<u8> = [7_i16, -1, 3, 3, 3, 3]
+        .iter()
+        .flat_map(|x| x.to_le_bytes())
+        .collect();
+    let folder = folder(&[
+        ("x.npy", &matrix()),
+        ("i.npy", &npy_of("<i2", "(3, 1, 2)", &ints)),
+        ("t.csv", b"1,2\n"),
+        ("none.npy", &npy_of("<f4", "(2, 0)", b"")),
+    ]);
+    let words = |line: &str| {
+        let text = String::from_utf8(pass_in(folder.path(), line, b"")).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        lines.collect::<Vec<_>>()
+    };
+    let heading = "lane count nan min argmin max argmax sum mean std";
+    assert_eq!(
+        words("stats --axis 0 x.npy"),
+        [
+            heading,
+            "0 2 0 0.0 0 3.0 1 3.0 1.5 1.5",
+            "1 2 1 NaN 1 NaN 1 NaN NaN NaN",
+            "2 2 0 2.0 0 8.0 1 10.0 5.0 3.0",
+        ]
+    );
+    assert_eq!(
+        words("stats --axis -1 --sample --quantiles=0.5 i.npy"),
+        [
+            &format!("{heading} q0.5"),
+            "0,0 2 - -1 1 7 0 6 3.0 5.656854249492381 3.0",
+            "1,0 2 - 3 0 3 0 6 3.0 0.0 3",
+            "2,0 2 - 3 0 3 0 6 3.0 0.0 3",
+        ]
+    );
+    assert_eq!(
+        words("stats --axis 1 none.npy"),
+        [heading, "0 0 0 - - - - 0.0 - -", "1 0 0 - - - - 0.0 - -"]
+    );
+    assert_eq!(words("stats --axis 0 none.npy"), [heading]);
+    let json = pass_in(folder.path(), "stats --axis 0 --json x.npy", b"");
+    let json = String::from_utf8(json).unwrap();
+    assert!(
+        json.contains(r#"{"name":"2","dtype":"f64","count":2,"nan":0,"min":2.0,"argmin":0"#),
+        "{json}"
+    );
+    for (line, part) in [
+        ("stats --axis 2 x.npy", "no axis 2"),
+        ("stats --axis 0 t.csv", "--axis is for arrays"),
+        (
+            "stats --axis 0 x.npy i.npy",
+            "run the command for each file",
+        ),
+    ] {
+        let error = fail_in(folder.path(), line, b"");
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// Each lane has what the command says of it alone.
+#[test]
+fn a_lane_has_the_statistics_of_its_numbers_alone() {
+    let number = |i: u32| f64::from(i * 7919 % 10_007) * 0.37 - 900.0;
+    let numbers: Vec<f64> = (0..3 * 500 * 2).map(number).collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let folder = folder(&[("x.npy", &npy_of("<f8", "(3, 500, 2)", &bytes))]);
+    let all = pass_in(folder.path(), "stats --axis 1 --quantiles x.npy", b"");
+    let all = String::from_utf8(all).unwrap();
+    for lane in 0..6 {
+        let start = lane / 2 * 1000 + lane % 2;
+        let lane_numbers = (0..500).map(|row| numbers[start + 2 * row]);
+        let alone: Vec<u8> = lane_numbers.flat_map(f64::to_le_bytes).collect();
+        let line = "stats --quantiles --format raw --dtype f64";
+        let expected = stats(line, &alone);
+        let expected: Vec<_> = expected
+            .iter()
+            .filter(|(name, _)| name != "missing")
+            .collect();
+        let given: Vec<&str> = all
+            .lines()
+            .nth(lane + 1)
+            .unwrap()
+            .split_whitespace()
+            .collect();
+        assert_eq!(given[0], format!("{},{}", lane / 2, lane % 2));
+        for (given, (name, value)) in given[1..].iter().zip(expected) {
+            assert_eq!(given, value, "{name} of lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn times_in_several_units_are_not_compared_without_a_word() {
+    let bytes: Vec<u8> = [5_i64, 7].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let folder = folder(&[
+        ("days.npy", &npy_of("<M8[D]", "(2,)", &bytes)),
+        ("more.npy", &npy_of("<M8[D]", "(2,)", &bytes)),
+        ("seconds.npy", &npy_of("<M8[s]", "(2,)", &bytes)),
+    ]);
+    let notes = |line: &str| {
+        let output = crate::support::run_in(folder.path(), line, b"");
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = "days.npy has the unit datetime64[D], and seconds.npy datetime64[s]";
+    assert!(notes("stats days.npy more.npy seconds.npy").contains(told));
+    assert!(notes("stats --json days.npy seconds.npy").contains(told));
+    assert!(!notes("stats days.npy more.npy").contains("unit"));
+}

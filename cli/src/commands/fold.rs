@@ -1,6 +1,7 @@
 //! `warpfold reduce` and `warpfold scan`.
 
-use super::{Job, Results};
+use super::kept::Kept;
+use super::{Job, Results, ScanForm};
 use crate::accumulate::{Accumulation, types_that_hold};
 use crate::args::{FoldArguments, OutputFormat};
 use crate::bound::Bound;
@@ -12,10 +13,10 @@ use crate::logger;
 use crate::npy::Times;
 use crate::number::{BadNumber, DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::cast_all;
-use crate::pieces::Places;
+use crate::pieces::{Pieces, Places};
 use crate::text::{Gaps, Values};
 use std::marker::PhantomData;
-use warpfold::{Device, Element, Monoid, Prefixes, Reducer, Scanner};
+use warpfold::{Device, Element, Monoid, Reducer, Scanner};
 
 /// Folds all numbers into one, or those of each column that is named.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
@@ -59,8 +60,9 @@ pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     results.finish()
 }
 
-/// Replaces each number by a fold of those before it in its column.
-pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
+/// Replaces each number by a fold of those before it in its column, or in reverse behind it.
+pub(super) fn scan(arguments: &FoldArguments, form: ScanForm) -> Result<()> {
+    let ScanForm { inclusive, reverse } = form;
     if !inclusive && arguments.op.picks() && arguments.init.is_none() {
         return Err(no_extreme("the first result of --exclusive", arguments.op));
     }
@@ -79,20 +81,67 @@ pub(super) fn scan(arguments: &FoldArguments, inclusive: bool) -> Result<()> {
     let results = Results::new(output, format, &columns, delimiter, shape)?;
     let mut results = results.times(times_of(arguments.op, &job.columns));
     let types = accumulations.iter().map(|accumulation| accumulation.dtype);
-    let mut pieces = job.columns.pieces(types.collect());
+    let types: Vec<DType> = types.collect();
+    let mut pieces = job.columns.pieces(types.clone());
+    if reverse {
+        scan_in_reverse(&mut scans, pieces, &types, &mut results)?;
+        return results.finish();
+    }
+    let mut done = 0;
     while let Some(piece) = pieces.next() {
+        let piece = piece?;
+        let rows = piece[0].len() + pieces.absent[0].len();
         let (mut outputs, mut overflow) = (Vec::new(), None);
-        for ((scan, values), absent) in scans.iter_mut().zip(piece?).zip(&pieces.absent) {
-            let (output, failure) = scan.push(values, absent)?;
+        for ((scan, values), absent) in scans.iter_mut().zip(piece).zip(&pieces.absent) {
+            let position = |number| done + Places::of(absent).place(number);
+            let (output, failure) = scan.push(values, &position)?;
             outputs.push(output);
             overflow = overflow.or(failure);
         }
+        done += rows;
         results.write_spread(outputs, &pieces.absent)?;
         if let Some(failure) = overflow {
             return Err(failure);
         }
     }
     results.finish()
+}
+
+/// Scans from the last number to the first. Pieces wait in temporary files if they are large: first
+/// for the last number, and then for the result of the first.
+fn scan_in_reverse(
+    scans: &mut [Box<dyn Scan>],
+    mut pieces: Pieces<Vec<Values>>,
+    types: &[DType],
+    results: &mut Results,
+) -> Result<()> {
+    let (mut numbers, mut ends) = (Kept::new(types.to_vec()), vec![0]);
+    while let Some(piece) = pieces.next() {
+        let piece = piece?;
+        ends.push(ends[numbers.len()] + piece[0].len() + pieces.absent[0].len());
+        numbers.push(&piece, &pieces.absent)?;
+    }
+    let mut scanned = Kept::new(types.to_vec());
+    for number in (0..numbers.len()).rev() {
+        let (piece, absent) = numbers.read(number)?;
+        let mut outputs = Vec::new();
+        for ((scan, values), absent) in scans.iter_mut().zip(piece).zip(&absent) {
+            let count = values.len();
+            let position = |turned| ends[number] + Places::of(absent).place(count - 1 - turned);
+            let (output, failure) = scan.push(values.reversed(), &position)?;
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+            outputs.push(output.reversed());
+        }
+        scanned.push(&outputs, &absent)?;
+    }
+    drop(numbers);
+    for number in (0..scanned.len()).rev() {
+        let (outputs, absent) = scanned.read(number)?;
+        results.write_spread(outputs, &absent)?;
+    }
+    Ok(())
 }
 
 /// What the results are if the numbers are times or durations. The sum of times is none.
@@ -419,8 +468,13 @@ impl<C: Number> Fold for Checked<C> {
 
 /// A scan of numbers that come in pieces.
 trait Scan {
-    /// The results for the next numbers, and a failure if there are fewer.
-    fn push(&mut self, values: Values, absent: &[usize]) -> Result<(Values, Option<Failure>)>;
+    /// The results for the next numbers, and a failure if there are fewer. `position` says where a
+    /// number of these stands in the input, for messages.
+    fn push(
+        &mut self,
+        values: Values,
+        position: &dyn Fn(usize) -> usize,
+    ) -> Result<(Values, Option<Failure>)>;
 }
 
 /// A scan, except its operator.
@@ -438,8 +492,6 @@ struct Running<C: Element, Op: Monoid<C>> {
     inclusive: bool,
     accumulation: Accumulation,
     name: String,
-    /// The places of the pieces before, those without a result too.
-    done: usize,
     /// Whether all numbers so far are finite, and all results.
     finite: bool,
 }
@@ -448,13 +500,11 @@ impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
     type Output = Box<dyn Scan>;
 
     fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Scan>> {
-        let mut prefixes = match self.inclusive {
-            true => Prefixes::inclusive(),
-            false => Prefixes::exclusive(),
+        let forward = ScanForm {
+            inclusive: self.inclusive,
+            reverse: false,
         };
-        if let Some(init) = self.init {
-            prefixes = prefixes.from(init);
-        }
+        let prefixes = forward.prefixes(self.init);
         let start = self.start;
         Ok(Box::new(Running {
             device: start.device.clone(),
@@ -467,14 +517,17 @@ impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
             inclusive: self.inclusive,
             accumulation: start.accumulation,
             name: start.name,
-            done: 0,
             finite: self.init.is_none_or(is_finite),
         }))
     }
 }
 
 impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
-    fn push(&mut self, values: Values, absent: &[usize]) -> Result<(Values, Option<Failure>)> {
+    fn push(
+        &mut self,
+        values: Values,
+        position: &dyn Fn(usize) -> usize,
+    ) -> Result<(Values, Option<Failure>)> {
         let piece = values.into_vec::<C>();
         let infinite = piece.iter().position(|&number| !is_finite(number));
         let items = match self.accumulation.checked {
@@ -486,20 +539,18 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
         let mut prefixes = piece.into_vec()?;
         let overflow = self.steps.overflow(&items, &prefixes, self.inclusive);
         prefixes.truncate(overflow.unwrap_or(prefixes.len()));
-        let place = Places::of(absent).place(prefixes.len());
-        let failure = overflow.map(|_| {
+        let failure = overflow.map(|number| {
             let what = format!(
                 "the result for the number at position {}, from 0,",
-                self.done + place
+                position(number)
             );
             self.accumulation.overflow(&self.name, what)
         });
         let values = with_number!(self.accumulation.dtype, T => {
             let results = cast_all::<C, T>(prefixes);
-            self.warn_of_range(infinite, &results, absent);
+            self.warn_of_range(infinite, &results, position);
             Values::from(results)
         });
-        self.done += place;
         Ok((values, failure))
     }
 }
@@ -511,7 +562,7 @@ impl<C: Number, Op: Monoid<C>> Running<C, Op> {
         &mut self,
         infinite: Option<usize>,
         results: &[T],
-        absent: &[usize],
+        position: &dyn Fn(usize) -> usize,
     ) {
         if !self.finite {
             return;
@@ -522,8 +573,7 @@ impl<C: Number, Op: Monoid<C>> Running<C, Op> {
             .take(numbers)
             .position(|&result| !is_finite(result));
         if let Some(result) = place {
-            let at = self.done + Places::of(absent).place(result);
-            let what = format!("the result at position {at}, from 0,");
+            let what = format!("the result at position {}, from 0,", position(result));
             warn_of_overflow(&self.name, what, results[result]);
         }
         self.finite = infinite.is_none() && place.is_none();

@@ -2,14 +2,15 @@
 
 use super::fold::Start;
 use super::lanes::Lanes;
-use super::rows::{append, count, place_of};
+use super::rows::{append, check_by, count, place_of};
 use super::{Job, Results};
 use crate::accumulate::Accumulation;
 use crate::args::GroupArguments;
 use crate::columns::Column;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, Operator, with_number};
-use crate::text::{Gaps, Values};
+use crate::text::{Gaps, Values, in_shell};
 use warpfold::{Device, Order};
 
 /// Writes a row for each run of equal keys: the key, how many rows there are, and of each other
@@ -17,6 +18,7 @@ use warpfold::{Device, Order};
 pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
     let columns = job.columns.columns.clone();
+    check_by(&arguments.by, &arguments.files.input, &job.columns)?;
     let key = place_of(&arguments.by, &columns)?;
     let (name, delimiter) = (job.columns.name.clone(), job.columns.delimiter);
     let types = job.columns.dtypes();
@@ -24,7 +26,27 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     for piece in job.columns.pieces(types) {
         append(&mut rows, piece?);
     }
-    let starts = starts(&name, &arguments.by, &rows[key], arguments.runs)?;
+    let sorted = || {
+        let by = match arguments
+            .by
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric())
+        {
+            true => arguments.by.clone(),
+            false => in_shell(&arguments.by),
+        };
+        // A name that keeps columns apart.
+        let file = match delimiter {
+            None => "sorted.txt",
+            Some(b'\t') => "sorted.tsv",
+            Some(_) => "sorted.csv",
+        };
+        format!(
+            "sort them first: warpfold sort --by {by} FILE -o {file} && warpfold group --by {by} \
+             {file}; or give --runs for each run of equal keys"
+        )
+    };
+    let starts = starts(&name, &arguments.by, &rows[key], arguments.runs, sorted)?;
     let mut offsets: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
     offsets.push(count(&rows) as u64);
     let counts: Vec<u64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -65,7 +87,13 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
 
 /// Where runs of equal keys start. Unless runs are asked for, keys must be sorted, so that each has
 /// one run.
-fn starts(name: &str, by: &str, keys: &Values, runs: bool) -> Result<Vec<usize>> {
+fn starts(
+    name: &str,
+    by: &str,
+    keys: &Values,
+    runs: bool,
+    remedy: impl Fn() -> String,
+) -> Result<Vec<usize>> {
     with_number!(keys.dtype(), T => {
         let keys = keys.clone().into_vec::<T>();
         let order = Order::ascending();
@@ -85,9 +113,7 @@ fn starts(name: &str, by: &str, keys: &Values, runs: bool) -> Result<Vec<usize>>
                         "the keys are not sorted: in row {}, from 1, {by} is {after} after {before}",
                         row + 2
                     ),
-                    format_args!(
-                        "sort them first: warpfold sort --by {by} FILE | warpfold group --by {by}; or give --runs for each run of equal keys"
-                    ),
+                    remedy(),
                 ));
             }
         }
@@ -116,14 +142,23 @@ fn statistics(
         groups.fold(start, values.clone(), None)
     };
     let sums = fold(Operator::Add, None)?;
-    // Sums of integers are exact; those of floats are wanted with more digits.
-    let precise = match elements.is_float() {
-        true => fold(Operator::Add, Some(DType::F64))?,
-        false => sums.clone(),
+    let means: Vec<f64> = match elements.is_float() {
+        false => with_number!(sums.dtype(), T => {
+            let sums = sums.clone().into_vec::<T>().into_iter().zip(counts);
+            sums.map(|(sum, &count)| exact::mean(sum.to_integer(), count)).collect()
+        }),
+        true => {
+            let precise = fold(Operator::Add, Some(DType::F64))?.into_vec::<f64>();
+            let means = precise.into_iter().zip(counts);
+            let means: Vec<f64> = means.map(|(sum, &count)| sum / count as f64).collect();
+            // Where a sum is out of range, its mean is not.
+            match elements == DType::F64 && !means.iter().all(|mean| mean.is_finite()) {
+                true => groups.means(device, values.clone().into_vec())?,
+                false => means,
+            }
+        }
     };
-    let precise = precise.into_vec::<f64>().into_iter();
-    let means = precise.zip(counts).map(|(sum, &count)| sum / count as f64);
-    let means = Values::from(means.collect::<Vec<f64>>());
+    let means = Values::from(means);
     let (least, greatest) = (fold(Operator::Min, None)?, fold(Operator::Max, None)?);
     Ok([sums, means, least, greatest])
 }

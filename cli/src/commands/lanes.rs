@@ -2,17 +2,19 @@
 //! folds of many parts of an input, which is held in memory.
 
 use super::fold::{Start, no_extreme, warn_of_overflow};
-use super::{Job, Results};
+use super::{Job, Results, ScanForm};
 use crate::accumulate::Accumulation;
 use crate::args::{
     DecodeArguments, FoldArguments, InputArguments, OutputFormat, SegmentsArguments,
 };
-use crate::columns::Column;
+use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
+use crate::logger;
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
 use crate::numbers::{Numbers, cast_all};
 use crate::text::{Gaps, Values};
 use std::path::Path;
+use warpfold::statistics::Moments;
 use warpfold::{Axis, Device, Monoid, Offsets, Prefixes, ops};
 
 /// The parts of an input, each of which is folded by itself.
@@ -67,6 +69,16 @@ impl Lanes {
         Ok(values.into_vec()?)
     }
 
+    /// The mean of each segment, which is finite if its numbers are.
+    pub(super) fn means(&self, device: &Device, values: Vec<f64>) -> Result<Vec<f64>> {
+        let Lanes::Segments(offsets) = self else {
+            unreachable!("only segments are asked for means");
+        };
+        let (values, offsets) = (device.upload_vec(values)?, device.upload(offsets)?);
+        let moments = device.segmented_moments(&values, device.offsets(&offsets)?)?;
+        Ok(moments.iter().map(Moments::mean).collect())
+    }
+
     /// The places of the items of each part.
     fn places(&self) -> Vec<Vec<usize>> {
         match self {
@@ -108,7 +120,7 @@ impl Lanes {
         &self,
         start: Start<'_>,
         values: Values,
-        scan: Option<bool>,
+        scan: Option<ScanForm>,
     ) -> Result<Values> {
         if start.op.picks() && start.init.is_none() {
             let empty = self.first_empty().filter(|_| scan.is_none());
@@ -116,7 +128,7 @@ impl Lanes {
                 let place = format!("{}, {}", start.name, self.name(number));
                 return Err(no_extreme(&place, start.op));
             }
-            if scan == Some(false) {
+            if scan.is_some_and(|form| !form.inclusive) {
                 return Err(no_extreme("the first result of --exclusive", start.op));
             }
         }
@@ -146,7 +158,7 @@ impl Lanes {
         start: &Start<'_>,
         values: Vec<C>,
         init: Option<C>,
-        scan: Option<bool>,
+        scan: Option<ScanForm>,
     ) -> Result<Vec<C>> {
         let init = init.map(Number::to_integer);
         let wide: Vec<i128> = values.iter().map(|value| value.to_integer()).collect();
@@ -154,9 +166,8 @@ impl Lanes {
             Operator::Mul => self.products(&wide, init.unwrap_or(1), scan),
             _ => match scan {
                 None => self.reduce::<i128, ops::Add>(start.device, wide, init)?,
-                Some(inclusive) => {
-                    let prefixes = prefixes(inclusive, init);
-                    self.scan::<i128, ops::Add>(start.device, wide, prefixes)?
+                Some(form) => {
+                    self.scan::<i128, ops::Add>(start.device, wide, form.prefixes(init))?
                 }
             },
         };
@@ -176,18 +187,21 @@ impl Lanes {
     }
 
     /// Products that stay out of range once they are, unless they become 0.
-    fn products(&self, values: &[i128], init: i128, scan: Option<bool>) -> Vec<i128> {
+    fn products(&self, values: &[i128], init: i128, scan: Option<ScanForm>) -> Vec<i128> {
         let mut all = match scan {
             None => Vec::new(),
             Some(_) => values.to_vec(),
         };
-        for places in self.places() {
+        for mut places in self.places() {
             let mut product = init;
+            if scan.is_some_and(|form| form.reverse) {
+                places.reverse();
+            }
             for place in places {
                 let before = product;
                 product = product.saturating_mul(values[place]);
-                if let Some(inclusive) = scan {
-                    all[place] = if inclusive { product } else { before };
+                if let Some(form) = scan {
+                    all[place] = if form.inclusive { product } else { before };
                 }
             }
             if scan.is_none() {
@@ -202,24 +216,13 @@ fn is_finite<T: Number>(number: T) -> bool {
     !T::DTYPE.is_float() || number.cast::<f64>().is_finite()
 }
 
-fn prefixes<T>(inclusive: bool, init: Option<T>) -> Prefixes<T> {
-    let prefixes = match inclusive {
-        true => Prefixes::inclusive(),
-        false => Prefixes::exclusive(),
-    };
-    match init {
-        Some(init) => prefixes.from(init),
-        None => prefixes,
-    }
-}
-
 /// A fold, except its operator.
 struct Task<'a, C> {
     lanes: &'a Lanes,
     device: &'a Device,
     values: Vec<C>,
     init: Option<C>,
-    scan: Option<bool>,
+    scan: Option<ScanForm>,
 }
 
 impl<C: Number<Bound = C>> Work<C> for Task<'_, C> {
@@ -235,24 +238,30 @@ impl<C: Number<Bound = C>> Work<C> for Task<'_, C> {
         } = self;
         match scan {
             None => lanes.reduce::<C, Op>(device, values, init),
-            Some(inclusive) => lanes.scan::<C, Op>(device, values, prefixes(inclusive, init)),
+            Some(form) => lanes.scan::<C, Op>(device, values, form.prefixes(init)),
         }
     }
 }
 
 /// Folds or scans an array along an axis, which counts from the end if it is negative.
-pub(super) fn along(arguments: &FoldArguments, axis: i64, scan: Option<bool>) -> Result<()> {
+pub(super) fn along(arguments: &FoldArguments, axis: i64, scan: Option<ScanForm>) -> Result<()> {
     let format = scan.is_none().then_some(OutputFormat::Text);
     let (job, accumulation) = open(arguments, format, None)?;
-    let name = job.columns.name.clone();
-    let Some(shape) = job
-        .columns
-        .shape
-        .clone()
-        .filter(|_| !arguments.files.input.flatten)
-    else {
+    let (mut shape, number) = axis_of(&job.columns, axis, arguments.files.input.flatten)?;
+    let lanes = Lanes::Axis(Axis::of(&shape, number)?);
+    if scan.is_none() {
+        shape.remove(number);
+    }
+    let any = |_: &str, _: usize| Ok(());
+    run(arguments, job, accumulation, &lanes, scan, Some(shape), any)
+}
+
+/// The shape of an array, and the number of an axis that may count from its end.
+pub(super) fn axis_of(columns: &Columns, axis: i64, flatten: bool) -> Result<(Vec<usize>, usize)> {
+    let name = &columns.name;
+    let Some(shape) = columns.shape.clone().filter(|_| !flatten) else {
         return Err(Failure::with_remedy(
-            &name,
+            name,
             "--axis is for arrays, which have a shape",
             "give an .npy file; the columns of a table are chosen with --column",
         ));
@@ -266,24 +275,23 @@ pub(super) fn along(arguments: &FoldArguments, axis: i64, scan: Option<bool>) ->
             _ => format!("its axes are 0 to {}, or -{count} to -1", count - 1),
         };
         let cause = format!("the array has no axis {axis}: its shape is {shape:?}");
-        return Err(Failure::with_remedy(&name, cause, axes));
+        return Err(Failure::with_remedy(name, cause, axes));
     }
-    let lanes = Lanes::Axis(Axis::of(&shape, number as usize)?);
-    let mut shape = shape;
-    if scan.is_none() {
-        shape.remove(number as usize);
-    }
-    run(arguments, job, accumulation, &lanes, scan, Some(shape))
+    Ok((shape, number as usize))
 }
 
 /// Folds or scans each segment.
 pub(super) fn segments(arguments: &SegmentsArguments) -> Result<()> {
-    let scan = arguments.scan.then_some(!arguments.exclusive);
+    let data = arguments.fold.files.file.as_deref();
+    let scan = arguments.scan.then_some(ScanForm {
+        inclusive: !arguments.exclusive,
+        reverse: arguments.reverse,
+    });
     let given = &arguments.bounds;
     let offsets = match (&given.offsets, &given.lengths) {
-        (Some(file), _) => read_whole_numbers(file, "offsets")?,
+        (Some(file), _) => read_whole_numbers(file, "offsets", data)?,
         (None, Some(file)) => {
-            let lengths = read_whole_numbers(file, "lengths")?;
+            let lengths = read_whole_numbers(file, "lengths", data)?;
             let mut offsets = vec![0_u64];
             for (number, length) in lengths.into_iter().enumerate() {
                 let end = offsets[number].checked_add(length);
@@ -295,14 +303,60 @@ pub(super) fn segments(arguments: &SegmentsArguments) -> Result<()> {
         }
         (None, None) => unreachable!("one of them is required"),
     };
-    let file = given.offsets.as_ref().or(given.lengths.as_ref());
-    let file = file.map_or_else(String::new, |file| file.display().to_string());
+    let bounds = given.offsets.as_deref().or(given.lengths.as_deref());
+    let file = bounds.map_or_else(String::new, |file| file.display().to_string());
     // Says what is wrong before anything else is read.
     Offsets::new(&offsets).map_err(|error| Failure::at(&file, text_of(&error)))?;
     let format = scan.is_none().then_some(OutputFormat::Text);
     let (job, accumulation) = open(&arguments.fold, format, Some(Gaps::Together))?;
-    let lanes = Lanes::Segments(offsets);
-    run(&arguments.fold, job, accumulation, &lanes, scan, None)
+    job.output.refuse_inputs(bounds.map(Some))?;
+    let (are_lengths, is_scan) = (given.lengths.is_some(), scan.is_some());
+    let check =
+        |name: &str, count: usize| check_bounds(&offsets, are_lengths, is_scan, name, count);
+    let lanes = Lanes::Segments(offsets.clone());
+    run(
+        &arguments.fold,
+        job,
+        accumulation,
+        &lanes,
+        scan,
+        None,
+        check,
+    )
+}
+
+/// Fails if segments do not fit so many numbers. Offsets may leave some out, lengths may not.
+fn check_bounds(
+    offsets: &[u64],
+    are_lengths: bool,
+    is_scan: bool,
+    name: &str,
+    count: usize,
+) -> Result<()> {
+    let (start, end) = (offsets[0], offsets[offsets.len() - 1]);
+    if are_lengths && end != count as u64 {
+        return Err(Failure::with_remedy(
+            name,
+            format_args!("the lengths add up to {end}, but there are {count} numbers"),
+            "give lengths that add up to the number of numbers; --offsets can leave numbers out",
+        ));
+    }
+    if end > count as u64 {
+        return Err(Failure::with_remedy(
+            name,
+            format_args!("the segments end at {end}, but there are {count} numbers"),
+            "give segments up to the number of numbers",
+        ));
+    }
+    let outside = count as u64 - (end - start);
+    // A scan writes them, as they are.
+    if outside > 0 && !is_scan {
+        logger::insist(format!(
+            "{name}: the segments go from {start} to {end}, so {outside} of {count} numbers are in \
+             none"
+        ));
+    }
+    Ok(())
 }
 
 fn open(
@@ -319,27 +373,16 @@ fn run(
     job: Job,
     accumulation: Accumulation,
     lanes: &Lanes,
-    scan: Option<bool>,
+    scan: Option<ScanForm>,
     shape: Option<Vec<usize>>,
+    check: impl FnOnce(&str, usize) -> Result<()>,
 ) -> Result<()> {
     let column = job.columns.columns[0].clone();
     let times = super::fold::times_of(arguments.op, &job.columns);
     let name = job.columns.name.clone();
     let numbers = job.columns.into_numbers("it")?;
     let values = read(numbers, accumulation.dtype)?;
-    if let Lanes::Segments(offsets) = lanes
-        && let Some(&end) = offsets.last()
-        && end > values.len() as u64
-    {
-        return Err(Failure::with_remedy(
-            &name,
-            format_args!(
-                "the segments end at {end}, but there are {} numbers",
-                values.len()
-            ),
-            "give segments up to the number of numbers",
-        ));
-    }
+    check(&name, values.len())?;
     let start = Start {
         device: &job.device,
         op: arguments.op,
@@ -360,7 +403,7 @@ fn run(
 }
 
 /// All numbers, in a type.
-fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
+pub(super) fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
     let name = numbers.name.clone();
     with_number!(dtype, T => {
         let (mut all, mut pieces) = (Vec::<T>::new(), numbers.pieces::<T>());
@@ -378,8 +421,20 @@ fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
     })
 }
 
-/// The whole numbers of a file.
-fn read_whole_numbers(file: &Path, what: &str) -> Result<Vec<u64>> {
+/// The whole numbers of a file beside the data.
+fn read_whole_numbers(file: &Path, what: &str, data: Option<&Path>) -> Result<Vec<u64>> {
+    let stdin = Path::new("-");
+    if file == stdin && data.is_none_or(|data| data == stdin) {
+        return Err(Failure::with_remedy(
+            format_args!("--{what} -"),
+            "the numbers come from the standard input, too",
+            "give a file for one of them",
+        ));
+    }
+    read_beside_data(file, what).map_err(Failure::beside_data)
+}
+
+fn read_beside_data(file: &Path, what: &str) -> Result<Vec<u64>> {
     let options = InputArguments {
         flatten: true,
         ..InputArguments::default()
@@ -408,8 +463,9 @@ fn read_whole_numbers(file: &Path, what: &str) -> Result<Vec<u64>> {
 
 /// Writes each number as often as its count says.
 pub(super) fn decode(arguments: &DecodeArguments) -> Result<()> {
-    let counts = read_whole_numbers(&arguments.counts, "counts")?;
+    let counts = read_whole_numbers(&arguments.counts, "counts", arguments.files.file.as_deref())?;
     let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
+    job.output.refuse_inputs([Some(&*arguments.counts)])?;
     let column = job.columns.columns[0].clone();
     let (name, times) = (job.columns.name.clone(), job.columns.times.clone());
     let numbers = job.columns.into_numbers("decode")?;

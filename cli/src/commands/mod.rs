@@ -5,6 +5,7 @@ mod explain;
 mod fold;
 mod group;
 mod histogram;
+mod kept;
 mod lanes;
 mod manual;
 mod quantiles;
@@ -24,7 +25,7 @@ use crate::output::{Output, TableWriter, Writer};
 use crate::progress;
 use crate::text::{Gaps, Values};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use warpfold::Device;
+use warpfold::{Device, Prefixes};
 
 /// Carries out one command.
 pub(crate) fn run(command: Command) -> Result<()> {
@@ -36,12 +37,19 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Scan {
             fold: arguments,
             exclusive,
+            reverse,
             axis,
             ..
-        } => match axis.axis {
-            Some(axis) => lanes::along(&arguments, axis, Some(!exclusive)),
-            None => fold::scan(&arguments, !exclusive),
-        },
+        } => {
+            let form = ScanForm {
+                inclusive: !exclusive,
+                reverse,
+            };
+            match axis.axis {
+                Some(axis) => lanes::along(&arguments, axis, Some(form)),
+                None => fold::scan(&arguments, form),
+            }
+        }
         Command::Segments(arguments) => lanes::segments(&arguments),
         Command::Group(arguments) => group::run(&arguments),
         Command::Decode(arguments) => lanes::decode(&arguments),
@@ -73,6 +81,30 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Ladder(_) => Err(left_out("ladder")),
         #[cfg(not(feature = "tune"))]
         Command::Tune(_) => Err(left_out("tune")),
+    }
+}
+
+/// Which prefixes a scan gives.
+#[derive(Debug, Clone, Copy)]
+struct ScanForm {
+    inclusive: bool,
+    /// Whether it goes from the last number to the first.
+    reverse: bool,
+}
+
+impl ScanForm {
+    fn prefixes<T>(self, init: Option<T>) -> Prefixes<T> {
+        let mut prefixes = match self.inclusive {
+            true => Prefixes::inclusive(),
+            false => Prefixes::exclusive(),
+        };
+        if let Some(init) = init {
+            prefixes = prefixes.from(init);
+        }
+        match self.reverse {
+            true => prefixes.reverse(),
+            false => prefixes,
+        }
     }
 }
 
@@ -108,12 +140,12 @@ impl Job {
         let device = choose_device(files.input.device.as_deref())?;
         let output = Output::open(files.output.as_deref())?;
         let columns = Columns::open(files.file.as_deref(), &files.input, gaps)?;
+        let usual = default_format.unwrap_or(columns.format.into());
         let output_format = files
             .output_format
             .or(files.json.then_some(OutputFormat::Json))
-            .or(output.promise.format)
-            .or(default_format)
-            .unwrap_or(columns.format.into());
+            .or(output.promise.format_instead(usual))
+            .unwrap_or(usual);
         output.promise.check(&output.name, output_format)?;
         if let Some(path) = &files.output
             && files.output_format.is_none()

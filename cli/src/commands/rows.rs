@@ -1,6 +1,7 @@
 //! Rows of numbers in memory, and the columns that they are sorted by.
 
-use crate::columns::Column;
+use crate::args::{Format, InputArguments};
+use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result};
 use crate::number::{Number, with_number};
 use crate::text::{self, Values};
@@ -107,6 +108,38 @@ impl Keys {
             })
         });
         ranks.collect()
+    }
+}
+
+/// Fails if all numbers are in one column where `--by` says that there are several: in a text where
+/// nothing sets columns apart, and in an array of several axes.
+pub(super) fn check_by(by: &str, input: &InputArguments, columns: &Columns) -> Result<()> {
+    let is_sequence = columns.format == Format::Text
+        && columns.delimiter.is_none()
+        && columns.columns.len() == 1
+        && columns.columns[0].name.is_none()
+        && input.text.columns.is_empty()
+        && !input.flatten;
+    if columns.shape.as_ref().is_some_and(|shape| shape.len() > 1) && !input.flatten {
+        return Err(Failure::with_remedy(
+            format_args!("--by {by}"),
+            format_args!(
+                "{} is an array of several axes, all of it one column",
+                columns.name
+            ),
+            "save it as a table: numpy.savetxt(FILE, x, delimiter=','); or give --flatten",
+        ));
+    }
+    match is_sequence {
+        false => Ok(()),
+        true => Err(Failure::with_remedy(
+            format_args!("--by {by}"),
+            format_args!(
+                "{} has numbers between white space and no names, so all are one column",
+                columns.name
+            ),
+            "name the columns, such as --column 1 or --column 1-2, or give --delimiter",
+        )),
     }
 }
 

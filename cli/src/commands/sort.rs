@@ -1,6 +1,6 @@
 //! `warpfold sort`.
 
-use super::rows::{Keys, append, count, sift_down};
+use super::rows::{Keys, append, check_by, count, sift_down};
 use super::{Job, Results};
 use crate::args::SortArguments;
 use crate::failure::{Failure, Result};
@@ -17,6 +17,9 @@ pub(super) fn run(arguments: &SortArguments) -> Result<()> {
     let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
     let columns = job.columns.columns.clone();
     let by = &arguments.by;
+    if let Some(first) = by.by.first() {
+        check_by(first, &arguments.files.input, &job.columns)?;
+    }
     let keys = Keys::new(&by.by, &columns, arguments.descending, by.order)?;
     let types = job.columns.dtypes();
     let row_bytes: usize = types.iter().map(|dtype| dtype.size()).sum();

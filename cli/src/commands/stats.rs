@@ -1,5 +1,6 @@
 //! `warpfold stats`: a table of statistics.
 
+use super::lanes::{axis_of, read};
 use super::quantiles::Quantiles;
 use super::{choose_device, print};
 use crate::args::{Format, StatsArguments};
@@ -7,13 +8,14 @@ use crate::columns::Columns;
 use crate::condition::Kept;
 use crate::exact;
 use crate::failure::{Failure, Result};
+use crate::logger;
 use crate::number::{DType, End, Number, Work, with_number};
 use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use crate::value::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use warpfold::statistics::{Estimate, Moments, MomentsReducer};
-use warpfold::{Buffer, Device, Monoid};
+use warpfold::{Axis, Buffer, Device, Monoid};
 
 /// Prints a table: a line for each statistic, a column for each column of each file.
 pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
@@ -30,6 +32,9 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
         .transpose()?;
     let (names, levels): (Vec<String>, Vec<f64>) =
         quantiles.unwrap_or_default().into_iter().unzip();
+    if let Some(axis) = arguments.axis.axis {
+        return along(arguments, axis, &device, estimate, names, &levels);
+    }
     let names: Vec<String> = NAMES.iter().map(|&name| name.into()).chain(names).collect();
     let files = match arguments.files.as_slice() {
         [] => vec![None],
@@ -75,10 +80,156 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
             });
         }
     }
+    let with_unit = |one: &Shown<'_>| Some((one.name.clone(), one.unit.clone()?));
+    let units: Vec<_> = all.iter().filter_map(with_unit).collect();
+    if let Some((name, unit)) = units.iter().find(|(_, unit)| *unit != units[0].1) {
+        let (first, first_unit) = &units[0];
+        logger::remark(
+            "warning",
+            format!("{first} has the unit {first_unit}, and {name} {unit}: do not compare them"),
+        );
+    }
     print(&match arguments.json {
         true => json(&all),
         false => table(&names, &all),
     })
+}
+
+/// Prints a line for each lane along an axis of an array, which is held in memory.
+fn along(
+    arguments: &StatsArguments,
+    axis: i64,
+    device: &Device,
+    estimate: Estimate,
+    quantiles: Vec<String>,
+    levels: &[f64],
+) -> Result<()> {
+    let file = match &arguments.files[..] {
+        [] => None,
+        [file] => Some(file.as_path()),
+        files => {
+            return Err(Failure::with_remedy(
+                "--axis",
+                format_args!(
+                    "there is room for one array, and there are {} files",
+                    files.len()
+                ),
+                "run the command for each file",
+            ));
+        }
+    };
+    let input = Columns::open(file, &arguments.input, None)?;
+    let (mut shape, number) = axis_of(&input, axis, arguments.input.flatten)?;
+    let axis = Axis::of(&shape, number)?;
+    shape.remove(number);
+    let unit = input.times.as_ref().map(ToString::to_string);
+    let dtype = input.columns[0].dtype;
+    // An array has no missing values.
+    let names = NAMES.iter().filter(|&&name| name != MISSING);
+    let names: Vec<String> = names.map(|&name| name.into()).chain(quantiles).collect();
+    let numbers = input.into_numbers("it")?;
+    let lanes = with_number!(dtype, T => {
+        let values = read(numbers, dtype)?.into_vec::<T>();
+        of_lanes::<T>(device, axis, values, estimate, levels)?
+    });
+    let shown = lanes.into_iter().enumerate().map(|(lane, values)| Shown {
+        name: index_of(lane, &shape),
+        dtype,
+        unit: unit.clone(),
+        names: &names,
+        values,
+    });
+    let shown: Vec<Shown<'_>> = shown.collect();
+    print(&match arguments.json {
+        true => json(&shown),
+        false => lines(&names, &shown),
+    })
+}
+
+/// Where a lane lies in the axes that are left, as in `2,0`.
+fn index_of(mut lane: usize, shape: &[usize]) -> String {
+    let mut index: Vec<String> = Vec::new();
+    for len in shape.iter().rev() {
+        index.push((lane % len).to_string());
+        lane /= len;
+    }
+    index.reverse();
+    match index.is_empty() {
+        true => "-".into(),
+        false => index.join(","),
+    }
+}
+
+/// The statistics of each lane, but for missing values.
+fn of_lanes<T: Number>(
+    device: &Device,
+    axis: Axis,
+    values: Vec<T>,
+    estimate: Estimate,
+    levels: &[f64],
+) -> Result<Vec<Vec<Value>>> {
+    let (count, lanes) = (axis.lane_len(), axis.lanes());
+    let lane_of = |place: usize| {
+        let inner = axis.inner_len();
+        place / (count * inner) * inner + place % inner
+    };
+    let (mut sums, mut nans) = (vec![0_i128; lanes], vec![0_u64; lanes]);
+    let mut quantiles: Vec<Quantiles> = Vec::new();
+    if !levels.is_empty() {
+        quantiles.extend((0..lanes).map(|_| Quantiles::new(device, T::DTYPE)));
+    }
+    for (place, &value) in values.iter().enumerate() {
+        let lane = lane_of(place);
+        match T::DTYPE.is_float() {
+            true => nans[lane] += u64::from(value.cast::<f64>().is_nan()),
+            false => sums[lane] += value.to_integer(),
+        }
+        if let Some(quantiles) = quantiles.get_mut(lane) {
+            quantiles.push(&[value])?;
+        }
+    }
+    let values = device.upload_vec(values)?;
+    let extreme = |end| -> Result<Vec<T>> { T::with_extreme(end, Lanes(device, &values, axis)) };
+    let (least, greatest) = (extreme(End::Least)?, extreme(End::Greatest)?);
+    let [arg_min, arg_max] = match count {
+        0 => [Vec::new(), Vec::new()],
+        _ => [
+            device.arg_min_axis(&values, axis)?.into_vec()?,
+            device.arg_max_axis(&values, axis)?.into_vec()?,
+        ],
+    };
+    let moments = device.moments_axis(&values, axis)?;
+    let mut quantiles = quantiles.into_iter();
+    let of_lane = |lane: usize| -> Result<Vec<Value>> {
+        let some = (count > 0).then_some(lane);
+        let number = |all: &[T]| some.map_or(Value::Nothing, |lane| all[lane].to_value());
+        let place = |all: &[u64]| Value::count(some.map(|lane| all[lane]));
+        let mut values = vec![
+            Value::count(Some(count as u64)),
+            Value::count(T::DTYPE.is_float().then_some(nans[lane])),
+            number(&least),
+            place(&arg_min),
+            number(&greatest),
+            place(&arg_max),
+        ];
+        values.extend(of_moments::<T>(&moments[lane], estimate, sums[lane]));
+        if let Some(quantiles) = quantiles.next() {
+            values.extend(quantiles.at(levels)?);
+        }
+        Ok(values)
+    };
+    (0..lanes).map(of_lane).collect()
+}
+
+/// The extreme of each lane, except its operator.
+struct Lanes<'a, T: Number>(&'a Device, &'a Buffer<T>, Axis);
+
+impl<T: Number> Work<T> for Lanes<'_, T> {
+    type Output = Vec<T>;
+
+    fn run<Op: Monoid<T>>(self) -> Result<Vec<T>> {
+        Ok(self.0.reduce_axis::<T, Op>(self.1, self.2)?.into_vec()?)
+    }
 }
 
 /// The levels of quantiles, and their names.
@@ -107,9 +258,11 @@ fn read_levels(given: &str) -> Result<Vec<(String, f64)>> {
     Ok(levels)
 }
 
+const MISSING: &str = "missing";
+
 /// The names of the statistics, a line each, but for quantiles.
 const NAMES: [&str; 10] = [
-    "count", "missing", "nan", "min", "argmin", "max", "argmax", "sum", "mean", "std",
+    "count", MISSING, "nan", "min", "argmin", "max", "argmax", "sum", "mean", "std",
 ];
 
 /// The statistics of some numbers.
@@ -181,7 +334,7 @@ impl<T: Number> Of<T> {
             max: Extreme::new(End::Greatest),
             moments: device.moments_reducer(),
             sum: 0,
-            quantiles: quantiles.then(|| Quantiles::new(T::DTYPE)),
+            quantiles: quantiles.then(|| Quantiles::new(device, T::DTYPE)),
         }
     }
 }
@@ -211,15 +364,6 @@ impl<T: Number> Statistics for Of<T> {
 
     fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>> {
         let moments = self.moments.value();
-        let of_some = |least: u64, value: f64| match self.count >= least {
-            true => Value::Double(value),
-            false => Value::Nothing,
-        };
-        let least = if self.estimate == Estimate::Sample {
-            2
-        } else {
-            1
-        };
         let number = |value: Option<T>| value.map_or(Value::Nothing, T::to_value);
         let place = |place: Option<(T, u64)>| Value::count(place.map(|(_, place)| place));
         let mut values = vec![
@@ -230,24 +374,35 @@ impl<T: Number> Statistics for Of<T> {
             place(self.min.place),
             number(self.max.value),
             place(self.max.place),
-            match T::DTYPE.is_float() {
-                true => Value::Double(sum_of(&moments, self.count)),
-                false => Value::Integer(self.sum),
-            },
-            of_some(
-                1,
-                match T::DTYPE.is_float() {
-                    true => moments.mean(),
-                    false => exact::mean(self.sum, self.count),
-                },
-            ),
-            of_some(least, moments.std_dev(self.estimate)),
         ];
+        values.extend(of_moments::<T>(&moments, self.estimate, self.sum));
         if let Some(quantiles) = self.quantiles {
             values.extend(quantiles.at(levels)?);
         }
         Ok(values)
     }
+}
+
+/// The sum, the mean and the standard deviation. Those of integers have an exact sum.
+fn of_moments<T: Number>(moments: &Moments, estimate: Estimate, sum: i128) -> [Value; 3] {
+    let count = moments.count();
+    let of_some = |least: u64, value: f64| match count >= least {
+        true => Value::Double(value),
+        false => Value::Nothing,
+    };
+    let least = match estimate {
+        Estimate::Sample => 2,
+        Estimate::Population => 1,
+    };
+    let (sum, mean) = match T::DTYPE.is_float() {
+        true => (Value::Double(sum_of(moments, count)), moments.mean()),
+        false => (Value::Integer(sum), exact::mean(sum, count)),
+    };
+    [
+        sum,
+        of_some(1, mean),
+        of_some(least, moments.std_dev(estimate)),
+    ]
 }
 
 /// The sum. Where that of finite numbers overflows on the way, their mean does not.
@@ -325,6 +480,30 @@ impl<T: Number> Work<T> for Combination<T> {
     fn run<Op: Monoid<T>>(self) -> Result<T> {
         Ok(T::narrow(Op::combine(self.0.widen(), self.1.widen())))
     }
+}
+
+/// A line for each lane, below the names.
+fn lines(names: &[String], lanes: &[Shown<'_>]) -> String {
+    let has_unit = lanes.iter().any(|lane| lane.unit.is_some());
+    let unit = || has_unit.then(|| "unit".to_owned());
+    let heading = ["lane".to_owned()].into_iter().chain(unit());
+    let mut rows: Vec<Vec<String>> = vec![heading.chain(names.iter().cloned()).collect()];
+    rows.extend(lanes.iter().map(|lane| {
+        let start = [lane.name.clone()].into_iter().chain(lane.unit.clone());
+        start
+            .chain(lane.values.iter().map(|value| value.text()))
+            .collect()
+    }));
+    let width = |place: usize| rows.iter().map(|row| row[place].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(text, width)| format!("{text:>width$}"))
+            .collect();
+        cells.join("  ") + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 /// The table of some columns. A single one needs no name.

@@ -1,6 +1,6 @@
 //! `warpfold top`.
 
-use super::rows::{Keys, append, count};
+use super::rows::{Keys, append, check_by, count};
 use super::{Job, Results};
 use crate::args::{Format, TopArguments};
 use crate::columns::Column;
@@ -24,6 +24,9 @@ pub(super) fn run(arguments: &TopArguments) -> Result<()> {
     })?;
     let mut columns = job.columns.columns.clone();
     let by = &arguments.by;
+    if let Some(first) = by.by.first() {
+        check_by(first, &arguments.files.input, &job.columns)?;
+    }
     let keys = Keys::new(&by.by, &columns, !arguments.bottom, by.order)?;
     let types = job.columns.dtypes();
     let (device, delimiter) = (&job.device, job.columns.delimiter);

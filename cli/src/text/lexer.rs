@@ -72,7 +72,7 @@ impl Lexer {
     /// Passes over so many lines, whatever is in them.
     pub(super) fn skip_lines(&mut self, lines: u64) -> Result<()> {
         let mut skipped = Vec::new();
-        for _ in 0..lines {
+        for passed in 0..lines {
             skipped.clear();
             loop {
                 let rest = &self.buffer[self.cursor.at..];
@@ -85,6 +85,17 @@ impl Lexer {
                     break;
                 }
                 if self.ended && end.is_none() {
+                    if skipped.is_empty() {
+                        let count = match passed {
+                            1 => "1 line".to_owned(),
+                            _ => format!("{passed} lines"),
+                        };
+                        return Err(Failure::with_remedy(
+                            &self.input.name,
+                            format_args!("it has {count}, and --skip passes over {lines}"),
+                            "give --skip a smaller number",
+                        ));
+                    }
                     break;
                 }
                 self.refill(BLOCK_BYTES)?;

@@ -42,6 +42,7 @@ mod tests;
 mod values;
 
 pub(crate) use column::Column;
+pub(crate) use rows::in_shell;
 pub(crate) use values::Values;
 
 use crate::args::TextArguments;

@@ -7,7 +7,7 @@ use super::survey::is_name;
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
-use crate::input::Input;
+use crate::input::{Input, ending_of};
 use crate::logger;
 use crate::number::{BadNumber, DType, TO_F64};
 use std::path::Path;
@@ -697,20 +697,16 @@ fn said_by_excel(input: &mut Input, pass: bool) -> Result<Option<u8>> {
 
 /// The delimiter that a file's ending stands for.
 fn delimiter_of_name(path: &Path) -> Option<u8> {
-    let ending = path.extension()?;
-    if ending.eq_ignore_ascii_case("csv") {
-        Some(b',')
-    } else if ending.eq_ignore_ascii_case("tsv") || ending.eq_ignore_ascii_case("tab") {
-        Some(b'\t')
-    } else if ending.eq_ignore_ascii_case("psv") {
-        Some(b'|')
-    } else {
-        None
+    match &*ending_of(path)? {
+        "csv" => Some(b','),
+        "tsv" | "tab" => Some(b'\t'),
+        "psv" => Some(b'|'),
+        _ => None,
     }
 }
 
 /// A word as a shell takes it.
-fn in_shell(word: &str) -> String {
+pub(crate) fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -51,6 +51,14 @@ macro_rules! values {
                 }
             }
 
+            /// The numbers from the last to the first.
+            pub(crate) fn reversed(mut self) -> Values {
+                match &mut self {
+                    $(Values::$name(values) => values.reverse()),*
+                }
+                self
+            }
+
             /// The numbers in some rows.
             pub(crate) fn gather(&self, rows: &[usize]) -> Values {
                 match self {
