@@ -450,6 +450,9 @@ fn a_missing_number_is_exact_in_each_form() {
     for text in ["20 1", "20.0 1.0", "2e1 1"] {
         let sum = pass("reduce -q --missing skip --missing-word 2e1", text);
         assert_eq!(sum.parse::<f64>(), Ok(1.0), "{text}");
+    }
+}
+
 /// What holds one type cannot hold two, whatever the type of the numbers.
 #[test]
 fn tables_of_several_types_go_where_the_remedy_says() {

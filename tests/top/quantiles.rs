@@ -89,7 +89,10 @@ fn several_places_have_the_items_of_the_stable_sort() {
         check(&vec![-7_i16; len], order);
     }
     let error = select_nths(&[1, 2], &[0, 2], Order::default()).unwrap_err();
-    assert!(error.to_string().contains("`places` have 2 at 1"), "{error}");
+    assert!(
+        error.to_string().contains("`places` have 2 at 1"),
+        "{error}"
+    );
 }
 
 #[test]
