@@ -40,6 +40,8 @@ pub(crate) struct Column {
     /// From 1 on.
     pub(crate) number: usize,
     pub(crate) dtype: DType,
+    /// Whether it is none of the input, so that `--dtype` does not choose its type.
+    pub(crate) is_made: bool,
 }
 
 impl Column {
@@ -77,6 +79,7 @@ impl Columns {
                 name: None,
                 number: 1,
                 dtype: numbers.dtype,
+                is_made: false,
             };
             return Ok(Columns {
                 name,
@@ -98,6 +101,7 @@ impl Columns {
             name: column.name.clone(),
             number: column.number,
             dtype: column.dtype,
+            is_made: false,
         });
         Ok(Columns {
             name,
@@ -129,6 +133,7 @@ impl Columns {
             name: None,
             number: 1,
             dtype,
+            is_made: false,
         };
         Ok(Columns {
             name,

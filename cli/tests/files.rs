@@ -377,6 +377,20 @@ fn several_results_come_all_or_none() {
     }
 }
 
+/// A pipe that is closed early is no error, unless something else was asked for.
+#[test]
+fn files_beside_a_closed_pipe_are_missed() {
+    let numbers: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+    let folder = folder(&[("x.txt", numbers.as_bytes())]);
+    let error = |line: &str| {
+        let script = format!("$warpfold unique x.txt {line} | head -n 1");
+        String::from_utf8(shell(folder.path(), &script).stderr).unwrap()
+    };
+    assert_eq!(error(""), "");
+    assert!(error("--counts c.npy").contains("were not written"));
+    assert!(!folder.path().join("c.npy").exists());
+}
+
 #[test]
 fn two_results_need_two_files() {
     let folder = folder(&[]);

@@ -54,6 +54,7 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
         name: Some(name),
         number: 0,
         dtype,
+        is_made: true,
     };
     let mut written = vec![
         named(columns[key].title(), columns[key].dtype),

@@ -35,6 +35,7 @@ pub(super) fn run(arguments: &TopArguments) -> Result<()> {
         name: Some("position".into()),
         number: columns.len() + 1,
         dtype: DType::U64,
+        is_made: true,
     };
     // Nothing is skipped there, so positions need no care.
     let is_array = job.columns.format != Format::Text;

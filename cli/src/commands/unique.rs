@@ -13,6 +13,19 @@ use warpfold::Device;
 
 /// Keeps the first of equal neighbours, or of all equals, and counts them.
 pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
+    let has_others = arguments.counts.is_some() || arguments.starts.is_some();
+    match write_all(arguments) {
+        // A filter may end early, but files that were asked for may not lack without a word.
+        Err(Failure::BrokenPipe) if has_others => Err(Failure::with_remedy(
+            "standard output",
+            "nobody reads it to its end, so the files of counts and starts were not written",
+            "give -o FILE",
+        )),
+        result => result,
+    }
+}
+
+fn write_all(arguments: &UniqueArguments) -> Result<()> {
     let job = Job::open(&arguments.files, None, Some(Gaps::Apart), Ok)?;
     let numbers = job.columns.into_numbers("unique")?;
     let (device, format, dtype) = (&job.device, job.output_format, numbers.dtype);

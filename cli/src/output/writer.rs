@@ -322,11 +322,13 @@ impl TableWriter {
                         other.dtype
                     ),
                     match output.promise.format {
-                        Some(_) => {
-                            "give a name that ends in .csv, .tsv or .json, and no other \
-                             --output-format"
+                        _ if columns.iter().all(|column| !column.is_made) => {
+                            format!("{TO_F64}, or write .csv, .tsv or .json")
                         }
-                        None => "give --output-format text or --output-format json",
+                        Some(_) => "give a name that ends in .csv, .tsv or .json, and no other \
+                                    --output-format"
+                            .into(),
+                        None => "give --output-format text or --output-format json".into(),
                     },
                 ));
             }
